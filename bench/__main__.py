@@ -23,11 +23,7 @@ def main(arguments: list[str]) -> None:
     for name in names:
         started = time.perf_counter()
         result = importlib.import_module(f"bench.{name}").run(quick=quick, **own)
-        print(
-            json.dumps(
-                {"bench": name, "seconds": round(time.perf_counter() - started, 1), **result}, indent=2
-            )
-        )
+        print(json.dumps({"bench": name, "seconds": round(time.perf_counter() - started, 1), **result}, indent=2))
 
 
 if __name__ == "__main__":

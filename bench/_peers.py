@@ -124,30 +124,15 @@ def installed(folder: str) -> list[str]:
 
 
 def asked(
-    folder: str,
-    name: str,
-    path: Path,
-    statistic: str,
-    *,
-    releases: int,
-    rows: int,
-    seconds: float,
-    most: float,
+    folder: str, name: str, path: Path, statistic: str, *, releases: int, rows: int, seconds: float, most: float
 ) -> dict[str, Any]:
     """Answers of a fresh process, the scale of its noise where it is plain, and its wall time; or why there are none."""
     script = _BEGIN + _BODIES[name] + _END
-    arguments = [
-        str(python_of(folder, name)),
-        "-c",
-        script,
-        *map(str, (path, statistic, releases, rows, seconds)),
-    ]
+    arguments = [str(python_of(folder, name)), "-c", script, *map(str, (path, statistic, releases, rows, seconds))]
     started = time.perf_counter()
     try:
         # What a peer leaves behind stays beside the file, in a folder that is taken away.
-        told = subprocess.run(
-            arguments, capture_output=True, text=True, timeout=most, check=False, cwd=path.parent
-        )
+        told = subprocess.run(arguments, capture_output=True, text=True, timeout=most, check=False, cwd=path.parent)
     except subprocess.TimeoutExpired:
         return {"none": f"more than {most:g} s"}
     whole = time.perf_counter() - started

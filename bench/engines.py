@@ -90,9 +90,7 @@ def _turns(curator: Any, plain: Callable[[], int], rounds: int) -> dict[str, flo
             work()
             seconds[name].append(time.perf_counter() - start)
     least = {name: min(times) for name, times in seconds.items()}
-    return {name: round(s, 3) for name, s in least.items()} | {
-        "ratio": round(least["release"] / least["plain"], 3)
-    }
+    return {name: round(s, 3) for name, s in least.items()} | {"ratio": round(least["release"] / least["plain"], 3)}
 
 
 def _spark(file: Path, folder: Path, rounds: int) -> dict[str, float]:
@@ -133,10 +131,7 @@ def _postgresql(file: Path, folder: Path, rounds: int) -> dict[str, float]:
 def _copy(owner: Any, file: Path) -> None:
     import duckdb
 
-    with (
-        duckdb.connect() as reader,
-        owner.cursor().copy("COPY public.rows FROM STDIN WITH (FORMAT csv)") as copy,
-    ):
+    with duckdb.connect() as reader, owner.cursor().copy("COPY public.rows FROM STDIN WITH (FORMAT csv)") as copy:
         rows = reader.execute(f"SELECT a || ',' || b || ',' || c || chr(10) FROM '{file}'")
         while batch := rows.fetchmany(200_000):
             copy.write("".join(row[0] for row in batch))
@@ -149,15 +144,7 @@ def _processes(file: Path, folder: Path, peer: str) -> dict[str, list[float]]:
     seconds: dict[str, list[float]] = {"ours with registration": [], "ours": [], "Tumult Analytics": []}
     for number in range(3):
         commands = {
-            "ours with registration": [
-                sys.executable,
-                "-c",
-                _OURS,
-                str(file),
-                f"{ledger}.{number}",
-                "register",
-                "1",
-            ],
+            "ours with registration": [sys.executable, "-c", _OURS, str(file), f"{ledger}.{number}", "register", "1"],
             "ours": [sys.executable, "-c", _OURS, str(file), f"{ledger}.{number}", "", "2"],
             "Tumult Analytics": [peer, "-c", _THEIRS, str(file)],
         }

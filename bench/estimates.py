@@ -103,10 +103,7 @@ def run(
         if errors == "yes":
             told["root mean square errors"] = {
                 words: _compared(files[n], n, is_public, count, peers, wait, float(most))
-                for words, n, is_public in (
-                    ("replace, n public", size, True),
-                    ("add-remove", slow_size, False),
-                )
+                for words, n, is_public in (("replace, n public", size, True), ("add-remove", slow_size, False))
             }
         if times == "yes":
             slow = STATISTICS if slow_times == "all" else tuple(slow_times.split(","))
@@ -171,9 +168,7 @@ def _ratios(ours: dict[str, Any], theirs: dict[str, dict[str, Any]]) -> dict[str
     ratios = {}
     for key, words in (("error", "over the best, by releases"), ("by law", "over the best, by law")):
         known = [each for each in theirs.values() if key in each]
-        best = min(
-            (each[key] for each in known if key == "by law" or each["releases"] >= ENOUGH), default=None
-        )
+        best = min((each[key] for each in known if key == "by law" or each["releases"] >= ENOUGH), default=None)
         if best is not None and key in ours:
             ratios[words] = round(ours[key] / best, 3) if best else 1.0 if not ours[key] else float("inf")
     return ratios
@@ -220,9 +215,7 @@ def _own_errors(
     return figures
 
 
-def _times(
-    path: Path, rows: int, peers: str, repeats: int, slow: tuple[str, ...], most: float
-) -> dict[str, Any]:
+def _times(path: Path, rows: int, peers: str, repeats: int, slow: tuple[str, ...], most: float) -> dict[str, Any]:
     times: dict[str, Any] = {"ours": {name: _own_times(path, rows, name, repeats) for name in ASKED}}
     for name in _peers.installed(peers):
         is_fast = _peers.IS_PUBLIC[name]

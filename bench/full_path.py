@@ -178,9 +178,7 @@ def make_rows(folder: Path, rows: int) -> None:
     if done.exists():
         return
     sizes = {**SIZES, **CENSUS, "l": LABELS}
-    codes = [
-        f"(hash(i * {2 * n + 1} + {n}) % {size})::INTEGER AS {c}" for n, (c, size) in enumerate(sizes.items())
-    ]
+    codes = [f"(hash(i * {2 * n + 1} + {n}) % {size})::INTEGER AS {c}" for n, (c, size) in enumerate(sizes.items())]
     texts = ", ".join(f"'{PREFIXES[c]}' || {c} AS s{c}" for c in SIZES)
     # Persons have five rows on average, some many more; `once` names each row's own person.
     owners = f"(hash(i * 77 + 5) % {max(1, rows // 5)})::BIGINT AS person, i::BIGINT AS once"
@@ -333,9 +331,7 @@ def _command_line(folder: Path, rows: int) -> dict[str, Any]:
         subprocess.run([*command, "register", "dataset.toml"], cwd=place, check=True, capture_output=True)
         seconds, wall = [], []
         for number in range(2):
-            (place / f"request{number}.toml").write_text(
-                'dataset = "dataset.toml"\n' + _toml(case.request(number))
-            )
+            (place / f"request{number}.toml").write_text('dataset = "dataset.toml"\n' + _toml(case.request(number)))
             started, before = time.perf_counter(), _processor_seconds(resource.RUSAGE_CHILDREN)
             arguments = ["release", f"request{number}.toml", "--output", f"out{number}"]
             subprocess.run([*command, *arguments], cwd=place, check=True, capture_output=True, env=os.environ)
@@ -357,9 +353,7 @@ def _plain_child(case: Case, folder: Path, rows: int, sender: Any) -> None:
     import duckdb
 
     statement = _plain(case, folder, rows)[0]
-    seconds = min(
-        processor_seconds_of(lambda: duckdb.connect().execute(statement).fetchnumpy()) for _ in range(3)
-    )
+    seconds = min(processor_seconds_of(lambda: duckdb.connect().execute(statement).fetchnumpy()) for _ in range(3))
     sender.send(json.dumps({"plain_seconds": round(seconds, 4)}))
 
 

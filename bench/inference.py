@@ -49,14 +49,7 @@ def _tested(values: np.ndarray, law: Additive, replicates: int) -> object:
 def tests(quick: bool) -> list[dict[str, object]]:
     """Times of the independence test."""
     found: list[dict[str, object]] = []
-    for epsilon, mean in (
-        ("2", 50.0),
-        ("1", 50.0),
-        ("0.5", 50.0),
-        ("0.5", 10.0),
-        ("0.1", 50.0),
-        ("0.1", 5.0),
-    ):
+    for epsilon, mean in (("2", 50.0), ("1", 50.0), ("0.5", 50.0), ("0.5", 10.0), ("0.1", 50.0), ("0.1", 5.0)):
         values, law = table(epsilon, mean)
         plain = best(partial(_tested, values, law, 0), 20)
         full = best(partial(_tested, values, law, 999), 1 if quick else 3)
@@ -84,9 +77,7 @@ def fit(quick: bool) -> dict[str, object]:
     formula = "(A + B + C)^2"
     ours = best(lambda: loglinear(from_values(values, law), formula), 1 if quick else 3)
     matrix, _ = design(model(formula, "ABC"), from_values(values, law).axes)
-    theirs = best(
-        lambda: sm.GLM(counts.reshape(-1), matrix, family=sm.families.Poisson()).fit(), 1 if quick else 3
-    )
+    theirs = best(lambda: sm.GLM(counts.reshape(-1), matrix, family=sm.families.Poisson()).fit(), 1 if quick else 3)
     return {
         "cells": 1000,
         "seconds": round(ours, 3),

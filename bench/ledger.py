@@ -62,8 +62,7 @@ def threads(location: str, folder: Path, clients: int, seconds: float) -> dict[s
     ledger.grant("people", "add-remove", 900, 0, by="custodian")
     # What is asked for is planned beforehand; deciding and writing it is what is measured.
     wanted = [
-        [load["charge"](f"{clients}-{n}-{turn}", 1000) for turn in range(MOST // clients)]
-        for n in range(clients)
+        [load["charge"](f"{clients}-{n}-{turn}", 1000) for turn in range(MOST // clients)] for n in range(clients)
     ]
     before = fsync_rate(folder, 0.5)
     stop = time.perf_counter() + seconds
@@ -115,10 +114,7 @@ def processes(location: str, folder: Path, clients: int, requests: int) -> dict[
     }
     bare = fsync_rate(folder, 0.5)
     done = subprocess.run(
-        [sys.executable, str(TESTS / "load.py"), json.dumps(config)],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, str(TESTS / "load.py"), json.dumps(config)], capture_output=True, text=True, check=True
     )
     result = json.loads(done.stdout)
     rate = result["grants"] / result["seconds"]

@@ -51,9 +51,7 @@ def rows_of(shape: tuple[int, ...], rows: int, seed: int) -> tuple[dict[str, Any
     return columns, codes
 
 
-def planned(
-    shape: tuple[int, ...], margins: tuple[tuple[int, ...], ...], budget: Budget
-) -> tuple[TablePlan, float]:
+def planned(shape: tuple[int, ...], margins: tuple[tuple[int, ...], ...], budget: Budget) -> tuple[TablePlan, float]:
     """The plan and the seconds it took."""
     domain, axes = world(shape)
     names = [tuple(LETTERS[a] for a in m) for m in margins]
@@ -98,9 +96,7 @@ def census(rows: int, runs: int) -> dict[str, Any]:
         start = time.perf_counter()
         tables = released(plan, source)
         seconds.append(time.perf_counter() - start)
-        errors.append(
-            float(np.mean(np.concatenate([(t.values - x) ** 2 for t, x in zip(tables, truth, strict=True)])))
-        )
+        errors.append(float(np.mean(np.concatenate([(t.values - x) ** 2 for t, x in zip(tables, truth, strict=True)]))))
     start = time.perf_counter()
     rival = _opendp(truth, len(margins), 0.5)
     rival_noise_seconds = time.perf_counter() - start
@@ -225,10 +221,5 @@ def run(quick: bool = False) -> dict[str, object]:
         "million_cells": million(),
         "census": census(200_000 if quick else 1_500_000, 3 if quick else 20),
         "three_way": three_way(),
-        "limits": {
-            "planning_seconds": 1,
-            "release_seconds": 10,
-            "relative_gap": 0.005,
-            "million_seconds": 10,
-        },
+        "limits": {"planning_seconds": 1, "release_seconds": 10, "relative_gap": 0.005, "million_seconds": 10},
     }

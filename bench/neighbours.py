@@ -106,9 +106,7 @@ def _written(folder: Path, unit: bool, further: list[dict[str, object]], most: i
     return (*_declared(unit, most), files)
 
 
-def _row(
-    person: int = -(2**60), a: int | None = 39, b: str = "label 29", x: float = 7.0
-) -> dict[str, object]:
+def _row(person: int = -(2**60), a: int | None = 39, b: str = "label 29", x: float = 7.0) -> dict[str, object]:
     return {"person": person, "a": a, "b": b, "x": x}
 
 
@@ -123,7 +121,5 @@ PAIRS: dict[str, Callable[[Path], Any]] = {
         folder, True, [_row(a=i, x=float(i)) for i in range(5)]
     ),
     "a person with equal rows": lambda folder: _written(folder, True, [_row()] * 9),
-    "a person with a hundred rows": lambda folder: _written(
-        folder, True, [_row(a=i % 40) for i in range(100)]
-    ),
+    "a person with a hundred rows": lambda folder: _written(folder, True, [_row(a=i % 40) for i in range(100)]),
 }

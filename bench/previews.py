@@ -54,9 +54,7 @@ def toy_of(chance: random.Random) -> Domain:
     """The toy domain with numbers of every width, under some relation and some number of rows to a person."""
     rows = chance.choice(ROWS)
     domain = toy_domain(
-        relation=chance.choice(["add-remove", "replace"]),
-        unit_id=None if rows == 1 else "person",
-        max_rows=rows,
+        relation=chance.choice(["add-remove", "replace"]), unit_id=None if rows == 1 else "person", max_rows=rows
     )
     numbers = {
         name: Variable(name=name, domain=Bounds(lower=Fraction(0), upper=Fraction(high)))

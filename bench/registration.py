@@ -16,9 +16,7 @@ def run(quick: bool = False) -> dict[str, object]:
     rows = 100_000 if quick else 1_000_000
     with tempfile.TemporaryDirectory() as folder:
         lines = [
-            _compare(kind, Path(folder) / f"{kind}.{suffix}", rows)
-            for suffix in ("parquet", "csv")
-            for kind in COLUMNS
+            _compare(kind, Path(folder) / f"{kind}.{suffix}", rows) for suffix in ("parquet", "csv") for kind in COLUMNS
         ]
     return {"rows": rows, "columns": lines}
 

@@ -82,8 +82,7 @@ def make_rows(folder: Path, rows: int) -> Path:
     first = f"(1 + hash({scattered} // {_BLOCK}) % {_BLOCK - 1})"
     person = f"(2 * ({scattered} // {_BLOCK}) + CASE WHEN {scattered} % {_BLOCK} < {first} THEN 0 ELSE 1 END)::BIGINT"
     codes = ", ".join(
-        f"(hash(i * {2 * n + 1} + {n}) % {size})::INTEGER AS {c}"
-        for n, (c, size) in enumerate(CATEGORIES.items())
+        f"(hash(i * {2 * n + 1} + {n}) % {size})::INTEGER AS {c}" for n, (c, size) in enumerate(CATEGORIES.items())
     )
     with duckdb.connect() as connection:
         connection.execute(

@@ -44,9 +44,7 @@ def run(quick: bool = False) -> dict[str, object]:
         base = rational_base(Fraction(beta))
         for relation in Relation:
             near = Neighbours(relation=relation)
-            result[f"smooth median, beta {beta}, {relation} (s)"] = _seconds(
-                partial(median.smooth, values, base, near)
-            )
+            result[f"smooth median, beta {beta}, {relation} (s)"] = _seconds(partial(median.smooth, values, base, near))
     near = Neighbours(relation=Relation.REPLACE)
     result["local median (s)"] = _seconds(lambda: median.local(values, near))
     step = ExponentialQuantile(
@@ -55,9 +53,7 @@ def run(quick: bool = False) -> dict[str, object]:
     exact = (Sealed(np.sort(values)),)
     result["exponential median (s)"] = _seconds(lambda: step.run(exact, None, rng))
     for noise in (Cauchy(Fraction(1), Fraction(7, 10)), Lomax(Fraction(1), Fraction(1, 5))):
-        seconds = _seconds(
-            partial(_drawn, lambda n: rounded(Fraction(0), Fraction(1000), n.draw(rng)), noise, draws)
-        )
+        seconds = _seconds(partial(_drawn, lambda n: rounded(Fraction(0), Fraction(1000), n.draw(rng)), noise, draws))
         result[f"{noise.name} draw (µs)"] = seconds / draws * 1e6
     for scale in (1, 10**12):
         seconds = _seconds(partial(_drawn, lambda s: discrete_laplace(Fraction(s), rng), scale, draws))

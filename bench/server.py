@@ -92,10 +92,7 @@ def _prepare(folder: Path) -> list[dict[str, str]]:
 
 
 def _body(number: int) -> dict[str, Any]:
-    return {
-        "table": {"rows": ROWS},
-        "privacy": {"definition": "pure", "epsilon": f"0.01{number:06d}"},
-    }
+    return {"table": {"rows": ROWS}, "privacy": {"definition": "pure", "epsilon": f"0.01{number:06d}"}}
 
 
 def _release(url: str, header: dict[str, str], numbers: range, out: list[float]) -> None:
@@ -177,8 +174,7 @@ def _concurrent(url: str, headers: list[dict[str, str]], each: int, offset: int)
     owners = [0] * 46 + [1, 2, 3] * 6
     threads = [
         threading.Thread(
-            target=_release,
-            args=(url, headers[owner], range(offset + i * each, offset + (i + 1) * each), taken[owner]),
+            target=_release, args=(url, headers[owner], range(offset + i * each, offset + (i + 1) * each), taken[owner])
         )
         for i, owner in enumerate(owners)
     ]

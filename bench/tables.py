@@ -63,9 +63,7 @@ def make_rows(folder: Path, rows: int) -> Path:
         f"(hash(i * {2 * n + 1} + {n}) % {size})::INTEGER AS {c}" for n, (c, size) in enumerate(SIZES.items())
     )
     texts = ", ".join(f"'{PREFIXES[c]}' || {c} AS s{c}" for c in SIZES)
-    duckdb.sql(
-        f"COPY (SELECT *, {texts} FROM (SELECT {codes} FROM range({rows}) t(i))) TO '{path}' (FORMAT parquet)"
-    )
+    duckdb.sql(f"COPY (SELECT *, {texts} FROM (SELECT {codes} FROM range({rows}) t(i))) TO '{path}' (FORMAT parquet)")
     return path
 
 
@@ -124,12 +122,7 @@ def _protected(path: str, names: list[str]) -> Callable[[], object]:
         texts = [f"{PREFIXES[name[-1]] if name[0] == 's' else ''}{i}" for i in range(SIZES[name[-1]])]
         variables[name] = Variable(name=name, domain=Categories(labels=tuple(texts)))
     domain = Domain(
-        name="bench",
-        population="bench",
-        version="1",
-        variables=variables,
-        neighbours=Neighbours(),
-        is_public=True,
+        name="bench", population="bench", version="1", variables=variables, neighbours=Neighbours(), is_public=True
     )
     axes = [
         Axis(variable=n, labels=v.categories.labels, codes=tuple(range(len(v.categories))))

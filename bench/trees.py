@@ -43,9 +43,7 @@ def spine(blocks: int) -> Domain:
         groups.insert(0, below)
     levels = tuple(
         Hierarchy(
-            level=name,
-            groups=tuple(f"{name} {k}" for k in range(int(own.max()) + 1)),
-            parent=tuple(own.tolist()),
+            level=name, groups=tuple(f"{name} {k}" for k in range(int(own.max()) + 1)), parent=tuple(own.tolist())
         )
         for name, own in zip(LEVELS, groups, strict=True)
     )
@@ -54,16 +52,9 @@ def spine(blocks: int) -> Domain:
     for name, size in sizes.items():
         labels = tuple(f"{name} {k}" for k in range(size))
         categories = Categories(labels=labels, missing=labels[0], unseen=labels[0])
-        variables[name] = Variable(
-            name=name, domain=categories, hierarchies=levels if name == "block" else ()
-        )
+        variables[name] = Variable(name=name, domain=categories, hierarchies=levels if name == "block" else ())
     return Domain(
-        name="spine",
-        population="spine",
-        version="1",
-        variables=variables,
-        neighbours=Neighbours(),
-        is_public=True,
+        name="spine", population="spine", version="1", variables=variables, neighbours=Neighbours(), is_public=True
     )
 
 
@@ -151,12 +142,7 @@ def _materialise(declared: Domain, persons: int, folder: Path) -> None:
             rows.writerow([label, *(h.groups[h.parent[code]] for h in block.hierarchies)])
     (folder / "blocks.csv").write_text("code\n" + "\n".join(block.categories.labels) + "\n")
     dataset: dict[str, Any] = {
-        "dataset": {
-            "name": "spine",
-            "population": "spine",
-            "source": "people.parquet",
-            "policy": "policy.json",
-        },
+        "dataset": {"name": "spine", "population": "spine", "source": "people.parquet", "policy": "policy.json"},
         "variables": {
             name: {"missing": f"{name} 0", "unseen": f"{name} 0"}
             | (

@@ -53,9 +53,7 @@ assert_type(release, Release)
 again = curator.release(dalenius.table(rows="region", columns="smokes", rho="0.1"))
 income = curator.release(dalenius.table(rows="region", measure="mean", of="income", epsilon=1))
 margins = curator.release(
-    dalenius.table(
-        rows="region", columns="smokes", margins=[["region"], ["smokes"], []], universe="complete", rho=0.1
-    )
+    dalenius.table(rows="region", columns="smokes", margins=[["region"], ["smokes"], []], universe="complete", rho=0.1)
 )
 print(repr(release), release.to_frame(), release.to_polars(), sep="\n")
 
@@ -70,8 +68,7 @@ asked: dict[str, dict[str, Any]] = {
     "mode": {"rows": "region"},
 }
 further = {
-    measure: curator.release(dalenius.table(measure=measure, epsilon="0.1", **keys))
-    for measure, keys in asked.items()
+    measure: curator.release(dalenius.table(measure=measure, epsilon="0.1", **keys)) for measure, keys in asked.items()
 }
 several = dalenius.batch({"rows": "region", "title": "By region"}, {"rows": "smokes"}, rho="0.05")
 planned, batch = curator.plan(several), curator.release(several)
@@ -116,13 +113,7 @@ class Drawn(Protocol):
 
 
 tables = release.margin("region")
-shown: dict[str, Shown] = {
-    "plan": plan,
-    "release": release,
-    "mean": income,
-    "margins": margins,
-    "table": tables,
-}
+shown: dict[str, Shown] = {"plan": plan, "release": release, "mean": income, "margins": margins, "table": tables}
 shown |= {"intervals": cells, "estimate": smokers, "test": test, "model": model}
 shown |= {"combined": both, "posterior": draws, "statement": statement}
 shown |= {"planned batch": planned, "batch": batch, **further}
@@ -134,14 +125,7 @@ drawn: dict[str, Drawn] = {
     "margins": margins,
     "table": tables,
 }
-drawn |= {
-    "intervals": cells,
-    "estimate": smokers,
-    "test": test,
-    "model": model,
-    "combined": both,
-    "posterior": draws,
-}
+drawn |= {"intervals": cells, "estimate": smokers, "test": test, "model": model, "combined": both, "posterior": draws}
 for name, result in shown.items():
     print(repr(result))
     (folder / f"{name}.html").write_text(result._repr_html_(), encoding="utf-8")

@@ -14,9 +14,7 @@ def main(arguments: list[str]) -> None:
     wanted = [a for a in arguments if not a.startswith("-")]
     names = wanted or [m.name for m in pkgutil.iter_modules(soak.__path__) if not m.name.startswith("_")]
     for name in names:
-        print(
-            json.dumps({"soak": name, **importlib.import_module(f"soak.{name}").run(quick=quick)}, indent=2)
-        )
+        print(json.dumps({"soak": name, **importlib.import_module(f"soak.{name}").run(quick=quick)}, indent=2))
 
 
 if __name__ == "__main__":

@@ -113,9 +113,7 @@ def chunk(name: str, size: int, seed: str, server: Any, folder: Path) -> dict[st
         return {"ok": False, "error": err.strip().splitlines()[-1:] or ["stopped"]}
     result = json.loads(out)
     keep = ("limit", "spent", "charged", "released", "charges", "unfinished", "lines", "problems", "grants")
-    kept = {
-        k: result[k] for k in (*keep, "refused", "rounds", "acknowledged", "contradictions") if k in result
-    }
+    kept = {k: result[k] for k in (*keep, "refused", "rounds", "acknowledged", "contradictions") if k in result}
     balanced = result["spent"] == result["charged"] <= result["limit"] and not result["problems"]
     whole = name.startswith("kill_clients") or result["released"] == result["charged"]
     clean = not any(result.get("codes", ())) and not result.get("contradictions")

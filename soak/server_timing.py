@@ -43,9 +43,7 @@ def _write_site(folder: Path) -> dict[str, list[int]]:
     exact = {}
     for arm in ARMS:
         rows = people if arm == "whole" else people[:-1]
-        (folder / f"{arm}.csv").write_text(
-            "group,other\n" + "".join(f"{g},{i % 7}\n" for i, g in enumerate(rows))
-        )
+        (folder / f"{arm}.csv").write_text("group,other\n" + "".join(f"{g},{i % 7}\n" for i, g in enumerate(rows)))
         (folder / f"{arm}.toml").write_text(
             f'[dataset]\nname = "{arm}"\npopulation = "{arm}"\nsource = "{arm}.csv"\npublic = true\n'
             f"[variables.group]\ncategories = {json.dumps(GROUPS)}\n"
@@ -95,9 +93,7 @@ def _start(folder: Path) -> tuple["subprocess.Popen[bytes]", str, list[dict[str,
     raise RuntimeError((folder / "log").read_text()[-2000:])
 
 
-def _ask(
-    url: str, header: dict[str, str], exact: dict[str, list[int]], count: int, nonce: int, out: list[Any]
-) -> None:
+def _ask(url: str, header: dict[str, str], exact: dict[str, list[int]], count: int, nonce: int, out: list[Any]) -> None:
     """Ask for so many distinct releases: (arm, seconds, noise of the cell, exact count of the cell)."""
     import httpx
 
@@ -141,9 +137,7 @@ def _add(data: dict[str, Any], samples: list[Any]) -> None:
             t = seconds * 1000
             kept[int(t * 10)] += 1
             for key, value in zip(
-                _SUMS,
-                (1, t, t * t, noise, noise * noise, t * noise, count, count * count, t * count),
-                strict=True,
+                _SUMS, (1, t, t * t, noise, noise * noise, t * noise, count, count * count, t * count), strict=True
             ):
                 sums[key] += value
         data["histogram_tenths_of_ms"][arm] = {str(k): v for k, v in sorted(kept.items())}

@@ -18,9 +18,7 @@ assert "numpy" not in sys.modules or "OPENBLAS_NUM_THREADS" in os.environ, (
 )
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-settings.register_profile(
-    "test", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+settings.register_profile("test", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("DALENIUS_HYPOTHESIS", "test"))
 
@@ -34,9 +32,7 @@ UNLISTED = 0.02
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("durations")
     group.addoption("--record-durations", action="store_true", help="keep the duration of every longer test")
-    group.addoption(
-        "--within", type=float, metavar="SECONDS", help="leave out the longest tests until the rest fits"
-    )
+    group.addoption("--within", type=float, metavar="SECONDS", help="leave out the longest tests until the rest fits")
 
 
 def _recorded() -> dict[str, float]:

@@ -46,7 +46,9 @@ def contents(pages: dict[Path, str], here: Path) -> str:
             for p in inside
         )
         blocks.append(f'<h2 id="all-{section}">{section}</h2><ul>{links}</ul>')
-    search = '<input id="search" type="search" placeholder="Search" aria-label="Search all pages"><ul id="results"></ul>'
+    search = (
+        '<input id="search" type="search" placeholder="Search" aria-label="Search all pages"><ul id="results"></ul>'
+    )
     script = f'<script>const ROOT="{depth}"</script><script src="{depth}pages.js"></script><script src="{depth}search.js" defer></script>'
     return f'<a href="{depth}index.html"><strong>Dalenius</strong></a>{search}{"".join(blocks)}{script}'
 
@@ -78,8 +80,7 @@ def rendered(parser: MarkdownIt, text: str) -> str:
     parts = re.split(r"(?=<pre><code)", html)
     if len(parts) - 1 == len(names):
         named = (
-            f'<p class="file">{escape(n)}</p>{part}' if n else part
-            for n, part in zip(names, parts[1:], strict=True)
+            f'<p class="file">{escape(n)}</p>{part}' if n else part for n, part in zip(names, parts[1:], strict=True)
         )
         html = parts[0] + "".join(named)
     return re.sub(r'href="([^":#]+)\.md', r'href="\1.html', html)
@@ -90,9 +91,7 @@ def dead_links(out: Path) -> list[str]:
     texts = {path: path.read_text(encoding="utf-8") for path in out.rglob("*.html")}
     dead = []
     for path, text in texts.items():
-        for target, _, heading in (
-            link.partition("#") for link in re.findall(r'(?:href|src)="([^"]+)"', text)
-        ):
+        for target, _, heading in (link.partition("#") for link in re.findall(r'(?:href|src)="([^"]+)"', text)):
             if ":" in target:
                 continue
             place = (path.parent / target).resolve() if target else path
@@ -104,9 +103,7 @@ def dead_links(out: Path) -> list[str]:
 
 def front(text: str) -> str:
     """The front page as the site links it: folders become lists of the contents."""
-    text = re.sub(r"\]\(docs/([\w-]+)\)", r"](#all-\1)", text).replace(
-        "](examples)", "](examples/notebook.py)"
-    )
+    text = re.sub(r"\]\(docs/([\w-]+)\)", r"](#all-\1)", text).replace("](examples)", "](examples/notebook.py)")
     return text.replace("](docs/", "](")
 
 

@@ -67,9 +67,7 @@ def _members(kind: type) -> list[str]:
     """Fields, properties and methods that the class itself states, and a docstring explains."""
     rows = []
     if dataclasses.is_dataclass(kind):
-        names = ", ".join(
-            f"`{field.name}`" for field in dataclasses.fields(kind) if not field.name.startswith("_")
-        )
+        names = ", ".join(f"`{field.name}`" for field in dataclasses.fields(kind) if not field.name.startswith("_"))
         rows.append(f"Fields: {names}.\n")
     rows += ["| member | what it is |", "|---|---|"]
     for name, member in vars(kind).items():
@@ -98,9 +96,7 @@ def _names(function: Any) -> str:
 
 def _signature(function: Any) -> str:
     signature = inspect.signature(function)
-    parameters = [
-        str(p).replace("typing.", "").replace("collections.abc.", "") for p in signature.parameters.values()
-    ]
+    parameters = [str(p).replace("typing.", "").replace("collections.abc.", "") for p in signature.parameters.values()]
     returned = inspect.formatannotation(signature.return_annotation).replace("typing.", "")
     words = [_ADDRESS.sub("", p).replace("pathlib.", "").replace("fractions.", "") for p in parameters]
     inside = ", ".join(words) if sum(map(len, words)) < 90 else "\n    " + ",\n    ".join(words) + ",\n"

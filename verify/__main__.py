@@ -31,17 +31,13 @@ def main(arguments: list[str]) -> int:
         return 0
     wanted = [a for a in arguments if not a.startswith("-")]
     names = wanted or [m.name for m in pkgutil.iter_modules(verify.__path__) if not m.name.startswith("_")]
-    jobs = next(
-        (int(a.removeprefix("--jobs=")) for a in arguments if a.startswith("--jobs=")), os.cpu_count()
-    )
+    jobs = next((int(a.removeprefix("--jobs=")) for a in arguments if a.startswith("--jobs=")), os.cpu_count())
     options = [a for a in arguments if a in ("--quick", "--save")]
     if len(names) == 1 or jobs == 1:
         failed = [name for name in names if not _is_held(name, options)]
     else:
         failed = _side_by_side(names, options, jobs or 1)
-    print(
-        f"{len(names) - len(failed)} passed, {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}"
-    )
+    print(f"{len(names) - len(failed)} passed, {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}")
     return len(failed)
 
 
@@ -79,9 +75,7 @@ def _side_by_side(names: list[str], options: list[str], jobs: int) -> list[str]:
             failed += [name] if process.returncode else []
             verdict = "did not hold" if process.returncode else "held"
             passed = time.perf_counter() - started
-            print(
-                f"verify: {name} {verdict}, {passed:,.0f} s after the beginning", file=sys.stderr, flush=True
-            )
+            print(f"verify: {name} {verdict}, {passed:,.0f} s after the beginning", file=sys.stderr, flush=True)
     return failed
 
 

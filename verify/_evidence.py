@@ -77,8 +77,7 @@ def _section(document: dict[str, Any]) -> str:
     lines = [
         f"## {document['check'].replace('_', ' ').capitalize()}",
         "",
-        f"`{document['command']}` on source `{document['source']}`{state}, {document['date']}, {took}:"
-        f" {verdict}.",
+        f"`{document['command']}` on source `{document['source']}`{state}, {document['date']}, {took}: {verdict}.",
         "",
     ]
     lines += _listed({k: v for k, v in document["result"].items() if k != "ok"}, 0)
@@ -119,9 +118,7 @@ def _tabled(rows: list[dict[str, Any]], margin: str) -> list[str]:
 def _plain(value: Any) -> str:
     if isinstance(value, dict | list):
         return "none"
-    return (
-        f"{value:.6g}" if isinstance(value, float) else f"`{value}`" if isinstance(value, str) else str(value)
-    )
+    return f"{value:.6g}" if isinstance(value, float) else f"`{value}`" if isinstance(value, str) else str(value)
 
 
 def _traps() -> str:
@@ -130,9 +127,7 @@ def _traps() -> str:
     table, unguarded = (
         ast.literal_eval(node.value)
         for node in tree.body
-        if isinstance(node, ast.AnnAssign)
-        and getattr(node.target, "id", "") in ("TRAPS", "OPEN")
-        and node.value
+        if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") in ("TRAPS", "OPEN") and node.value
     )
     lines = ["## Ways to lose a promise by accident", "", "| | what must hold | tests |", "|---|---|---|"]
     for number, (name, tests) in table.items():

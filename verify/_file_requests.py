@@ -39,11 +39,7 @@ def translated(table: Mapping[str, Any], population: Population) -> dict[str, An
     roles = {**dict.fromkeys(("sex", "region", "status"), "by"), **NUMBERS, "job": "word"} | (
         {first: "sample"} if first else {}
     )
-    asked = {
-        key: _renamed(value, roles)
-        for key, value in table.items()
-        if key not in ("where", "margins", "ranges")
-    }
+    asked = {key: _renamed(value, roles) for key, value in table.items() if key not in ("where", "margins", "ranges")}
     for key in ("margins", "where", "ranges"):
         if key in table:
             asked[key] = _renamed(table[key], roles)
@@ -53,9 +49,7 @@ def translated(table: Mapping[str, Any], population: Population) -> dict[str, An
     if "among" in asked:
         asked["among"] = [category]
     for name, condition in asked.get("where", {}).items():
-        asked["where"][name] = (
-            [category] if name == "by" else _points(condition, _toy(name), name, population)
-        )
+        asked["where"][name] = [category] if name == "by" else _points(condition, _toy(name), name, population)
     of = str(table.get("of", ""))
     if of in _BOUNDS:
         asked |= _points({key: asked[key] for key in _POINTS if key in asked}, of, NUMBERS[of], population)

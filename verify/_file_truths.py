@@ -101,9 +101,7 @@ class Asked:
         """Of a category."""
         return [str(c) for c in self.stack.population.parts["by"]["categories"]].index(str(label))
 
-    def addends(
-        self, rows: Rows, inside: Any = None, cut: tuple[float, float] | None = None
-    ) -> dict[str, FloatArray]:
+    def addends(self, rows: Rows, inside: Any = None, cut: tuple[float, float] | None = None) -> dict[str, FloatArray]:
         """What each row adds to every sum."""
         kept = self.is_counted(rows)
         of, other, weight = (str(self.table.get(key, "")) for key in ("of", "other", "weight"))
@@ -129,9 +127,7 @@ def _is_inside(x: FloatArray, condition: Mapping[str, Any]) -> Any:
     return (x >= low - 1e-9) & (x <= high + 1e-9)
 
 
-def places(
-    asked: Asked, rows: Rows, space: CellSpace, *, is_file: bool = False
-) -> tuple[IntArray, tuple[int, ...]]:
+def places(asked: Asked, rows: Rows, space: CellSpace, *, is_file: bool = False) -> tuple[IntArray, tuple[int, ...]]:
     """In which cell of the table each row lies, or -1; and the shape of the table without an axis that no row lies on.
 
     A row of the file lies in the cells of every sample: its place is that of the first.
@@ -199,9 +195,7 @@ def estimate(
         textbook = own - half, own + half
     has_samples = any(axis.variable == "sample" and not axis.level for axis in space.axes)
     return Truth(
-        own=(own, own),
-        of_file=(target, target) if has_samples else None,
-        textbook=textbook if has_samples else None,
+        own=(own, own), of_file=(target, target) if has_samples else None, textbook=textbook if has_samples else None
     )
 
 
@@ -262,9 +256,7 @@ def quantile_sets(asked: Asked, space: CellSpace, qs: Sequence[Fraction]) -> Tru
     return Truth(own=own, of_file=(np.tile(target[0], size), np.tile(target[1], size)))
 
 
-def _sets(
-    values: FloatArray, place: IntArray, size: int, qs: Sequence[Fraction]
-) -> tuple[FloatArray, FloatArray]:
+def _sets(values: FloatArray, place: IntArray, size: int, qs: Sequence[Fraction]) -> tuple[FloatArray, FloatArray]:
     inside = place >= 0
     order = np.lexsort((values[inside], place[inside]))
     ordered, count = values[inside][order], np.bincount(place[inside], minlength=size)
@@ -338,9 +330,7 @@ def sizes(asked: Asked, bounds: Sequence[float]) -> Truth:
     if is_root and "of" in asked.table:
         added = np.abs(np.bincount(rows.person[kept], weights=amounts[kept]))
     seen = np.bincount(rows.person[kept]) > 0
-    own = np.bincount(np.searchsorted(bounds, added[seen] - 1e-9), minlength=len(bounds) + 1).astype(
-        np.float64
-    )
+    own = np.bincount(np.searchsorted(bounds, added[seen] - 1e-9), minlength=len(bounds) + 1).astype(np.float64)
     return Truth(own=(own, own))
 
 
@@ -418,10 +408,7 @@ def _exponential(mean: float, _: float, low: float, high: float) -> tuple[float]
         rate = np.exp(log_rate)
         return float(low + (np.exp(-rate * low) - np.exp(-rate * high)) / rate - mean)
 
-    ends = (
-        -np.log(high) - 12,
-        12 - np.log(max(high - low, 1)) + np.log(max(high - low, 1) / max(mean - low, 1e-9)),
-    )
+    ends = (-np.log(high) - 12, 12 - np.log(max(high - low, 1)) + np.log(max(high - low, 1) / max(mean - low, 1e-9)))
     return (
         (float(np.exp(brentq(lacks, *ends))),)
         if low < mean < high and lacks(ends[0]) * lacks(ends[1]) < 0

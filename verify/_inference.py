@@ -83,9 +83,7 @@ def residual_release(counts: np.ndarray, rho: str) -> Release:
     domain = Domain(name="t", population="p", version="1", variables=variables, neighbours=Neighbours())
     definition = registry.get("definitions", "zero_concentrated")()
     budget = Budget.of("zero_concentrated", rho=rho)
-    plan = plan_list(
-        domain, tuple(axes), [("a", "b"), ("a",), ("b",), ()], (), budget, definition, strategy="residual"
-    )
+    plan = plan_list(domain, tuple(axes), [("a", "b"), ("a",), ("b",), ()], (), budget, definition, strategy="residual")
     rng, blocks = RecordedRandomness("verify"), []
     for step in plan.measurements:
         exact = []
@@ -97,9 +95,7 @@ def residual_release(counts: np.ndarray, rho: str) -> Release:
         outcome = step.run(tuple(exact), step.draw(rng), rng)
         assert isinstance(outcome, Value)
         blocks.append(step.block(outcome))
-    return Release(
-        blocks=tuple(blocks), tables=plan.assemble(tuple(blocks)), law=plan.law, provenance=PROVENANCE
-    )
+    return Release(blocks=tuple(blocks), tables=plan.assemble(tuple(blocks)), law=plan.law, provenance=PROVENANCE)
 
 
 SETTINGS = (

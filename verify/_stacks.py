@@ -95,9 +95,7 @@ def wide_clusters(path: Path) -> None:
     size = rng.integers(1, 7, households)
     spends, level = rng.random(households) < 0.2, rng.gamma(2.0, 900.0, households)
     own = np.repeat(np.arange(households), size)
-    amount = np.where(
-        spends[own], np.minimum(np.rint(level[own] * rng.uniform(0.7, 1.3, len(own))), 10_000), 0
-    )
+    amount = np.where(spends[own], np.minimum(np.rint(level[own] * rng.uniform(0.7, 1.3, len(own))), 10_000), 0)
     _write(
         path,
         {
@@ -130,13 +128,7 @@ FILES = (
         declared={f"n{k}": {"column": f"v{k}", "bounds": [0, 1], "step": 1} for k in (14, 15)},
     ),
     File(name="pums2000_california_10000.csv", x="income", y="age", by="latino"),
-    File(
-        name="pums2000_codebook.csv",
-        x="code",
-        y="again",
-        by="variable",
-        declared={"code": _CODES, "again": _CODES},
-    ),
+    File(name="pums2000_codebook.csv", x="code", y="again", by="variable", declared={"code": _CODES, "again": _CODES}),
     File(name="pums_california_1000_pid.csv", **_PERSONS),
     File(name="pums_california_dup_persons.csv", max_rows=4, **_PERSONS),
     File(name="pums_california_1000_nulls.csv", max_rows=4, **_PERSONS),
@@ -255,15 +247,11 @@ def population(file: File, folder: Path) -> Population:
     drafted = _drafted(path) | {name: dict(part) for name, part in file.declared.items()}
     roles = {"x": file.x, "y": file.y, "by": file.by} | ({"w": file.w} if file.w else {})
     parts = {role: drafted[name] for role, name in roles.items()}
-    reader = (
-        f"read_parquet('{path}')" if path.suffix == ".parquet" else f"read_csv('{path}', all_varchar = true)"
-    )
+    reader = f"read_parquet('{path}')" if path.suffix == ".parquet" else f"read_csv('{path}', all_varchar = true)"
     columns = {role: parts[role].get("column", name) for role, name in roles.items()}
     unit = f'dense_rank() OVER (ORDER BY "{file.unit}")' if file.unit else "row_number() OVER ()"
     kinds = dict.fromkeys(roles, "DOUBLE") | {"by": "VARCHAR"}
-    chosen = ", ".join(
-        f'TRY_CAST("{column}" AS {kinds[role]}) AS "{role}"' for role, column in columns.items()
-    )
+    chosen = ", ".join(f'TRY_CAST("{column}" AS {kinds[role]}) AS "{role}"' for role, column in columns.items())
     present = f'"{file.unit}" IS NOT NULL' if file.unit else "true"
     with duckdb.connect(":memory:") as connection:
         connection.execute(f"CREATE VIEW file AS FROM {reader}")
@@ -308,13 +296,9 @@ class Stack:
     def table(self) -> pa.Table:
         """What the curator gets."""
         names = pa.array(self.names)
-        labels = pa.DictionaryArray.from_arrays(pa.array(self.rows.group.astype(np.int32)), names).cast(
-            pa.string()
-        )
+        labels = pa.DictionaryArray.from_arrays(pa.array(self.rows.group.astype(np.int32)), names).cast(pa.string())
         categories = pa.array([str(label) for label in self.population.parts["by"]["categories"]])
-        by = pa.DictionaryArray.from_arrays(pa.array(self.rows.by.astype(np.int32)), categories).cast(
-            pa.string()
-        )
+        by = pa.DictionaryArray.from_arrays(pa.array(self.rows.by.astype(np.int32)), categories).cast(pa.string())
         numbers = {
             role: pa.array(values[self.places], mask=np.isnan(values[self.places]))
             for role, values in self.population.raw.items()
@@ -326,8 +310,7 @@ class Stack:
         names, file = self.names, self.population.file
         keys = ("bounds", "step", "outside", "categories")
         variables = {
-            role: {key: part[key] for key in keys if key in part}
-            for role, part in self.population.parts.items()
+            role: {key: part[key] for key in keys if key in part} for role, part in self.population.parts.items()
         }
         if "w" in variables:
             variables["w"]["weight"] = True
@@ -367,6 +350,4 @@ def stacked(population: Population, groups: int, seed: int) -> Stack:
     own = np.repeat(np.arange(len(drawn)), lengths)
     places = np.arange(len(own)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + starts[drawn][own]
     group = np.repeat(np.arange(groups), persons)[own]
-    return Stack(
-        population=population, rows=population.rows.at(places, group, own), groups=groups, places=places
-    )
+    return Stack(population=population, rows=population.rows.at(places, group, own), groups=groups, places=places)

@@ -76,19 +76,12 @@ def _neighbours(plans: int) -> dict[str, Any]:
     for part in parts():
         try:
             findings = neighbour_fuzzer.fuzz(
-                SEED,
-                plans,
-                method=part.method,
-                definition=part.definition,
-                keys=part.keys,
-                seconds=SECONDS,
+                SEED, plans, method=part.method, definition=part.definition, keys=part.keys, seconds=SECONDS
             )
         except InternalError:
             refused.append(part.name)
             continue
-        _say(
-            f"{part.name}: {findings.planned} plans, {findings.triples} triples, {len(findings.broken)} broken"
-        )
+        _say(f"{part.name}: {findings.planned} plans, {findings.triples} triples, {len(findings.broken)} broken")
         given_up += [part.name] if findings.planned < plans else []
         whole.add(findings)
     return {

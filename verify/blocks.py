@@ -59,9 +59,7 @@ class Process:
 
 PROCESSES: Mapping[str, Process] = {
     "exponential": Process(lambda rng, n: rng.exponential(1.0, n), (0, 30), "0.001", 1.0, (0.1, 4), 1.0),
-    "logit": Process(
-        lambda rng, n: (rng.random(n) < 0.3).astype(float), (0, 1), "1", log(3 / 7), (-3, 3), 1 / 0.21
-    ),
+    "logit": Process(lambda rng, n: (rng.random(n) < 0.3).astype(float), (0, 1), "1", log(3 / 7), (-3, 3), 1 / 0.21),
     "gaussian_mean": Process(lambda rng, n: rng.normal(0.5, 1, n), (-6, 6), "0.001", 0.5, (-5, 5), 1.0),
     "gaussian_variance": Process(lambda rng, n: rng.normal(0, 1, n), (-6, 6), "0.001", 1.0, (0, 5), 2.0),
 }
@@ -93,9 +91,7 @@ def request(model: str, privacy: Mapping[str, Any], **more: Any) -> dict[str, An
     return {"table": table | more, "privacy": dict(privacy)}
 
 
-def planned(
-    model: str, n: int, privacy: Mapping[str, Any], relation: str = "add-remove", **more: Any
-) -> TablePlan:
+def planned(model: str, n: int, privacy: Mapping[str, Any], relation: str = "add-remove", **more: Any) -> TablePlan:
     """The plan of one setting."""
     domain = DatasetDocument.from_dict(declared(model, n, relation)).domain()
     return plan_of(domain, request(model, privacy, **more), {})
@@ -168,9 +164,7 @@ def efficiency(model: str, n: int, runs: int) -> dict[str, Any]:
     }
 
 
-def coverage(
-    model: str, aggregate: str, budget: str, runs: int, books: Books, through: int
-) -> dict[str, Any]:
+def coverage(model: str, aggregate: str, budget: str, runs: int, books: Books, through: int) -> dict[str, Any]:
     """Of 95 % intervals at n = 5,000, the first of them released through a ledger."""
     n, process = 5_000, PROCESSES[model]
     try:
@@ -329,9 +323,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     sizes = {1_000: 400, 10_000: 400, 100_000: 400, 1_000_000: 100}
     if quick:
         sizes = {1_000: 100, 10_000: 50}
-    errors = {
-        f"{model}, n = {n:,}": efficiency(model, n, runs) for model in PROCESSES for n, runs in sizes.items()
-    }
+    errors = {f"{model}, n = {n:,}": efficiency(model, n, runs) for model in PROCESSES for n, runs in sizes.items()}
     covered, alike = {}, list(product(PROCESSES, COVERED))
     with Books() as books:
         for aggregate in ("mean", "median", "winsorised"):
@@ -355,8 +347,6 @@ def run(quick: bool = False) -> dict[str, Any]:
         "blocks without a number": without,
         "jackknife of a mixture": corrected,
         "runs through the ledger": releases,
-        "ok": all(
-            row["ok"] for row in (*errors.values(), *covered.values(), *more.values(), *without.values())
-        )
+        "ok": all(row["ok"] for row in (*errors.values(), *covered.values(), *more.values(), *without.values()))
         and (quick or (are_average and corrected["ok"])),
     }

@@ -55,9 +55,7 @@ def _at_the_bounds(rng: np.random.Generator) -> FloatArray:
     return np.where(rng.random(ROWS) < 0.4, 50.0, -50.0)
 
 
-def _beta(
-    name: str, draw: Callable[[np.random.Generator], FloatArray], a: float, b: float, **more: Any
-) -> Population:
+def _beta(name: str, draw: Callable[[np.random.Generator], FloatArray], a: float, b: float, **more: Any) -> Population:
     """A beta law over the bounds, rounded to whole numbers."""
     variance = 10_000 * a * b / ((a + b) ** 2 * (a + b + 1)) + 1 / 12
     return Population(name, draw, 100 * a / (a + b) - 50, variance, **more)
@@ -73,9 +71,7 @@ POPULATIONS = (
 )
 
 
-def resampled(
-    population: Population, k: int, runs: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
+def resampled(population: Population, k: int, runs: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Totals of Poisson resamples, one sample of rows to a run, and the sums of squares of the samples; both without noise."""
     totals, squares = np.empty((runs, k)), np.empty(runs)
     for i in range(runs):
@@ -167,9 +163,7 @@ def run(*, quick: bool = False) -> dict[str, Any]:
             for ratio in RATIOS:
                 figures = coverage(population, totals, squares, ratio, rng)
                 name = f"{population.name}, k = {k}, v / sigma^2 = {ratio}"
-                cells.append(
-                    {"setting": name, "runs": runs, **{key: round(x, 4) for key, x in figures.items()}}
-                )
+                cells.append({"setting": name, "runs": runs, **{key: round(x, 4) for key, x in figures.items()}})
                 least = 0.94 if ratio >= 0.3 else 0.935
                 is_default = population.has_squares or population.is_even
                 problem = _is_off(figures["calibrated"], runs, least, 0.97 if is_default else 1.0)

@@ -93,9 +93,7 @@ def judged(
         if number < through:
             release = books.released({"x": values}, declared(law, relation), asked)
             low, high = next(table.values for table in release.tables if table.measure == "bound")
-            ends = [
-                release.interval(CONFIDENCE, with_sampling=with_sampling) for with_sampling in (True, False)
-            ]
+            ends = [release.interval(CONFIDENCE, with_sampling=with_sampling) for with_sampling in (True, False)]
         else:
             blocks = answered(plan, values, f"{law} {relation} {budget} {is_bounded} {number}")
             low, high = (CANDIDATES[law][int(place)] for place in blocks[0].values)

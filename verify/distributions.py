@@ -49,9 +49,7 @@ def held(made: Estimated, goal: np.ndarray, is_sampling: bool) -> tuple[float, f
 
 def judged(law: str, n: int, relation: str, budget: str, runs: int, seed: int) -> dict[str, Any]:
     """Both bands in one setting."""
-    plan = planned(
-        {"measure": "distribution", "parts": PARTS}, list(BOUNDS[law]), "1", n, relation, BUDGETS[budget]
-    )
+    plan = planned({"measure": "distribution", "parts": PARTS}, list(BOUNDS[law]), "1", n, relation, BUDGETS[budget])
     assert isinstance(plan.law, Joint)
     points, chances = masses(law)
     parts = round(len(points) / (BOUNDS[law][1] - BOUNDS[law][0]))
@@ -70,9 +68,7 @@ def judged(law: str, n: int, relation: str, budget: str, runs: int, seed: int) -
     }
     told = {kind: share for kind, (share, _) in bands.items()}
     floors = (("sampling", min(0.94, told["textbook"] - 0.01)), ("noise", 0.945))
-    tests = [
-        binomtest(round(told[kind] * runs), runs, least, alternative="less").pvalue for kind, least in floors
-    ]
+    tests = [binomtest(round(told[kind] * runs), runs, least, alternative="less").pvalue for kind, least in floors]
     return told | {"width": bands["sampling"][1] / bands["textbook"][1], "ok": bool(min(tests) >= 0.0005)}
 
 

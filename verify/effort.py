@@ -13,9 +13,7 @@ def run(*, quick: bool = False) -> dict[str, Any]:
     """Walk over all methods and strategies; quickly, every tenth case."""
     effort_kit.warm()
     cases = [
-        (name, case)
-        for name in registry.names("methods")
-        for case in effort_kit.cases(registry.get("methods", name))
+        (name, case) for name in registry.names("methods") for case in effort_kit.cases(registry.get("methods", name))
     ]
     cases += [("margins", case) for case in effort_kit.strategy_cases()]
     taken: list[tuple[str, Usage]] = []

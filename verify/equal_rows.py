@@ -25,10 +25,7 @@ REQUESTS: Mapping[str, tuple[Mapping[str, Any], float]] = {
     "ratio": ({"measure": "ratio", "of": "x", "other": "y"}, 50 / 45),
     "weighted mean": ({"measure": "mean", "of": "x", "weight": "w"}, 50),
     "weighted total": ({"measure": "total", "of": "x", "weight": "w"}, 50 * 3 * PERSONS * ROWS),
-    "bootstrap total": (
-        {"measure": "total", "of": "x", "error": "bootstrap", "replicates": 20},
-        50 * PERSONS * ROWS,
-    ),
+    "bootstrap total": ({"measure": "total", "of": "x", "error": "bootstrap", "replicates": 20}, 50 * PERSONS * ROWS),
 }
 
 

@@ -184,11 +184,7 @@ def exact_arrays(plan: TablePlan, sums: Sums, law: str) -> list[list[FloatArray]
     parameters, names = plan.law.parameters, iter(plan.law.parameters["arrays"])
     is_ratio = parameters["estimate"] == "ratio"
     width = BOUNDS[law][1] - BOUNDS[law][0]
-    known = {
-        **sums,
-        "below": width * sums["n"] - sums["above"],
-        "outside": sums["n"] - sums["inside"],
-    }
+    known = {**sums, "below": width * sums["n"] - sums["above"], "outside": sums["n"] - sums["inside"]}
     if is_ratio:
         known |= {"squares": sums["squares about zero"], "products": sums["products about zero"]}
         known |= {"total of the other": sums["total of y"], "squares of the other": sums["squares of y"]}
@@ -200,9 +196,7 @@ def exact_arrays(plan: TablePlan, sums: Sums, law: str) -> list[list[FloatArray]
         block_arrays = []
         for _ in range(measurement.space.size):  # type: ignore[attr-defined]
             name = next(names)
-            block_arrays.append(
-                known[name] - float(Fraction(parameters.get(f"{name} shift", "0"))) * sums["n"]
-            )
+            block_arrays.append(known[name] - float(Fraction(parameters.get(f"{name} shift", "0"))) * sums["n"])
         found.append(block_arrays)
     return found
 
@@ -226,9 +220,7 @@ def blocks_of(
         noise = measurement.law
         if seed is not None:
             values = values + sample(measurement.mechanism, len(values), rng)  # type: ignore[attr-defined]
-        blocks.append(
-            Block(name=measurement.name, space=CellSpace(()), values=values, law=noise if seed else SILENCE)
-        )
+        blocks.append(Block(name=measurement.name, space=CellSpace(()), values=values, law=noise if seed else SILENCE))
     return tuple(blocks)
 
 
@@ -288,11 +280,7 @@ def judged(
 
     clean = estimated(plan.law, blocks_of(plan, exact, seed=None, last=last), runs)
     noisy = estimated(plan.law, blocks_of(plan, exact, seed=str(setting), last=last), runs)
-    textbook, both, noise = (
-        clean.ends(CONFIDENCE, True),
-        noisy.ends(CONFIDENCE, True),
-        noisy.ends(CONFIDENCE, False),
-    )
+    textbook, both, noise = (clean.ends(CONFIDENCE, True), noisy.ends(CONFIDENCE, True), noisy.ends(CONFIDENCE, False))
     if books is not None:
         through_the_ledger(books, setting, released, both, noise)
     held = {
@@ -391,7 +379,6 @@ def _mean_width() -> float:
     assert isinstance(plan.law, Joint)
     exact = exact_arrays(plan, population("ages", 500, 1000, seed=17), "ages")
     ends = [
-        estimated(plan.law, blocks_of(plan, exact, seed=seed), 1000).ends(CONFIDENCE, True)
-        for seed in ("width", None)
+        estimated(plan.law, blocks_of(plan, exact, seed=seed), 1000).ends(CONFIDENCE, True) for seed in ("width", None)
     ]
     return float(np.median(ends[0][1] - ends[0][0]) / np.median(ends[1][1] - ends[1][0]))

@@ -94,11 +94,7 @@ class Tally:
     compared: int = 0
 
     def add(
-        self,
-        ends: tuple[FloatArray, FloatArray],
-        truth: tuple[FloatArray, FloatArray],
-        textbook: Any,
-        points: int,
+        self, ends: tuple[FloatArray, FloatArray], truth: tuple[FloatArray, FloatArray], textbook: Any, points: int
     ) -> None:
         """Cells are curves of so many points, each of which must hold."""
         (lower, upper), (least, largest) = ends, truth
@@ -163,9 +159,7 @@ def truth_of(asked: Asked, release: Release, table: Table) -> tuple[Truth, int] 
     if measure == "persons" or request["measure"] == "labels":
         return truths.persons(asked, space), 1
     if measure in ("clipped_count", "clipped_total"):
-        return truths.clipped(
-            asked, space, _bound_of(release, request) if bounds is None else float(bounds[0])
-        ), 1
+        return truths.clipped(asked, space, _bound_of(release, request) if bounds is None else float(bounds[0])), 1
     if measure == "number of persons":
         return truths.sizes(asked, [float(amount) for amount in request["clip"]]), 1
     if measure == "clipped total" and bounds is not None:
@@ -187,9 +181,7 @@ def _bound_of(release: Release, request: Mapping[str, Any]) -> float:
     if not isinstance(clip, list):
         return float(Fraction(str(clip)))
     (named,) = [
-        match[1]
-        for note in release.provenance.warnings
-        if (match := re.search(r" the bound (\S+) was chosen", note))
+        match[1] for note in release.provenance.warnings if (match := re.search(r" the bound (\S+) was chosen", note))
     ]
     return float(named)
 
@@ -272,9 +264,7 @@ class Court:
                     file=file,
                     relation=relation,
                     request=", ".join(
-                        f"{key} = {value}"
-                        for key, value in asked.table.items()
-                        if key not in ("rows", "columns")
+                        f"{key} = {value}" for key, value in asked.table.items() if key not in ("rows", "columns")
                     ),
                     measure=table.measure,
                     kind=kind,
@@ -310,9 +300,7 @@ class Desk:
         self.ledgers += 1
         name = f"{self.seed} {self.ledgers}"
         ledger = self.folder / f"{abs(hash(name))}-{self.ledgers}.sqlite"
-        curator = Curator.open(
-            self.table, self.document, ledger=ledger, policy=POLICY, rng=RecordedRandomness(name)
-        )
+        curator = Curator.open(self.table, self.document, ledger=ledger, policy=POLICY, rng=RecordedRandomness(name))
         curator.register(by="verify")
         return curator
 
@@ -361,9 +349,7 @@ def asked_of(
     return _in_parts(desk, court, relation, asked, privacy, PARTS)
 
 
-def _in_parts(
-    desk: Desk, court: Court, relation: str, asked: Asked, privacy: dict[str, Any], size: int
-) -> int:
+def _in_parts(desk: Desk, court: Court, relation: str, asked: Asked, privacy: dict[str, Any], size: int) -> int:
     stack, cells = asked.stack, 0
     for part in [asked.table] if size >= stack.groups else parts_of(asked.table, stack.names, size):
         found = court.judge(stack.population.file.name, relation, asked, desk.ask(part, privacy))
@@ -410,9 +396,7 @@ def judged_file(
                     silent |= set() if found else {str(table)}
                     if not place:
                         small = (
-                            next(parts_of(table, stack.names, SMALL))
-                            if "word" not in table.get("rows", ())
-                            else table
+                            next(parts_of(table, stack.names, SMALL)) if "word" not in table.get("rows", ()) else table
                         )
                         published(desk.ask(small, privacy), folder)
                 except DaleniusError as error:

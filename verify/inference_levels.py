@@ -105,9 +105,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     jobs: list[tuple[object, ...]] = [
         ("level", s, tables, full, replicates, 1000 * k) for k, s in reversed(list(enumerate(SETTINGS)))
     ]
-    jobs += [
-        ("power", e, b, tables // 5, 77) for e, b in (("0.1", 10), ("0.5", 10), ("0.5", None), ("0.1", None))
-    ]
+    jobs += [("power", e, b, tables // 5, 77) for e, b in (("0.1", 10), ("0.5", 10), ("0.5", None), ("0.1", None))]
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         found = list(pool.map(_job, jobs))

@@ -153,9 +153,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     found = [_is_found(fault, relation) for fault in UNDERSTATED for relation in Relation]
     results["understated_found"] = f"{sum(found)} of {len(found)}"
     exact = results["exact_laws_instead"].values()
-    results["why_exact_laws"] = (
-        "every step tests the data, or scales its noise by them: no distance is stated"
-    )
+    results["why_exact_laws"] = "every step tests the data, or scales its noise by them: no distance is stated"
     results["ok"] = (
         results["moved_too_far"] == 0
         and not results["methods_that_an_engine_did_not_compare"]

@@ -61,18 +61,7 @@ def is_killed(mutant: Mutant | None, tests: tuple[str, ...], copy: Path) -> bool
         place.write_text(before.replace(mutant.old, mutant.new))
     try:
         done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-x",
-                "-q",
-                "-p",
-                "no:cacheprovider",
-                "-p",
-                "pytest_timeout",
-                *tests,
-            ],
+            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "pytest_timeout", *tests],
             cwd=copy,
             env={**os.environ, **ALONE, "PYTHONPATH": os.pathsep.join(str(copy / part) for part in SOURCES)},
             capture_output=True,

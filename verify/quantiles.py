@@ -51,11 +51,7 @@ FILES: tuple[tuple[str, str, tuple[int, int], str], ...] = (
     ("nafld_patients_17549.csv.gz", "bmi", (0, 100), "0.0001"),
     ("ricefarms.csv", "wage", (0, 500), "0.01"),
 )
-QUANTILES: dict[str, dict[str, Any]] = {
-    "median": {"q": ["1/2"]},
-    "deciles": {"parts": 10},
-    "quartiles": {"parts": 4},
-}
+QUANTILES: dict[str, dict[str, Any]] = {"median": {"q": ["1/2"]}, "deciles": {"parts": 10}, "quartiles": {"parts": 4}}
 SIMULATED, PUBLIC = ("median", "deciles"), ("median", "quartiles")
 
 
@@ -68,9 +64,7 @@ def declared(bounds: list[Any], step: str, n: int, relation: str) -> dict[str, A
     }
 
 
-def planned(
-    table: dict[str, Any], bounds: list[Any], step: str, n: int, relation: str, privacy: Any
-) -> TablePlan:
+def planned(table: dict[str, Any], bounds: list[Any], step: str, n: int, relation: str, privacy: Any) -> TablePlan:
     """The plan of a request on one number."""
     domain = DatasetDocument.from_dict(declared(bounds, step, n, relation)).domain()
     return plan_of(domain, {"table": {"of": "x", **table}, "privacy": dict(privacy)}, {})
@@ -104,9 +98,7 @@ def median_error(runs: int) -> dict[str, float]:
     )
     rng, draws, errors = RecordedRandomness("median"), np.random.default_rng(20), []
     for _ in range(runs):
-        values = np.sort(
-            np.clip(np.rint(draws.standard_normal(1000) * 1000), -100_000, 100_000).astype(np.int64)
-        )
+        values = np.sort(np.clip(np.rint(draws.standard_normal(1000) * 1000), -100_000, 100_000).astype(np.int64))
         (block,) = answered(plan, values, rng)
         errors.append(abs(int(block.values[0]) - (values[499] + values[500]) / 2) / 1000)
     return {
@@ -137,9 +129,7 @@ def rank_error(relation: str, runs: int) -> float:
 
 def files() -> dict[str, tuple[tuple[int, int], str]]:
     """Columns of the public files that are here, with declared bounds and step."""
-    return {
-        f"{file} {column}": (bounds, step) for file, column, bounds, step in FILES if (FOLDER / file).exists()
-    }
+    return {f"{file} {column}": (bounds, step) for file, column, bounds, step in FILES if (FOLDER / file).exists()}
 
 
 def population(law: str) -> np.ndarray:
@@ -171,11 +161,7 @@ def masses(law: str) -> tuple[np.ndarray, np.ndarray]:
         points, counts = np.unique(np.clip(population(law), low * parts, high * parts), return_counts=True)
         return points.astype(np.int64), counts / counts.sum()
     points = np.arange(low * parts, high * parts + 1)
-    at = {
-        "normal": norm(0, 100),
-        "ages": beta(1.6, 2.2, scale=100),
-        "income": lognorm(0.8, scale=1000),
-    }[law]
+    at = {"normal": norm(0, 100), "ages": beta(1.6, 2.2, scale=100), "income": lognorm(0.8, scale=1000)}[law]
     inner = at.cdf((points[:-1] + 0.5) / parts)
     return points, np.diff(np.concatenate([[0.0], inner, [1.0]]))
 
@@ -238,16 +224,8 @@ class Tally:
     def row(self) -> dict[str, Any]:
         """Coverage; quantiles of one run depend on each other, so that a run counts once."""
         runs, (both, noise, clean, width) = len(self.held), np.mean(self.held, axis=0).tolist()
-        tests = [
-            binomtest(round(share * runs), runs, LEAST, alternative="less").pvalue for share in (both, noise)
-        ]
-        return {
-            "sampling": both,
-            "noise": noise,
-            "textbook": clean,
-            "width": width,
-            "ok": bool(min(tests) >= LEVEL),
-        }
+        tests = [binomtest(round(share * runs), runs, LEAST, alternative="less").pvalue for share in (both, noise)]
+        return {"sampling": both, "noise": noise, "textbook": clean, "width": width, "ok": bool(min(tests) >= LEVEL)}
 
 
 def tallies(law: str, n: int, runs: int, seed: int, books: Books, through: int) -> list[Tally]:
@@ -263,10 +241,7 @@ def tallies(law: str, n: int, runs: int, seed: int, books: Books, through: int) 
         shares = [float(Fraction(q)) for q in plan.law.parameters["q"]]  # type: ignore[union-attr]
         truth = step * points[np.searchsorted(below, np.array(shares) - 1e-12)]
         setting = f"{name}, {law}, {n}, {relation}, {budget}"
-        asked = (
-            declared(list(bounds), text, n, relation),
-            {"table": {"of": "x", **table}, "privacy": BUDGETS[budget]},
-        )
+        asked = (declared(list(bounds), text, n, relation), {"table": {"of": "x", **table}, "privacy": BUDGETS[budget]})
         rng, first = RecordedRandomness(f"{setting} {seed}"), share_of(through, len(settings), place)
         kept.append(Tally(setting, plan, rng, truth, shares, books, asked, first))
     for values in samples(law, n, runs, seed):
@@ -297,9 +272,7 @@ def run(quick: bool = False, seed: int = 22) -> dict[str, Any]:
     widths = {relation: width_beside_textbook(relation, 40 if quick else 400) for relation in relations}
     rows: dict[str, list[dict[str, Any]]] = {}
     rejected, laws = [], ["earnings", "zeros"] if quick else [*BOUNDS, *files()]
-    places = [
-        (law, n) for law in laws for n in ((500,) if quick else SIZES if law in BOUNDS else (1_000, 8_000))
-    ]
+    places = [(law, n) for law in laws for n in ((500,) if quick else SIZES if law in BOUNDS else (1_000, 8_000))]
     with Books() as books:
         for place, (law, n) in enumerate(places):
             through = share_of(0 if quick else THROUGH_THE_LEDGER, len(places), place)

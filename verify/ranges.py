@@ -80,11 +80,7 @@ def _workload(generator: np.random.Generator) -> tuple[Domain, Any, str]:
 
     if kind == "boxes":
         boxes = range(int(generator.integers(3, 30)))
-        return (
-            domain,
-            [{name: pair(size) for name, size in zip(names, sizes, strict=True)} for _ in boxes],
-            kind,
-        )
+        return (domain, [{name: pair(size) for name, size in zip(names, sizes, strict=True)} for _ in boxes], kind)
     ranges: dict[str, Any] = {}
     for name, size in zip(names, sizes, strict=True):
         listed = [pair(size) for _ in range(int(generator.integers(3, 60)))]

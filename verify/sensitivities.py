@@ -50,9 +50,7 @@ def _closed_forms(quick: bool) -> dict[str, Any]:
             checked += 1
             wrong += statistic.local(data, near) != brute.local(statistic.value, data, universe, relation)
             if 0 < n <= 4:
-                wrong += statistic.bootstrap(data, near) < brute.everywhere(
-                    statistic.value, data, n, relation
-                )
+                wrong += statistic.bootstrap(data, near) < brute.everywhere(statistic.value, data, n, relation)
     return {"checked": checked, "wrong": wrong}
 
 
@@ -66,9 +64,7 @@ def _smoothness(quick: bool) -> dict[str, Any]:
             statistic = Quantile(query=_QUERY, low=0, high=4, q=q)
             for relation in Relation:
                 near, universe = Neighbours(relation=relation), (0, 1, 2, 3, 4)
-                table = {
-                    d: statistic.smooth(d, base, near) for n in sizes for d in brute.multisets(universe, n)
-                }
+                table = {d: statistic.smooth(d, base, near) for n in sizes for d in brute.multisets(universe, n)}
                 for data, size in table.items():
                     checked += 1
                     wrong += size < brute.local(statistic.value, data, universe, relation)
@@ -148,9 +144,7 @@ def run(quick: bool = False) -> dict[str, object]:
     forms, smooth, constants = _closed_forms(quick), _smoothness(quick), _constants(quick)
     clamp, timing = _clamp(quick), _timing(quick)
     tight = all(constants[name] > 0.97 for name in ("cauchy", "lomax"))
-    recovered = all(
-        c["recovered"] == 1 and abs(c["queries"] - c["expected"]) < 6 * c["error"] for c in clamp.values()
-    )
+    recovered = all(c["recovered"] == 1 and abs(c["queries"] - c["expected"]) < 6 * c["error"] for c in clamp.values())
     slow = abs(log(timing["median_microseconds"][0] / timing["median_microseconds"][1]))
     return {
         "closed_forms": forms,

@@ -43,9 +43,7 @@ def run(quick: bool = False) -> dict[str, object]:
         is_good &= groups["largest_deviation_in_standard_errors"] < (6 if quick else 5)
         is_good &= 0.94 <= groups["pooled_coverage"] <= 0.965 or quick
     view = {objective: whole_view(objective, 1_000 if quick else 10_000) for objective in ("cells", "tables")}
-    ratios = [
-        level["whole"] / max(level["top_down"], 1.0) for case in view.values() for level in case.values()
-    ]
+    ratios = [level["whole"] / max(level["top_down"], 1.0) for case in view.values() for level in case.values()]
     # Totals of one cell are off by less than one unit either way.
     is_good &= max(ratios) <= 1.05 or quick
     return {"ok": is_good, "runs": runs, "blocks": blocks, "cases": found, "whole_view": view}
@@ -66,14 +64,7 @@ def whole_view(objective: str, blocks: int) -> dict[str, dict[str, float]]:
     truth = np.zeros((blocks, 2, 4))
     np.add.at(truth, (block, sex, age), 1)
     county, tract = (truth.reshape(n, blocks // n, 8).sum(axis=1).ravel() for n in (10, blocks // 100))
-    exact = [
-        truth.sum()[None],
-        truth.sum(axis=0).ravel(),
-        county,
-        tract,
-        truth.sum(axis=(1, 2)),
-        truth.ravel(),
-    ]
+    exact = [truth.sum()[None], truth.sum(axis=0).ravel(), county, tract, truth.sum(axis=(1, 2)), truth.ravel()]
     table = {"rows": ["block", "sex", "age"], "margins": BALANCED, "objective": objective}
     plan = plan_of(domain, {"table": table, "privacy": {"definition": "zero_concentrated", "rho": "1/2"}})
     sums: dict[str, dict[str, float]] = {}
@@ -111,10 +102,5 @@ def balanced(blocks: int) -> Domain:
         own = levels if name == "block" else ()
         variables[name] = Variable(name=name, domain=categories, hierarchies=own)
     return Domain(
-        name="example",
-        population="example",
-        version="1",
-        variables=variables,
-        neighbours=Neighbours(),
-        is_public=True,
+        name="example", population="example", version="1", variables=variables, neighbours=Neighbours(), is_public=True
     )

@@ -56,17 +56,10 @@ def files() -> list[dict[str, IntArray]]:
 def declared(relation: str, version: int = 1) -> dict[str, Any]:
     """The declaration of one wave."""
     return {
-        "dataset": {
-            "name": "series",
-            "population": "series",
-            "version": str(version),
-            "size": RECORDS,
-            "public": True,
-        },
+        "dataset": {"name": "series", "population": "series", "version": str(version), "size": RECORDS, "public": True},
         "unit": {"relation": relation},
         "variables": {
-            name: {"bounds": [LOW, HIGH], "step": 1, "missing": LOW, "outside": "clamp"}
-            for name in ("x", "y")
+            name: {"bounds": [LOW, HIGH], "step": 1, "missing": LOW, "outside": "clamp"} for name in ("x", "y")
         },
     }
 

@@ -25,16 +25,7 @@ from dalenius.spec.dataset import DatasetDocument
 from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.testing.asking import plan_of
 from verify._books import Books, share_of
-from verify.estimates import (
-    BOUNDS,
-    BUDGETS,
-    CONFIDENCE,
-    OTHER_BOUNDS,
-    POOL,
-    THROUGH_THE_LEDGER,
-    blocks_of,
-    drawn,
-)
+from verify.estimates import BOUNDS, BUDGETS, CONFIDENCE, OTHER_BOUNDS, POOL, THROUGH_THE_LEDGER, blocks_of, drawn
 
 WEIGHTS, PARTS = (10, 50), 10
 SIZES = {"mean": (5_000, 50_000), "ratio": (5_000,), "total": (5_000,)}
@@ -47,9 +38,7 @@ def records(law: str, n: int, rng: np.random.Generator) -> dict[str, IntArray]:
     kept: list[np.ndarray] = []
     while sum(part.shape[1] for part in kept) < n:
         x, y = drawn(law, 2 * n, rng)
-        place = np.clip(
-            (x - BOUNDS[law][0]) / (BOUNDS[law][1] - BOUNDS[law][0]) + rng.uniform(-0.3, 0.5, 2 * n), 0, 1
-        )
+        place = np.clip((x - BOUNDS[law][0]) / (BOUNDS[law][1] - BOUNDS[law][0]) + rng.uniform(-0.3, 0.5, 2 * n), 0, 1)
         w = np.rint(WEIGHTS[0] + (WEIGHTS[1] - WEIGHTS[0]) * place)
         is_kept = rng.uniform(size=2 * n) * w < WEIGHTS[0]
         kept.append(np.stack([x, y, w])[:, is_kept])
@@ -124,9 +113,7 @@ def exact_sums(plan: TablePlan, rows: Rows, bins: Sequence[IntArray]) -> list[li
     return found
 
 
-def released_ends(
-    books: Books, setting: tuple[str, str, int, str, str], number: int
-) -> list[tuple[float, float]]:
+def released_ends(books: Books, setting: tuple[str, str, int, str, str], number: int) -> list[tuple[float, float]]:
     """Both intervals of one run that is registered, charged and released."""
     measure, law, n, relation, budget = setting
     places, rows = places_of(measure, law, n, number), pool(law)
@@ -148,16 +135,11 @@ def judged(
     assert isinstance(plan.law, Joint)
     runs = len(exact)
     arrays: list[list[FloatArray]] = [
-        list(np.array([run[place] for run in exact], dtype=np.float64).T)
-        for place in range(len(plan.measurements))
+        list(np.array([run[place] for run in exact], dtype=np.float64).T) for place in range(len(plan.measurements))
     ]
     clean = estimated(plan.law, blocks_of(plan, arrays, seed=None), runs)
     noisy = estimated(plan.law, blocks_of(plan, arrays, seed=seed), runs)
-    textbook, both, noise = (
-        clean.ends(CONFIDENCE, True),
-        noisy.ends(CONFIDENCE, True),
-        noisy.ends(CONFIDENCE, False),
-    )
+    textbook, both, noise = (clean.ends(CONFIDENCE, True), noisy.ends(CONFIDENCE, True), noisy.ends(CONFIDENCE, False))
     for number, told in enumerate(released):
         for (lower, upper), (low, high) in zip((both, noise), told, strict=True):
             lower[number], upper[number] = low, high
@@ -172,9 +154,7 @@ def judged(
         "noise": held[2] / runs,
         # An interval that is not given holds nothing.
         "not given": float(np.isnan(both[0]).mean()),
-        "width beside the textbook": float(
-            np.nanmedian(both[1] - both[0]) / np.median(textbook[1] - textbook[0])
-        ),
+        "width beside the textbook": float(np.nanmedian(both[1] - both[0]) / np.median(textbook[1] - textbook[0])),
         "ok": bool(
             binomtest(held[1], runs, floor, alternative="less").pvalue >= 0.0005
             and binomtest(held[2], runs, 0.945, alternative="less").pvalue >= 0.0005

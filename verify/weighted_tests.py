@@ -106,9 +106,7 @@ def p_values(setting: Setting, runs: int, replicates: int) -> tuple[list[float],
     domain, plan = planned(setting)
     rng, told, naive = np.random.default_rng([31, setting.n, len(setting.axes)]), [], []
     for number in range(runs):
-        release: Release = release_of(
-            plan, domain, records(setting, rng), request(setting), f"{setting} {number}"
-        )
+        release: Release = release_of(plan, domain, records(setting, rng), request(setting), f"{setting} {number}")
         seen = of_weighted(release, tuple(setting.axes))
         told.append(calibrate(seen, setting.null, replicates=replicates, seed=number).p_value)
         if number % 5 == 0:

@@ -41,27 +41,11 @@ def test_no_request_loses_more_than_its_charge_between_neighbours() -> None:
         (
             "total",
             "approximate",
-            {
-                "table": {
-                    "error": "bootstrap",
-                    "replicates": 2,
-                    "learn_bounds": None,
-                    "rows": [],
-                    "where": None,
-                }
-            },
+            {"table": {"error": "bootstrap", "replicates": 2, "learn_bounds": None, "rows": [], "where": None}},
         ),
         ("labels", "approximate", {"privacy": {"epsilon": "2.5", "delta": "0.01"}}),
     ],
-    ids=[
-        "keyed",
-        "sample",
-        "mean of blocks",
-        "median of blocks",
-        "propose-test-release",
-        "bootstrap",
-        "labels",
-    ],
+    ids=["keyed", "sample", "mean of blocks", "median of blocks", "propose-test-release", "bootstrap", "labels"],
 )
 def test_what_draws_more_than_noise_loses_no_more_than_its_charge(
     method: str, definition: str, keys: dict[str, dict[str, object]]
@@ -86,13 +70,7 @@ def test_the_attack_is_strong_enough_to_reach_the_charge() -> None:
 def test_a_planted_fault_is_found(fault: Fault) -> None:
     with fault.planted():
         found = neighbour_fuzzer.fuzz(
-            7,
-            300,
-            12,
-            method=fault.method,
-            definition=fault.definition,
-            keys=fault.keys,
-            is_ended_by_fault=True,
+            7, 300, 12, method=fault.method, definition=fault.definition, keys=fault.keys, is_ended_by_fault=True
         )
     assert found.broken
 

@@ -56,9 +56,7 @@ def test_averaging_succeeds_on_description_keys_and_gains_nothing_on_a_list() ->
     group = list(range(25))
 
     def described(trial: int, wording: int) -> float:
-        return CellKeyTable.of(PEOPLE, TRUNCATED, trial, by_description=True).answer(
-            group, f"wording {wording}"
-        )
+        return CellKeyTable.of(PEOPLE, TRUNCATED, trial, by_description=True).answer(group, f"wording {wording}")
 
     broken = averaging("same participants and description", described, 25)
     assert broken.succeeded
@@ -77,9 +75,7 @@ def test_averaging_succeeds_on_description_keys_and_gains_nothing_on_a_list() ->
 def test_same_participants_keys_resist_averaging_but_not_the_breach() -> None:
     group = list(range(25))
     result = averaging(
-        "same participants",
-        lambda t, w: CellKeyTable.of(PEOPLE, TRUNCATED, t).answer(group, f"wording {w}"),
-        25,
+        "same participants", lambda t, w: CellKeyTable.of(PEOPLE, TRUNCATED, t).answer(group, f"wording {w}"), 25
     )
     assert result.advantage == 0
 
@@ -137,8 +133,7 @@ def test_floating_point() -> None:
     assert broken.succeeded
     assert broken.details["proved"] > 0.3
     ours = floating_point(
-        "discrete Laplace",
-        lambda count, n: (count + sample(ONE, n, RecordedRandomness(f"f{count}"))).astype(float),
+        "discrete Laplace", lambda count, n: (count + sample(ONE, n, RecordedRandomness(f"f{count}"))).astype(float)
     )
     assert not ours.succeeded
     assert ours.advantage == 0

@@ -19,12 +19,7 @@ QUERY = TableQuery(space=CellSpace(()))
 
 def asker(count: int, epsilon: Fraction, clamp: Clamp, rng: RecordedRandomness):
     step = RangeQuery(
-        name="range",
-        query=QUERY,
-        epsilon=epsilon,
-        clamp=clamp,
-        size=1000,
-        acknowledged=("clamp_to_the_data",),
+        name="range", query=QUERY, epsilon=epsilon, clamp=clamp, size=1000, acknowledged=("clamp_to_the_data",)
     )
     exact = (Sealed(np.array([count])),)
     return lambda: int(step.run(exact, step.draw(rng), rng).values[0])
@@ -70,6 +65,4 @@ def test_the_clamp_must_be_acknowledged_by_name():
         RangeQuery(name="range", query=QUERY, epsilon=Fraction(1), clamp=Clamp.DATA)
     assert "clamp_to_the_data" in refusal.value.message
     with pytest.raises(NotAllowed):
-        RangeQuery(
-            name="range", query=QUERY, epsilon=Fraction(1), clamp=Clamp.DATA, acknowledged=("individual",)
-        )
+        RangeQuery(name="range", query=QUERY, epsilon=Fraction(1), clamp=Clamp.DATA, acknowledged=("individual",))

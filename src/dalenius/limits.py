@@ -1,8 +1,10 @@
-"""How much a document may hold and how much work a plan may take: the bounds of every parser and planner, and the count of the work.
+"""How much a document may hold and how much work a plan may take: the bounds of every parser and planner, and the count
+of the work.
 
-A preview is free and open to everybody, so that its work is bounded before it is done. Bounds are counts and never seconds: a refusal is the same on every
-machine, whoever asks and whatever was asked before. Work of a plan is counted in atoms of loss distributions: an atom counts each time that a distribution
-is looked at; work that has a name counts once inside one limit, because it is done once.
+A preview is free and open to everybody, so that its work is bounded before it is done. Bounds are counts and never
+seconds: a refusal is the same on every machine, whoever asks and whatever was asked before. Work of a plan is counted
+in atoms of loss distributions: an atom counts each time that a distribution is looked at; work that has a name counts
+once inside one limit, because it is done once.
 """
 
 from collections.abc import Hashable, Iterator
@@ -23,7 +25,9 @@ AXES = 20
 MARGINS = 1024
 """Margins that one request lists, or that all margins of its axes are."""
 REPLICATES, REPLICATES_OF_RHO, REPLICATES_OF_ROWS = 200, 1000, 100
-"""Replicates of a bootstrap that are priced where a unit has one row, the same for a budget in rho, and where a unit has several rows."""
+"""Replicates of a bootstrap that are priced where a unit has one row, the same for a budget in rho, and where a unit
+has several rows.
+"""
 RANGES = 1000
 """Ranges or boxes that one request lists."""
 ENTRIES = 8_000_000
@@ -36,8 +40,8 @@ WORD = 1000
 class DocumentLimits:
     """What one document may hold before it is parsed; None where the parser needs no bound.
 
-    `size` is in bytes. `depth` counts lists and tables inside each other, `items` what one of them holds, `values` what all of them hold together, and
-    `dots` those of one dotted key of TOML, whose cost grows with their square.
+    `size` is in bytes. `depth` counts lists and tables inside each other, `items` what one of them holds, `values` what
+    all of them hold together, and `dots` those of one dotted key of TOML, whose cost grows with their square.
     """
 
     size: int
@@ -67,7 +71,9 @@ _named: ContextVar[set[Hashable] | None] = ContextVar("named planning effort", d
 
 @contextmanager
 def limited(atoms: int = ATOMS) -> Iterator[None]:
-    """Inside, `spend` raises `Exhausted` once so many atoms were counted, or as many as a limit around this one leaves."""
+    """Inside, `spend` raises `Exhausted` once so many atoms were counted, or as many as a limit around this
+    one leaves.
+    """
     outer, names = _left.get(), _named.get()
     start = atoms if outer is None else min(atoms, outer[0])
     own = [start]

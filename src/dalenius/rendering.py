@@ -27,8 +27,10 @@ _WITHOUT_FRAMES = (
 STYLE = (
     "<style>.dalenius{font-variant-numeric:tabular-nums}.dalenius table{border-collapse:collapse}"
     ".dalenius th,.dalenius td{padding:.25em .6em;text-align:left;vertical-align:top;border-bottom:1px solid #8884}"
-    ".dalenius td.n,.dalenius th.n{text-align:right;white-space:nowrap}.dalenius td.w{white-space:nowrap}.dalenius small{opacity:.7}.dalenius p{margin:.3em 0}.dalenius .note{font-size:smaller;opacity:.7}"
-    ".dalenius td small{display:block}.dalenius h2{font-size:1.05em;margin:.4em 0}.dalenius .total{font-weight:600}</style>"
+    ".dalenius td.n,.dalenius th.n{text-align:right;white-space:nowrap}.dalenius td.w{white-space:nowrap}.dalenius "
+    "small{opacity:.7}.dalenius p{margin:.3em 0}.dalenius .note{font-size:smaller;opacity:.7}"
+    ".dalenius td small{display:block}.dalenius h2{font-size:1.05em;margin:.4em 0}.dalenius "
+    ".total{font-weight:600}</style>"
 )
 
 
@@ -114,14 +116,11 @@ def paragraphs(*texts: str) -> str:
 
 
 def grid(
-    title: str,
-    heads: Sequence[str],
-    lines: Sequence[Sequence[object]],
-    *,
-    labels: int,
-    notes: Sequence[str] = (),
+    title: str, heads: Sequence[str], lines: Sequence[Sequence[object]], *, labels: int, notes: Sequence[str] = ()
 ) -> str:
-    """Rows of texts as HTML: the first `labels` columns name a row, the others are numbers; long grids are cut, and say so."""
+    """Rows of texts as HTML: the first `labels` columns name a row, the others are numbers; long grids are cut, and say
+    so.
+    """
     sides = [""] * labels + [' class="n"'] * (len(heads) - labels)
     top = "".join(f"<th{side}>{escape(head)}</th>" for head, side in zip(heads, sides, strict=True))
     body = "".join(

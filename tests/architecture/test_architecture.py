@@ -103,14 +103,10 @@ def test_every_extension_has_a_public_object_a_test_and_no_siblings(package: str
     for name in registry.names(package):
         assert registry.get(package, name) is not None
         path = ROOT / folder / f"{name}.py"
-        siblings = {f"dalenius.{package}.{other}" for other in registry.names(package)} - {
-            f"dalenius.{package}.{name}"
-        }
+        siblings = {f"dalenius.{package}.{other}" for other in registry.names(package)} - {f"dalenius.{package}.{name}"}
         assert not imports(path) & siblings, f"{path} imports a sibling"
         has_test = any((REPOSITORY / "tests" / folder).glob(f"test_{name}*.py"))
-        assert has_test or f"dalenius.{package}.{name}" in texts_of_tests(), (
-            f"nothing tests {package}/{name}.py"
-        )
+        assert has_test or f"dalenius.{package}.{name}" in texts_of_tests(), f"nothing tests {package}/{name}.py"
         page = REPOSITORY / "docs" / "reference" / folder / f"{name}.md"
         assert page.is_file(), f"no reference page for {package}/{name}.py"
 
@@ -127,9 +123,7 @@ def test_help_is_fast_because_slow_packages_stay_out() -> None:
 
 def test_every_error_has_a_stable_code() -> None:
     errors = importlib.import_module("dalenius.errors")
-    classes = [
-        c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.DaleniusError)
-    ]
+    classes = [c for c in vars(errors).values() if isinstance(c, type) and issubclass(c, errors.DaleniusError)]
     codes = [c.code for c in classes]
     assert len(set(codes)) == len(codes)
     for error in classes:
@@ -149,10 +143,7 @@ def test_what_the_count_of_branches_leaves_out_says_why() -> None:
     guarded = [path for path in MODULES if room_of(path) in ("ledger", "measurements")]
     guarded.append(ROOT / "curator" / "gate.py")
     marks = [
-        line
-        for path in guarded
-        for line in text_of(path).splitlines()
-        if "no cover" in line or "no branch" in line
+        line for path in guarded for line in text_of(path).splitlines() if "no cover" in line or "no branch" in line
     ]
     assert len(marks) >= 10
     for line in marks:

@@ -20,7 +20,9 @@ WAYS_IN = ("open_below_the_gate", "_hold")
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     """The import contracts on a copy of the tree."""
     shutil.copy(REPOSITORY / ".importlinter", folder / ".importlinter")
-    code = "import sys; sys.path.insert(0, '.'); from importlinter.cli import lint_imports_command; lint_imports_command()"
+    code = (
+        "import sys; sys.path.insert(0, '.'); from importlinter.cli import lint_imports_command; lint_imports_command()"
+    )
     return subprocess.run(
         [sys.executable, "-c", code, "--no-cache"],
         cwd=folder,
@@ -62,11 +64,7 @@ def test_a_planted_import_breaks_the_contracts(plant: str, tmp_path: Path) -> No
 
 def test_make_test_runs_the_linter_the_types_and_the_import_contracts() -> None:
     plan = subprocess.run(
-        ["make", "--dry-run", "--always-make", "test"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
+        ["make", "--dry-run", "--always-make", "test"], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
     steps = plan.stdout
     for command in ("ruff check .", "ruff format --check .", "lint-imports", "bin/mypy", "bin/pytest"):

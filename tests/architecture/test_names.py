@@ -10,17 +10,7 @@ import pytest
 from tests.architecture.sources import MODULES, REPOSITORY, ROOT, nodes_of, text_of
 
 # Bases that describe or are described, and so add no step to a staircase.
-DESCRIPTIVE = {
-    "Protocol",
-    "Generic",
-    "ABC",
-    "NamedTuple",
-    "StrEnum",
-    "Enum",
-    "BaseModel",
-    "Exception",
-    "UserWarning",
-}
+DESCRIPTIVE = {"Protocol", "Generic", "ABC", "NamedTuple", "StrEnum", "Enum", "BaseModel", "Exception", "UserWarning"}
 
 # Local variables named after what happened to them, not after what they hold. The numbers may only fall.
 PARTICIPLES = {"found": 9, "known": 4, "seen": 1, "given": 30, "kept": 58}
@@ -104,6 +94,4 @@ def stored_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
 def test_fewer_and_fewer_variables_are_named_after_what_happened_to_them() -> None:
     counts = Counter(name for path in MODULES for name in stored_names(nodes_of(path)))
     for name, most in PARTICIPLES.items():
-        assert counts[name] <= most, (
-            f"{counts[name]} variables are called {name!r}; name one after what it holds"
-        )
+        assert counts[name] <= most, f"{counts[name]} variables are called {name!r}; name one after what it holds"

@@ -12,15 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.architecture.plants import ENGINE, METHOD, STATISTIC, STRATEGY
-from tests.architecture.sources import (
-    MODULES,
-    ROOT,
-    imported,
-    modules_of,
-    nodes_of,
-    place_of,
-    room_of,
-)
+from tests.architecture.sources import MODULES, ROOT, imported, modules_of, nodes_of, place_of, room_of
 from typer.testing import CliRunner
 
 from dalenius.cli.main import app
@@ -253,9 +245,7 @@ def test_a_new_statistic_with_its_request_is_one_file_each(tmp_path: Path) -> No
 def test_a_new_strategy_is_one_file(tmp_path: Path) -> None:
     with planted("methods.margins.strategies", "last", STRATEGY):
         document = released(
-            tmp_path,
-            'rows = ["sex"]\ncolumns = ["town"]\nmargins = "all"\nuniverse = "complete"',
-            'strategy = "last"',
+            tmp_path, 'rows = ["sex"]\ncolumns = ["town"]\nmargins = "all"\nuniverse = "complete"', 'strategy = "last"'
         )
     assert document["provenance"]["strategy"] == "last"  # type: ignore[index]
     values = {t["name"]: t["values"] for t in document["tables"]}  # type: ignore[attr-defined]

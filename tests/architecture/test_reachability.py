@@ -40,7 +40,7 @@ ASIDE = ("demo", "testing")
 # Arithmetic that only the papers' numbers need is reached by `dalenius reproduce`, a verb of the laboratory.
 ARITHMETIC = ("core", "exact", "linear")
 NOT_REACHED = {
-    "core.registry.forget": "for kits that add extensions while a program runs, so that planted faults are found",
+    "core.registry.forget": "for kits that add extensions while a program runs, so that planted faults are found"
 }
 
 
@@ -52,9 +52,7 @@ def name_of(path: Path, root: Path) -> str:
 @cache
 def graph() -> Graph:
     roots = (ROOT, LABORATORY)
-    return Graph(
-        {name_of(path, root): path.read_text() for root in roots for path in root.rglob("*.py")}, "dalenius"
-    )
+    return Graph({name_of(path, root): path.read_text() for root in roots for path in root.rglob("*.py")}, "dalenius")
 
 
 def _extension(package: str, name: str) -> Name:
@@ -129,9 +127,7 @@ def test_every_extension_is_reached() -> None:
     ],
 )
 def test_a_planted_function_that_nothing_reaches_is_seen(planted: str, is_seen: bool) -> None:
-    used = (
-        "from program import tools\n\ndef run():\n    return tools.used(), tools.lonely_too, Thing().lonely\n"
-    )
+    used = "from program import tools\n\ndef run():\n    return tools.used(), tools.lonely_too, Thing().lonely\n"
     # A name in prose, an import alone and a method of the same name reach nothing.
     tools = f'"""About lonely."""\n\nfrom program.other import lonely as it\n\ndef used():\n    return "lonely"\n\n{planted}'
     sources = {"program": "", "program.main": used, "program.tools": tools, "program.other": planted}

@@ -86,11 +86,7 @@ def test_totals_move_by_the_bounds() -> None:
     rows = [(-9,), (0,), (99,)]
     assert measured_sensitivity(query, numeric, rows).l1 == 5
     replaced = Domain(
-        name="d",
-        population="p",
-        version="1",
-        variables={"v": value},
-        neighbours=Neighbours(relation=Relation.REPLACE),
+        name="d", population="p", version="1", variables={"v": value}, neighbours=Neighbours(relation=Relation.REPLACE)
     )
     assert measured_sensitivity(query, replaced, rows).l1 == 7
 

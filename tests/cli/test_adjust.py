@@ -24,9 +24,7 @@ REQUEST: dict[str, Any] = {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     save(released(REQUEST, tmp_path / "ledger.sqlite"), tmp_path / "out")
-    document = rule_kit.DATASET | {
-        "published": [{"over": ["sex"], "totals": [18, 9], "source": "Yearbook of toys"}]
-    }
+    document = rule_kit.DATASET | {"published": [{"over": ["sex"], "totals": [18, 9], "source": "Yearbook of toys"}]}
     (tmp_path / "dataset.json").write_text(json.dumps(document))
     return tmp_path
 

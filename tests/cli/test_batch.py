@@ -35,10 +35,7 @@ delta = 1e-6
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    lines = [
-        ",".join(rule_kit.ROWS),
-        *(",".join(map(str, row)) for row in zip(*rule_kit.ROWS.values(), strict=True)),
-    ]
+    lines = [",".join(rule_kit.ROWS), *(",".join(map(str, row)) for row in zip(*rule_kit.ROWS.values(), strict=True))]
     Path("toys.csv").write_text("\n".join(lines) + "\n")
     own = rule_kit.DATASET["dataset"] | {"source": "toys.csv", "policy": "policy.json"}
     Path("dataset.json").write_text(json.dumps(rule_kit.DATASET | {"dataset": own}))
@@ -57,15 +54,7 @@ def run(*words: str) -> str:
 def test_a_batch_goes_through_every_verb(folder: Path) -> None:
     assert json.loads(run("check", "batch.toml", "--json"))["cells"] == 9
     said = run("plan", "batch.toml")
-    for words in (
-        "Two at once",
-        "Everybody",
-        "Women",
-        "share 3/4",
-        "Only sex: female",
-        "charged as one",
-        "one by one",
-    ):
+    for words in ("Two at once", "Everybody", "Women", "share 3/4", "Only sex: female", "charged as one", "one by one"):
         assert words in said
     assert len(json.loads(run("plan", "batch.toml", "--json"))["tables"]) == 2
     told = run("release", "batch.toml", "-o", "out")

@@ -66,17 +66,9 @@ def ok(*arguments: str, given: str | None = None) -> str:
     ],
 )
 def test_a_shell_completes_verbs_options_and_items(line: str, offered: set[str]) -> None:
-    asked = {
-        "_DALENIUS_COMPLETE": "complete_bash",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(line.split()) - 1),
-    }
+    asked = {"_DALENIUS_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
     done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys; sys.argv[0] = 'dalenius'; from dalenius.cli.main import run; run()",
-        ],
+        [sys.executable, "-c", "import sys; sys.argv[0] = 'dalenius'; from dalenius.cli.main import run; run()"],
         env=os.environ | asked,
         capture_output=True,
         text=True,

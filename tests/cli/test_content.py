@@ -59,18 +59,14 @@ def database(tables: int) -> Callable[[Path], str]:
     def write(folder: Path) -> str:
         with duckdb.connect(str(folder / "patients.duckdb")) as connection:
             for number in range(tables):
-                connection.execute(
-                    f"CREATE TABLE Quillfeldt{number} (tuberculosis INTEGER, illnes_s INTEGER)"
-                )
+                connection.execute(f"CREATE TABLE Quillfeldt{number} (tuberculosis INTEGER, illnes_s INTEGER)")
         return "patients.duckdb"
 
     return write
 
 
 def parquet(folder: Path) -> str:
-    duckdb.sql("SELECT 98765 AS Quillfeldt, 'tuberculosis' AS illnes_s").write_parquet(
-        str(folder / "patients.parquet")
-    )
+    duckdb.sql("SELECT 98765 AS Quillfeldt, 'tuberculosis' AS illnes_s").write_parquet(str(folder / "patients.parquet"))
     return "patients.parquet"
 
 
@@ -128,11 +124,7 @@ UNREADABLE = [
     f'a = "{WORDS[0]}\n{WORDS[2]}"\n',
     f"a = {{ {WORDS[0]} = 1, {WORDS[0]} = 2 }}",
 ]
-OTHER = [
-    f'{{"{WORDS[0]}": {{"{WORDS[2]}": 98765}}}}',
-    f'{{"{WORDS[0]}": {WORDS[2]}}}',
-    f'["{WORDS[0]}", 98765]',
-]
+OTHER = [f'{{"{WORDS[0]}": {{"{WORDS[2]}": 98765}}}}', f'{{"{WORDS[0]}": {WORDS[2]}}}', f'["{WORDS[0]}", 98765]']
 
 
 @pytest.mark.parametrize("content", UNREADABLE + OTHER)

@@ -37,9 +37,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "table-9-staff.csv").write_text("sex\nm\nf\n")
     (tmp_path / "dataset.toml").write_text(DATASET)
     (tmp_path / "request.toml").write_text(REQUEST)
-    done = RUNNER.invoke(
-        app, ["register", str(tmp_path / "dataset.toml"), "--ledger", str(tmp_path / "l.sqlite")]
-    )
+    done = RUNNER.invoke(app, ["register", str(tmp_path / "dataset.toml"), "--ledger", str(tmp_path / "l.sqlite")])
     assert done.exit_code == 0
     return tmp_path
 
@@ -58,15 +56,8 @@ def released(folder: Path) -> dict[str, object]:
     return json.loads(done.stdout)
 
 
-def run(
-    folder: Path, *further: object, before: str = "", **settings: object
-) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-c",
-        f"{before}\nfrom dalenius.cli.main import run; run()",
-        *release(folder, *further),
-    ]
+def run(folder: Path, *further: object, before: str = "", **settings: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", f"{before}\nfrom dalenius.cli.main import run; run()", *release(folder, *further)]
     environment = os.environ | {"COLUMNS": "1000"}
     settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | settings
     return subprocess.run(command, text=True, env=environment, check=False, **settings)  # type: ignore[call-overload]
@@ -91,9 +82,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_charge(folder: Pat
     assert charges(folder) == 0
 
 
-@pytest.mark.skipif(
-    not Path("/proc").is_dir(), reason="a file system that takes no files, not even from root"
-)
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="a file system that takes no files, not even from root")
 def test_a_file_system_that_takes_no_files_is_refused_before_the_charge(folder: Path) -> None:
     done = RUNNER.invoke(app, release(folder, "-o", "/proc/out"))
     assert isinstance(done.exception, StorageError) and charges(folder) == 0

@@ -93,9 +93,7 @@ def test_a_stopped_release_says_what_was_charged_and_leaves_no_lease(
     command = [sys.executable, "-c", program, "release", str(folder / "request.toml")]
     command += ["--ledger", str(folder / "l.sqlite")]
     environment = os.environ | {"COLUMNS": "1000"}
-    process = subprocess.Popen(
-        command, text=True, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    process = subprocess.Popen(command, text=True, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None and process.stdout.readline() == "here\n"
     process.send_signal(number)
     _, said = process.communicate(timeout=60)

@@ -21,9 +21,7 @@ def test_verbs_of_the_laboratory_are_listed_and_run() -> None:
 
 
 @pytest.mark.parametrize("words", [name.split(".") for name in flags.LABORATORY], ids=" ".join)
-def test_without_the_laboratory_its_verbs_say_how_to_get_it(
-    words: list[str], without_laboratory: None
-) -> None:
+def test_without_the_laboratory_its_verbs_say_how_to_get_it(words: list[str], without_laboratory: None) -> None:
     refused = CliRunner().invoke(app, words).exception
     assert isinstance(refused, MissingDistribution)
     assert refused.exit_code == 2 and "pip install ./lab" in str(refused)

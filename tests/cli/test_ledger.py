@@ -27,19 +27,7 @@ def invoke(*arguments: object, code: int = 0) -> str:
 def path(tmp_path: Path) -> Path:
     """A ledger after a grant and two requests."""
     place = tmp_path / "ledger.sqlite"
-    invoke(
-        "grant",
-        "--ledger",
-        place,
-        "--population",
-        "people",
-        "--rho",
-        "1/2",
-        "--delta",
-        "1e-6",
-        "--note",
-        "2025",
-    )
+    invoke("grant", "--ledger", place, "--population", "people", "--rho", "1/2", "--delta", "1e-6", "--note", "2025")
     invoke("quota", "--ledger", place, "--analyst", "ann", "--rho", "1/4")
     with Ledger.open(place) as ledger:
         ledger.register("people", "census", "1", "fingerprint", "domain", by="custodian")

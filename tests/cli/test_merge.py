@@ -58,9 +58,7 @@ def test_the_printed_axis_is_used_by_the_next_request(tmp_path: Path) -> None:
         axis = tomllib.loads(f"axis = {text}")["axis"]
         assert axis["groups"] == {"Norway": ["Tromsø", "Bergen"], "Rome": ["Rome"], "Milan": ["Milan"]}
         assert json.loads(run(tmp_path, "--json")) == axis
-        totals = curator.release(
-            {"table": {"rows": [axis], "measure": "total", "of": "pay"}, "privacy": privacy}
-        )
+        totals = curator.release({"table": {"rows": [axis], "measure": "total", "of": "pay"}, "privacy": privacy})
         assert totals.table.space.axes[0].labels == ("Norway", "Rome", "Milan")
         assert json.loads(run(tmp_path, "--json", "--minimum", "1"))["groups"]["Bergen"] == ["Bergen"]
         # A release that does not count the categories says so.

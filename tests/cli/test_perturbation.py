@@ -76,9 +76,7 @@ def test_what_is_exported_is_imported_and_released(folder: Path) -> None:
 
 
 def test_an_audit_says_the_exact_numbers(folder: Path) -> None:
-    found = json.loads(
-        run("perturbation", "audit", "request.toml", "--epsilon", "1.5", "--moves", "2", "--json")
-    )
+    found = json.loads(run("perturbation", "audit", "request.toml", "--epsilon", "1.5", "--moves", "2", "--json"))
     first, second = found["moves"]
     # The paper's law: (2 m - 1) epsilon / (2 m + 1), and the mass at the end.
     assert first["largest_finite_loss"] == pytest.approx(1.5 * 23 / 25)

@@ -16,10 +16,7 @@ RUNNER = CliRunner()
 
 def run(*arguments: object) -> Result:
     return RUNNER.invoke(
-        app,
-        [str(a) for a in arguments],
-        catch_exceptions=False,
-        env={"COLUMNS": "400", "DALENIUS_LEDGER": ""},
+        app, [str(a) for a in arguments], catch_exceptions=False, env={"COLUMNS": "400", "DALENIUS_LEDGER": ""}
     )
 
 
@@ -35,16 +32,8 @@ def folder(tmp_path: Path) -> Path:
     for name, table, privacy in (
         ("request", 'rows = ["sex"]', 'definition = "pure"\nepsilon = 0.1'),
         ("other", 'rows = ["sex"]', 'definition = "zero_concentrated"\nrho = 0.1'),
-        (
-            "dominance",
-            'rows = ["sex"]\nmeasure = "dominance"\nof = "pay"',
-            'definition = "pure"\nepsilon = 1',
-        ),
-        (
-            "bootstrap",
-            'rows = ["sex"]\nmeasure = "total"\nof = "pay"',
-            'definition = "bootstrap"\nepsilon = 1',
-        ),
+        ("dominance", 'rows = ["sex"]\nmeasure = "dominance"\nof = "pay"', 'definition = "pure"\nepsilon = 1'),
+        ("bootstrap", 'rows = ["sex"]\nmeasure = "total"\nof = "pay"', 'definition = "bootstrap"\nepsilon = 1'),
     ):
         text = f'dataset = "dataset.toml"\n[table]\n{table}\n[privacy]\n{privacy}\n'
         (tmp_path / f"{name}.toml").write_text(text)

@@ -73,9 +73,7 @@ def run(*arguments: object, file_size: int | None = None) -> subprocess.Complete
 
     command = [sys.executable, "-c", "from dalenius.cli.main import run; run()", *(str(a) for a in arguments)]
     environment = os.environ | {"COLUMNS": "400"}
-    return subprocess.run(
-        command, capture_output=True, text=True, preexec_fn=limit, env=environment, check=False
-    )
+    return subprocess.run(command, capture_output=True, text=True, preexec_fn=limit, env=environment, check=False)
 
 
 @pytest.mark.parametrize(
@@ -161,9 +159,7 @@ def test_a_category_of_the_file_may_be_called_drop(folder: Path) -> None:
 
 def test_a_release_never_overwrites_what_it_is_made_from(folder: Path) -> None:
     ledger = folder / "ledger.sqlite"
-    assert not RUNNER.invoke(
-        app, ["register", str(folder / "dataset.toml"), "--ledger", str(ledger)]
-    ).exception
+    assert not RUNNER.invoke(app, ["register", str(folder / "dataset.toml"), "--ledger", str(ledger)]).exception
     before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file() and path != ledger}
     for output in ("staff.csv", "dataset.toml", "request.toml", "ledger.sqlite"):
         error = refused("release", folder / "request.toml", "--ledger", ledger, "-o", folder / output)
@@ -242,21 +238,12 @@ def test_an_exhausted_budget_says_what_is_left_and_what_would_fit(
 ) -> None:
     ledger = folder / "l.sqlite"
     (folder / "policy.toml").write_text('[budget]\nrho = "1"\ndelta = "1e-6"\n')
-    run = [
-        "register",
-        str(folder / "dataset.toml"),
-        "--ledger",
-        str(ledger),
-        "--policy",
-        str(folder / "policy.toml"),
-    ]
+    run = ["register", str(folder / "dataset.toml"), "--ledger", str(ledger), "--policy", str(folder / "policy.toml")]
     assert RUNNER.invoke(app, run).exit_code == 0
     text = REQUEST.replace('"pure"', f'"{definition}"')
     (folder / "request.toml").write_text(text.replace("epsilon = 1", amount))
     error = refused("release", folder / "request.toml", "--ledger", ledger)
-    assert (
-        error.code == "budget_exhausted" and "Left of the whole budget: rho 1, delta 1e-06" in error.message
-    )
+    assert error.code == "budget_exhausted" and "Left of the whole budget: rho 1, delta 1e-06" in error.message
     fits = re.search(rf"with {unit} = ([0-9.]+) would be paid", error.message)
     assert fits
     step = 10 ** (len(fits[1].partition(".")[2]) * -1) if "." in fits[1] else 1
@@ -280,9 +267,7 @@ def test_an_amount_for_which_no_noise_is_wide_enough_is_not_taken_for_too_much()
 
     left = SimpleNamespace(left=SimpleNamespace(rho=Fraction(1, 8), delta=Fraction(0)))
     curator: Any = SimpleNamespace(
-        quote=quote,
-        domain=SimpleNamespace(population="p"),
-        ledger=SimpleNamespace(account=lambda _: left),
+        quote=quote, domain=SimpleNamespace(population="p"), ledger=SimpleNamespace(account=lambda _: left)
     )
     request = RequestDocument.from_dict({"table": {}, "privacy": {"definition": "pure", "epsilon": 4}})
     advice = with_advice(BudgetExhausted("Refused."), curator, request, "", False)

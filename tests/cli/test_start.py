@@ -70,11 +70,7 @@ def truth(path: Path, axes: list[tuple[str, tuple[str, ...]]]) -> list[int]:
 @pytest.mark.parametrize(
     ("name", "wanted", "axes"),
     [
-        (
-            "acs2012_openintro_2000.csv",
-            ["employment", "race", "gender", "edu", "income"],
-            ["employment", "gender"],
-        ),
+        ("acs2012_openintro_2000.csv", ["employment", "race", "gender", "edu", "income"], ["employment", "gender"]),
         ("acs2012_openintro_2000.csv", "all", ["edu"]),
         ("adult_census1994.csv.gz", "all", ["education", "sex"]),
     ],
@@ -116,9 +112,7 @@ def test_from_a_file_to_a_first_table_without_typing_a_document(
 
 def write(folder: Path) -> Path:
     path = folder / "shops.csv"
-    lines = ["owner_id,town,kind,sales"] + [
-        f"{k // 2 + 1000},{k % 3},{'ab'[k % 2]},{k * 7 % 113}" for k in range(200)
-    ]
+    lines = ["owner_id,town,kind,sales"] + [f"{k // 2 + 1000},{k % 3},{'ab'[k % 2]},{k * 7 % 113}" for k in range(200)]
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -177,13 +171,7 @@ def test_slips_of_the_finger_cost_nothing(tmp_path: Path) -> None:
     """A number that is no choice is not taken for a budget; Ctrl+C says what stands, with the code of an interruption."""
     (tmp_path / "one.csv").write_text("land,kind\n" + "6,a\n6,b\n" * 40)
     talk = Conversation("one.csv", folder=tmp_path)
-    for question in (
-        "Who is",
-        "What is protected",
-        "Can one person",
-        "How was each person",
-        "Which variables",
-    ):
+    for question in ("Who is", "What is protected", "Can one person", "How was each person", "Which variables"):
         talk.answer(question)
     for _ in range(2):
         talk.answer("Right?")

@@ -76,16 +76,7 @@ def test_every_verb_prints_labels_as_they_stand(folder: Path) -> None:
     statement = said("ledger", "show", "--ledger", ledger)
     assert "[/]people :x:" in statement and "[/]ann :x:" in statement and "[/]group" in statement
     assert "[/]people :x:" in said(
-        "ledger",
-        "quota",
-        "--ledger",
-        ledger,
-        "--analyst",
-        "[/]ann :x:",
-        "--rho",
-        "1",
-        "--population",
-        "[/]people :x:",
+        "ledger", "quota", "--ledger", ledger, "--analyst", "[/]ann :x:", "--rho", "1", "--population", "[/]people :x:"
     )
 
 
@@ -99,13 +90,7 @@ def test_labels_are_drawn_as_they_stand(folder: Path) -> None:
 
 def test_a_refusal_quotes_what_was_sent_as_it_stands(folder: Path) -> None:
     (folder / "request.toml").write_text(REQUEST.replace('["[/]group"]', '["[/]grou :x: [unknown]"]'))
-    command = [
-        sys.executable,
-        "-c",
-        "from dalenius.cli.main import run; run()",
-        "plan",
-        str(folder / "request.toml"),
-    ]
+    command = [sys.executable, "-c", "from dalenius.cli.main import run; run()", "plan", str(folder / "request.toml")]
     environment = os.environ | {"COLUMNS": "400"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 2 and "'[/]grou :x: [unknown]'" in done.stderr
@@ -113,38 +98,24 @@ def test_a_refusal_quotes_what_was_sent_as_it_stands(folder: Path) -> None:
 
 def test_a_terminal_is_given_no_commands() -> None:
     assert printable("a\x1b[2Jb\rc\x07\x9b1m\u202ed\ud800") == "a\ufffd[2Jb\ufffdc\ufffd\ufffd1m\ufffdd\ufffd"
-    for text in (
-        "plain",
-        "two\nlines",
-        "ZWJ \U0001f469\u200d\U0001f680",
-        "caf\u00e9 d\u0301 \u4e2d\xa0\u2009x",
-    ):
+    for text in ("plain", "two\nlines", "ZWJ \U0001f469\u200d\U0001f680", "caf\u00e9 d\u0301 \u4e2d\xa0\u2009x"):
         assert printable(text) == text
 
 
 def test_a_terminal_that_lacks_letters_shows_the_rest(folder: Path) -> None:
     ledger = folder / "l.sqlite"
     said("register", folder / "dataset.toml", "--ledger", ledger)
-    environment = os.environ | {
-        "COLUMNS": "300",
-        "PYTHONIOENCODING": "ascii",
-        "PYTHONUTF8": "0",
-        "LC_ALL": "C",
-    }
+    environment = os.environ | {"COLUMNS": "300", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
     command = [sys.executable, "-c", "from dalenius.cli.main import run; run()", "release"]
     command += [str(folder / "request.toml"), "--ledger", str(ledger)]
     plain = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert plain.returncode == 0 and "[unknown]" in plain.stdout, plain.stderr
-    document = subprocess.run(
-        [*command, "--json"], capture_output=True, text=True, env=environment, check=False
-    )
+    document = subprocess.run([*command, "--json"], capture_output=True, text=True, env=environment, check=False)
     assert HOSTILE[-1] in json.loads(document.stdout)["tables"][0]["space"]["axes"][0]["labels"]
 
 
 @pytest.mark.parametrize("columns", ["80", "40"])
-def test_labels_can_be_read_and_numbers_are_whole_however_narrow_the_terminal(
-    folder: Path, columns: str
-) -> None:
+def test_labels_can_be_read_and_numbers_are_whole_however_narrow_the_terminal(folder: Path, columns: str) -> None:
     labels = ["Agriculture, forestry and fishing", "Professional, scientific and technical activities"]
     names = ("industry of the main occupation", "industry one year before")
     variables = "".join(f"[variables.{json.dumps(n)}]\ncategories = {json.dumps(labels)}\n" for n in names)
@@ -160,10 +131,7 @@ def test_labels_can_be_read_and_numbers_are_whole_however_narrow_the_terminal(
     )
     narrow = CliRunner(env={"COLUMNS": columns})
     ledger = str(folder / "n.sqlite")
-    for arguments in (
-        ["register", str(folder / "dataset.toml")],
-        ["release", str(folder / "request.toml"), "--json"],
-    ):
+    for arguments in (["register", str(folder / "dataset.toml")], ["release", str(folder / "request.toml"), "--json"]):
         done = narrow.invoke(app, [*arguments, "--ledger", ledger], catch_exceptions=False)
     values = json.loads(done.stdout)["tables"][0]["values"]
     text = narrow.invoke(app, ["release", str(folder / "request.toml"), "--ledger", ledger]).output

@@ -28,18 +28,7 @@ def invoke(*arguments: object) -> str:
 
 def test_help_lists_the_verbs() -> None:
     text = invoke("--help")
-    for verb in (
-        "demo",
-        "describe",
-        "check",
-        "register",
-        "plan",
-        "release",
-        "show",
-        "infer",
-        "ledger",
-        "reproduce",
-    ):
+    for verb in ("demo", "describe", "check", "register", "plan", "release", "show", "infer", "ledger", "reproduce"):
         assert verb in text
 
 
@@ -77,9 +66,7 @@ def test_plan_release_show_in_json(folder: Path) -> None:
     plan = json.loads(invoke("plan", folder / "request.toml", "--json"))
     assert plan["cells"] == 3 and plan["cost"]["epsilon"] == "1"
     invoke("register", folder / "dataset.toml", "--ledger", ledger)
-    first = json.loads(
-        invoke("release", folder / "request.toml", "--ledger", ledger, "-o", folder / "out", "--json")
-    )
+    first = json.loads(invoke("release", folder / "request.toml", "--ledger", ledger, "-o", folder / "out", "--json"))
     again = json.loads(invoke("release", folder / "request.toml", "--ledger", ledger, "--json"))
     assert first == again
     assert json.loads(invoke("show", folder / "out", "--json")) == first

@@ -20,12 +20,7 @@ ONE = Sensitivity.of_patterns(((1,),))
 
 
 def steps(relation=Relation.ADD_REMOVE):
-    laws = [
-        DiscreteLaplace(F(1, 2)),
-        DiscreteLaplace(F(1, 3)),
-        DiscreteGaussian(F(30)),
-        TruncatedLaplace(F(1, 4), 40),
-    ]
+    laws = [DiscreteLaplace(F(1, 2)), DiscreteLaplace(F(1, 3)), DiscreteGaussian(F(30)), TruncatedLaplace(F(1, 4), 40)]
     return [law.profile(ONE, relation) for law in laws]
 
 

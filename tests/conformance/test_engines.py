@@ -42,10 +42,7 @@ def _parquet(domain: Domain, columns: Columns, secret: bytes) -> Source:
     return source
 
 
-FACTORIES = engine_kit.factories(FOLDER) | {
-    "duckdb, streaming": _streaming,
-    "duckdb, parquet": _parquet,
-}
+FACTORIES = engine_kit.factories(FOLDER) | {"duckdb, streaming": _streaming, "duckdb, parquet": _parquet}
 every_factory = pytest.mark.parametrize("factory", FACTORIES.values(), ids=list(FACTORIES))
 
 
@@ -66,9 +63,7 @@ def cases() -> tuple[engine_kit.Case, ...]:
 
 
 @every_factory
-def test_every_call_on_generated_data(
-    factory: engine_kit.Factory, cases: tuple[engine_kit.Case, ...]
-) -> None:
+def test_every_call_on_generated_data(factory: engine_kit.Factory, cases: tuple[engine_kit.Case, ...]) -> None:
     engine_kit.check_cases(factory, cases)
 
 

@@ -198,9 +198,7 @@ def test_every_definition_prices_or_refuses(name, definition_name):
     budget = Budget(definition=definition_name, **{a: amounts[a] for a in definition.amounts})
     sensitivity = Sensitivity.of_patterns(((1,),))
     try:
-        made = calibrate(
-            registry.get("mechanisms", name), sensitivity, Relation.ADD_REMOVE, definition, budget
-        )
+        made = calibrate(registry.get("mechanisms", name), sensitivity, Relation.ADD_REMOVE, definition, budget)
     except RequestError as refused:
         assert refused.message.endswith(".")
         return

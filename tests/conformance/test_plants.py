@@ -232,10 +232,7 @@ class Coloured(Part):
 
 def test_the_kit_of_methods_catches_an_ignored_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CountMethod, "Parameters", Coloured)
-    example = {
-        "table": {"rows": ["sex"], "colour": "red"},
-        "privacy": {"definition": "pure", "epsilon": 1},
-    }
+    example = {"table": {"rows": ["sex"], "colour": "red"}, "privacy": {"definition": "pure", "epsilon": 1}}
     with pytest.raises(DaleniusError, match="'colour'"):
         method_kit.check_refusals(CountMethod, example)
 
@@ -244,9 +241,7 @@ def test_the_kit_of_methods_catches_a_key_that_everybody_may_write(monkeypatch: 
     """A method that takes keys which mean nothing."""
     monkeypatch.setattr(Question, "unread", lambda question: [])
     monkeypatch.setattr(
-        CountMethod,
-        "Parameters",
-        type("Loose", (Part,), {"__annotations__": {"no_such_key": int}, "no_such_key": 0}),
+        CountMethod, "Parameters", type("Loose", (Part,), {"__annotations__": {"no_such_key": int}, "no_such_key": 0})
     )
     with pytest.raises(AssertionError, match="count plans"):
         method_kit.check_refusals(CountMethod, CountMethod.examples[0])
@@ -268,9 +263,7 @@ def test_the_kit_of_methods_catches_a_missing_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
-def test_the_kit_of_strategies_catches_a_wrong_variance(
-    factor: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_kit_of_strategies_catches_a_wrong_variance(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Too small a variance is a lie, too large a one is waste."""
     right = EqualStrategy.option
 

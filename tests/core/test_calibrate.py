@@ -45,10 +45,7 @@ def test_laplace_under_rho_fits_and_no_more_would(rho, shift):
 @pytest.mark.parametrize("mechanism", [DiscreteLaplace, DiscreteGaussian, TruncatedLaplace])
 @pytest.mark.parametrize("patterns", [((1,),), ((1, 1),), ((1,) * 12,)])
 def test_approximate_fits_exactly(mechanism, patterns):
-    sensitivity, budget = (
-        Sensitivity.of_patterns(patterns),
-        Budget.of("approximate", epsilon="1/2", delta="1e-5"),
-    )
+    sensitivity, budget = (Sensitivity.of_patterns(patterns), Budget.of("approximate", epsilon="1/2", delta="1e-5"))
     made = calibrate(mechanism, sensitivity, AR, Approximate(), budget)
     assert made.profile(sensitivity, AR).delta_at(F(1, 2)) <= F(1, 10**5)
 

@@ -50,9 +50,9 @@ def test_discrete_laplace_rho_bounds_every_order_and_is_tight(shift):
 @given(st.fractions(F(1, 1000), 3), st.integers(1, 6), st.integers(1, 6))
 @settings(max_examples=60, deadline=None)
 def test_rho_of_cells_adds_up_to_at_most_the_whole_distance(rate, s, t):
-    assert c.discrete_laplace_to_rho(rate, s) + c.discrete_laplace_to_rho(
-        rate, t
-    ) <= c.discrete_laplace_to_rho(rate, s + t) + F(3, 10**20)
+    assert c.discrete_laplace_to_rho(rate, s) + c.discrete_laplace_to_rho(rate, t) <= c.discrete_laplace_to_rho(
+        rate, s + t
+    ) + F(3, 10**20)
 
 
 @pytest.mark.parametrize(

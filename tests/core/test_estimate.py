@@ -27,9 +27,7 @@ def _result(p_value: float, simulated: int = 0) -> TestResult:
         (_result(1 / 20, 19), "≤ 0.05", True),
     ],
 )
-def test_a_simulated_p_value_at_its_limit_is_a_bound(
-    result: TestResult, text: str, is_at_limit: bool
-) -> None:
+def test_a_simulated_p_value_at_its_limit_is_a_bound(result: TestResult, text: str, is_at_limit: bool) -> None:
     assert f"p-value {text}" in str(result) and "1 degree of freedom" in str(result)
     assert result.to_dict()["is_at_limit"] is is_at_limit
     assert result.to_dict()["p_value"] == result.p_value

@@ -28,9 +28,7 @@ def test_closed_forms_equal_exact_sums(noise):
     k = np.arange(-120, 121)
     assert np.allclose(law.cdf(k), tails.cdf(k), rtol=1e-13, atol=1e-30)
     assert np.allclose(law.sf(k), tails.sf(k), rtol=1e-13, atol=1e-30)
-    assert np.allclose(
-        law.pmf(k), np.diff(np.concatenate([tails.cdf(np.array([-121])), tails.cdf(k)])), atol=1e-15
-    )
+    assert np.allclose(law.pmf(k), np.diff(np.concatenate([tails.cdf(np.array([-121])), tails.cdf(k)])), atol=1e-15)
     points, pmf = law.central(1e-15)
     assert pmf.sum() == pytest.approx(1, abs=3e-15)
     assert (points**2 * pmf).sum() == pytest.approx(noise.variance, rel=1e-10)

@@ -17,12 +17,7 @@ from dalenius.testing.toy import toy_domain
 
 REQUEST = {
     "table": {"rows": ["sex"]},
-    "privacy": {
-        "definition": "approximate",
-        "epsilon": "1",
-        "delta": "1e-6",
-        "mechanism": "truncated_normal",
-    },
+    "privacy": {"definition": "approximate", "epsilon": "1", "delta": "1e-6", "mechanism": "truncated_normal"},
 }
 
 
@@ -51,9 +46,7 @@ def test_the_count_is_the_same_whatever_is_cached() -> None:
     assert work() == work() < limits.ATOMS
 
 
-def test_a_request_beyond_the_limit_is_refused_with_what_would_take_less(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_request_beyond_the_limit_is_refused_with_what_would_take_less(monkeypatch: pytest.MonkeyPatch) -> None:
     planner = Planner(domain=toy_domain(), policy=PolicyDocument())
     request = RequestDocument.model_validate(REQUEST)
     planner.plan(request)

@@ -87,9 +87,7 @@ def curator(tmp_path: Path) -> Iterator[Curator]:
         yield curator
 
 
-def test_the_arithmetic_of_a_batch_is_bounded_as_a_whole(
-    curator: Curator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_arithmetic_of_a_batch_is_bounded_as_a_whole(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
     privacy = {"definition": "approximate", "epsilon": "1", "delta": "1e-6"}
     monkeypatch.setattr(limits, "ATOMS", 1 << 12)
     tables = [{**table, "rows": [table["rows"]]} for table in MANY]
@@ -104,10 +102,9 @@ def stated_epsilon(release: Release, delta: str) -> float:
     events = []
     for block in release.blocks:
         assert isinstance(block.law, Additive)
-        name, key = {
-            "discrete_laplace": ("rate", "rate"),
-            "discrete_gaussian": ("sigma_squared", "variance"),
-        }[block.law.noise.name]
+        name, key = {"discrete_laplace": ("rate", "rate"), "discrete_gaussian": ("sigma_squared", "variance")}[
+            block.law.noise.name
+        ]
         events.append({"kind": block.law.noise.name, key: block.law.noise.parameters[name], "shift": 1})
     return float(Batch(events=tuple(events)).epsilon(delta))
 
@@ -173,9 +170,7 @@ def test_every_member_has_its_own_words_law_and_interval(curator: Curator) -> No
     assert list(release.to_frame(release.tables[2])["std_error"]) == [80.0, 80.0]
 
 
-def test_every_product_shows_every_table_with_its_subject(
-    curator: Curator, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_product_shows_every_table_with_its_subject(curator: Curator, capsys: pytest.CaptureFixture[str]) -> None:
     from dalenius.cli.tables import print_release
 
     release = curator.release(dalenius.batch(*TABLES, rho="1/4", title="Three at once"))
@@ -196,9 +191,7 @@ def test_every_product_shows_every_table_with_its_subject(
 
 
 def test_the_plan_shows_every_error_and_the_price_beside_the_sum_of_single_prices(curator: Curator) -> None:
-    preview = curator.plan(
-        dalenius.batch(*MANY[:3], epsilon=1, delta="1e-3", mechanism="discrete_gaussian")
-    ).preview
+    preview = curator.plan(dalenius.batch(*MANY[:3], epsilon=1, delta="1e-3", mechanism="discrete_gaussian")).preview
     assert [table["cells"] for table in preview["tables"]] == [3] * 3
     assert all(table["half_width_95"] > 0 for table in preview["tables"])
     # One by one, the same noise would have to be stated with half as much again.
@@ -279,10 +272,7 @@ def test_a_rule_shapes_every_member(tmp_path: Path) -> None:
         ({"privacy": {"definition": "pure", "epsilon": 1, "options": {"clamp": "x"}}}, r"\[\[table\]\]"),
         ({"privacy": {"definition": "individual", "epsilon": 1}}, "one by one"),
         ({"show": {"whole": True}}, "show"),
-        (
-            {"table": [TABLES[1], {"rows": ["region"], "refine": "half", "refine_from": 5}]},
-            "fixed in advance",
-        ),
+        ({"table": [TABLES[1], {"rows": ["region"], "refine": "half", "refine_from": 5}]}, "fixed in advance"),
     ],
 )
 def test_what_is_no_batch_is_refused_by_name(curator: Curator, change: dict[str, Any], words: str) -> None:
@@ -291,8 +281,7 @@ def test_what_is_no_batch_is_refused_by_name(curator: Curator, change: dict[str,
         "privacy": {"definition": "pure", "epsilon": 1},
     } | change
     content["table"] = [
-        {**part, "rows": [part["rows"]] if isinstance(part["rows"], str) else part["rows"]}
-        for part in content["table"]
+        {**part, "rows": [part["rows"]] if isinstance(part["rows"], str) else part["rows"]} for part in content["table"]
     ]
     left = curator.left
     with pytest.raises((DocumentError, Unsupported), match=words):
@@ -306,9 +295,7 @@ def test_a_refusal_says_which_table_it_is_about(curator: Curator) -> None:
         ({"rows": ["sex"], "measure": "ratio", "of": "income"}, "Table 2: .*other"),
     ):
         with pytest.raises(RequestError, match=words) as refused:
-            curator.plan(
-                {"table": [{"rows": ["region"]}, table], "privacy": {"definition": "pure", "epsilon": 1}}
-            )
+            curator.plan({"table": [{"rows": ["region"]}, table], "privacy": {"definition": "pure", "epsilon": 1}})
         assert refused.value.detail["table"] == 2
 
 

@@ -75,9 +75,7 @@ def _label(name: str) -> str:
 
 
 @pytest.mark.parametrize(("record", "is_marked"), [*((name, True) for name in MADE_OF), ("drug", False)])
-def test_a_cap_on_a_record_holds_for_whatever_is_made_of_it(
-    tmp_path: Path, record: str, is_marked: bool
-) -> None:
+def test_a_cap_on_a_record_holds_for_whatever_is_made_of_it(tmp_path: Path, record: str, is_marked: bool) -> None:
     with curator(tmp_path, record, is_marked=is_marked) as made:
         for name in VARIABLES:
             for way in ("rows", "where", "of"):

@@ -32,13 +32,7 @@ from dalenius.spec.request import RequestDocument
 from dalenius.testing.asking import plan_of
 
 DATASET = {
-    "dataset": {
-        "name": "farms",
-        "population": "farms",
-        "version": "1",
-        "source": "farms.csv",
-        "public": True,
-    },
+    "dataset": {"name": "farms", "population": "farms", "version": "1", "source": "farms.csv", "public": True},
     "unit": {"relation": "replace"},
     "variables": {
         "status": {"categories": ["owner", "share", "mixed"]},
@@ -124,9 +118,7 @@ def test_the_promise_travels_with_the_plan():
     assert not plan.evidence.is_strong
     assert any("Not protected:" in w for w in plan.warnings)
     individual = plan_of(
-        domain(),
-        request("individual", LIST, epsilon=1, options={"statistic": "median"}),
-        policy("individual"),
+        domain(), request("individual", LIST, epsilon=1, options={"statistic": "median"}), policy("individual")
     )
     assert individual.neighbours.scope is Scope.AT_THE_DATA
 
@@ -154,11 +146,7 @@ def test_unconfirmed_declarations_and_too_many_cells_are_refused():
     drafted = domain()
     unread = replace(drafted.variable("output"), is_confirmed=False)
     with pytest.raises(Unconfirmed):
-        plan_of(
-            replace(drafted, variables={**drafted.variables, "output": unread}),
-            request(),
-            policy("bootstrap"),
-        )
+        plan_of(replace(drafted, variables={**drafted.variables, "output": unread}), request(), policy("bootstrap"))
     tight = PolicyDocument.model_validate(
         {"allow": {"acknowledge": ["bootstrap"], "most_cells": 2}, "floors": {"output": 5}}
     )
@@ -181,10 +169,7 @@ def test_refusals_say_what_would_be_accepted():
         (request(epsilon=1, options={"statistic": "modal"}), UnknownName),
         (request(epsilon=1, options={"colour": "red"}), UnknownName),
         (request("individual", COUNT, epsilon=1, options={"clamp": "maybe"}), UnknownName),
-        (
-            request("individual", LIST, epsilon=1, options={"statistic": "median", "group": "x"}),
-            ParameterError,
-        ),
+        (request("individual", LIST, epsilon=1, options={"statistic": "median", "group": "x"}), ParameterError),
         (request("bootstrap", LIST | {"measure": "mean"}, epsilon=1), Unsupported),
         (request("individual", LIST, rho="0.1", options={"statistic": "median"}), ParameterError),
         (request(epsilon=1, options={"q": "1/3"}), UnknownName),
@@ -266,9 +251,7 @@ def test_zero_sensitivity_is_never_refused_and_never_exact(outputs):
 def test_repeated_releases_do_reveal_the_scale():
     """What the warning says is true: the spread of forty answers tells calm from wild data."""
     plan = plan_of(domain(), request(), policy("bootstrap"))
-    spread = [
-        np.std([release(plan, data, f"repeat {i}").values[0] for i in range(40)]) for data in (CALM, WILD)
-    ]
+    spread = [np.std([release(plan, data, f"repeat {i}").values[0] for i in range(40)]) for data in (CALM, WILD)]
     assert spread[1] > 1000 * spread[0]
 
 

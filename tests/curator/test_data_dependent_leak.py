@@ -98,9 +98,7 @@ def published(folder: Path, request: str) -> dict[str, str]:
         assert release.provenance.neighbours["scope"] != Scope.EVERYWHERE
         assert any("Not protected" in w for w in release.provenance.warnings)
         values = release.values.ravel().tolist()
-        table = [
-            [None if isinstance(v, int | float) else v for v in row] for row in rows(release, release.table)
-        ]
+        table = [[None if isinstance(v, int | float) else v for v in row] for row in rows(release, release.table)]
         account = curator.ledger.account("farms")
         return {
             "plan": repr((plan.preview, plan.warnings, plan.law.to_dict(), plan.reservation)),
@@ -125,9 +123,7 @@ def without(text: str, values: list[float]) -> str:
 
     def clean(item: object) -> object:
         if isinstance(item, dict):
-            return {
-                k: clean(v) for k, v in item.items() if k not in ("values", "ledger_entry", "ledger_head")
-            }
+            return {k: clean(v) for k, v in item.items() if k not in ("values", "ledger_entry", "ledger_head")}
         if isinstance(item, list):
             return [clean(v) for v in item]
         return item

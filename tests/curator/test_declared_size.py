@@ -12,10 +12,7 @@ from dalenius.errors import DaleniusError, DocumentError, NotRegistered
 from dalenius.server.config import ServerConfig
 from dalenius.server.services import Services
 
-ROWS = {
-    "person": [f"p{i // 2}" for i in range(99)] + [None],
-    "sex": ["f", "m", "f", "f"] * 25,
-}
+ROWS = {"person": [f"p{i // 2}" for i in range(99)] + [None], "sex": ["f", "m", "f", "f"] * 25}
 REQUEST = {"table": {"rows": ["sex"], "margins": "all"}, "privacy": {"definition": "pure", "epsilon": 1}}
 
 

@@ -57,9 +57,7 @@ def assert_every_value_is_declared(found: dict[str, Any]) -> None:
 
 
 def test_yes_and_no_stay_yes_and_no(tmp_path: Path) -> None:
-    path = write_csv(
-        tmp_path / "a.csv", {"member": ["yes", "no"] * 15, "flag": ["true", "false", "TRUE"] * 10}
-    )
+    path = write_csv(tmp_path / "a.csv", {"member": ["yes", "no"] * 15, "flag": ["true", "false", "TRUE"] * 10})
     assert drafted(path)["member"]["categories"] == ["no", "yes"]
     assert set(drafted(path)["flag"]["categories"]) == {"true", "false", "TRUE"}
     assert_every_value_is_declared(report(path, tmp_path))
@@ -91,8 +89,7 @@ def test_numbers_with_few_values_stay_numbers(tmp_path: Path) -> None:
 def test_cents_get_a_step_of_cents_and_bounds_are_rounded_outward(tmp_path: Path) -> None:
     pay = [f"{1000 + 37 * i}.{i:02d}" for i in range(60)]
     path = write_csv(
-        tmp_path / "a.csv",
-        {"pay": pay, "balance": [str(i * 111 - 4321) for i in range(60)], "x": ["a", "b"] * 30},
+        tmp_path / "a.csv", {"pay": pay, "balance": [str(i * 111 - 4321) for i in range(60)], "x": ["a", "b"] * 30}
     )
     variables = drafted(path)
     assert variables["pay"]["step"] == Decimal("0.01")
@@ -129,9 +126,7 @@ def test_rows_that_share_a_unit_get_a_suggestion_that_works_once_it_is_completed
     path = write_csv(tmp_path / "stays.csv", columns)
     text = draft(path, from_data=True)
     declared, _, remark = text.partition('# Do several rows share one "patient_id"?')
-    features = [
-        line.removeprefix("# ") for line in remark.split("for example:\n")[1].splitlines() if line != "#"
-    ]
+    features = [line.removeprefix("# ") for line in remark.split("for example:\n")[1].splitlines() if line != "#"]
     written = declared.replace("[variables.", "[records.").replace("confirmed = false", "confirmed = true")
     written = written.replace('relation = "add-remove"', 'id = "patient_id"\nrelation = "add-remove"')
     written = written.replace('population = ""', 'population = "patients"') + "\n".join(features)
@@ -161,9 +156,7 @@ def test_a_packed_file_is_drafted_registered_and_counted(tmp_path: Path) -> None
     assert_every_value_is_declared(report(path, tmp_path))
     request = {"table": {"rows": ["member"]}, "privacy": {"definition": "pure", "epsilon": 20}}
     with Curator.open(
-        tmp_path / "dataset.toml",
-        ledger=tmp_path / "l.sqlite",
-        policy={"budget": {"rho": 300, "delta": "1e-6"}},
+        tmp_path / "dataset.toml", ledger=tmp_path / "l.sqlite", policy={"budget": {"rho": 300, "delta": "1e-6"}}
     ) as curator:
         curator.register(by="custodian")
         # At epsilon 20 the noise is zero but for a chance below 1e-8 a cell.
@@ -204,10 +197,7 @@ def test_a_draft_is_marked_unconfirmed_and_does_not_run(tmp_path: Path) -> None:
     assert text.startswith("# CONFIDENTIAL")
     (tmp_path / "dataset.toml").write_text(text.replace('population = ""', 'population = "p"'))
     request = {"table": {"rows": ["member"]}, "privacy": {"definition": "pure", "epsilon": 1}}
-    with (
-        Curator.open(tmp_path / "dataset.toml", ledger=tmp_path / "l.sqlite") as curator,
-        pytest.raises(Unconfirmed),
-    ):
+    with Curator.open(tmp_path / "dataset.toml", ledger=tmp_path / "l.sqlite") as curator, pytest.raises(Unconfirmed):
         curator.plan(request)
 
 

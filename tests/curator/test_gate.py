@@ -97,9 +97,7 @@ def test_a_plan_that_understates_itself_is_stopped_before_the_step() -> None:
 def test_an_error_below_the_gate_says_one_thing_only() -> None:
     plan = Listed((noisy(),), cost(noisy()))
     with pytest.raises(AfterCharge) as caught:
-        gate.run(
-            plan, Watched(source("a1"), [], True), NEIGHBOURS, cost(noisy()), RecordedRandomness(1), entry="e"
-        )
+        gate.run(plan, Watched(source("a1"), [], True), NEIGHBOURS, cost(noisy()), RecordedRandomness(1), entry="e")
     assert caught.value.__cause__ is None and caught.value.__context__ is None
     assert "17" not in str(caught.value) and caught.value.message == AfterCharge("x").message
 
@@ -164,10 +162,7 @@ def test_the_two_step_procedure_loses_no_more_than_it_reserves(relation: Relatio
     plan = refinement(2)
     rate = 4.0
     reserved = float(
-        sum(
-            (Noisy("x", Count(QUERY), DiscreteLaplace(Fraction(4))).profile(neighbours).epsilon or 0)
-            for _ in range(2)
-        )
+        sum((Noisy("x", Count(QUERY), DiscreteLaplace(Fraction(4))).profile(neighbours).epsilon or 0) for _ in range(2))
     )
     assert plan.coarse_mechanism.parameters["rate"] == 4
 

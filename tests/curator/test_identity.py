@@ -147,9 +147,7 @@ def test_data_that_cannot_be_watched_are_digested_before_and_after_each_release(
 
 
 @pytest.mark.usefixtures("settled")
-def test_a_later_process_knows_registered_files_by_their_stamp(
-    tmp_path: Path, parts: Path, digests: list[str]
-) -> None:
+def test_a_later_process_knows_registered_files_by_their_stamp(tmp_path: Path, parts: Path, digests: list[str]) -> None:
     pattern = str(parts / "*.parquet")
     with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
         opened(ledger, pattern).register(by="custodian")

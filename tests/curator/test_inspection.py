@@ -24,22 +24,14 @@ from dalenius.spec.request import RequestDocument
 from dalenius.testing.asking import plan_of
 
 DATASET = {
-    "dataset": {
-        "name": "farms",
-        "population": "farms",
-        "version": "1",
-        "source": "farms.csv",
-        "public": True,
-    },
+    "dataset": {"name": "farms", "population": "farms", "version": "1", "source": "farms.csv", "public": True},
     "unit": {"relation": "replace"},
     "variables": {
         "status": {"categories": ["owner", "share"]},
         "output": {"bounds": [0, 1000], "step": 1, "missing": 0},
     },
 }
-POLICY = PolicyDocument.model_validate(
-    {"allow": {"acknowledge": ["bootstrap", "individual"]}, "floors": {"output": 5}}
-)
+POLICY = PolicyDocument.model_validate({"allow": {"acknowledge": ["bootstrap", "individual"]}, "floors": {"output": 5}})
 COLUMNS = {"status": ["owner", "share", "owner", "elsewhere"], "output": [10, 400, 30, 900]}
 
 
@@ -121,15 +113,10 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("measure", FUNCTIONS)
 def test_sensitivities_of_a_request_are_those_of_brute_force(curator: Curator, measure: str) -> None:
-    asked = {
-        "table": {"measure": measure, "of": "output"},
-        "privacy": {"definition": "individual", "epsilon": 6},
-    }
+    asked = {"table": {"measure": measure, "of": "output"}, "privacy": {"definition": "individual", "epsilon": 6}}
     found = curator.inspect_sensitivity(asked).reveal()
     data, function = tuple(ROWS["output"]), FUNCTIONS[measure]
-    assert found["at these data"] == pytest.approx(
-        float(brute.local(function, data, range(10), Relation.REPLACE))
-    )
+    assert found["at these data"] == pytest.approx(float(brute.local(function, data, range(10), Relation.REPLACE)))
     assert found["between data sets made of these records"] == pytest.approx(
         float(brute.everywhere(function, data, 3, Relation.REPLACE))
     )
@@ -141,16 +128,11 @@ def test_sensitivities_of_a_request_are_those_of_brute_force(curator: Curator, m
 
 def test_a_ratio_has_a_sensitivity_at_the_data_and_none_everywhere(curator: Curator) -> None:
     table = {"measure": "ratio", "of": "output", "other": "hectares", "error": "noise"}
-    found = curator.inspect_sensitivity(
-        {"table": table, "privacy": {"definition": "pure", "epsilon": 1}}
-    ).reveal()
+    found = curator.inspect_sensitivity({"table": table, "privacy": {"definition": "pure", "epsilon": 1}}).reveal()
     pairs = tuple(sorted(zip(ROWS["output"], ROWS["hectares"], strict=True)))
     universe = [(x, y) for x in range(10) for y in range(1, 4)]
     by_force = brute.local(
-        lambda rows: Fraction(sum(x for x, _ in rows), sum(y for _, y in rows)),
-        pairs,
-        universe,
-        Relation.REPLACE,
+        lambda rows: Fraction(sum(x for x, _ in rows), sum(y for _, y in rows)), pairs, universe, Relation.REPLACE
     )
     assert found["at these data"] == pytest.approx(float(by_force))
     assert "no global sensitivity" in found["on any data"]
@@ -195,7 +177,5 @@ def test_the_verbs_print_losses_sensitivities_and_a_function_of_ones_own(tmp_pat
     own = run("inspect", "sensitivity", values, "--function", f"{tmp_path / 'own.py'}:odd")
     assert "found: 1.0" in own and "is exact: True" in own
     for wrong in ("own.py:even", "nowhere.py:odd", "odd"):
-        refused = CliRunner().invoke(
-            app, ["inspect", "sensitivity", values, "--function", str(tmp_path / wrong)]
-        )
+        refused = CliRunner().invoke(app, ["inspect", "sensitivity", values, "--function", str(tmp_path / wrong)])
         assert refused.exit_code != 0

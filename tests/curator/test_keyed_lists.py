@@ -42,10 +42,7 @@ def opened(
 ) -> Iterator[Curator]:
     own = rule_kit.DATASET["dataset"] | {"version": version}
     with Curator.open(
-        rule_kit.DATASET | {"dataset": own},
-        data=rows,
-        ledger=ledger,
-        policy={**rule_kit.policy_of(None), **policy},
+        rule_kit.DATASET | {"dataset": own}, data=rows, ledger=ledger, policy={**rule_kit.policy_of(None), **policy}
     ) as curator:
         curator.register()
         yield curator
@@ -103,9 +100,7 @@ def test_another_file_has_another_noise_and_a_planted_key_without_the_file_is_fo
     right = KeyedList.with_secret
     assert not is_exact_difference(tmp_path / "right.sqlite")
     monkeypatch.setattr(
-        KeyedList,
-        "with_secret",
-        lambda self, *, fingerprint, secret: right(self, fingerprint="", secret=secret),
+        KeyedList, "with_secret", lambda self, *, fingerprint, secret: right(self, fingerprint="", secret=secret)
     )
     assert is_exact_difference(tmp_path / "planted.sqlite")
 

@@ -12,10 +12,7 @@ from dalenius.curator.curator import Curator
 
 DATASET = {
     "dataset": {"name": "farms", "population": "farms", "version": "1", "public": True},
-    "variables": {
-        "region": {"categories": ["hill", "valley", "coast"]},
-        "output": {"bounds": [0, 100], "step": "0.5"},
-    },
+    "variables": {"region": {"categories": ["hill", "valley", "coast"]}, "output": {"bounds": [0, 100], "step": "0.5"}},
 }
 ROWS = {"region": ["hill"] * 40 + ["valley"] * 60, "output": [float(10 + i % 7) for i in range(99)] + [1e9]}
 
@@ -95,11 +92,7 @@ HOLES = {"region": ["hill"] * 400, "output": [10.0] * 200 + [None] * 200}
 def test_a_mean_is_of_the_rows_that_have_the_number(tmp_path: Path) -> None:
     """Half of the rows lack it: the mean is 10, and not half way to the middle of the bounds."""
     with Curator.open(
-        DATASET,
-        ledger=tmp_path / "l.sqlite",
-        data=HOLES,
-        rng=RecordedRandomness(5),
-        policy={"budget": {"rho": 1000}},
+        DATASET, ledger=tmp_path / "l.sqlite", data=HOLES, rng=RecordedRandomness(5), policy={"budget": {"rho": 1000}}
     ) as curator:
         curator.register()
         release = curator.release(request("mean", 60))

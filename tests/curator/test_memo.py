@@ -23,24 +23,12 @@ DATASET: dict[str, Any] = {
 }
 POLICY: dict[str, Any] = {"budget": {"rho": 60, "delta": "1/100"}}
 ROWS = {"sex": ["female", "male"] * 8, "vote": ["yes", "no", "no", "yes"] * 4}
-CONCENTRATED = {
-    "definition": "zero_concentrated",
-    "rho": "1/4",
-    "delta": "1e-6",
-    "mechanism": "truncated_normal",
-}
-PROBABILISTIC = {
-    "definition": "probabilistic",
-    "epsilon": 1,
-    "delta": "1e-6",
-    "mechanism": "discrete_gaussian",
-}
+CONCENTRATED = {"definition": "zero_concentrated", "rho": "1/4", "delta": "1e-6", "mechanism": "truncated_normal"}
+PROBABILISTIC = {"definition": "probabilistic", "epsilon": 1, "delta": "1e-6", "mechanism": "discrete_gaussian"}
 
 
 def curator(ledger: Path, policy: dict[str, Any] = POLICY) -> Curator:
-    return Curator.open(
-        DATASET, ledger=ledger, policy=policy, data=ROWS, rng=RecordedRandomness("published before")
-    )
+    return Curator.open(DATASET, ledger=ledger, policy=policy, data=ROWS, rng=RecordedRandomness("published before"))
 
 
 def entries(folder: Path) -> int:
@@ -82,10 +70,7 @@ def test_named_noise_does_not_answer_a_request_that_leaves_the_choice_open(tmp_p
 NUMBERS: dict[str, Any] = {
     "dataset": {"name": "toy", "population": "toy", "public": True, "size": 40},
     "unit": {"relation": "replace"},
-    "variables": {
-        "x": {"bounds": [0, 9], "step": 1, "missing": 0},
-        "y": {"bounds": [0, 9], "step": 1, "missing": 0},
-    },
+    "variables": {"x": {"bounds": [0, 9], "step": 1, "missing": 0}, "y": {"bounds": [0, 9], "step": 1, "missing": 0}},
 }
 PAIRS = {"x": [k % 10 for k in range(40)], "y": [k * 3 % 10 for k in range(40)]}
 OPEN: dict[str, Any] = POLICY | {"allow": {"acknowledge": ["individual"]}, "floors": {"x": 1}}
@@ -98,11 +83,7 @@ RHO = {"definition": "zero_concentrated", "rho": 1}
     [
         ({"measure": "minimum", "of": "x"}, {"measure": "minimum", "of": "x", "group": 1}, LOCAL),
         ({"measure": "variance", "of": "x"}, {"measure": "variance", "of": "x", "error": "sampling"}, RHO),
-        (
-            {"measure": "correlation", "of": "x", "other": "y"},
-            {"measure": "correlation", "of": "y", "other": "x"},
-            RHO,
-        ),
+        ({"measure": "correlation", "of": "x", "other": "y"}, {"measure": "correlation", "of": "y", "other": "x"}, RHO),
     ],
     ids=["a group of one", "the usual error", "turned round"],
 )
@@ -139,9 +120,7 @@ def test_what_leaving_a_key_out_means_is_what_its_default_says() -> None:
                 value = str(field.default) if isinstance(field.default, Fraction) else field.default
                 stated = {**example, "table": {**example["table"], key: value}}
                 try:
-                    plans = [
-                        plan_of(domain, dict(text), rule_kit.policy_of(None)) for text in (example, stated)
-                    ]
+                    plans = [plan_of(domain, dict(text), rule_kit.policy_of(None)) for text in (example, stated)]
                 except Unsupported:
                     # A key that is not used is refused, whatever it says.
                     continue

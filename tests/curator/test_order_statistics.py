@@ -63,9 +63,7 @@ def test_medians_by_every_method(method, relation):
     assert np.isnan(table.variance).all()
 
 
-@pytest.mark.parametrize(
-    ("statistic", "expected"), [("maximum", 300), ("second_maximum", 300), ("minimum", 100)]
-)
+@pytest.mark.parametrize(("statistic", "expected"), [("maximum", 300), ("second_maximum", 300), ("minimum", 100)])
 def test_extremes(statistic, expected):
     with pytest.raises(Unsupported):
         plan(request(statistic=statistic))

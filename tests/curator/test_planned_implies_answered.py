@@ -141,16 +141,12 @@ def medians(pick: random.Random) -> tuple[Document, Document]:
 
 
 def dominated(pick: random.Random) -> tuple[Document, Document]:
-    options = pick.choice(
-        [{}, {"p": 1}, {"p": 99}, {"p": 100}, {"k": 1, "n": 10**9}, {"k": 99}, {"n": 0, "k": 5}]
-    )
+    options = pick.choice([{}, {"p": 1}, {"p": 99}, {"p": 100}, {"k": 1, "n": 10**9}, {"k": 99}, {"n": 0, "k": 5}])
     return {"rows": pick.choice(AXES[:6]), "measure": "dominance", "of": "n"}, {"options": options, "mechanism": named(pick)}  # fmt: skip
 
 
 def order_statistics(pick: random.Random) -> tuple[Document, Document]:
-    options: Document = {
-        "statistic": pick.choice(["median", "quantile", "maximum", "minimum", "second_maximum"])
-    }
+    options: Document = {"statistic": pick.choice(["median", "quantile", "maximum", "minimum", "second_maximum"])}
     if options["statistic"] == "quantile":
         options["q"] = pick.choice(Q)
     if options["statistic"].endswith("mum") or pick.random() < 0.5:
@@ -158,10 +154,7 @@ def order_statistics(pick: random.Random) -> tuple[Document, Document]:
         if pick.random() < 0.3:
             options["beta"] = pick.choice(["1e-9", "0.1", "20", "1000"])
     table = {"measure": "total", "of": "n"}
-    return table, {
-        "options": options,
-        "definition": pick.choice(["pure", "approximate", "zero_concentrated"]),
-    }
+    return table, {"options": options, "definition": pick.choice(["pure", "approximate", "zero_concentrated"])}
 
 
 def data_dependent(pick: random.Random) -> tuple[Document, Document]:
@@ -273,10 +266,7 @@ def test_lists_of_trivial_margins_are_refused_or_answered(unit: Document, amount
 def test_a_list_that_the_public_size_answers_is_not_charged() -> None:
     document = dataset({"relation": "replace", "size": 3}, BOUNDS[0])
     for rows, margins in ((["one"], "all"), (["one"], [[]]), ([], [[]]), (["a"], [[]])):
-        request = {
-            "table": {"rows": rows, "margins": margins},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        }
+        request = {"table": {"rows": rows, "margins": margins}, "privacy": {"definition": "pure", "epsilon": 1}}
         planner = Planner(domain=load_dataset(document).domain(), policy=POLICY)
         with pytest.raises(Unsupported, match="declared size"):
             planner.plan(load_request(request))
@@ -296,9 +286,7 @@ def test_a_median_is_answered_or_refused_before_the_charge(relation: str, epsilo
 @pytest.mark.parametrize("bounds", [[0, 2**20], [0, 2**40], [-(2**51), 2**51]], ids=str)
 @pytest.mark.parametrize("name", ["discrete_laplace", "staircase", "truncated_laplace", "discrete_gaussian"])
 @pytest.mark.parametrize("amount", [{"definition": "pure", "epsilon": "1e-12"}, {"definition": "pure", "epsilon": 1}, {"definition": "zero_concentrated", "rho": 1000}], ids=str)  # fmt: skip
-def test_wide_bounds_are_served_or_refused_by_every_mechanism(
-    bounds: list[int], name: str, amount: Document
-) -> None:
+def test_wide_bounds_are_served_or_refused_by_every_mechanism(bounds: list[int], name: str, amount: Document) -> None:
     document = dataset({"relation": "replace"}, {"bounds": bounds, "step": 1})
     for measure in ("total", "mean"):
         check(document, {"table": {"measure": measure, "of": "n"}, "privacy": amount | {"mechanism": name}})
@@ -318,9 +306,7 @@ def test_examples_of_every_method_are_refused_or_answered_at_extreme_amounts(nam
             if table.get("columns") == table.get("rows"):
                 table.pop("columns", None)
             kept = {
-                k: v
-                for k, v in example["privacy"].items()
-                if k in ("definition", "mechanism", "strategy", "options")
+                k: v for k, v in example["privacy"].items() if k in ("definition", "mechanism", "strategy", "options")
             }
             amounts = privacy(pick)
             while trial % 2 and amounts["definition"] != kept["definition"]:

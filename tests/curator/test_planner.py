@@ -33,16 +33,12 @@ ROWS = {
 }
 
 
-def plan(
-    table: dict[str, object], privacy: dict[str, object], policy: dict[str, object] | None = None
-) -> object:
+def plan(table: dict[str, object], privacy: dict[str, object], policy: dict[str, object] | None = None) -> object:
     planner = Planner(domain=load_dataset(DATASET).domain(), policy=load_policy(policy or {}))
     return planner.plan(load_request({"table": table, "privacy": privacy}))
 
 
-def release(
-    tmp_path: Path, table: dict[str, object], privacy: dict[str, object], policy: dict[str, object]
-) -> object:
+def release(tmp_path: Path, table: dict[str, object], privacy: dict[str, object], policy: dict[str, object]) -> object:
     rng = RecordedRandomness(11)
     with Curator.open(DATASET, ledger=tmp_path / "l.sqlite", data=ROWS, rng=rng, policy=policy) as curator:
         curator.register()
@@ -60,10 +56,7 @@ def test_noise_that_nobody_could_draw_is_refused_with_what_helps() -> None:
         "unit": {"id": "person", "max_rows": 4},
         "variables": {"hours": {"bounds": [0, 1_000_000], "step": 1}},
     }
-    request = {
-        "table": {"measure": "variance", "of": "hours"},
-        "privacy": {"definition": "pure", "epsilon": 1},
-    }
+    request = {"table": {"measure": "variance", "of": "hours"}, "privacy": {"definition": "pure", "epsilon": 1}}
     domain = load_dataset(document).domain()
     with pytest.raises(Unsupported, match="fewer rows to a unit"):
         plan_of(domain, request)
@@ -93,13 +86,7 @@ def test_a_plain_count_of_persons_with_several_rows_is_planned_under_small_amoun
 
 @pytest.mark.parametrize(
     ("epsilon", "delta", "move"),
-    [
-        ("1", "1e-6", (1,)),
-        ("1", "0.01", (4,)),
-        ("0.3", "1e-9", (5, 1)),
-        ("8", "1e-6", (100,)),
-        ("1", "1/3", (30, 30)),
-    ],
+    [("1", "1e-6", (1,)), ("1", "0.01", (4,)), ("0.3", "1e-9", (5, 1)), ("8", "1e-6", (100,)), ("1", "1/3", (30, 30))],
 )
 def test_normal_noise_needs_at_least_the_variance_that_is_known_beforehand(
     epsilon: str, delta: str, move: tuple[int, ...]
@@ -198,11 +185,7 @@ def test_three_way_margins_of_ten_variables_are_planned_from_a_document() -> Non
         "variables": {name: {"categories": [str(c) for c in range(10)]} for name in names},
     }
     planner = Planner(domain=load_dataset(dataset).domain(), policy=load_policy({}))
-    table = {
-        "rows": names,
-        "margins": [list(three) for three in combinations(names, 3)],
-        "universe": "complete",
-    }
+    table = {"rows": names, "margins": [list(three) for three in combinations(names, 3)], "universe": "complete"}
     made = planner.plan(load_request({"table": table, "privacy": CONCENTRATED}))
     assert made.strategy == "residual"
     with pytest.raises(TooLarge):

@@ -26,9 +26,7 @@ ROWS = {
     "a": [f"a{i}" for i, size in enumerate(SIZES) for _ in range(size)],
     "n": [(7 * i * i + j) % 81 for i, size in enumerate(SIZES) for j in range(size)],
 }
-TRUTH = np.array(
-    [np.mean([n for a, n in zip(ROWS["a"], ROWS["n"], strict=True) if a == f"a{i}"]) for i in range(12)]
-)
+TRUTH = np.array([np.mean([n for a, n in zip(ROWS["a"], ROWS["n"], strict=True) if a == f"a{i}"]) for i in range(12)])
 POLICY = {
     "allow": {"acknowledge": ["individual"]},
     "floors": {"individual": 30},
@@ -88,12 +86,8 @@ def test_intervals_of_means_cover_small_cells(tmp_path: Path) -> None:
     assert found.upper[11] - found.lower[11] < 40
 
 
-@pytest.mark.parametrize(
-    "privacy", [{"definition": "pure", "epsilon": 1}, {"definition": "individual", "epsilon": 1}]
-)
-def test_an_interval_of_a_median_is_refused_in_words_about_medians(
-    tmp_path: Path, privacy: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("privacy", [{"definition": "pure", "epsilon": 1}, {"definition": "individual", "epsilon": 1}])
+def test_an_interval_of_a_median_is_refused_in_words_about_medians(tmp_path: Path, privacy: dict[str, Any]) -> None:
     alone = {"method": "exponential"} if privacy["definition"] == "pure" else {}
     release = released(tmp_path, {"measure": "median", "of": "n", **alone}, privacy, 2)
     with pytest.raises(Unsupported, match="median is a selected value"):

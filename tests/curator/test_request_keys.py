@@ -114,9 +114,7 @@ def test_every_key_of_the_request_document_has_a_value_to_try() -> None:
     assert set(TABLE) == set(TablePart.model_fields)
     assert set(PRIVACY) | {"options"} == set(PrivacyPart.model_fields)
     for name, method in registry.every("methods").items():
-        assert set(values_of(method)) == set(method.Parameters.model_fields), (
-            f"no example of {name} writes a key"
-        )
+        assert set(values_of(method)) == set(method.Parameters.model_fields), f"no example of {name} writes a key"
 
 
 @pytest.mark.parametrize(("method", "example"), EXAMPLES)
@@ -139,10 +137,7 @@ class QuietParameters(Part):
 def test_a_key_that_no_plan_reads_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: a method declares a key and forgets it."""
     monkeypatch.setattr(registry.get("methods", "count"), "Parameters", QuietParameters)
-    document = {
-        "table": {"rows": ["sex"], "colour": "red"},
-        "privacy": {"definition": "pure", "epsilon": 1},
-    }
+    document = {"table": {"rows": ["sex"], "colour": "red"}, "privacy": {"definition": "pure", "epsilon": 1}}
     with pytest.raises(DaleniusError, match="'colour'"):
         plan_of(DOMAIN, document, POLICY)
 
@@ -152,19 +147,9 @@ def test_no_method_reads_a_request_around_the_marks() -> None:
     package = Path(dalenius.__file__).parent
     for path in sorted((package / "methods").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name)
-                and node.value.id == "question"
-            ):
-                assert not node.attr.startswith("_") and node.attr not in ("request", "form"), (
-                    f"{path}:{node.lineno}"
-                )
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Name)
-                and node.func.id in ("vars", "getattr")
-            ):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "question":
+                assert not node.attr.startswith("_") and node.attr not in ("request", "form"), f"{path}:{node.lineno}"
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("vars", "getattr"):
                 first = node.args[0] if node.args else None
                 assert not (isinstance(first, ast.Name) and first.id == "question"), f"{path}:{node.lineno}"
 

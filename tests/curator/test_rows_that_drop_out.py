@@ -41,10 +41,7 @@ ROUTES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         for name in ("median", "maximum", "minimum", "second_maximum", "range", "interquartile")
         for definition in ("bootstrap", "individual")
     },
-    **{
-        f"largest total {d}": (d, {"rows": ["g"]}, {"statistic": "largest_total"})
-        for d in ("bootstrap", "individual")
-    },
+    **{f"largest total {d}": (d, {"rows": ["g"]}, {"statistic": "largest_total"}) for d in ("bootstrap", "individual")},
 }
 Row = tuple[str, Any, str]
 
@@ -110,9 +107,7 @@ def pairs(rows: tuple[Row, ...], plan: Any, kind: str) -> Iterator[tuple[Any, An
                 yield data, other
 
 
-def neighbours_within(
-    data: tuple[Row, ...], own: Sequence[Row], relation: Relation
-) -> Iterator[tuple[Row, ...]]:
+def neighbours_within(data: tuple[Row, ...], own: Sequence[Row], relation: Relation) -> Iterator[tuple[Row, ...]]:
     for k in range(len(data)):
         if relation is Relation.REPLACE:
             yield from ((*data[:k], row, *data[k + 1 :]) for row in own)
@@ -130,9 +125,7 @@ def loss(plan: Any, noise: Any, left: tuple[Row, ...], right: tuple[Row, ...]) -
         if isinstance(measurement, DataDependentSelection):
             return 2 * max(moves) / noise
         if measurement.rho is not None:
-            return sum(
-                (Fraction(m * m) / (2 * s * s) for m, s in zip(moves, noise, strict=True)), Fraction(0)
-            )
+            return sum((Fraction(m * m) / (2 * s * s) for m, s in zip(moves, noise, strict=True)), Fraction(0))
         return sum((m / s for m, s in zip(moves, noise, strict=True)), Fraction(0))
     answers = [measurement.statistic.value(sorted(v for r in d if (v := kept(r)) is not None)) for d in (left, right)]  # fmt: skip
     return abs(answers[0] - answers[1]) / noise
@@ -186,11 +179,7 @@ def test_a_missing_income_and_a_large_one_cannot_be_told_apart(tmp_path: Any) ->
         "unit": {"relation": "replace"},
         "variables": {"g": {"categories": ["a"]}, "x": {"bounds": [0, 10**6], "step": 1}},
     }
-    policy = {
-        "allow": {"acknowledge": ["bootstrap", "public_membership"]},
-        "floors": {"x": 1},
-        "budget": {"rho": 100},
-    }
+    policy = {"allow": {"acknowledge": ["bootstrap", "public_membership"]}, "floors": {"x": 1}, "budget": {"rho": 100}}
     request = {
         "table": {"rows": ["g"], "measure": "total", "of": "x"},
         "privacy": {"definition": "bootstrap", "epsilon": 1, "options": {"membership": "public"}},

@@ -21,12 +21,7 @@ DATASET: dict[str, Any] = {
     "dataset": {"name": "d", "population": "p", "public": True},
     "unit": {"relation": "replace"},
     "variables": {
-        "a": {
-            "categories": ["x", "y"],
-            "missing": "x",
-            "unseen": "x",
-            "hierarchies": {"all": {"both": ["x", "y"]}},
-        },
+        "a": {"categories": ["x", "y"], "missing": "x", "unseen": "x", "hierarchies": {"all": {"both": ["x", "y"]}}},
         "b": {"categories": ["u", "v", "w"], "missing": "u", "unseen": "u"},
         "n": {"bounds": [0, 10], "step": 1, "missing": 0},
         "w": {"weight": True, "bounds": [1, 5], "step": "0.5", "missing": 1},
@@ -100,12 +95,7 @@ ONE_EACH = list({route: (route, definition) for route, definition in EVERY}.valu
 
 
 def released(tmp_path: Path, document: dict[str, Any], rules: dict[str, Any]) -> Any:
-    policy = {
-        "allow": {"acknowledge": OPEN},
-        "floors": FLOORS,
-        "table": rules,
-        "budget": {"rho": 400, "delta": "0.01"},
-    }
+    policy = {"allow": {"acknowledge": OPEN}, "floors": FLOORS, "table": rules, "budget": {"rho": 400, "delta": "0.01"}}
     rng = RecordedRandomness(3)
     with Curator.open(DATASET, ledger=tmp_path / "l.sqlite", data=ROWS, rng=rng, policy=policy) as curator:
         curator.register()
@@ -164,9 +154,7 @@ def test_a_variance_that_nobody_can_know_beforehand_is_refused_under_a_cap(route
 
 @pytest.mark.parametrize(("route", "definition"), EVERY)
 @pytest.mark.parametrize("rules", [{"truncation": 40}, {"truncation": 40, "maximum_entropy": True, "variance_cap": 30}])  # fmt: skip
-def test_truncated_noise_is_used_or_the_plan_is_refused(
-    route: str, definition: str, rules: dict[str, Any]
-) -> None:
+def test_truncated_noise_is_used_or_the_plan_is_refused(route: str, definition: str, rules: dict[str, Any]) -> None:
     try:
         plan = planned(request(route, definition), rules)
     except DaleniusError as error:

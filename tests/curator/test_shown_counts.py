@@ -27,10 +27,7 @@ DATASET: dict[str, Any] = {
         "b": {"categories": ["u", "v", "w"], "missing": "u", "unseen": "u"},
     },
 }
-ROWS = {
-    "a": [f"a{i * i % 6}" for i in range(40)] + ["a1"] * 30,
-    "b": ["u", "v", "u", "u"] * 10 + ["w"] * 30,
-}
+ROWS = {"a": [f"a{i * i % 6}" for i in range(40)] + ["a1"] * 30, "b": ["u", "v", "u", "u"] * 10 + ["w"] * 30}
 PLAIN = {"table": {"rows": ["a"], "columns": ["b"]}, "privacy": {"definition": "pure", "epsilon": "0.7"}}
 MARGINS = {
     "table": {"rows": ["a"], "columns": ["b"], "margins": "all"},
@@ -109,9 +106,7 @@ def test_the_stated_error_is_the_largest_over_all_exact_counts(least: int) -> No
     for exact in range(least + 60):
         shown = np.array([0, *range(least, exact + 200)])
         errors.append(float(law.pmf(exact, shown) @ (shown - exact) ** 2))
-    assert max(errors) <= law.variance * (1 + 1e-9) and law.variance <= max(
-        *errors, law.additive.variance
-    ) * (1 + 1e-6)
+    assert max(errors) <= law.variance * (1 + 1e-9) and law.variance <= max(*errors, law.additive.variance) * (1 + 1e-6)
     assert law_from_dict(law.to_dict()) == law
 
 

@@ -32,14 +32,10 @@ def world(shape: tuple[int, ...], **options: object) -> tuple[Domain, tuple[Axis
     variables, axes = {}, []
     for name, n in zip(LETTERS, shape, strict=False):
         labels = tuple(f"{name}{k}" for k in range(n))
-        variables[name] = Variable(
-            name=name, domain=Categories(labels=labels, missing=labels[0], unseen=labels[0])
-        )
+        variables[name] = Variable(name=name, domain=Categories(labels=labels, missing=labels[0], unseen=labels[0]))
         axes.append(Axis(variable=name, labels=labels, codes=tuple(range(n))))
     near = options.pop("neighbours", Neighbours())
-    return Domain(
-        name="t", population="p", version="1", variables=variables, neighbours=near, **options
-    ), tuple(axes)  # type: ignore[arg-type]
+    return Domain(name="t", population="p", version="1", variables=variables, neighbours=near, **options), tuple(axes)  # type: ignore[arg-type]
 
 
 def planned(
@@ -186,9 +182,7 @@ def test_public_total_is_shown_exactly_and_lowers_the_error() -> None:
 
 
 @pytest.mark.parametrize("budget", [PURE, ZERO, Budget.of("approximate", epsilon=1, delta="1e-6")])
-@pytest.mark.parametrize(
-    "near", [Neighbours(), Neighbours(relation=Relation.REPLACE, unit="person", max_rows=3)]
-)
+@pytest.mark.parametrize("near", [Neighbours(), Neighbours(relation=Relation.REPLACE, unit="person", max_rows=3)])
 def test_every_strategy_fits_its_budget(budget: Budget, near: Neighbours) -> None:
     definition = registry.get("definitions", budget.definition)()
     for strategy in ("interior", "split", "equal", "cube_root", "square_root", "residual", "fourier"):
@@ -300,9 +294,7 @@ def test_simulated_blocks_follow_the_law() -> None:
             exact = tuple(
                 Sealed(
                     counts.sum(
-                        axis=tuple(
-                            i for i in range(2) if i not in [LETTERS.index(a.variable) for a in q.space.axes]
-                        )
+                        axis=tuple(i for i in range(2) if i not in [LETTERS.index(a.variable) for a in q.space.axes])
                     ).ravel()
                 )  # type: ignore[union-attr]
                 for q in step.needs
@@ -324,9 +316,7 @@ def test_simulated_blocks_follow_the_law() -> None:
         expected = joint.covariance(release, "a x b", range(6))
         assert np.diag(expected) == pytest.approx(release.tables[0].variance)
         assert np.cov(values.T) == pytest.approx(expected, abs=0.2 * expected.max())
-        assert values.mean(axis=0) == pytest.approx(
-            counts.ravel(), abs=5 * float(expected.max() / 1500) ** 0.5
-        )
+        assert values.mean(axis=0) == pytest.approx(counts.ravel(), abs=5 * float(expected.max() / 1500) ** 0.5)
         across = joint.cross_covariance(release, "a x b", 0, "a", 0)
         assert across == pytest.approx(expected[0, 0] + expected[0, 1], abs=1e-9)
 
@@ -404,8 +394,7 @@ def test_merging_is_proposed_in_the_preview_of_a_thin_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "sentence"),
-    [("", "^No strategy is available"), ("split", "^The strategy 'split' is not available")],
+    ("strategy", "sentence"), [("", "^No strategy is available"), ("split", "^The strategy 'split' is not available")]
 )
 def test_a_refusal_says_in_a_sentence_which_strategy_is_not_available(
     strategy: str, sentence: str, monkeypatch: pytest.MonkeyPatch

@@ -21,10 +21,7 @@ from dalenius.spec.request import RequestDocument
 
 DATASET = {
     "dataset": {"name": "staff", "population": "staff", "version": "1"},
-    "variables": {
-        "sex": {"categories": ["f", "m"]},
-        "pay": {"bounds": [0, 1_000_000], "step": 1, "missing": 0},
-    },
+    "variables": {"sex": {"categories": ["f", "m"]}, "pay": {"bounds": [0, 1_000_000], "step": 1, "missing": 0}},
 }
 PLANNER = Planner(domain=load_dataset(DATASET).domain(), policy=PolicyDocument())
 
@@ -76,11 +73,7 @@ def test_what_has_no_known_error_is_refused() -> None:
 
 def test_the_verb_prints_and_draws(tmp_path: Path) -> None:
     (tmp_path / "dataset.json").write_text(json.dumps(DATASET))
-    request = {
-        "dataset": "dataset.json",
-        "table": {"rows": ["sex"]},
-        "privacy": {"definition": "pure", "epsilon": 1},
-    }
+    request = {"dataset": "dataset.json", "table": {"rows": ["sex"]}, "privacy": {"definition": "pure", "epsilon": 1}}
     (tmp_path / "request.json").write_text(json.dumps(request))
     runner, place = CliRunner(), str(tmp_path / "request.json")
     assert "asked" in runner.invoke(app, ["plan", place, "--curve"]).output
@@ -94,11 +87,7 @@ def test_the_verb_prints_and_draws(tmp_path: Path) -> None:
 
 LISTED = RequestDocument.from_dict(
     {
-        "table": {
-            "rows": ["sex", "town"],
-            "margins": [["sex", "town"], ["town.part"], []],
-            "objective": "tables",
-        },
+        "table": {"rows": ["sex", "town"], "margins": [["sex", "town"], ["town.part"], []], "objective": "tables"},
         "privacy": {"definition": "zero_concentrated", "rho": "1/7"},
     }
 )

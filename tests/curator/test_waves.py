@@ -24,9 +24,7 @@ DOMAIN = load_dataset(rule_kit.DATASET).domain()
 
 
 def planned(privacy: dict[str, Any], **table: Any) -> TablePlan:
-    return plan_of(
-        DOMAIN, {"table": table or {"rows": ["sex"]}, "privacy": privacy}, rule_kit.policy_of(None)
-    )
+    return plan_of(DOMAIN, {"table": table or {"rows": ["sex"]}, "privacy": privacy}, rule_kit.policy_of(None))
 
 
 def test_a_wave_spends_its_part_and_is_the_same_question_as_that_part_alone() -> None:
@@ -49,10 +47,7 @@ def test_levels_and_changes_of_recorded_series_keep_to_the_plan(mechanism: str) 
     assert isinstance(plan.law, Additive)
     noise = sample(plan.law.noise, 500 * 8, RecordedRandomness("series")).reshape(500, 8)
     level, change = plan.preview["level_half_width_95"], plan.preview["change_half_width_95"]
-    held = [
-        float((np.abs(errors) <= width).mean())
-        for errors, width in ((noise, level), (np.diff(noise), change))
-    ]
+    held = [float((np.abs(errors) <= width).mean()) for errors, width in ((noise, level), (np.diff(noise), change))]
     assert all(0.94 < share < 0.985 for share in held), held
     assert np.std(np.diff(noise)) == pytest.approx(np.sqrt(2) * np.std(noise), rel=0.05)
 
@@ -64,9 +59,7 @@ def test_levels_and_changes_of_recorded_series_of_estimates_keep_to_the_plan(
     measure: str, more: dict[str, Any]
 ) -> None:
     """500 series of eight waves of cells as large as the plan says, with values spread evenly over the bounds."""
-    plan = planned(
-        {"definition": "zero_concentrated", "rho": 4, "waves": 8}, measure=measure, of="income", **more
-    )
+    plan = planned({"definition": "zero_concentrated", "rho": 4, "waves": 8}, measure=measure, of="income", **more)
     assert isinstance(plan.law, Joint)
     parameters, waves = plan.law.parameters, 500 * 8
     low, high, records = int(parameters["low"]), int(parameters["high"]), int(plan.preview["records"])

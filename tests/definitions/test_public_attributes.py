@@ -47,20 +47,11 @@ TABLES: dict[str, tuple[dict[str, Any], int]] = {
     "cut, and one cell": ({"rows": [{"variable": "debt", "cuts": [0, 3], "closed": True}]}, 1),
     "a total in public cells": ({"rows": ["town"], "measure": "total", "of": "pay"}, 2),
     "where values are missing": ({"rows": ["town"], "measure": "total", "of": "debt"}, 5),
-    "under a private condition": (
-        {"rows": ["town"], "measure": "total", "of": "pay", "where": {"ill": ["no"]}},
-        3,
-    ),
+    "under a private condition": ({"rows": ["town"], "measure": "total", "of": "pay", "where": {"ill": ["no"]}}, 3),
     "a total in private cells": ({"rows": ["ill"], "measure": "total", "of": "pay"}, 6),
     "a public number in private cells": ({"rows": ["ill"], "measure": "total", "of": "age"}, 4),
 }
-VALUES = {
-    "town": ("a", "b", None),
-    "ill": ("yes", "no", None),
-    "pay": (1, 3),
-    "debt": (-2, 3, None),
-    "age": (0, 2),
-}
+VALUES = {"town": ("a", "b", None), "ill": ("yes", "no", None), "pay": (1, 3), "debt": (-2, 3, None), "age": (0, 2)}
 
 
 def domain_of(document: dict[str, Any] = DATASET) -> Domain:
@@ -106,9 +97,7 @@ def test_a_row_that_is_thought_to_stay_in_its_private_cell_is_found() -> None:
 def test_a_missing_value_that_is_thought_to_count_is_found() -> None:
     of = magnitude_table.MagnitudeTable.of
     with patch.object(
-        magnitude_table.MagnitudeTable,
-        "of",
-        lambda *given: replace(of(*given), keeps_values=True, low=1),
+        magnitude_table.MagnitudeTable, "of", lambda *given: replace(of(*given), keeps_values=True, low=1)
     ):
         assert largest(TABLES["where values are missing"][0]) > 2
 
@@ -126,8 +115,7 @@ def test_persons_whose_rows_are_thought_to_keep_their_place_are_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "table",
-    [{}, {"rows": ["town"]}, {"where": {"town": ["a"]}}, {"rows": ["town"], "measure": "total", "of": "age"}],
+    "table", [{}, {"rows": ["town"]}, {"where": {"town": ["a"]}}, {"rows": ["town"], "measure": "total", "of": "age"}]
 )
 def test_numbers_that_follow_from_what_is_public_are_refused_and_not_released_without_noise(
     table: dict[str, Any],
@@ -158,17 +146,12 @@ def test_documents_that_open_nothing_are_refused() -> None:
     request = {"table": {"rows": ["ill"]}, "privacy": PRIVACY}
     with pytest.raises(NotAllowed, match="acknowledge"):
         plan_of(domain_of(), request)
-    private = {
-        name: {k: v for k, v in part.items() if k != "public"} for name, part in DATASET["variables"].items()
-    }
+    private = {name: {k: v for k, v in part.items() if k != "public"} for name, part in DATASET["variables"].items()}
     with pytest.raises(Unsupported, match="declares none"):
         plan_of(domain_of(DATASET | {"variables": private}), request, OPEN)
     with pytest.raises(RequestError, match="not sensitive"):
         load_dataset(
-            {
-                **DATASET,
-                "variables": {"x": {"bounds": [0, 1], "step": 1, "public": "roll", "sensitive": True}},
-            }
+            {**DATASET, "variables": {"x": {"bounds": [0, 1], "step": 1, "public": "roll", "sensitive": True}}}
         )
 
 

@@ -31,7 +31,5 @@ def test_sums_and_relations():
     with pytest.raises(Unsupported):
         Pure().fits([part, PrivacyProfile(relation=Relation.REPLACE, epsilon=Fraction(1, 2))], ONE)
     with pytest.raises(Unsupported):
-        Pure().fits(
-            [PrivacyProfile(relation=Relation.REPLACE, epsilon=Fraction(1), delta=Fraction(1, 9))], ONE
-        )
+        Pure().fits([PrivacyProfile(relation=Relation.REPLACE, epsilon=Fraction(1), delta=Fraction(1, 9))], ONE)
     assert "exp(1)" in Pure().sentence(ONE)

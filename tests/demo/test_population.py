@@ -72,13 +72,7 @@ def test_it_equals_the_public_file(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "units"),
-    [
-        ("hair_eye_color", 592),
-        ("ucb_admissions", 4526),
-        ("titanic", 2201),
-        ("uk2001", 5784),
-        ("ricefarms", 1026),
-    ],
+    [("hair_eye_color", 592), ("ucb_admissions", 4526), ("titanic", 2201), ("uk2001", 5784), ("ricefarms", 1026)],
 )
 def test_shipped_tables(name: str, units: int) -> None:
     table = load(name)

@@ -39,10 +39,7 @@ def test_each_wave_has_200_000_persons_with_at_most_four_rows(waves: list[dict[s
 
 def test_a_person_keeps_sex_and_birth_between_the_waves(waves: list[dict[str, np.ndarray]]) -> None:
     first, second = (
-        {
-            p: (s, a - w)
-            for p, s, a, w in zip(*(wave[n] for n in ("person", "sex", "age", "wave")), strict=True)
-        }
+        {p: (s, a - w) for p, s, a, w in zip(*(wave[n] for n in ("person", "sex", "age", "wave")), strict=True)}
         for wave in waves
     )
     assert all(first[person] == second[person] for person in first.keys() & second.keys())
@@ -67,9 +64,7 @@ def test_occupation_depends_on_education_and_on_sex(waves: list[dict[str, np.nda
     group = wave["occupation"].filled("-").astype("U1")
     worked = group != "-"
     is_professional = group == "2"
-    share = [
-        is_professional[worked & (wave["education"] == level).filled(False)].mean() for level in (1, 3, 5)
-    ]
+    share = [is_professional[worked & (wave["education"] == level).filled(False)].mean() for level in (1, 3, 5)]
     assert share[0] < share[1] / 3 < share[2] / 6
     nurses = wave["occupation"].filled("-") == "222"
     assert (wave["sex"][nurses] == "f").mean() > 0.7
@@ -150,9 +145,7 @@ def test_what_exists_in_the_folder_is_left_alone(folder: Path) -> None:
     assert load_policy(folder / survey.POLICY).budget.rho == 4
 
 
-def test_the_verb_releases_every_example_of_both_waves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_verb_releases_every_example_of_both_waves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(survey.materialise, "__defaults__", (PERSONS,))
     arguments = ["demo", "--survey", "-o", str(tmp_path / "s")]
     done = CliRunner().invoke(app, [*arguments, "--json"], catch_exceptions=False)
@@ -171,10 +164,7 @@ def test_the_verb_releases_every_example_of_both_waves(
         assert tried.exit_code == 0, (line, tried.output)
     # The farms are registered beside it, in the same ledger, under a policy of their own.
     with Curator.open(tmp_path / "s" / farms.DATASET) as curator:
-        mean = {
-            "table": {"measure": "mean", "of": "output"},
-            "privacy": {"definition": "individual", "epsilon": 1},
-        }
+        mean = {"table": {"measure": "mean", "of": "output"}, "privacy": {"definition": "individual", "epsilon": 1}}
         assert curator.plan(mean).page == "data-dependent"
         assert curator.source.domain.population == "rice-farms" and curator.left.rho == 2
 

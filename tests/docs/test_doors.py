@@ -34,9 +34,7 @@ def released() -> str:
         commands = "\n".join(b.text for b in blocks if b.language == "sh")
         names = set(re.findall(r"[\w./-]+\.toml|(?<=[ /])\w+(?= |;)", commands))
         used += [
-            b.text
-            for b in blocks
-            if b.language == "toml" and b.file and names & {b.file, b.file.removesuffix(".toml")}
+            b.text for b in blocks if b.language == "toml" and b.file and names & {b.file, b.file.removesuffix(".toml")}
         ]
     return "\n".join(used)
 

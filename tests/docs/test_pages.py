@@ -55,9 +55,7 @@ def _survey_file(folder: Path) -> None:
     ]
     pq.write_table(pa.Table.from_pylist(rows), folder / "lfs_2024q1.parquet")
     (folder / "regions.csv").write_text("code,label\n01,North\n02,South\n03,West\n99,Unknown\n")
-    (folder / "regions_levels.csv").write_text(
-        "code,half\nNorth,upper\nWest,upper\nSouth,lower\nUnknown,unknown\n"
-    )
+    (folder / "regions_levels.csv").write_text("code,half\nNorth,upper\nWest,upper\nSouth,lower\nUnknown,unknown\n")
 
 
 def _survey_demo(folder: Path) -> None:
@@ -123,11 +121,7 @@ ELSEWHERE = {
     "docs/how-to/keep-data-in-postgresql.md": "tests/engines/test_postgresql.py",
     "docs/how-to/count-with-spark.md": "tests/engines/test_spark.py",
 }
-RUN = [
-    name
-    for name, blocks in BLOCKS.items()
-    if name not in ELSEWHERE and any(b.language != "text" for b in blocks)
-]
+RUN = [name for name, blocks in BLOCKS.items() if name not in ELSEWHERE and any(b.language != "text" for b in blocks)]
 
 
 def test_every_block_says_what_it_is() -> None:
@@ -217,9 +211,7 @@ def _document(folder: Path, block: Block, is_written: set[str], later: list[Bloc
 
 
 @pytest.mark.parametrize("name", RUN)
-def test_every_block_of_the_page_runs(
-    name: str, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_block_of_the_page_runs(name: str, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "clone"
     shutil.copytree(clone, folder, symlinks=True)
     monkeypatch.chdir(folder)

@@ -30,12 +30,7 @@ def test_every_public_name_stands_on_the_library_page() -> None:
 
 
 def test_names_that_are_typed_by_people_have_typed_parameters_and_results() -> None:
-    calls = [
-        dalenius.table,
-        dalenius.save,
-        dalenius.load,
-        *(getattr(inference, n) for n in inference.__all__),
-    ]
+    calls = [dalenius.table, dalenius.save, dalenius.load, *(getattr(inference, n) for n in inference.__all__)]
     for call in (c for c in calls if inspect.isfunction(c)):
         signature = inspect.signature(call)
         assert signature.return_annotation is not inspect.Signature.empty, call.__name__

@@ -22,13 +22,7 @@ from dalenius.testing.asking import plan_of
 
 PURE = {"definition": "pure", "epsilon": 4}
 TWO = {"definition": "approximate", "epsilon": 4, "delta": "1e-3"}
-BLOCKS = {
-    "measure": "sample_and_aggregate",
-    "of": "income",
-    "model": "exponential",
-    "range": ["0.01", 1],
-    "blocks": 9,
-}
+BLOCKS = {"measure": "sample_and_aggregate", "of": "income", "model": "exponential", "range": ["0.01", 1], "blocks": 9}
 TESTED = {"measure": "propose_test_release", "of": "income", "bound": 20}
 LOGISTIC = BLOCKS | {"model": "logistic", "predictors": ["age"]}
 MANY = [
@@ -57,17 +51,11 @@ WITHOUT_BOUNDS = [
 ]
 DOCUMENTS = {
     **{
-        f"{measure} at {q}": (
-            {"measure": measure, "of": "age", "q": [q] if measure == "quantiles" else q},
-            PURE,
-        )
+        f"{measure} at {q}": ({"measure": measure, "of": "age", "q": [q] if measure == "quantiles" else q}, PURE)
         for measure in ("quantile", "quantiles")
         for q in ("0", "1", "-1/2", "3/2", 2, "nan", "half")
     },
-    **{
-        f"tested quantile at {q}": (TESTED | {"estimate": "quantile", "q": q}, TWO)
-        for q in ("0", 1, "-1", "2")
-    },
+    **{f"tested quantile at {q}": (TESTED | {"estimate": "quantile", "q": q}, TWO) for q in ("0", 1, "-1", "2")},
     "no quantiles": ({"measure": "quantiles", "of": "age", "q": []}, PURE),
     "a median before a test without a bound": ({key: TESTED[key] for key in ("measure", "of")}, TWO),
     "a bound of zero": (TESTED | {"bound": 0}, TWO),
@@ -134,9 +122,7 @@ CODES = {
         "a range without ends",
     ),
     "not_allowed": ("a function by document",),
-    "too_large": tuple(
-        f"more candidates of a {m} than are served" for m in ("mode", "best", "largest_total")
-    ),
+    "too_large": tuple(f"more candidates of a {m} than are served" for m in ("mode", "best", "largest_total")),
 }
 
 
@@ -188,21 +174,12 @@ def test_every_code_is_of_a_case() -> None:
 
 @pytest.mark.parametrize(
     "income",
-    [
-        {},
-        {"step": 1},
-        {"bounds": [40, 0]},
-        {"bounds": [0]},
-        {"bounds": [0, "much"]},
-        {"bounds": [0, 40], "step": 0},
-    ],
+    [{}, {"step": 1}, {"bounds": [40, 0]}, {"bounds": [0]}, {"bounds": [0, "much"]}, {"bounds": [0, 40], "step": 0}],
 )
 def test_a_variable_without_bounds_that_rise_is_not_declared(income: dict[str, Any], tmp_path: Path) -> None:
     variables = rule_kit.DATASET["variables"] | {"income": income}
     with pytest.raises(DaleniusError) as refusal:
-        Curator.open(
-            rule_kit.DATASET | {"variables": variables}, data=rule_kit.ROWS, ledger=tmp_path / "ledger.sqlite"
-        )
+        Curator.open(rule_kit.DATASET | {"variables": variables}, data=rule_kit.ROWS, ledger=tmp_path / "ledger.sqlite")
     assert refusal.value.code in ("bad_document", "bad_parameter")
 
 

@@ -64,11 +64,7 @@ class Asked:
 
     def __init__(self, folder: Path) -> None:
         self.curator = Curator.open(
-            DATASET,
-            data=FILE,
-            ledger=folder / "ledger.sqlite",
-            policy=POLICY,
-            rng=RecordedRandomness("measures"),
+            DATASET, data=FILE, ledger=folder / "ledger.sqlite", policy=POLICY, rng=RecordedRandomness("measures")
         )
         self.curator.register(by="custodian")
         with FILE.open(newline="") as stream:
@@ -299,9 +295,7 @@ def proposed(ask: Asked) -> None:
 
 def blocks(ask: Asked) -> None:
     keys = {"of": "age", "model": "gaussian_mean", "range": [0, 100], "blocks": 40, "error": "noise"}
-    assert says(
-        ask("sample_and_aggregate", SUMMED, **keys), ask.age.mean(), 1.2 * ask.age.mean(), ask.age.std()
-    )
+    assert says(ask("sample_and_aggregate", SUMMED, **keys), ask.age.mean(), 1.2 * ask.age.mean(), ask.age.std())
 
 
 ENTRIES: dict[str, Callable[[Asked], None]] = {
@@ -314,18 +308,13 @@ ENTRIES: dict[str, Callable[[Asked], None]] = {
     "quantiles": quantiles,
     "variance": estimates("variance", lambda a: float(np.var(a.age, ddof=1)), of="age"),
     "standard_deviation": estimates("standard_deviation", lambda a: float(np.std(a.age, ddof=1)), of="age"),
-    "covariance": estimates(
-        "covariance", lambda a: float(np.cov(a.income, a.age)[0, 1]), of="income", other="age"
-    ),
+    "covariance": estimates("covariance", lambda a: float(np.cov(a.income, a.age)[0, 1]), of="income", other="age"),
     "correlation": estimates(
         "correlation", lambda a: float(np.corrcoef(a.income, a.age)[0, 1]), of="income", other="age"
     ),
     "ratio": _ratio,
     "proportion": estimates(
-        "proportion",
-        lambda a: float((a.column("married") == "1").mean()),
-        of="married",
-        among=["1"],
+        "proportion", lambda a: float((a.column("married") == "1").mean()), of="married", among=["1"]
     ),
     "range_count": range_count,
     "mode": chosen_cell("mode", CHOSEN, None),

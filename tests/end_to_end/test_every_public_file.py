@@ -94,11 +94,7 @@ CASES = [
         further={"n15": {"column": "v15", "bounds": [0, 1], "step": 1}},
     ),
     Case(
-        file="pums2000_california_10000.csv",
-        axes=("educ", "sex"),
-        by="latino",
-        of="income",
-        where={"married": ["1"]},
+        file="pums2000_california_10000.csv", axes=("educ", "sex"), by="latino", of="income", where={"married": ["1"]}
     ),
     Case(
         file="pums2000_codebook.csv",
@@ -446,9 +442,7 @@ def test_every_number_of_the_survey_lies_in_its_interval(persons: int, wave: int
         assert not covers(release, release.table, file.table(wrong, {}, *order))
 
     check("jobs", {"rows": [group], "columns": ["sex"], "where": where}, COUNTED, "count(*)", "count(*)")
-    check(
-        "schools", {"rows": ["education"], "columns": [state]}, COUNTED, "count(*)", "count(DISTINCT person)"
-    )
+    check("schools", {"rows": ["education"], "columns": [state]}, COUNTED, "count(*)", "count(DISTINCT person)")
     weighted = {"rows": [state], "where": {"job": ["1"]}, "weight": "weight"}
     check("persons", weighted, SUMMED, "sum(weight)", "count(*)")
     income = {"rows": [state], "measure": "total", "of": "income"}
@@ -574,9 +568,7 @@ def test_the_verbs_go_the_same_way(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     request, out, ledger = tmp_path / "request.json", tmp_path / "out", tmp_path / "ledger.sqlite"
     table = {"rows": ["citizen"], "columns": ["lang"]}
     request.write_text(
-        json.dumps(
-            {"dataset": document.name, "table": table, "privacy": {"definition": "pure", "epsilon": 1.5}}
-        )
+        json.dumps({"dataset": document.name, "table": table, "privacy": {"definition": "pure", "epsilon": 1.5}})
     )
     invoke("check", document)
     invoke("register", document, "--ledger", ledger)

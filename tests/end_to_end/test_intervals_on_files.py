@@ -43,9 +43,4 @@ def test_narrow_intervals_are_rejected(tmp_path: Path, monkeypatch: pytest.Monke
     court = files.Court()
     files.judged_file(court, population(FILES[number], tmp_path), SAMPLES, number, ["add-remove"], tmp_path)
     found = {(line["measure"], line["kind"]) for line in court.verdict(SAMPLES)["rejected settings"]}
-    assert {
-        ("mean", "noise"),
-        ("total", "noise"),
-        ("ratio", "noise"),
-        ("proportion", "sampling"),
-    } <= found
+    assert {("mean", "noise"), ("total", "noise"), ("ratio", "noise"), ("proportion", "sampling")} <= found

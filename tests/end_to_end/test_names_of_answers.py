@@ -72,7 +72,9 @@ acknowledge = ["individual", "bootstrap"]
 individual = 1
 bootstrap = 1
 """
-SERVER = 'policy = "policy.toml"\nledger = "ledger.sqlite"\nsecure_cookies = false\n[[datasets]]\ndocument = "farms.toml"\n'
+SERVER = (
+    'policy = "policy.toml"\nledger = "ledger.sqlite"\nsecure_cookies = false\n[[datasets]]\ndocument = "farms.toml"\n'
+)
 # Nearly all output is in the east, from crop, and on areas from 5 to 10, so that no seed selects another cell.
 ROWS = [("north", "stock", 1, 3), ("south", "crop", 12, 5), ("west", "stock", 3, 7)] * 30
 ROWS += [("east", "crop", 7, 700), ("east", "crop", 6, 750)] * 50
@@ -87,10 +89,7 @@ REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "class": ({"rows": [SIZES], "measure": "largest_total", "of": "output"}, AT_THE_DATA),
     "maximum": ({"measure": "maximum", "of": "output"}, AT_THE_DATA),
     "second": ({"measure": "second_maximum", "of": "output"}, AT_THE_DATA),
-    "smooth": (
-        {"measure": "second_maximum", "of": "output", "method": "cauchy"},
-        {"definition": "pure", "epsilon": 4},
-    ),
+    "smooth": ({"measure": "second_maximum", "of": "output", "method": "cauchy"}, {"definition": "pure", "epsilon": 4}),
     "range": ({"measure": "range", "of": "output"}, AT_THE_DATA),
     "median": ({"measure": "median", "of": "output"}, AT_THE_DATA),
     "quartile": ({"measure": "quantile", "of": "output", "q": "1/4"}, AT_THE_DATA),
@@ -98,10 +97,7 @@ REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"rows": ["region"], "measure": "quantile", "of": "output", "q": "1/4"},
         {"definition": "pure", "epsilon": 4},
     ),
-    "dominated": (
-        {"rows": ["region"], "measure": "dominance", "of": "output"},
-        {"definition": "pure", "epsilon": 4},
-    ),
+    "dominated": ({"rows": ["region"], "measure": "dominance", "of": "output"}, {"definition": "pure", "epsilon": 4}),
 }
 NAMES = {
     "maximum": "Largest Output",
@@ -184,9 +180,7 @@ def test_the_stored_release_of_a_selection_is_the_place_of_the_cell(releases: di
     assert from_json(to_json(releases["cell"])).subject == releases["cell"].subject
 
 
-def test_a_selected_cell_is_shown_by_its_labels(
-    folder: Path, releases: dict[str, Release], site: Any
-) -> None:
+def test_a_selected_cell_is_shown_by_its_labels(folder: Path, releases: dict[str, Release], site: Any) -> None:
     for name, labels in {"cell": ("east",), "crossed": ("east", "crop"), "class": ("[5, 10)",)}.items():
         said = (
             terminal(folder / name),
@@ -205,9 +199,7 @@ def test_a_selected_cell_is_shown_by_its_labels(
     assert "Osten" in german and "ausgewählt" in german
 
 
-def test_a_selected_cell_of_an_older_release_is_named_by_the_request_it_holds(
-    releases: dict[str, Release],
-) -> None:
+def test_a_selected_cell_of_an_older_release_is_named_by_the_request_it_holds(releases: dict[str, Release]) -> None:
     assert row(old(releases["cell"]))["region"] == "east"
     crossed = row(old(releases["crossed"]))
     assert (crossed["region"], crossed["kind"]) == ("east", "crop")
@@ -229,10 +221,7 @@ def test_one_number_bears_the_name_of_its_measure(
 
 
 def test_one_number_speaks_german_on_german_pages(releases: dict[str, Release], site: Any) -> None:
-    for name, title in {
-        "second": "Zweitgrößter Wert von Ertrag",
-        "quartile": "Quantil 0,25 von Ertrag",
-    }.items():
+    for name, title in {"second": "Zweitgrößter Wert von Ertrag", "quartile": "Quantil 0,25 von Ertrag"}.items():
         said = page(site, releases[name], "de")
         assert title in said and f"{title} nach" not in said
 
@@ -245,9 +234,7 @@ def test_a_table_of_quantiles_says_which(folder: Path, releases: dict[str, Relea
     assert "Quantil 0,25 von Ertrag nach Gegend" in page(site, releases["quartiles"], "de")
 
 
-def test_the_list_of_tables_and_the_px_interface_use_the_same_names(
-    releases: dict[str, Release], site: Any
-) -> None:
+def test_the_list_of_tables_and_the_px_interface_use_the_same_names(releases: dict[str, Release], site: Any) -> None:
     reader = TestClient(site)
     listed = texts(reader.get("/tables").text)
     assert "Second largest Output" in listed and "Quantile 0.25 of Output" in listed

@@ -104,9 +104,7 @@ class Declared:
             if not axis.get("closed") and value < cuts[0]:
                 return f"[20, {cuts[0]})"
             return next((f"[{a}, {b})" for a, b in pairwise(cuts) if a <= value < b), None)
-        groups = (
-            HALVES if "level" in axis else axis.get("groups") or {code: [code] for code in axis["categories"]}
-        )
+        groups = HALVES if "level" in axis else axis.get("groups") or {code: [code] for code in axis["categories"]}
         return next((name for name, codes in groups.items() if value in codes), None)
 
     def is_kept(self, where: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
@@ -156,10 +154,7 @@ def table_of(chance: random.Random) -> dict[str, Any]:
     axes: list[Any] = []
     for axis in chance.sample(AXES, chance.choice((0, 1, 2, 2, 3))):
         axes += [axis] if variable_of(axis) not in map(variable_of, axes) else []
-    cut, measure = (
-        chance.randint(0, len(axes)),
-        chance.choice(["count", "total", "mean", "ratio", "proportion"]),
-    )
+    cut, measure = (chance.randint(0, len(axes)), chance.choice(["count", "total", "mean", "ratio", "proportion"]))
     table: dict[str, Any] = {"measure": measure, "rows": axes[:cut], "columns": axes[cut:]}
     if measure in ("total", "mean"):
         table["of"] = chance.choice(list(NUMBERS))

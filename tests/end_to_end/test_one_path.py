@@ -42,10 +42,7 @@ def test_plan_reads_no_data(office: Path) -> None:
 
 
 def test_release_needs_registration(office: Path) -> None:
-    with (
-        Curator.open(office / "dataset.toml", ledger=office / "l.sqlite") as curator,
-        pytest.raises(NotRegistered),
-    ):
+    with Curator.open(office / "dataset.toml", ledger=office / "l.sqlite") as curator, pytest.raises(NotRegistered):
         curator.release(office / "request.toml")
 
 
@@ -64,9 +61,7 @@ def test_values_are_exact_plus_the_recorded_noise(office: Path) -> None:
     assert release.provenance.is_tainted
 
 
-def test_library_and_command_line_give_the_same_release(
-    office: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_library_and_command_line_give_the_same_release(office: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with registered(office, "one.sqlite", rng=RecordedRandomness(3)) as curator:
         by_library = curator.release(office / "request.toml")
     monkeypatch.setattr(curator_module, "SystemRandomness", lambda: RecordedRandomness(3))
@@ -74,9 +69,7 @@ def test_library_and_command_line_give_the_same_release(
     ledger = str(office / "two.sqlite")
     done = runner.invoke(app, ["register", str(office / "dataset.toml"), "--ledger", ledger])
     assert done.exit_code == 0, done.output
-    done = runner.invoke(
-        app, ["release", str(office / "request.toml"), "--ledger", ledger, "-o", str(office / "out")]
-    )
+    done = runner.invoke(app, ["release", str(office / "request.toml"), "--ledger", ledger, "-o", str(office / "out")])
     assert done.exit_code == 0, done.output
     by_command = dalenius.load(office / "out")
     assert measured(by_command) == measured(by_library)
@@ -111,9 +104,7 @@ def test_what_was_published_is_answered_without_the_file(office: Path) -> None:
         with Curator.open(office / "dataset.toml", ledger=office / "ledger.sqlite") as later:
             assert to_json(later.release(office / "request.toml")) == to_json(first)
             with pytest.raises(DaleniusError):
-                later.release(
-                    {"table": {"rows": ["grade"]}, "privacy": {"definition": "pure", "epsilon": "0.01"}}
-                )
+                later.release({"table": {"rows": ["grade"]}, "privacy": {"definition": "pure", "epsilon": "0.01"}})
             assert len(later.ledger.releases()) == 1
             assert later.ledger.account(later.domain.population).entries == 1
 
@@ -153,14 +144,10 @@ with Curator.open(office / "dataset.toml", ledger=office / "ledger.sqlite") as c
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_crash_between_charge_and_release_wastes_the_charge_and_releases_nothing(
-    office: Path, moment: str
-) -> None:
+def test_a_crash_between_charge_and_release_wastes_the_charge_and_releases_nothing(office: Path, moment: str) -> None:
     with registered(office) as curator:
         assert curator.ledger.account("staff-of-one-office").spent.rho == 0
-    done = subprocess.run(
-        [sys.executable, "-c", CRASH, str(office), moment], check=False, env=dict(os.environ)
-    )
+    done = subprocess.run([sys.executable, "-c", CRASH, str(office), moment], check=False, env=dict(os.environ))
     assert done.returncode == 9
     with Curator.open(office / "dataset.toml", ledger=office / "ledger.sqlite") as curator:
         account = curator.ledger.account("staff-of-one-office")
@@ -223,9 +210,7 @@ BAD_REQUESTS = [
 
 
 @pytest.mark.parametrize(("change", "code"), BAD_REQUESTS)
-def test_bad_requests_are_refused_before_anything_is_spent(
-    office: Path, change: dict[str, object], code: str
-) -> None:
+def test_bad_requests_are_refused_before_anything_is_spent(office: Path, change: dict[str, object], code: str) -> None:
     request = {
         "dataset": "dataset.toml",
         "table": {"rows": ["grade"]},

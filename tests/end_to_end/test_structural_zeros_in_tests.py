@@ -27,21 +27,15 @@ POSSIBLE = [("x", "u"), ("x", "v"), ("y", "u"), ("y", "v"), ("y", "w")]
 @pytest.mark.parametrize(
     ("margins", "strategy"), [("none", None), ("all", None), ("all", "interior"), ("all", "split")]
 )
-def test_a_structural_zero_has_no_degree_of_freedom(
-    tmp_path: Path, margins: str, strategy: str | None
-) -> None:
+def test_a_structural_zero_has_no_degree_of_freedom(tmp_path: Path, margins: str, strategy: str | None) -> None:
     counts = np.random.default_rng(1).poisson(200, 5).tolist()
     rows = [cell for cell, times in zip(POSSIBLE, counts, strict=True) for _ in range(times)]
     data = {"a": [a for a, _ in rows], "b": [b for _, b in rows]}
     table = {"rows": ["a"], "columns": ["b"], "margins": margins}
-    with Curator.open(
-        DATASET, ledger=tmp_path / "l.sqlite", data=data, rng=RecordedRandomness("zeros")
-    ) as curator:
+    with Curator.open(DATASET, ledger=tmp_path / "l.sqlite", data=data, rng=RecordedRandomness("zeros")) as curator:
         curator.register()
         by = {} if strategy is None else {"strategy": strategy}
-        release = curator.release(
-            {"table": table, "privacy": {"definition": "zero_concentrated", "rho": "0.5", **by}}
-        )
+        release = curator.release({"table": table, "privacy": {"definition": "zero_concentrated", "rho": "0.5", **by}})
     path = save(release, tmp_path / "out.json")
     done = CliRunner().invoke(
         command, ["infer", "gof", str(tmp_path / "out.json"), "--axis", "a", "--axis", "b", "--json"]

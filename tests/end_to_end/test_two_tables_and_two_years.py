@@ -104,13 +104,7 @@ def wave(year: str, folder: Path) -> dict[str, Any]:
     place = folder / f"{year}.parquet"
     duckdb.sql(f"COPY (FROM read_parquet('{SURVEY}') WHERE FLPDYR = {year}) TO '{place}'")
     return {
-        "dataset": {
-            "name": "survey",
-            "population": "units",
-            "version": year,
-            "source": str(place),
-            "public": True,
-        },
+        "dataset": {"name": "survey", "population": "units", "version": year, "source": str(place), "public": True},
         "variables": {
             "fips": {"categories": STATES},
             "filing_status": {"categories": ["1", "2", "3", "4"]},
@@ -130,10 +124,7 @@ def test_two_years_of_a_survey_share_a_budget(tmp_path: Path) -> None:
     counts, released, spent = [], [], []
     for year in YEARS:
         with Curator.open(
-            wave(year, tmp_path),
-            ledger=tmp_path / "ledger.sqlite",
-            policy=POLICY,
-            rng=RecordedRandomness(year),
+            wave(year, tmp_path), ledger=tmp_path / "ledger.sqlite", policy=POLICY, rng=RecordedRandomness(year)
         ) as curator:
             curator.register(by="custodian")
             released.append(curator.release(request))

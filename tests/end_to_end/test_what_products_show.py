@@ -54,9 +54,7 @@ def released(folder: Path, request: Any, dataset: str = "survey-2023.toml") -> R
 def releases(folder: Path) -> dict[str, Release]:
     found = {}
     earnings = (folder / "earnings.toml").read_text()
-    (folder / "selected.toml").write_text(
-        earnings.replace("[privacy]", 'method = "exponential"\n\n[privacy]')
-    )
+    (folder / "selected.toml").write_text(earnings.replace("[privacy]", 'method = "exponential"\n\n[privacy]'))
     for name in (*survey.REQUESTS, "selected"):
         found[name] = released(folder, folder / f"{name}.toml", load_request(folder / f"{name}.toml").dataset)
         save(found[name], folder / "releases" / name)
@@ -103,14 +101,10 @@ def test_the_preview_of_a_mean_is_the_error_of_the_mean_on_every_route(folder: P
     assert f"In a cell of 1,000 records, expect the mean to be off by at most ± {half:.2f}" in run(
         "plan", folder / "hours.toml"
     )
-    address = (
-        "/d/survey-2023/table?rows=status&columns=sex&measure=mean:hours&definition=zero_concentrated&rho=0.1"
-    )
+    address = "/d/survey-2023/table?rows=status&columns=sex&measure=mean:hours&definition=zero_concentrated&rho=0.1"
     english, german = page(site, address), page(site, address, "de")
     assert f"expect the mean to be off by at most ± {half:.2f}" in texts(english)
-    assert f"weicht der Mittelwert voraussichtlich um höchstens ± {half:.2f}".replace(".", ",") in texts(
-        german
-    )
+    assert f"weicht der Mittelwert voraussichtlich um höchstens ± {half:.2f}".replace(".", ",") in texts(german)
 
 
 def test_the_expected_error_of_a_mean_is_that_of_a_released_cell_of_that_size(folder: Path) -> None:
@@ -141,14 +135,12 @@ def test_a_selected_median_claims_no_margin_of_error_anywhere(
         said = texts(text)
         assert "±" not in said
         claims = [m.start() for m in MARGIN.finditer(said)]
-        assert claims and all(
-            re.search(r"[Ww]ithout a $|[Oo]hne $", said[max(0, at - 12) : at]) for at in claims
-        ), [said[max(0, at - 40) : at + 30] for at in claims]
+        assert claims and all(re.search(r"[Ww]ithout a $|[Oo]hne $", said[max(0, at - 12) : at]) for at in claims), [
+            said[max(0, at - 40) : at + 30] for at in claims
+        ]
 
 
-def test_a_median_has_a_margin_of_error_on_every_route(
-    folder: Path, releases: dict[str, Release], site: Any
-) -> None:
+def test_a_median_has_a_margin_of_error_on_every_route(folder: Path, releases: dict[str, Release], site: Any) -> None:
     release = releases["earnings"]
     assert "±" in run("show", folder / "releases" / "earnings")
     for text in (to_html(release), page(site, f"/r/{release.provenance.ledger_entry}")):
@@ -177,12 +169,7 @@ def test_every_product_says_title_measure_unit_filter_and_labels(
     folder: Path, releases: dict[str, Release], site: Any
 ) -> None:
     release = releases["earnings"]
-    parts = (
-        "Median income of employees",
-        "Median of Yearly income from the job",
-        "Sex",
-        "Labour status: employee",
-    )
+    parts = ("Median income of employees", "Median of Yearly income from the job", "Sex", "Labour status: employee")
     for said in (
         run("show", folder / "releases" / "earnings"),
         texts(to_html(release)),
@@ -204,9 +191,7 @@ def test_the_subject_is_kept_in_the_document_and_read_back(releases: dict[str, R
     assert release.about.rows == ("occupation.group",) and release.about.columns == ("sex",)
 
 
-def test_a_release_without_a_subject_keeps_its_bytes_and_speaks_by_names(
-    releases: dict[str, Release],
-) -> None:
+def test_a_release_without_a_subject_keeps_its_bytes_and_speaks_by_names(releases: dict[str, Release]) -> None:
     older = releases["earnings"].with_(subject=None)
     content = to_json(older)
     assert b'"subject"' not in content and to_json(from_json(content)) == content
@@ -216,10 +201,7 @@ def test_a_release_without_a_subject_keeps_its_bytes_and_speaks_by_names(
 
 def test_the_same_numbers_are_laid_out_as_each_asker_asks(folder: Path, releases: dict[str, Release]) -> None:
     document = load_request(folder / "jobs.toml").to_dict()
-    document["table"]["rows"], document["table"]["columns"] = (
-        document["table"]["columns"],
-        document["table"]["rows"],
-    )
+    document["table"]["rows"], document["table"]["columns"] = (document["table"]["columns"], document["table"]["rows"])
     other = released(folder, {**document, "title": "Turned"})
     assert other.provenance.ledger_entry == releases["jobs"].provenance.ledger_entry
     assert np.array_equal(other.table.values, releases["jobs"].table.values)
@@ -227,9 +209,7 @@ def test_the_same_numbers_are_laid_out_as_each_asker_asks(folder: Path, releases
 
 
 def test_a_cross_table_stands_in_the_asked_layout(folder: Path, releases: dict[str, Release]) -> None:
-    lines = (
-        CliRunner(env={"COLUMNS": "80"}).invoke(command, ["show", str(folder / "releases" / "jobs")]).output
-    )
+    lines = CliRunner(env={"COLUMNS": "80"}).invoke(command, ["show", str(folder / "releases" / "jobs")]).output
     head = next(line for line in lines.splitlines() if "female" in line)
     assert "Occupation (group)" in head and "male" in head and "Total" in head
     html = to_html(releases["jobs"])
@@ -310,12 +290,7 @@ def test_a_margin_of_error_covers_the_move_to_a_whole_number(releases: dict[str,
         exact = lay_out(release, display.table, totals=False)
         plain = [c for s in exact.sheets for line in s.lines for c in line.cells]
         for cell, old in zip(cells, plain, strict=True):
-            assert (
-                cell.value is not None
-                and cell.half is not None
-                and old.value is not None
-                and old.half is not None
-            )
+            assert cell.value is not None and cell.half is not None and old.value is not None and old.half is not None
             assert cell.value - cell.half <= old.value - old.half + 1e-9
             assert cell.value + cell.half >= old.value + old.half - 1e-9
 
@@ -379,9 +354,7 @@ def test_means_are_shown_with_intervals_that_are_possible_on_every_route(
     shown = page(site, f"/r/{entry}")
     first = re.search(r'<table class="crosstab" id="result">.*?</table>', shown, re.DOTALL)
     html = re.search(r"<tbody>.*?</tbody>", to_html(release), re.DOTALL)
-    terminal = (
-        CliRunner(env={"COLUMNS": "300"}).invoke(command, ["show", str(folder / "releases" / "small")]).output
-    )
+    terminal = CliRunner(env={"COLUMNS": "300"}).invoke(command, ["show", str(folder / "releases" / "small")]).output
     assert first is not None and html is not None
     for text in (texts(first[0]), texts(html[0]), terminal.partition("Number of records")[0]):
         margins = [float(m.replace(",", "")) for m in re.findall(r"±\s*([\d,.]+)", text)]

@@ -12,14 +12,7 @@ from dalenius.core.domain import Domain
 from dalenius.engines.postgresql import PostgreSQLSource
 
 Columns = Mapping[str, Sequence[Any]]
-KINDS = {
-    bool: "boolean",
-    int: "bigint",
-    float: "double precision",
-    str: "text",
-    Decimal: "numeric",
-    date: "date",
-}
+KINDS = {bool: "boolean", int: "bigint", float: "double precision", str: "text", Decimal: "numeric", date: "date"}
 READER = "reader"
 
 

@@ -40,14 +40,8 @@ REQUESTS: list[dict[str, Any]] = [
     {"table": {"rows": ["region"], "measure": "total", "of": "income"}, "privacy": PURE},
     {"table": {"rows": ["sex"], "measure": "mean", "of": "income"}, "privacy": PURE},
     {"table": {"rows": ["sex"], "measure": "median", "of": "income"}, "privacy": PURE},
-    {
-        "table": {"rows": [{"variable": "age", "cuts": [18, 65]}], "where": {"sex": ["female"]}},
-        "privacy": PURE,
-    },
-    {
-        "table": {"rows": ["sex"], "columns": ["region"], "margins": "all", "universe": "complete"},
-        "privacy": PURE,
-    },
+    {"table": {"rows": [{"variable": "age", "cuts": [18, 65]}], "where": {"sex": ["female"]}}, "privacy": PURE},
+    {"table": {"rows": ["sex"], "columns": ["region"], "margins": "all", "universe": "complete"}, "privacy": PURE},
     {"table": {"rows": ["sex"], "columns": ["region"], "measure": "persons"}, "privacy": PURE},
     {"table": {"rows": ["region"], "measure": "clipped_count", "clip": "3/2", "norm": "l2"}, "privacy": PURE},
     {

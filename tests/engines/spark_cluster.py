@@ -72,17 +72,8 @@ class Cluster:
     def _command(self) -> list[str]:
         """How Spark starts one of its own programs, up to its name: `spark-class` would ask another virtual machine for each of them."""
         jars = str(self._home / "jars" / "*")
-        asked = [
-            "java",
-            *SMALL.split(),
-            "-cp",
-            jars,
-            "org.apache.spark.launcher.Main",
-            f"{_DEPLOY}.master.Master",
-        ]
-        told = subprocess.run(
-            asked, env=os.environ | self._settings, capture_output=True, check=True, timeout=60
-        )
+        asked = ["java", *SMALL.split(), "-cp", jars, "org.apache.spark.launcher.Main", f"{_DEPLOY}.master.Master"]
+        told = subprocess.run(asked, env=os.environ | self._settings, capture_output=True, check=True, timeout=60)
         words = [word.decode().strip() for word in told.stdout.split(b"\0")]
         return [word for word in words[: words.index(f"{_DEPLOY}.master.Master")] if word]
 

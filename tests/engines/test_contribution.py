@@ -86,8 +86,7 @@ def test_whole_columns_equal_person_by_person(persons, most, seed) -> None:
     rng = np.random.default_rng(seed)
     tops = {"v0": 3, "v1": 300, "v2": 40_000, "n0": 2, "n1": 2**40}
     columns = {
-        name: rng.integers(-1, top, len(persons)).astype(code_type(domain.variable(name)))
-        for name, top in tops.items()
+        name: rng.integers(-1, top, len(persons)).astype(code_type(domain.variable(name))) for name, top in tops.items()
     }
     kind = pa.string() if any(isinstance(p, str) for p in persons) else pa.int64()
     half = len(persons) // 2
@@ -142,10 +141,7 @@ def test_words_of_whole_numbers_are_the_words_of_their_digits() -> None:
     ends = [sign * 10**k + step for k in range(19) for step in (-1, 0, 1) for sign in (-1, 1)]
     numbers = np.array([*ends, 10_203, 100_000_001, 2**63 - 1, -(2**63)], dtype=np.int64)
     assert digit_words(numbers).tolist() == [person_word(str(n).encode()) for n in numbers.tolist()]
-    assert (
-        digit_words(np.array([-7, 0, 12], dtype=np.int16)).tolist()
-        == digit_words(np.array([-7, 0, 12])).tolist()
-    )
+    assert digit_words(np.array([-7, 0, 12], dtype=np.int16)).tolist() == digit_words(np.array([-7, 0, 12])).tolist()
 
 
 def test_every_row_of_a_person_has_the_same_chance() -> None:
@@ -164,9 +160,7 @@ def test_hashes_of_whole_columns_are_those_of_single_rows(sizes, numbers) -> Non
     """Contents of no word, of part of one and of several; dropped values, and persons by number, by long number and by text."""
     domain, rng = domain_of(1, sizes=sizes, numbers=numbers), np.random.default_rng(8)
     row_hash = _row_hash.RowHash(domain, b"s")
-    columns = [
-        rng.integers(-1, size, 40).astype(code_type(domain.variable(f"v{i}"))) for i, size in enumerate(sizes)
-    ]
+    columns = [rng.integers(-1, size, 40).astype(code_type(domain.variable(f"v{i}"))) for i, size in enumerate(sizes)]
     columns += [np.append(rng.integers(-(2**40), 2**40, 39), -(2**63)) for _ in range(numbers)]
     persons = np.array([*range(-18, 18), 10**18 - 1, 10**18, -(10**18), 2**63 - 1])
     rows = list(zip(*(column.tolist() for column in columns), strict=True)) or [()] * 40
@@ -255,9 +249,7 @@ def test_persons_are_told_apart_by_their_canonical_text() -> None:
 
 
 @pytest.mark.parametrize(("size", "numbers"), [(500, 0), (500, 2), (0, 1)])
-def test_every_engine_and_form_of_the_file_chooses_the_same_rows(
-    size, numbers, tmp_path, monkeypatch
-) -> None:
+def test_every_engine_and_form_of_the_file_chooses_the_same_rows(size, numbers, tmp_path, monkeypatch) -> None:
     """Whole numbers in Parquet (in chunks), their digits as text, and lists in memory; some rows without a person.
 
     Codes of a row fit into part of a word, need several, or fill one.
@@ -299,8 +291,7 @@ def test_contents_of_looked_up_columns_are_those_of_their_codes(sizes) -> None:
         for size in sizes
     ]
     columns = [
-        Factored(column.places, np.minimum(column.codes, size - 1))
-        for column, size in zip(columns, sizes, strict=True)
+        Factored(column.places, np.minimum(column.codes, size - 1)) for column, size in zip(columns, sizes, strict=True)
     ]
     expected = row_hash.contents([column.expand() for column in columns], 500)
     assert row_hash.contents(columns, 500).tolist() == expected.tolist()

@@ -114,9 +114,7 @@ def test_many_categories_and_their_nulls() -> None:
         document = load_dataset(
             {
                 "dataset": {"name": "d", "population": "p"},
-                "variables": {
-                    "x": {"categories": [f"c{i}" for i in range(size)], "missing": "c1", "unseen": "c2"}
-                },
+                "variables": {"x": {"categories": [f"c{i}" for i in range(size)], "missing": "c1", "unseen": "c2"}},
             }
         )
         domain = document.domain()
@@ -200,9 +198,7 @@ def test_a_csv_row_with_an_undeclared_text_is_not_lost(tmp_path: Path) -> None:
     source = DuckDBSource(domain, path)
     batches = list(source.scan(["x", "y", "n"]))
     dropped = -(2**63)
-    rows = sorted(
-        zip(*(np.concatenate([b[k] for b in batches]).tolist() for k in ("x", "y", "n")), strict=True)
-    )
+    rows = sorted(zip(*(np.concatenate([b[k] for b in batches]).tolist() for k in ("x", "y", "n")), strict=True))
     assert rows == [(-1, 0, dropped), (0, -1, 1), (0, 0, dropped)]
 
 
@@ -211,10 +207,7 @@ def test_the_custodian_learns_of_skipped_csv_lines(tmp_path: Path) -> None:
         {"dataset": {"name": "d", "population": "p"}, "variables": {"x": {"categories": ["1"]}}}
     ).domain()
     path = tmp_path / "data.csv"
-    for content, skipped in (
-        ("x,y\n1,2\n1,2\n", 0),
-        ("x,y\n1,2\n1,2,3\n1,2\n", 1),
-    ):
+    for content, skipped in (("x,y\n1,2\n1,2\n", 0), ("x,y\n1,2\n1,2,3\n1,2\n", 1)):
         path.write_text(content)
         assert DuckDBSource(domain, path).judge()["rows_skipped"] == skipped
 
@@ -289,8 +282,7 @@ def test_a_column_that_is_not_there_or_is_nested() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "columns"),
-    [("wide.csv", 100_000), ("wide.tsv", 4_097), ("long.csv", 4_000), ("wide.csv.gz", 5_000)],
+    ("name", "columns"), [("wide.csv", 100_000), ("wide.tsv", 4_097), ("long.csv", 4_000), ("wide.csv.gz", 5_000)]
 )
 def test_a_header_too_wide_for_the_reader_is_refused_before_it_is_read(
     name: str, columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

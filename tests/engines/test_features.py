@@ -177,18 +177,12 @@ def _declared(**changes: Any) -> dict[str, Any]:
         (
             {
                 "variables": {
-                    "x": {
-                        "feature": {"take": "count", "where": {"kind": "a", "length": "long"}},
-                        "bounds": [0, 1],
-                    }
+                    "x": {"feature": {"take": "count", "where": {"kind": "a", "length": "long"}}, "bounds": [0, 1]}
                 }
             },
             "one table",
         ),
-        (
-            {"variables": {"x": {"feature": {"take": "first", "of": "kind"}, "column": "kind"}}},
-            "belong to [records",
-        ),
+        ({"variables": {"x": {"feature": {"take": "first", "of": "kind"}, "column": "kind"}}}, "belong to [records"),
         ({"variables": {"x": {"feature": {"take": "first", "of": "nowhere"}}}}, "nowhere"),
     ],
 )
@@ -251,9 +245,7 @@ def test_files_that_are_joined_are_one_version(tmp_path: Path) -> None:
     loaded = load_dataset(document).at(tmp_path)
     source: Any = open_source(loaded)
     rows = [
-        dict(zip(b, r, strict=True))
-        for b in source.scan(list(loaded.variables))
-        for r in zip(*b.values(), strict=True)
+        dict(zip(b, r, strict=True)) for b in source.scan(list(loaded.variables)) for r in zip(*b.values(), strict=True)
     ]
     assert [{n: int(v) for n, v in row.items()} for row in rows] == [
         {"first": 1, "ever": 1, "rows": 2, "spent": 7, "stays": 1},

@@ -17,23 +17,7 @@ from dalenius.engines import _grid_counts
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource
 
-VALUES = [
-    0.0,
-    0.25,
-    0.125,
-    0.375,
-    None,
-    float("nan"),
-    float("inf"),
-    -3.0,
-    2.0,
-    2.01,
-    1.9999,
-    1e300,
-    1.5,
-    1.5,
-    0.5,
-]
+VALUES = [0.0, 0.25, 0.125, 0.375, None, float("nan"), float("inf"), -3.0, 2.0, 2.01, 1.9999, 1e300, 1.5, 1.5, 0.5]
 COARSE = CellSpace((Axis(variable="x", labels=("low", "high", "rest"), cuts=(0, 3, 6), has_rest=True),))
 QUERIES = [
     *(TableQuery(space=CellSpace(()), aggregate=a, value="x", centre=3) for a in Aggregate if a is not Aggregate.PERSONS),
@@ -49,9 +33,7 @@ LISTS = [ValuesQuery(value="x"), ValuesQuery(value="x", where=(Filter(variable="
 
 
 def domain_of(missing: str, outside: str) -> Domain:
-    bounds = Bounds(
-        lower=Fraction(0), upper=Fraction(2), step=Fraction(1, 4), missing=missing, outside=outside
-    )
+    bounds = Bounds(lower=Fraction(0), upper=Fraction(2), step=Fraction(1, 4), missing=missing, outside=outside)
     other = Bounds(lower=Fraction(0), upper=Fraction(2**40))
     variables = {"x": Variable(name="x", domain=bounds), "y": Variable(name="y", domain=other)}
     return Domain(name="d", version="1", population="p", variables=variables, neighbours=Neighbours())
@@ -64,9 +46,7 @@ def answers(source: Any) -> list[list[int]]:
 
 @pytest.mark.parametrize("missing", ["drop", "0.5"])
 @pytest.mark.parametrize("outside", ["drop", "clamp"])
-def test_counts_by_point_answer_as_the_rows_do(
-    missing: str, outside: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_counts_by_point_answer_as_the_rows_do(missing: str, outside: str, monkeypatch: pytest.MonkeyPatch) -> None:
     domain, table = domain_of(missing, outside), pa.table({"x": VALUES * 3, "y": [1.0] * (3 * len(VALUES))})
     counted = answers(DuckDBSource(domain, table))
     assert counted == answers(MemorySource.of(domain, {"x": VALUES * 3, "y": [1] * (3 * len(VALUES))}))

@@ -51,12 +51,7 @@ def test_a_small_file_of_very_many_rows_is_counted_in_little_memory(tmp_path: Pa
     """Ten million rows in a few kilobytes: what is read is let go of."""
     path, rows = tmp_path / "long.parquet", 10_000_000
     with pq.ParquetWriter(path, pa.schema([("group", pa.string()), ("amount", pa.int8())])) as writer:
-        part = pa.table(
-            {
-                "group": pa.array(["b"] * 100_000),
-                "amount": pa.array(np.ones(100_000, dtype=np.int8)),
-            }
-        )
+        part = pa.table({"group": pa.array(["b"] * 100_000), "amount": pa.array(np.ones(100_000, dtype=np.int8))})
         for _ in range(rows // len(part)):
             writer.write_table(part)
     assert path.stat().st_size < 200_000
@@ -78,9 +73,7 @@ def test_a_column_that_would_fill_the_memory_is_refused_by_what_the_file_says(
     assert "nowhere" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "content", ["text", "cut", "no footer", "long footer", "other layout", "nested", "empty"]
-)
+@pytest.mark.parametrize("content", ["text", "cut", "no footer", "long footer", "other layout", "nested", "empty"])
 def test_broken_files_are_refused_without_a_word_of_their_content(tmp_path: Path, content: str) -> None:
     path = tmp_path / "broken.parquet"
     rows: dict[str, Any] = {**ROWS, "group": ["nowhere"] * 200}

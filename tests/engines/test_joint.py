@@ -37,9 +37,7 @@ def query_of(domain: Domain, rng: np.random.Generator) -> TableQuery:
         positions = rng.integers(-1, 2, SIZES[str(name)])
         labels = tuple(f"l{i}" for i in range(2))
         has_rest = bool(rng.integers(0, 2))
-        axes.append(
-            Axis(variable=str(name), labels=labels, codes=tuple(int(p) for p in positions), has_rest=has_rest)
-        )
+        axes.append(Axis(variable=str(name), labels=labels, codes=tuple(int(p) for p in positions), has_rest=has_rest))
     where = tuple(
         Filter(variable=name, codes=tuple(int(code) for code in rng.choice(SIZES[name], 2, replace=False)))
         for name in rng.choice(list(SIZES), rng.integers(0, 3))
@@ -61,9 +59,7 @@ def test_both_ways_of_counting_agree_with_the_reference(seed: int) -> None:
     queries = [query_of(domain, rng) for _ in range(6)]
     told = source.tables(queries)
     for query, counts in zip(queries, told, strict=True):
-        np.testing.assert_array_equal(
-            counts.open_below_the_gate(), reference.table(query).open_below_the_gate()
-        )
+        np.testing.assert_array_equal(counts.open_below_the_gate(), reference.table(query).open_below_the_gate())
 
 
 def batch_of(domain: Domain, rng: np.random.Generator, rows: int) -> dict[str, Factored]:
@@ -109,9 +105,7 @@ def test_places_fit_their_type_wherever_the_declared_integers_lie(first: int, ki
     integers = IntegerMap.of(Categories(labels=labels, missing=labels[2], unseen=labels[1]))
     assert integers is not None
     held = np.iinfo(kind)
-    values = [
-        v for v in (held.min, -1, 0, 1, held.max, *range(first - 2, first + 6)) if held.min <= v <= held.max
-    ]
+    values = [v for v in (held.min, -1, 0, 1, held.max, *range(first - 2, first + 6)) if held.min <= v <= held.max]
     codes = integers.take(np.array(values, dtype=kind), np.arange(len(values)) == 1).expand().tolist()
     expected = [labels.index(str(v)) if str(v) in labels else 1 for v in values]
     assert codes == [2 if place == 1 else code for place, code in enumerate(expected)]

@@ -92,13 +92,7 @@ def test_one_person_more_does_not_move_the_others() -> None:
 def test_the_custodians_report() -> None:
     report = MemorySource.of(DOMAIN, toy_rows()).judge()
     assert report["rows_in_structural_zeros"] == 1
-    assert report["variables"]["sex"] == {
-        "valid": 10,
-        "missing": 1,
-        "unseen": 1,
-        "outside": 0,
-        "unreadable": 0,
-    }
+    assert report["variables"]["sex"] == {"valid": 10, "missing": 1, "unseen": 1, "outside": 0, "unreadable": 0}
     assert report["variables"]["age"]["outside"] == 2
     assert report["variables"]["income"]["missing"] == 2
     assert report["variables"]["income"]["outside"] == 3

@@ -174,9 +174,7 @@ def test_columns_of_other_types_are_read_as_their_text(tables: Tables) -> None:
     }
     document = {
         "dataset": {"name": "rare", "population": "rare", "source": tables.source("rare")},
-        "variables": {
-            f"v{i}": {"column": n, "categories": texts} for i, (n, texts) in enumerate(labels.items())
-        }
+        "variables": {f"v{i}": {"column": n, "categories": texts} for i, (n, texts) in enumerate(labels.items())}
         | {"g": {"bounds": [0, 10], "step": 1}},
     }
     from dalenius.engines._choice import open_source
@@ -199,16 +197,8 @@ def refused(address: str) -> str:
     ("grant", "undo", "said"),
     [
         ("GRANT INSERT ON office.other TO reader", "REVOKE INSERT ON office.other FROM reader", "change one"),
-        (
-            "GRANT UPDATE (x) ON office.other TO reader",
-            "REVOKE UPDATE (x) ON office.other FROM reader",
-            "change one",
-        ),
-        (
-            "GRANT CREATE ON SCHEMA office TO reader",
-            "REVOKE CREATE ON SCHEMA office FROM reader",
-            "create tables",
-        ),
+        ("GRANT UPDATE (x) ON office.other TO reader", "REVOKE UPDATE (x) ON office.other FROM reader", "change one"),
+        ("GRANT CREATE ON SCHEMA office TO reader", "REVOKE CREATE ON SCHEMA office FROM reader", "create tables"),
         ("ALTER ROLE reader CREATEROLE", "ALTER ROLE reader NOCREATEROLE", "create roles"),
         ("GRANT writer TO reader", "REVOKE writer FROM reader", "change one"),
         ("GRANT pg_write_all_data TO reader", "REVOKE pg_write_all_data FROM reader", "write all data"),
@@ -361,10 +351,7 @@ def test_a_text_counted_twice_for_a_person_is_found(tables: Tables, monkeypatch:
 def test_a_changed_table_is_noticed(tables: Tables, tmp_path: Path) -> None:
     name = tables.load(TOYS)
     with Curator.open(
-        document(tables.source(name)),
-        ledger=tmp_path / "l.sqlite",
-        policy=POLICY,
-        rng=RecordedRandomness(1),
+        document(tables.source(name)), ledger=tmp_path / "l.sqlite", policy=POLICY, rng=RecordedRandomness(1)
     ) as curator:
         curator.register()
         curator.source.close()
@@ -401,9 +388,7 @@ def test_a_server_that_restarts_in_the_middle_is_charged_once(
         assert len(charges) == 1 and release.provenance.ledger_entry == caught.value.detail["entry"]
 
 
-def test_the_how_to_page_runs_word_for_word(
-    tables: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_how_to_page_runs_word_for_word(tables: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server's port comes from the environment, as the client library has it."""
     page = Path(__file__).parents[2] / "docs" / "how-to" / "keep-data-in-postgresql.md"
     monkeypatch.setenv("PGPORT", str(tables.server.port))

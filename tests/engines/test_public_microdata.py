@@ -44,13 +44,9 @@ def test_public_microdata(name: str) -> None:
     for aggregate in Aggregate:
         value = None if aggregate in (Aggregate.COUNT, Aggregate.PERSONS) else "income"
         query = TableQuery(space=space, aggregate=aggregate, value=value)
-        np.testing.assert_array_equal(
-            fast.table(query).open_below_the_gate(), plain.table(query).open_below_the_gate()
-        )
+        np.testing.assert_array_equal(fast.table(query).open_below_the_gate(), plain.table(query).open_below_the_gate())
     values = ValuesQuery(value="income")
-    np.testing.assert_array_equal(
-        fast.values(values).open_below_the_gate(), plain.values(values).open_below_the_gate()
-    )
+    np.testing.assert_array_equal(fast.values(values).open_below_the_gate(), plain.values(values).open_below_the_gate())
     report = fast.judge()
     assert report == plain.judge()
     assert report["rows"] == 1948

@@ -22,46 +22,11 @@ ENDS = {
     "wide": Bounds(lower=Fraction(-(2**61)), upper=Fraction(2**61), step=Fraction(2**20)),
     "wider": Bounds(lower=Fraction(-(2**80)), upper=Fraction(2**80), step=Fraction(2**40)),
 }
-NEAR = [
-    Fraction(-3, 10),
-    Fraction(7, 10),
-    Fraction(1, 3),
-    Fraction(5, 3),
-    Fraction(2**61),
-    Fraction(-(2**80)),
-]
+NEAR = [Fraction(-3, 10), Fraction(7, 10), Fraction(1, 3), Fraction(5, 3), Fraction(2**61), Fraction(-(2**80))]
 FLOATS = [y for x in map(float, NEAR) for y in (nextafter(x, -inf), x, nextafter(x, inf))]
-FLOATS += [
-    0.0,
-    -0.0,
-    nan,
-    inf,
-    -inf,
-    5e-324,
-    1e300,
-    None,
-    0.7,
-    0.1 + 0.2,
-    0.30000000000000004,
-    -0.30000000000000004,
-]
+FLOATS += [0.0, -0.0, nan, inf, -inf, 5e-324, 1e300, None, 0.7, 0.1 + 0.2, 0.30000000000000004, -0.30000000000000004]
 INTEGERS = [0, 1, 2, -1, 2**61, 2**61 + 1, -(2**61), -(2**61) - 1, 2**63 - 1, -(2**63), None]
-TEXTS = [
-    "0.7",
-    "0.70",
-    "0.7000000000000001",
-    "-0.3",
-    "-0.31",
-    "1e-1",
-    " 1",
-    "1.",
-    "nan",
-    "inf",
-    "-inf",
-    "x",
-    "",
-    None,
-]
+TEXTS = ["0.7", "0.70", "0.7000000000000001", "-0.3", "-0.31", "1e-1", " 1", "1.", "nan", "inf", "-inf", "x", "", None]
 TEXTS += ["0.700000000000000000001", "9" * 500, "1 2", "+1", "٣", "1e400", "-0", "2305843009213693952"]
 
 

@@ -88,11 +88,7 @@ class Folder:
         return SparkSource(domain, self.address(columns), secret)
 
     def open_features(
-        self,
-        domain: Domain,
-        columns: engine_kit.Columns,
-        others: Mapping[str, engine_kit.Columns],
-        secret: bytes,
+        self, domain: Domain, columns: engine_kit.Columns, others: Mapping[str, engine_kit.Columns], secret: bytes
     ) -> Source:
         further = {name: str(engine_kit.parquet(rows, self.path)) for name, rows in others.items()}
         return SparkSource(domain, self.address(columns), secret, others=further)

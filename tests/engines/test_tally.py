@@ -44,15 +44,11 @@ def test_contributions_that_could_overflow_are_refused_from_the_declaration() ->
     with pytest.raises(TooLarge):
         largest_contribution(query, wide)
     with pytest.raises(TooLarge):
-        largest_contribution(
-            TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value="x", weight="x"), wide
-        )
+        largest_contribution(TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value="x", weight="x"), wide)
     with pytest.raises(ParameterError):
         largest_contribution(TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL), wide)
     with pytest.raises(Unsupported):
-        largest_contribution(
-            TableQuery(space=CellSpace(()), aggregate=Aggregate.MAXIMUM, value="x", weight="x"), wide
-        )
+        largest_contribution(TableQuery(space=CellSpace(()), aggregate=Aggregate.MAXIMUM, value="x", weight="x"), wide)
 
 
 def test_many_axes_that_a_row_leaves_do_not_wrap_around() -> None:

@@ -59,9 +59,7 @@ def generated(seed: int) -> tuple[Row, Row, Fraction]:
         whole[whole.index(max(whole))] += scale - sum(whole)
         rows.append({i: w for i, w in enumerate(whole) if w})
     p, q = rows
-    alone = max(
-        Fraction(sum(w for b, w in one.items() if b not in other), scale) for one, other in ((p, q), (q, p))
-    )
+    alone = max(Fraction(sum(w for b, w in one.items() if b not in other), scale) for one, other in ((p, q), (q, p)))
     return p, q, alone + random.choice([Fraction(0), Fraction(1, 10**6), Fraction(1, 50)])
 
 

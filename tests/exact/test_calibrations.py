@@ -77,7 +77,5 @@ class Stricter(Pure):
 
 def test_a_definition_with_parameters_is_asked_itself() -> None:
     budget = Budget.of("pure", epsilon=1)
-    one, four = (
-        calibrated(DiscreteLaplace, ONE, Relation.ADD_REMOVE, Stricter(factor), budget) for factor in (1, 4)
-    )
+    one, four = (calibrated(DiscreteLaplace, ONE, Relation.ADD_REMOVE, Stricter(factor), budget) for factor in (1, 4))
     assert one.variance < four.variance

@@ -15,9 +15,7 @@ def lists(kind: str, left: int, right: int) -> tuple[tuple[int, ...], tuple[int,
     if kind == "largest":
         return (TOP,) * left, (TOP,) * right
     bits = BITS if kind == "random" else 2
-    return tuple(chance.getrandbits(bits) for _ in range(left)), tuple(
-        chance.getrandbits(bits) for _ in range(right)
-    )
+    return tuple(chance.getrandbits(bits) for _ in range(left)), tuple(chance.getrandbits(bits) for _ in range(right))
 
 
 @pytest.mark.parametrize("kind", ["random", "largest", "tiny"])

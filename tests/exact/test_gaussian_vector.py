@@ -63,9 +63,7 @@ def test_the_bound_is_above_the_exact_delta_of_every_listed_outcome(
         assert whole.delta(Fraction(1)) < rho_to_delta(rho, Fraction(1))
 
 
-def test_without_the_variance_for_the_grain_narrow_noise_would_be_underpriced(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_the_variance_for_the_grain_narrow_noise_would_be_underpriced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bound([Fraction(3, 10)], [1]) is None
     monkeypatch.setattr(gaussian_vector, "_smoothing", lambda cells: (Fraction(0), Fraction(0)))
     whole = bound([Fraction(3, 10)], [1])

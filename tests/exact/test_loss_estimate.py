@@ -74,6 +74,4 @@ def test_what_a_search_keeps_was_judged_exactly() -> None:
 def test_long_sums_in_pieces_are_the_sums(left: int, right: int) -> None:
     rng = np.random.default_rng(left)
     a, b = rng.random(left) * 1e-20, rng.random(right)
-    np.testing.assert_allclose(
-        loss_estimate._convolved(a, b), np.convolve(a[::-1], b[::-1])[::-1], rtol=1e-12
-    )
+    np.testing.assert_allclose(loss_estimate._convolved(a, b), np.convolve(a[::-1], b[::-1])[::-1], rtol=1e-12)

@@ -31,9 +31,7 @@ def test_the_curve_is_the_mean_over_copies_of_gaussian_curves(rows: int) -> None
 
 
 def test_hidden_multiplicities_give_away_less_than_published_ones() -> None:
-    hidden = MixturePair(
-        up=Fraction(300), down=Fraction(0), sigma_squared=Fraction(10**6), weights=poisson_weights()
-    )
+    hidden = MixturePair(up=Fraction(300), down=Fraction(0), sigma_squared=Fraction(10**6), weights=poisson_weights())
     for epsilon in (Fraction(1, 4), Fraction(1), Fraction(2)):
         published = one_loss(pair(1), UNIT).delta(epsilon)
         for order in (hidden, hidden.reversed):

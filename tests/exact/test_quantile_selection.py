@@ -52,19 +52,13 @@ def test_every_draw_together_is_the_exact_law(
 @pytest.mark.parametrize("rank", [-50, 0, 37, 60, 600, 1019, 5000])
 @pytest.mark.parametrize("reach", [1, 30, 59, 61, 400])
 @pytest.mark.parametrize("depth", [0, 50])
-def test_runs_beyond_reach_are_put_together_and_no_other_score_changes(
-    rank: int, reach: int, depth: int
-) -> None:
+def test_runs_beyond_reach_are_put_together_and_no_other_score_changes(rank: int, reach: int, depth: int) -> None:
     ordered = np.sort(np.random.default_rng(3).integers(0, 12, 17)) * 3
     reach += depth
     whole = quantile_selection.score_runs(ordered, -2, 40, 60, rank, depth=depth)
     near = quantile_selection.score_runs(ordered, -2, 40, 60, rank, reach, depth)
     by_point = [
-        {
-            y: min(s, reach)
-            for a, b, s in zip(*(part.tolist() for part in runs), strict=True)
-            for y in range(a, b + 1)
-        }
+        {y: min(s, reach) for a, b, s in zip(*(part.tolist() for part in runs), strict=True) for y in range(a, b + 1)}
         for runs in (whole, near)
     ]
     assert by_point[0] == by_point[1] and list(by_point[1]) == list(range(-2, 41))
@@ -123,9 +117,7 @@ def test_weights_by_depth_go_on_above_those_by_distance_at_the_same_rate(epsilon
 
 
 def test_the_odds_of_the_sample_quantile_only_grow_by_depth() -> None:
-    by_distance, by_depth = (
-        quantile_selection.score_weights(Fraction(1, 2), Fraction(2), 0, 4, s) for s in SCORES
-    )
+    by_distance, by_depth = (quantile_selection.score_weights(Fraction(1, 2), Fraction(2), 0, 4, s) for s in SCORES)
     for data in multisets(range(5), 5):
         values = np.array(data, dtype=np.int64)
         one, other = (

@@ -117,10 +117,7 @@ def test_wide_noise_that_is_integrated_agrees_with_noise_that_is_listed() -> Non
     epsilons = []
     for sigma in (3900, 4100):
         pair = MixturePair(
-            up=Fraction(sigma // 5),
-            down=Fraction(0),
-            sigma_squared=Fraction(sigma**2),
-            weights=poisson_weights(),
+            up=Fraction(sigma // 5), down=Fraction(0), sigma_squared=Fraction(sigma**2), weights=poisson_weights()
         )
         epsilons.append(epsilon_of(pair, 25))
     line = epsilon_of(on_the_line(0.2, 0, poisson_weights()), 25)

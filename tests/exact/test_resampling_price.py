@@ -69,9 +69,7 @@ def test_calibration_spends_its_target_and_no_more(is_replace: bool, has_cells: 
 
 def test_calibration_to_rho_spends_its_target_and_no_more() -> None:
     for replicates in (2, 50):
-        price = calibrated(
-            replace(START, replicates=replicates), epsilon=None, rho=Fraction(1, 10), delta=DELTA
-        )
+        price = calibrated(replace(START, replicates=replicates), epsilon=None, rho=Fraction(1, 10), delta=DELTA)
         charged, failure = price.rho(DELTA)
         assert Fraction(99, 1000) <= charged <= Fraction(1, 10) and failure <= DELTA
 
@@ -84,10 +82,7 @@ def test_sums_beside_the_replicates_cost_no_less_than_an_independent_accountant_
     price = replace(START, replicates=25, sigma_squared=Fraction(10_000), beside=sums)
     weights = poisson_weights()
     whole = pld.from_mixture_gaussian_mechanism(
-        1.0,
-        [k / 5 for k in range(15)],
-        [*weights[:14], sum(weights[14:])],
-        value_discretization_interval=4e-3,
+        1.0, [k / 5 for k in range(15)], [*weights[:14], sum(weights[14:])], value_discretization_interval=4e-3
     ).self_compose(25)
     for one, variance in zip(sums, price.variances, strict=True):
         alone = pld.from_gaussian_mechanism(sqrt(variance) / one.largest, value_discretization_interval=4e-3)
@@ -117,9 +112,7 @@ def test_too_little_noise_under_replace_is_refused_and_never_priced() -> None:
     with pytest.raises(Unsupported, match="proved"):
         price.delta(Fraction(1))
     # A target that needs less noise is met with the least that is proved.
-    generous = calibrated(
-        replace(START, replicates=2, is_replace=True), epsilon=Fraction(60), rho=None, delta=DELTA
-    )
+    generous = calibrated(replace(START, replicates=2, is_replace=True), epsilon=Fraction(60), rho=None, delta=DELTA)
     assert generous.sigma_squared >= 400 and generous.is_proved
 
 

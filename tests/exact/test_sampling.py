@@ -141,9 +141,7 @@ def test_fits_by_chi_square(scale):
     law = DiscreteLaplace(Fraction(1, scale))
     draws = sample(law, 200_000, RecordedRandomness(scale))
     edges = np.unique(
-        np.round(
-            np.array([-4, -3, -2, -1.5, -1, -0.6, -0.3, -0.1, 0, 0.1, 0.3, 0.6, 1, 1.5, 2, 3, 4]) * scale
-        )
+        np.round(np.array([-4, -3, -2, -1.5, -1, -0.6, -0.3, -0.1, 0, 0.1, 0.3, 0.6, 1, 1.5, 2, 3, 4]) * scale)
     ).astype(int)
     grid = np.arange(-60 * scale, 60 * scale + 1)
     pmf = np.exp(law.log_pmf(grid))
@@ -226,9 +224,7 @@ def test_few_draws_and_many_read_the_same_words_to_the_same_values(law) -> None:
     """A sampler that has drawn much looks its first words up in a guide; a new one compares them with the thresholds."""
     fresh, used = TableSampler(law), TableSampler(law)
     used.draw(1 << 15, RecordedRandomness(1))
-    assert (
-        fresh.draw(3_000, RecordedRandomness(2)).tolist() == used.draw(3_000, RecordedRandomness(2)).tolist()
-    )
+    assert fresh.draw(3_000, RecordedRandomness(2)).tolist() == used.draw(3_000, RecordedRandomness(2)).tolist()
 
 
 def test_thresholds_that_are_certain_are_the_same_for_any_number_of_spare_bits() -> None:

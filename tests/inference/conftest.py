@@ -48,12 +48,7 @@ def laplace() -> Laplace:
 
 
 def _release(
-    values: object,
-    law: Law,
-    names: str = "ABC",
-    *,
-    zeros: frozenset[tuple[int, ...]] = frozenset(),
-    **changes: object,
+    values: object, law: Law, names: str = "ABC", *, zeros: frozenset[tuple[int, ...]] = frozenset(), **changes: object
 ) -> Release:
     array = np.asarray(values, dtype=np.int64)
     axes = tuple(

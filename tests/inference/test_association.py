@@ -21,9 +21,7 @@ def test_without_noise_it_is_bergsmas_v() -> None:
     corrected = max(0.0, raw - 4 / (n - 1))
     ceiling = 3 - 4 / (n - 1) - 1
     assert found.value == pytest.approx(np.sqrt(corrected / ceiling), abs=1e-6)
-    assert phi(from_values(TABLE, Noise.none()), replicates=50).value == pytest.approx(
-        np.sqrt(corrected), abs=1e-6
-    )
+    assert phi(from_values(TABLE, Noise.none()), replicates=50).value == pytest.approx(np.sqrt(corrected), abs=1e-6)
 
 
 @pytest.mark.statistical
@@ -34,9 +32,7 @@ def test_noise_correction_removes_most_of_the_bias(laplace) -> None:
     values = template.channel.send(rng.poisson(np.full((3000, 4, 4), 40.0)), rng)
     _, mean = statistics(template, values, independent("AB"), None, None)
     variance = template.variance(mean[0])
-    corrected, naive = (
-        centred_phi_squared(template.guesses(values), mean, v) for v in (variance, 0 * variance)
-    )
+    corrected, naive = (centred_phi_squared(template.guesses(values), mean, v) for v in (variance, 0 * variance))
     error = corrected.std() / np.sqrt(len(corrected))
     assert abs(corrected.mean()) < 5 * error
     assert naive.mean() > 30 * error

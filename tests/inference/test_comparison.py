@@ -55,9 +55,7 @@ def test_goodness_of_fit_level(laplace) -> None:
     rejected = 0
     for k in range(300):
         values = template.channel.send(rng.poisson([12.0, 6.0, 6.0, 6.0]), rng)
-        rejected += (
-            goodness_of_fit(from_values(values, law), [2, 1, 1, 1], replicates=99, seed=k).p_value <= 0.05
-        )
+        rejected += goodness_of_fit(from_values(values, law), [2, 1, 1, 1], replicates=99, seed=k).p_value <= 0.05
     assert 4 <= rejected <= 28
 
 
@@ -119,9 +117,7 @@ def test_binomial_size_by_summation(laplace, alternative: str) -> None:
     first, pmf = released_law(noise, 30, 0.4)
     size = 0.0
     for k, p in enumerate(pmf):
-        size += p * (
-            binomial_test(first + k, 30, noise, probability=0.4, alternative=alternative).p_value <= 0.05
-        )
+        size += p * (binomial_test(first + k, 30, noise, probability=0.4, alternative=alternative).p_value <= 0.05)
     assert 0.02 < size <= 0.05 + 1e-12
 
 
@@ -133,9 +129,7 @@ def test_tulap_p_values_are_uniform(laplace) -> None:
     values = rng.binomial(30, 0.4, 600) + rng.choice(noise.points, 600, p=noise.pmf)
     found = np.sort(
         [
-            binomial_test(
-                int(x), 30, law, probability=0.4, alternative="greater", method="tulap", seed=k
-            ).p_value
+            binomial_test(int(x), 30, law, probability=0.4, alternative="greater", method="tulap", seed=k).p_value
             for k, x in enumerate(values)
         ]
     )

@@ -55,19 +55,12 @@ def released(draws: str = "", max_rows: int = 1) -> Release:
         "region": rng.choice(["north", "east", "south", "west"], n).tolist(),
         **{name: [None] * n for name in ("status", "age", "income")},
     }
-    request = {
-        "table": {"rows": ["sex"], "columns": ["region"]},
-        "privacy": {"definition": "pure", "epsilon": 2},
-    }
+    request = {"table": {"rows": ["sex"], "columns": ["region"]}, "privacy": {"definition": "pure", "epsilon": 2}}
     return release_of(plan_of(domain, request, {}), domain, columns, request, "drawn")
 
 
 def _said(answer: Any) -> str:
-    notes = (
-        getattr(answer, "assumptions", None)
-        or getattr(answer, "notes", None)
-        or answer.to_dict()["assumptions"]
-    )
+    notes = getattr(answer, "assumptions", None) or getattr(answer, "notes", None) or answer.to_dict()["assumptions"]
     return " ".join(notes)
 
 

@@ -54,9 +54,7 @@ def test_without_noise_it_is_the_ordinary_likelihood_ratio() -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(
-    ("epsilon", "limit", "mean", "shape"), [("0.2", None, 12, (4, 4)), ("1", None, 5, (3, 3))]
-)
+@pytest.mark.parametrize(("epsilon", "limit", "mean", "shape"), [("0.2", None, 12, (4, 4)), ("1", None, 5, (3, 3))])
 def test_level_by_warp_speed(laplace, epsilon, limit, mean, shape) -> None:
     """Statistical: 4,000 tables, level 5 % within 1.6 points (more than three standard errors). See verify."""
     seen = from_values(np.full(shape, mean), laplace(epsilon, limit))

@@ -34,9 +34,7 @@ def test_independence(folder: Path) -> None:
     assert "Independence of A and C" in text and "speaks against" in text
     found = json.loads(invoke("independence", folder, "-a", "A", "-a", "B", "--replicates", 99, "--json"))
     assert 0 < found["p_value"] <= 1 and found["degrees_of_freedom"] == 1
-    both = json.loads(
-        invoke("independence", folder, "--also", folder / "again.json", "--replicates", 19, "--json")
-    )
+    both = json.loads(invoke("independence", folder, "--also", folder / "again.json", "--replicates", 19, "--json"))
     assert both["p_value"] == pytest.approx(0.05)
 
 
@@ -69,9 +67,7 @@ def test_interval(folder: Path) -> None:
     alone = json.loads(invoke("interval", folder, "--json"))
     widths = [[c["upper"] - c["lower"] for c in found["cells"]] for found in (both, alone)]
     assert all(b < a for b, a in zip(*widths, strict=True)) and "2 releases" in both["method"]
-    found = json.loads(
-        invoke("interval", folder, "-a", "A", "--kind", "parameter", "--method", "mid-p", "--json")
-    )
+    found = json.loads(invoke("interval", folder, "-a", "A", "--kind", "parameter", "--method", "mid-p", "--json"))
     assert len(found["cells"]) == 2 and "mid-p" in found["method"]
     together = json.loads(invoke("interval", folder, "--simultaneous", "--json"))
     assert together["is_simultaneous"]
@@ -109,9 +105,7 @@ def test_a_method_that_is_refused_is_not_offered(folder: Path) -> None:
 
 
 def test_goodness_of_fit_and_binomial(folder: Path, tmp_path: Path) -> None:
-    equal = json.loads(
-        invoke("gof", folder, "-a", "B", "--replicates", 99, "--json", "--plot", tmp_path / "gof.png")
-    )
+    equal = json.loads(invoke("gof", folder, "-a", "B", "--replicates", 99, "--json", "--plot", tmp_path / "gof.png"))
     assert equal["degrees_of_freedom"] == 1 and (tmp_path / "gof.png").exists()
     given = invoke("gof", folder, "-a", "B", "-p", 138, "-p", 157, "--replicates", 99)
     assert "does not contradict" in given
@@ -127,9 +121,7 @@ def test_infinite_ends_are_valid_json(folder: Path, laplace, make_release) -> No
 
 
 def test_refusals(folder: Path, make_release) -> None:
-    (folder / "withheld.json").write_bytes(
-        to_json(make_release([[1, 2], [3, 4]], Withheld("depends on data")))
-    )
+    (folder / "withheld.json").write_bytes(to_json(make_release([[1, 2], [3, 4]], Withheld("depends on data"))))
     with pytest.raises(Unsupported, match="withheld"):
         RUNNER.invoke(app, ["independence", str(folder / "withheld.json")], catch_exceptions=False)
     for arguments in (

@@ -37,9 +37,7 @@ def test_binomial_vectors(laplace) -> None:
     found = binomial_interval(40, 80, laplace("0.5"))
     assert (found.lower, found.upper) == pytest.approx((0.366286, 0.633714), abs=2e-6)
     plain = binomial_interval(40, 80, Noise.none())
-    assert (plain.lower, plain.upper) == pytest.approx(
-        (beta.ppf(0.025, 40, 41), beta.ppf(0.975, 41, 40)), abs=1e-7
-    )
+    assert (plain.lower, plain.upper) == pytest.approx((beta.ppf(0.025, 40, 41), beta.ppf(0.975, 41, 40)), abs=1e-7)
     assert binomial_interval(90, 80, laplace("0.5")).upper == 1.0
     assert binomial_interval(-4, 80, laplace("0.5")).lower == 0.0
 

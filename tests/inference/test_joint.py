@@ -69,9 +69,7 @@ def test_level_by_warp_speed(seen: JointObserved) -> None:
     null, rng = independent(seen.names), np.random.default_rng(5)
     means = COUNTS.sum(1, keepdims=True) * COUNTS.sum(0) / COUNTS.sum()
     observed, fitted = statistics(seen, seen.simulate(means, 1500, rng), null, None, None)
-    again = rng.poisson(shrunken(fitted, seen.variance(fitted[0]), null)) + seen.noise(1500, rng).reshape(
-        fitted.shape
-    )
+    again = rng.poisson(shrunken(fitted, seen.variance(fitted[0]), null)) + seen.noise(1500, rng).reshape(fitted.shape)
     simulated, _ = statistics(seen, again, null, None, None)
     assert np.mean(observed > np.quantile(simulated, 0.95)) == pytest.approx(0.05, abs=0.026)
 

@@ -31,9 +31,7 @@ def poisson(a: int, mu: float) -> float:
 
 def brute(x: int, mu: float, noise: Noise) -> tuple[float, float, float]:
     weights = {
-        x - int(k): float(p) * poisson(x - int(k), mu)
-        for k, p in zip(noise.points, noise.pmf, strict=True)
-        if x >= k
+        x - int(k): float(p) * poisson(x - int(k), mu) for k, p in zip(noise.points, noise.pmf, strict=True) if x >= k
     }
     total = sum(weights.values())
     mean = sum(a * w for a, w in weights.items()) / total

@@ -136,9 +136,7 @@ def test_a_thousand_cells_converge(laplace) -> None:
 
 
 def test_standard_errors_grow_with_noise(laplace) -> None:
-    quiet, loud = (
-        loglinear(seen(law), PAIRS).coefficients[GENDER].std_error for law in (Noise.none(), laplace("0.1"))
-    )
+    quiet, loud = (loglinear(seen(law), PAIRS).coefficients[GENDER].std_error for law in (Noise.none(), laplace("0.1")))
     assert loud > 1.2 * quiet
 
 

@@ -18,9 +18,7 @@ from dalenius.inference.noise import Noise, _convolve
 from dalenius.mechanisms.custom_utility import CustomUtility
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "at_95", "at_99"), [("0.1", 30, 46), ("0.5", 6, 9), ("1", 3, 4), ("2", 1, 2)]
-)
+@pytest.mark.parametrize(("epsilon", "at_95", "at_99"), [("0.1", 30, 46), ("0.5", 6, 9), ("1", 3, 4), ("2", 1, 2)])
 def test_half_widths_of_the_discrete_laplace(laplace, epsilon, at_95, at_99) -> None:
     noise = Noise.of(laplace(epsilon))
     assert (noise.half_width(0.95), noise.half_width(0.99)) == (at_95, at_99)
@@ -52,19 +50,9 @@ def symmetric_laws() -> list[Additive]:
 
 @pytest.mark.parametrize("law", symmetric_laws(), ids=lambda law: f"{law.noise.name}-{law.variance:.3g}")
 def test_the_mean_of_a_symmetric_law_and_of_its_sums_is_exactly_zero(law: Additive) -> None:
-    one, other = (
-        Noise.of(law),
-        Noise.of(Additive(registry.get("mechanisms", "discrete_laplace")(Fraction(1, 7)))),
-    )
+    one, other = (Noise.of(law), Noise.of(Additive(registry.get("mechanisms", "discrete_laplace")(Fraction(1, 7)))))
     assert law.noise.mean == 0.0
-    for noise in (
-        one,
-        one.times(2),
-        one.times(37),
-        one.plus(other),
-        one.plus(other.reflected()),
-        one.dilated(3),
-    ):
+    for noise in (one, one.times(2), one.times(37), one.plus(other), one.plus(other.reflected()), one.dilated(3)):
         assert noise.mean == 0.0
         assert noise.is_symmetric
         assert noise.pmf.sum() == pytest.approx(1, abs=1e-14)
@@ -140,9 +128,7 @@ def test_totals_in_fine_steps_have_the_interval_of_their_law(tmp_path) -> None:
         },
     }
     rows = {"sex": ["f", "m"], "region": ["n", "s"], "earnings": [7.25, 12.5001]}
-    with Curator.open(
-        rows, declared, ledger=tmp_path / "l.sqlite", rng=RecordedRandomness("earnings")
-    ) as curator:
+    with Curator.open(rows, declared, ledger=tmp_path / "l.sqlite", rng=RecordedRandomness("earnings")) as curator:
         curator.register()
         release = curator.release(table(rows=["sex", "region"], measure="total", of="earnings", epsilon=1))
     lower, upper = release.interval()

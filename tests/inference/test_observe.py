@@ -8,17 +8,7 @@ import pytest
 from dalenius.core import registry
 from dalenius.core.law import Additive, Kernel, Withheld
 from dalenius.errors import ParameterError, UnknownName, Unsupported
-from dalenius.inference import (
-    difference,
-    from_values,
-    independence,
-    intervals,
-    observe,
-    proportion,
-    rate,
-    ratio,
-    total,
-)
+from dalenius.inference import difference, from_values, independence, intervals, observe, proportion, rate, ratio, total
 from dalenius.inference.channel import Kernelled, Shifted
 from dalenius.inference.noise import Noise
 

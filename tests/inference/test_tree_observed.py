@@ -41,9 +41,7 @@ def test_a_union_and_its_complement_add_up_to_the_total(release: Release) -> Non
 def test_a_difference_of_places_counts_common_cells_once(release: Release) -> None:
     first, second = {"block.tract": ["tract 3", "tract 4"]}, {"block.tract": ["tract 4", "tract 5"]}
     apart = {"block.tract": ["tract 3"]}, {"block.tract": ["tract 5"]}
-    assert difference(release, first, second).std_error == pytest.approx(
-        difference(release, *apart).std_error
-    )
+    assert difference(release, first, second).std_error == pytest.approx(difference(release, *apart).std_error)
 
 
 def test_axes_that_no_table_shows_together_are_refused_with_those_that_are(release: Release) -> None:

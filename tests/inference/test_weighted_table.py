@@ -18,12 +18,7 @@ CATEGORIES: dict[str, Any] = {"categories": ["u", "v", "x"], "missing": "u", "un
 
 
 def released(
-    rho: object = 1000,
-    *,
-    is_listed: bool = True,
-    dependent: bool = False,
-    n: int = 3000,
-    draws: str = "independent",
+    rho: object = 1000, *, is_listed: bool = True, dependent: bool = False, n: int = 3000, draws: str = "independent"
 ) -> Any:
     domain = load_dataset(
         {
@@ -41,11 +36,7 @@ def released(
     if dependent:
         b = np.where(rng.random(n) < 0.2, a, b)
     w = np.where(a == 0, 4.0, rng.integers(1, 5, n) / 2)
-    columns = {
-        "a": [CATEGORIES["categories"][k] for k in a],
-        "b": [CATEGORIES["categories"][k] for k in b],
-        "w": w,
-    }
+    columns = {"a": [CATEGORIES["categories"][k] for k in a], "b": [CATEGORIES["categories"][k] for k in b], "w": w}
     more = {"margins": [["a", "b"], ["a"], []]} if is_listed else {}
     request = {
         "table": {"rows": ["a"], "columns": ["b"], "weight": "w", **more},
@@ -124,9 +115,7 @@ def test_what_knows_nothing_of_weights_still_refuses_them() -> None:
         independence(release, "a", "b", total=3000)
 
 
-@pytest.mark.parametrize(
-    ("draws", "said"), [("", "says how its records were drawn"), ("clusters", "in clusters")]
-)
+@pytest.mark.parametrize(("draws", "said"), [("", "says how its records were drawn"), ("clusters", "in clusters")])
 def test_without_a_design_of_independent_draws_weighted_tables_are_not_tested(draws: str, said: str) -> None:
     release, _ = released(draws=draws)
     for analysis in (lambda: independence(release, "a", "b"), lambda: loglinear(release, "a + b", "a", "b")):

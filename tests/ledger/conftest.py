@@ -86,9 +86,7 @@ class Server:
         settings = ("fsync=on", "synchronous_commit=on", "max_connections=150", "shared_buffers=32MB")
         options = [part for setting in settings for part in ("-c", setting)]
         self.process = subprocess.Popen(
-            **self._as_user(
-                "postgres", "-D", self.data, "-p", self.port, "-h", "127.0.0.1", "-k", self.data, *options
-            ),
+            **self._as_user("postgres", "-D", self.data, "-p", self.port, "-h", "127.0.0.1", "-k", self.data, *options),
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )

@@ -43,9 +43,7 @@ TABLES = ("head", "entries", "tree", *schema.STATE)
 DATA = {"people": "census", "others": "panel"}
 
 
-def charge_of(
-    population: str, key: str, units: int, analyst: str, version: str, overlaps: Iterable[str]
-) -> Charge:
+def charge_of(population: str, key: str, units: int, analyst: str, version: str, overlaps: Iterable[str]) -> Charge:
     """A request that costs so many units of rho."""
     return Charge(
         population=population,
@@ -191,9 +189,7 @@ def tamper(location: str, rng: random.Random, older: str | None) -> str:
             case "delete":
                 _write(run, table, columns, row, None)
             case "older" if older is not None:
-                earlier = [
-                    r for r in connect_copy(older, table, listed) if r[: _keys(table)] == row[: _keys(table)]
-                ]
+                earlier = [r for r in connect_copy(older, table, listed) if r[: _keys(table)] == row[: _keys(table)]]
                 if not earlier or tuple(earlier[0]) == tuple(row):
                     return ""
                 _write(run, table, columns, row, earlier[0])
@@ -272,11 +268,7 @@ class Life(RuleBasedStateMachine):
         super().__init__()
         self.location, self.folder = type(self).place()
         self.now, self.count = 1000.0, 0
-        self.where = {
-            "location": self.location,
-            "anchor": self.folder / "anchor",
-            "keys": self.folder / "keys",
-        }
+        self.where = {"location": self.location, "anchor": self.folder / "anchor", "keys": self.folder / "keys"}
         self.model: dict[str, Any] = {
             "limit": {"people": 0, "others": 0},
             "spent": {"people": 0, "others": 0},
@@ -486,8 +478,7 @@ class Life(RuleBasedStateMachine):
         self.count += 1
         beside = ["people"] if self.model["overlap"] else []
         charges = [
-            ["others", f"visit {self.count} {number}", amount, "z", "1", beside]
-            for number, amount in enumerate(units)
+            ["others", f"visit {self.count} {number}", amount, "z", "1", beside] for number, amount in enumerate(units)
         ]
         place = {name: str(value) for name, value in self.where.items()}
         answers = Nursery.visit(after, place=place, charges=charges, now=self.now)

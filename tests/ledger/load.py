@@ -170,9 +170,7 @@ def worker(config: dict[str, Any], number: int, log: int, life: int = 0) -> None
             granted = time.perf_counter() - started
             os.write(log, f"R {key} {reservation.entry} {granted:.6f}\n".encode())
             release = ledger.commit(reservation, f"{key}/{number}/{turn}/{rng.random()}".encode())
-            os.write(
-                log, f"C {key} {digest_of(release.document)} {time.perf_counter() - started:.6f}\n".encode()
-            )
+            os.write(log, f"C {key} {digest_of(release.document)} {time.perf_counter() - started:.6f}\n".encode())
         except BudgetExhausted:
             os.write(log, f"X {key} {units} {time.perf_counter() - started:.6f}\n".encode())
 
@@ -256,9 +254,7 @@ class Holder:
                 key, turn = f"held-{turn}", turn + 1
                 reservation = ledger.reserve(charge(key, 10**6))
                 release = ledger.commit(reservation, key.encode())
-                os.write(
-                    log, f"R {key} {reservation.entry} 0\nC {key} {digest_of(release.document)} 0\n".encode()
-                )
+                os.write(log, f"R {key} {reservation.entry} 0\nC {key} {digest_of(release.document)} 0\n".encode())
                 os.write(telling, b".")
 
         self._child = fork(work)

@@ -28,9 +28,7 @@ from dalenius.ledger.entry import Entry
 from dalenius.ledger.opening import declare_unit, ensure_quota, open_account
 from dalenius.spec.policy import AllowPart, PolicyDocument, QuotaPart, WavePart
 
-DOMAIN = SimpleNamespace(
-    population="people", neighbours=SimpleNamespace(relation=Relation.ADD_REMOVE, unit="person")
-)
+DOMAIN = SimpleNamespace(population="people", neighbours=SimpleNamespace(relation=Relation.ADD_REMOVE, unit="person"))
 
 
 # Opening an account.
@@ -121,9 +119,7 @@ def test_two_kinds_of_units_never_share_an_account(opener):
         except LedgerMismatch:
             answers.append("refused")
 
-    threads = [
-        threading.Thread(target=work, args=pair) for pair in zip(ledgers, ("person", "row"), strict=True)
-    ]
+    threads = [threading.Thread(target=work, args=pair) for pair in zip(ledgers, ("person", "row"), strict=True)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -490,9 +486,7 @@ def test_a_quota_or_cap_holds_on_every_page_or_the_page_refuses(ledger, charge):
 
 
 def test_a_quota_on_every_page_leaves_pages_without_a_budget_alone(ledger):
-    assert [entry.body["page"] for entry in ledger.quota_on_every_page("people", "ann", 1, 0, by="c")] == [
-        "master"
-    ]
+    assert [entry.body["page"] for entry in ledger.quota_on_every_page("people", "ann", 1, 0, by="c")] == ["master"]
 
 
 def test_a_quota_that_cannot_pay_is_said_before_anybody_is_asked_to_approve(ledger, charge):

@@ -64,12 +64,7 @@ def random_event(rng: random.Random) -> dict[str, object]:
         case 0:
             return {"kind": "pure", "epsilon": Fraction(rng.randrange(1, 60), 100), "times": times}
         case 1:
-            return {
-                "kind": "discrete_laplace",
-                "rate": Fraction(rng.randrange(1, 50), 100),
-                "shift": 1,
-                "times": times,
-            }
+            return {"kind": "discrete_laplace", "rate": Fraction(rng.randrange(1, 50), 100), "shift": 1, "times": times}
         case 2:
             return {"kind": "laplace", "epsilon": Fraction(rng.randrange(5, 60), 100), "times": times}
         case _:
@@ -140,9 +135,7 @@ def exact_rho(losses: list[tuple[float, float]], times: int, delta: float) -> fl
         ok = (p > 0) & (q > 0)
         ratio = np.log(p[ok] / q[ok])
         orders = np.geomspace(1e-3, 1e3, 400)
-        found = [
-            max(logsumexp(t * ratio, b=p[ok]), logsumexp(-t * ratio, b=q[ok])) / t / (1 + t) for t in orders
-        ]
+        found = [max(logsumexp(t * ratio, b=p[ok]), logsumexp(-t * ratio, b=q[ok])) / t / (1 + t) for t in orders]
         best = min(best, max(found))
     return float(best)
 
@@ -175,12 +168,7 @@ def test_no_batch_is_charged_more_than_its_events_or_less_than_they_lose():
 
 def test_steps_on_a_finite_range_fail_together_and_are_charged_together():
     """Ten truncated normal tables of a short range: cut together, they cost a part of what they cost one by one."""
-    one = {
-        "kind": "noise",
-        "mechanism": "truncated_normal",
-        "parameters": {"rate": "1/20", "limit": 20},
-        "shift": 1,
-    }
+    one = {"kind": "noise", "mechanism": "truncated_normal", "parameters": {"rate": "1/20", "limit": 20}, "shift": 1}
     batch = Batch(events=({**one, "times": 10},))
     alone = batch.cost()
     assert alone.delta > 0 and alone.epsilon is None

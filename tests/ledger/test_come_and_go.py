@@ -75,7 +75,9 @@ def file_ledger(store: Path):
         yield ledger
 
 
-STRANGER = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM head').fetchall(); c.close()"
+STRANGER = (
+    "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM head').fetchall(); c.close()"
+)
 
 
 def test_a_program_that_drops_our_locks_is_noticed(file_ledger, store, charge):

@@ -12,15 +12,7 @@ from dalenius.core.conversions import pure_to_rho, rho_to_delta, rho_to_epsilon
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.ledger.composition import (
-    PartitionPart,
-    as_one,
-    epsilon_at,
-    for_group,
-    in_parallel,
-    in_sequence,
-    optimum,
-)
+from dalenius.ledger.composition import PartitionPart, as_one, epsilon_at, for_group, in_parallel, in_sequence, optimum
 
 MILLIONTH = Fraction(1, 10**6)
 TENTH = Fraction(1, 10)
@@ -103,9 +95,7 @@ def test_the_replace_rule_against_every_pair_of_parts():
         moved[source] += parts[source]
         moved[target] += parts[target]
         losses.append(sum(moved))
-    whole = in_parallel(
-        [PartitionPart(add_remove=pure(e)) for e in parts], Relation.REPLACE, is_fixed_in_advance=True
-    )
+    whole = in_parallel([PartitionPart(add_remove=pure(e)) for e in parts], Relation.REPLACE, is_fixed_in_advance=True)
     assert whole.epsilon == max(losses)
 
 

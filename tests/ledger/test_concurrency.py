@@ -21,10 +21,7 @@ LIMIT = 10**9 + 7
 def start(job: str, location: str, folder: Path, **options: Any) -> "subprocess.Popen[str]":
     config = {"job": job, "location": location, "folder": str(folder), "seed": "0", "limit": LIMIT, **options}
     return subprocess.Popen(
-        [sys.executable, str(LOAD), json.dumps(config)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, str(LOAD), json.dumps(config)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -38,9 +35,7 @@ def finish(process: "subprocess.Popen[str]") -> dict[str, Any]:
 
 @pytest.mark.timeout(300)
 def test_sixteen_processes_never_overspend(location, tmp_path):
-    result = finish(
-        start("load", location, tmp_path, workers=WORKERS, requests=REQUESTS, lease=600, lives=4, stay=25)
-    )
+    result = finish(start("load", location, tmp_path, workers=WORKERS, requests=REQUESTS, lease=600, lives=4, stay=25))
     must_balance(result)
     assert result["contradictions"] == []
     assert result["shared"] > 0

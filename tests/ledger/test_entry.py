@@ -20,9 +20,7 @@ bodies = st.dictionaries(st.text(max_size=5), plain, max_size=4)
 
 def test_known_digest():
     entry = Entry.write(seq=1, kind="note", population="", at="t", by="", body={}, previous=GENESIS)
-    expected = (
-        '{"at":"t","body":{},"by":"","format":"dalenius-ledger/1","kind":"note","population":"","previous":"'
-    )
+    expected = '{"at":"t","body":{},"by":"","format":"dalenius-ledger/1","kind":"note","population":"","previous":"'
     assert entry.line == expected + GENESIS + '","seq":1}'
     assert entry.digest == digest_of(entry.line.encode())
     assert entry.digest.startswith(entry.name)

@@ -42,9 +42,7 @@ def largest_share(plan: TablePlan, neighbours: Neighbours) -> float:
     names, allowed = list(domain.variables), [float(loss.delta(e)) for e in EPSILONS]
     share = 0.0
     for sides in neighbouring_pairs(ROWS, 2, neighbours):
-        units = [
-            tuple(tuple(dict(zip(names, row, strict=True)) for row in u) for u in side) for side in sides
-        ]
+        units = [tuple(tuple(dict(zip(names, row, strict=True)) for row in u) for u in side) for side in sides]
         pair = pair_of(plan, *(source_of(domain, side) for side in units))
         exact = [max(pair.delta(float(e)) - 1e-12, 0.0) for e in EPSILONS]
         share = max(share, *(d / max(a, 1e-12) for d, a in zip(exact, allowed, strict=True)))

@@ -186,11 +186,7 @@ def test_names_that_the_ledger_does_not_know_are_refused(ledger, charge) -> None
         ledger.quota("nobody", "ana", 1, 0, by="custodian")
     with pytest.raises(ParameterError, match="itself"):
         ledger.overlap("people", "people", "custodian")
-    for change, about in (
-        ({"page": "back"}, "page"),
-        ({"key": ""}, "key"),
-        ({"population": ""}, "population"),
-    ):
+    for change, about in (({"page": "back"}, "page"), ({"key": ""}, "key"), ({"population": ""}, "population")):
         with pytest.raises(ParameterError, match=about):
             charge(**({"key": "02"} | change))
     assert set(ledger.left) == {"people"} and ledger.verify(is_anchored=False).is_ok

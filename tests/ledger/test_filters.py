@@ -31,9 +31,7 @@ def test_pure_filter_admits_up_to_the_sum():
 
 
 def test_zero_concentrated_filter_counts_failures_too():
-    filter_ = ZeroConcentratedFilter(rho=Fraction(1, 2), delta=MILLIONTH).spend(
-        cost(Fraction(1, 4), MILLIONTH)
-    )
+    filter_ = ZeroConcentratedFilter(rho=Fraction(1, 2), delta=MILLIONTH).spend(cost(Fraction(1, 4), MILLIONTH))
     assert not filter_.admits(cost(Fraction(0), Fraction(1, 10**12)))
     assert filter_.admits(cost(Fraction(1, 4)))
     epsilon, delta = filter_.promise(2 * MILLIONTH)

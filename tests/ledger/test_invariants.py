@@ -245,9 +245,7 @@ def test_a_limit_below_what_was_spent_keeps_both_amounts():
 def test_official_data_dependent_releases_are_counted(ledger, charge):
     ledger.grant("people", "add-remove", 1, 0, by="custodian", page="data-dependent")
     ledger.reserve(
-        charge(
-            "aa", page="data-dependent", scope=Scope.AT_THE_DATA, definition="at-the-data", is_official=True
-        )
+        charge("aa", page="data-dependent", scope=Scope.AT_THE_DATA, definition="at-the-data", is_official=True)
     )
     assert ledger.account("people").data_dependent == 1
     assert not ledger.account("people").is_complete
@@ -270,9 +268,7 @@ def test_the_stores_settings_are_durable(ledger, location):
         assert ledger._store.ask("SHOW synchronous_commit")[0][0] == "on"
         return
     for store in (ledger._store, ledger._reader):
-        assert [
-            store.ask(f"PRAGMA {name}")[0][0] for name in ("journal_mode", "synchronous", "foreign_keys")
-        ] == [
+        assert [store.ask(f"PRAGMA {name}")[0][0] for name in ("journal_mode", "synchronous", "foreign_keys")] == [
             "wal",
             2,
             1,
@@ -297,9 +293,7 @@ def test_a_release_is_answered_after_its_head_is_synchronised(ledger, charge, mo
     from dalenius.ledger import anchor
 
     done, real = [], anchor.os.fsync
-    monkeypatch.setattr(
-        anchor.os, "fsync", lambda fd: (done.append(os.readlink(f"/proc/self/fd/{fd}")), real(fd))
-    )
+    monkeypatch.setattr(anchor.os, "fsync", lambda fd: (done.append(os.readlink(f"/proc/self/fd/{fd}")), real(fd)))
     ledger.commit(ledger.reserve(charge("aa")), b"document")
     assert done == [str(ledger.books.anchor.path)]
 
@@ -385,9 +379,7 @@ def test_a_secret_is_on_disk_before_it_is_used(tmp_path, monkeypatch):
     from dalenius.ledger import keys
 
     done, real = [], keys.os.fsync
-    monkeypatch.setattr(
-        keys.os, "fsync", lambda fd: (done.append(os.readlink(f"/proc/self/fd/{fd}")), real(fd))
-    )
+    monkeypatch.setattr(keys.os, "fsync", lambda fd: (done.append(os.readlink(f"/proc/self/fd/{fd}")), real(fd)))
     keys.KeyFolder(tmp_path / "keys").get_or_make("a")
     assert len(done) == 2
     assert Path(done[0]).parent == tmp_path / "keys"

@@ -40,12 +40,7 @@ class Book:
         for name in self.own:
             body = _amounts(1, 0, MASTER) | {"relation": "add-remove", "note": ""}
             Register(
-                population=name,
-                dataset=name,
-                version="1",
-                fingerprint="fingerprint",
-                domain_digest="d",
-                by="",
+                population=name, dataset=name, version="1", fingerprint="fingerprint", domain_digest="d", by=""
             ).decide(self.draft)
             Grant(population=name, relation=Relation.ADD_REMOVE, body=body, by="").decide(self.draft)
 
@@ -171,11 +166,7 @@ def test_processes_that_declare_and_release_at_the_same_time(location: str, tmp_
     config = {"location": location, "folder": str(tmp_path), "workers": 6, "requests": 12}
     program = Path(__file__).with_name("overlap_load.py")
     done = subprocess.run(
-        [sys.executable, str(program), json.dumps(config)],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=240,
+        [sys.executable, str(program), json.dumps(config)], check=False, capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 0, done.stderr
     with Ledger.open(location, anchor=tmp_path / "anchor", keys=tmp_path / "keys") as ledger:

@@ -248,9 +248,7 @@ def test_a_quota_binds_inside_the_cap_and_counts_the_past(ledger, charge):
 
 def test_a_refused_analyst_reads_what_is_left_of_the_quota_and_that_it_lacks_delta(ledger, charge):
     ledger.quota("people", "ann", "1/4", 0, by="custodian")
-    with pytest.raises(
-        QuotaExhausted, match=r"Left: rho 0\.25, delta 0; asked: rho 0\.5, delta 0\."
-    ) as refusal:
+    with pytest.raises(QuotaExhausted, match=r"Left: rho 0\.25, delta 0; asked: rho 0\.5, delta 0\.") as refusal:
         ledger.reserve(charge("aa", rho="1/2", analyst="ann"))
     assert "without delta" not in str(refusal.value)
     with pytest.raises(QuotaExhausted, match="set without delta, which this definition needs"):
@@ -302,9 +300,7 @@ def test_a_schedule_spreads_the_budget_over_waves(ledger, charge):
     ledger.register("people", "census", "2022", "newer", "domain")
     ledger.register("people", "census", "2023", "newest", "domain")
     ledger.reserve(charge("aa"))
-    with pytest.raises(
-        BudgetExhausted, match=r"version '2021', rho 0.125, delta 0 in all, cannot pay rho 0.001"
-    ):
+    with pytest.raises(BudgetExhausted, match=r"version '2021', rho 0.125, delta 0 in all, cannot pay rho 0.001"):
         ledger.reserve(charge("bb", rho="1/1000"))
     ledger.reserve(charge("cc", rho="1/2", version="2022", fingerprint="newer"))
     with pytest.raises(BudgetExhausted, match="schedule"):

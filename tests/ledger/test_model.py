@@ -38,9 +38,7 @@ class Life(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="dalenius-life-"))
         self.now = 1000.0
         self.ledgers = [
-            Ledger.open(
-                self.folder / "ledger.db", clock=lambda: self.now, lease_seconds=10.0, wait_seconds=0.0
-            )
+            Ledger.open(self.folder / "ledger.db", clock=lambda: self.now, lease_seconds=10.0, wait_seconds=0.0)
             for _ in range(2)
         ]
         self.ledgers[0].register("people", "census", "1", "fingerprint", "domain")
@@ -72,10 +70,7 @@ class Life(RuleBasedStateMachine):
         self.now += seconds
 
     @rule(
-        which=st.integers(0, 1),
-        key=st.sampled_from("uvwxyz"),
-        analyst=st.sampled_from("ab"),
-        units=st.integers(0, 150),
+        which=st.integers(0, 1), key=st.sampled_from("uvwxyz"), analyst=st.sampled_from("ab"), units=st.integers(0, 150)
     )
     def reserve(self, which: int, key: str, analyst: str, units: int) -> None:
         cost = Cost(relation=Relation.ADD_REMOVE, rho=Fraction(units, UNITS))
@@ -90,9 +85,7 @@ class Life(RuleBasedStateMachine):
                 expected = BudgetExhausted
         elif known["document"] is None:
             expected = Conflict if self.now < float(str(known["until"])) else None
-        elif known["status"] == "withdrawn" or (
-            known["status"] != "published" and known["analyst"] != analyst
-        ):
+        elif known["status"] == "withdrawn" or (known["status"] != "published" and known["analyst"] != analyst):
             expected = NotPublic
         try:
             reservation = self.ledgers[which].reserve(charge)
@@ -103,12 +96,7 @@ class Life(RuleBasedStateMachine):
         if known is None:
             self.spent += units
             self.by[analyst] = self.by.get(analyst, 0) + units
-            self.keys[key] = {
-                "analyst": analyst,
-                "document": None,
-                "until": self.now + 10,
-                "held": [reservation],
-            }
+            self.keys[key] = {"analyst": analyst, "document": None, "until": self.now + 10, "held": [reservation]}
         elif known["document"] is None:
             known["until"] = self.now + 10
             held = known["held"]
@@ -163,10 +151,7 @@ class Life(RuleBasedStateMachine):
             # Nobody holds the lease now: what stands last in the list cannot complete.
             held.append(replace(reservation, lease="let go"))
 
-    @rule(
-        key=st.sampled_from("uvwxyz"),
-        status=st.sampled_from(["draft", "embargoed", "published", "withdrawn"]),
-    )
+    @rule(key=st.sampled_from("uvwxyz"), status=st.sampled_from(["draft", "embargoed", "published", "withdrawn"]))
     def set_status(self, key: str, status: str) -> None:
         known = self.keys.get(key)
         if known is None or known["document"] is None:

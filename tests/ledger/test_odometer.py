@@ -79,9 +79,7 @@ def test_the_mixture_is_a_supermartingale_above_the_bound():
 def test_power_of_the_best_test():
     assert power_of_test(Fraction(0), Fraction(0), LEVEL) == LEVEL
     assert float(power_of_test(Fraction(1), Fraction(0), LEVEL)) == pytest.approx(0.05 * exp(1), abs=1e-9)
-    assert float(power_of_test(Fraction(4), Fraction(0), LEVEL)) == pytest.approx(
-        1 - 0.95 * exp(-4), abs=1e-9
-    )
+    assert float(power_of_test(Fraction(4), Fraction(0), LEVEL)) == pytest.approx(1 - 0.95 * exp(-4), abs=1e-9)
     # Gaussian of unit shift: rho 1/2, true power at 5 % is 0.2595. The bound lies above it, below certainty.
     assert 0.2595 <= float(power_under_rho(Fraction(1, 2), Fraction(0), LEVEL)) <= 0.5
 
@@ -140,13 +138,7 @@ def test_a_reading_does_not_depend_on_the_limit(opener, charge):
 def gaussian(times: int = 1, sigma_squared: str = "100/3") -> dict[str, object]:
     """Discrete Gaussian noise on one cell that moves by one, as a ledger line says it."""
     parameters = {"sigma_squared": sigma_squared}
-    return {
-        "kind": "noise",
-        "mechanism": "discrete_gaussian",
-        "parameters": parameters,
-        "shift": 1,
-        "times": times,
-    }
+    return {"kind": "noise", "mechanism": "discrete_gaussian", "parameters": parameters, "shift": 1, "times": times}
 
 
 def test_charges_that_name_their_noise_read_what_that_noise_allows(ledger, charge):

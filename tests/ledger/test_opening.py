@@ -110,9 +110,7 @@ def test_anchor_lines_speak_for_themselves(tmp_path: Path):
     lines = anchor.lines("ledger")
     assert [(line.seq, line.is_signed) for line in lines] == [(1, True), (3, True), (2, True)]
     assert not any(line.is_signed for line in anchor.lines("another ledger"))
-    assert not any(
-        line.is_signed for line in AnchorFile.signed_with(tmp_path / "anchor", b"x" * 32).lines("ledger")
-    )
+    assert not any(line.is_signed for line in AnchorFile.signed_with(tmp_path / "anchor", b"x" * 32).lines("ledger"))
     # A line cut short by a power failure does not spoil the one after it.
     with (tmp_path / "anchor").open("a") as file:
         file.write('\n{"head":"00')

@@ -112,9 +112,7 @@ def test_declared_after_releases_each_account_is_charged_the_past_of_the_other(l
         [line] = [line for line in ledger.statement(name).lines if "for earlier ones" in line.what]
         assert (line.rho, line.left_rho) == (others, "0.65")
         reading = ledger.odometer(name).to_dict()["fixed_plan"]
-        assert reading == ledger.odometer("workers").to_dict()["fixed_plan"], (
-            "neither states less than was done"
-        )
+        assert reading == ledger.odometer("workers").to_dict()["fixed_plan"], "neither states less than was done"
     assert ledger.verify().is_ok
 
 
@@ -157,9 +155,7 @@ def test_a_past_on_a_page_that_was_never_granted_is_refused(ledger: Ledger) -> N
     data = {**DATA, "age": [3, 4]}
     workers = Curator.open(data, rows, ledger=ledger, policy=limits)
     workers.register()
-    workers.release(
-        {"table": {"measure": "total", "of": "age"}, "privacy": {"definition": "individual", "epsilon": 1}}
-    )
+    workers.release({"table": {"measure": "total", "of": "age"}, "privacy": {"definition": "individual", "epsilon": 1}})
     with pytest.raises(Conflict, match="cannot pay on the"):
         ledger.overlap("workers", "students", "custodian")
 
@@ -290,9 +286,7 @@ def test_an_unknown_population_and_other_units_are_refused(ledger: Ledger) -> No
         opened(ledger, "doctors", "replaced").register()
 
 
-def test_lines_that_leave_the_other_account_out_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_that_leave_the_other_account_out_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault in the writer is found by verification, which adds the lines up by itself."""
     from dalenius.ledger import state
 
@@ -366,12 +360,8 @@ def test_a_quota_in_both_accounts_binds_in_both(both: Ledger, about_workers: Any
     assert both.verify().is_ok
 
 
-@pytest.mark.parametrize(
-    "named", [(), ("nobody",), ("teachers",), ("students", "students"), ("students", "teachers")]
-)
-def test_exactly_the_declared_populations_pay(
-    both: Ledger, about_workers: Any, named: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("named", [(), ("nobody",), ("teachers",), ("students", "students"), ("students", "teachers")])
+def test_exactly_the_declared_populations_pay(both: Ledger, about_workers: Any, named: tuple[str, ...]) -> None:
     both.register("teachers", "of teachers", "2021", "fingerprint", "domain", by="custodian")
     both.grant("teachers", "add-remove", 1, 0, by="custodian")
     with pytest.raises(Conflict, match="ask again"):
@@ -401,9 +391,7 @@ def test_an_official_table_of_one_population_is_none_of_the_other(both: Ledger, 
         both.reserve(about_workers("00", analyst="ana", is_official=True))
 
 
-def test_a_refusal_of_the_other_account_does_not_say_what_it_has_left(
-    both: Ledger, about_workers: Any
-) -> None:
+def test_a_refusal_of_the_other_account_does_not_say_what_it_has_left(both: Ledger, about_workers: Any) -> None:
     both.reserve(about_workers("00", rho="7/8"))
     both.grant("workers", "add-remove", 1, 0, by="custodian")
     with pytest.raises(BudgetExhausted, match="students") as refusal:

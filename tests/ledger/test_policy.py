@@ -16,20 +16,13 @@ from dalenius.spec.load import load_dataset, load_policy
 
 DATA = {"sex": ["f", "m", "f", "m"], "age": [1, 2, 3, 4]}
 REQUEST = {"table": {"rows": ["sex"]}, "privacy": {"definition": "pure", "epsilon": "1/10"}}
-STRICT: dict[str, Any] = {
-    "budget": {"rho": 1},
-    "allow": {"definitions": ["pure"]},
-    "table": {"variance_cap": 900},
-}
+STRICT: dict[str, Any] = {"budget": {"rho": 1}, "allow": {"definitions": ["pure"]}, "table": {"variance_cap": 900}}
 
 
 def document(name: str = "people", **dataset: Any) -> dict[str, Any]:
     return {
         "dataset": {"name": name, "population": "people", **dataset},
-        "variables": {
-            "sex": {"categories": ["f", "m"]},
-            "age": {"bounds": [0, 9], "step": 1, "sensitive": True},
-        },
+        "variables": {"sex": {"categories": ["f", "m"]}, "age": {"bounds": [0, 9], "step": 1, "sensitive": True}},
     }
 
 
@@ -55,9 +48,7 @@ def test_a_policy_that_is_left_out_is_not_forgotten(ledger: Ledger) -> None:
     opened(ledger, STRICT).register()
     later = opened(ledger)
     with pytest.raises(NotAllowed):
-        later.plan(
-            {"table": {"rows": ["sex"]}, "privacy": {"definition": "zero_concentrated", "rho": "1/10"}}
-        )
+        later.plan({"table": {"rows": ["sex"]}, "privacy": {"definition": "zero_concentrated", "rho": "1/10"}})
     assert later.policy.to_dict() == load_policy(STRICT).to_dict()
 
 
@@ -91,9 +82,7 @@ def test_an_adopted_policy_is_in_force_and_a_curator_that_was_open_stops(ledger:
     before = opened(ledger, STRICT)
     before.register()
     wider = load_policy({"budget": {"rho": 1}, "analysts": {"ada": {"rho": "1/2"}}})
-    assert any(
-        "allow.definitions" in said for said in adopt(ledger, before.domain, wider, "carla", "as agreed")
-    )
+    assert any("allow.definitions" in said for said in adopt(ledger, before.domain, wider, "carla", "as agreed"))
     assert opened(ledger).policy == wider
     with pytest.raises(PolicyDiffers):
         before.release(REQUEST)
@@ -111,9 +100,7 @@ def test_a_ledger_without_such_a_line_opens_as_before_and_the_first_use_records_
     from dalenius.ledger.opening import declare_unit, open_account
 
     declare_unit(ledger, curator.domain, "old")
-    ledger.register(
-        "people", "people", "1", curator.holding._fingerprint(), curator.holding.domain_digest, by="old"
-    )
+    ledger.register("people", "people", "1", curator.holding._fingerprint(), curator.holding.domain_digest, by="old")
     open_account(ledger, curator.domain, curator.policy, "old")
     assert recorded(ledger, curator.domain) is None
     opened(ledger, {"allow": {"definitions": ["pure"]}})
@@ -196,17 +183,13 @@ def test_the_dataset_document_names_its_ledger_and_its_policy(tmp_path: Path) ->
     with pytest.raises(LedgerMismatch, match="two budgets"):
         Curator.open(tmp_path / "dataset.toml", ledger=tmp_path / "second.sqlite")
     assert not (tmp_path / "second.sqlite").exists()
-    with Curator.open(
-        tmp_path / "dataset.toml", ledger=tmp_path / "books" / ".." / "books" / "l.sqlite"
-    ) as again:
+    with Curator.open(tmp_path / "dataset.toml", ledger=tmp_path / "books" / ".." / "books" / "l.sqlite") as again:
         assert again.ledger.account("people").entries == 0
 
 
 def test_where_ledger_and_policy_lie_is_no_part_of_the_declaration(ledger: Ledger) -> None:
     plain = Curator.open(document(), ledger=ledger, data=DATA)
-    named = Curator(
-        load_dataset(document(ledger="a.sqlite", policy="b.toml")), ledger=ledger, policy=None, data=DATA
-    )
+    named = Curator(load_dataset(document(ledger="a.sqlite", policy="b.toml")), ledger=ledger, policy=None, data=DATA)
     assert plain.holding.domain_digest == named.holding.domain_digest
 
 

@@ -152,9 +152,7 @@ def test_a_balance_set_back_is_not_sold_again(told, intruder, charge, opener):
             looked.statement("people")
 
 
-def test_every_column_of_every_table_is_noticed_on_opening_and_where_it_is_read(
-    told, intruder, opener, charge
-):
+def test_every_column_of_every_table_is_noticed_on_opening_and_where_it_is_read(told, intruder, opener, charge):
     seen, work = 0, readers(told, charge)
     assert set(work) == set(intruder.tables())
     for table in intruder.tables():
@@ -187,9 +185,7 @@ def test_a_row_removed_added_or_put_back_is_noticed(told, intruder, opener, char
         opener()
     intruder.replaced(table, names, rows[1:], rows)
     key = {"charges": "seq", "releases": "seq"}.get(table, schema.STATE[table].columns[0])
-    fresh = {
-        n: other(v) if n in (key, "key", "entry", "dataset") else v for n, v in zip(names, old, strict=True)
-    }
+    fresh = {n: other(v) if n in (key, "key", "entry", "dataset") else v for n, v in zip(names, old, strict=True)}
     intruder.replaced(table, names, rows, [*rows, tuple(fresh.values())])
     with pytest.raises(LedgerCorrupt, match=repr(table)):
         opener()
@@ -253,9 +249,7 @@ def test_a_release_that_is_removed_is_missed_by_who_completes_it(told, intruder,
 def test_a_row_copied_under_another_key_is_no_second_row(told, intruder, charge):
     """Two charges that name one line: one of them is a copy."""
     names, rows = intruder.columns("charges"), intruder.rows("charges")
-    copy = tuple(
-        {"key": "zz", "entry": "zz"}.get(name, value) for name, value in zip(names, rows[0], strict=True)
-    )
+    copy = tuple({"key": "zz", "entry": "zz"}.get(name, value) for name, value in zip(names, rows[0], strict=True))
     intruder.replaced("charges", names, rows, [*rows, copy])
     assert len(told.books.ask(schema.CHARGES)) == 3
     with pytest.raises(LedgerCorrupt, match="'charges'"):
@@ -380,9 +374,7 @@ def test_salts_never_leave_the_store(told, intruder, charge, tmp_path, capsys):
     for table in intruder.tables():
         names = intruder.columns(table)
         secret += [row[names.index("salt")] for row in intruder.rows(table) if "salt" in names]
-    secret += [
-        content[at : at + 16] for _, content in intruder.rows("tree") for at in range(len(content) - 15)
-    ]
+    secret += [content[at : at + 16] for _, content in intruder.rows("tree") for at in range(len(content) - 15)]
     assert all(len(salt) == SALT_SIZE for salt in secret[:10]) and len(set(secret[:10])) == 10
     statement = told.statement("people")
     printed = [
@@ -431,17 +423,10 @@ def test_each_row_names_the_line_that_changed_it_and_has_a_fresh_salt(told, intr
     told.reserve(charge("cc", analyst="bob"))
     after, seq = purses(), told.head.seq
     touched = {key for key, mark in after.items() if mark != before.get(key)}
-    assert {key[2:] for key in touched} == {
-        ("total", ""),
-        ("others", ""),
-        ("analyst", "bob"),
-        ("wave", "2021"),
-    }
+    assert {key[2:] for key in touched} == {("total", ""), ("others", ""), ("analyst", "bob"), ("wave", "2021")}
     assert all(after[key][0] == seq for key in touched)
     salts = [salt for _, salt in after.values()]
-    assert len(set(salts)) == len(salts) and not {after[k][1] for k in touched} & {
-        s for _, s in before.values()
-    }
+    assert len(set(salts)) == len(salts) and not {after[k][1] for k in touched} & {s for _, s in before.values()}
 
 
 def test_every_column_of_the_catalogue_is_in_a_leaf(told, intruder):

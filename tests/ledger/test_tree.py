@@ -6,16 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalenius.ledger.tree import (
-    EMPTY,
-    HashTree,
-    Lacking,
-    decode,
-    encode,
-    leaf_digest,
-    node_digest,
-    places_in,
-)
+from dalenius.ledger.tree import EMPTY, HashTree, Lacking, decode, encode, leaf_digest, node_digest, places_in
 
 NAMES = st.integers(0, 4000).map(lambda n: b"2%04x" % n)
 
@@ -38,9 +29,7 @@ def gathered(tree, scope=b""):
     return found
 
 
-@given(
-    st.dictionaries(NAMES, st.binary(min_size=32, max_size=32), max_size=60), st.integers(1, 9), st.randoms()
-)
+@given(st.dictionaries(NAMES, st.binary(min_size=32, max_size=32), max_size=60), st.integers(1, 9), st.randoms())
 def test_the_root_depends_on_the_leaves_and_on_nothing_else(leaves, size, rng):
     tree, memory = built(leaves, size=size)
     order = list(leaves.items())

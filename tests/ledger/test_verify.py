@@ -338,8 +338,7 @@ def test_a_changed_document_is_never_answered(scene):
         with thief.at_work():
             thief.ask("UPDATE releases SET document = ? WHERE entry = ?", (b"other", released.entry))
             row = thief.ask(
-                "SELECT entry, key, document, status, '', '', digest FROM releases WHERE entry = ?",
-                (released.entry,),
+                "SELECT entry, key, document, status, '', '', digest FROM releases WHERE entry = ?", (released.entry,)
             )[0]
             with pytest.raises(Exception, match="not the one that was stored"):
                 Books.checked(row)

@@ -225,10 +225,7 @@ def test_an_interrupted_waiter_does_not_block_the_others(ledger, charge, monkeyp
         == 160
         - 20 * len(stopped)
         + sum(
-            e.body["key"].startswith(f"{n}-")
-            for n in stopped
-            for e in ledger.entries("people")
-            if e.kind == "charge"
+            e.body["key"].startswith(f"{n}-") for n in stopped for e in ledger.entries("people") if e.kind == "charge"
         )
     )
     assert ledger.verify().is_ok
@@ -305,9 +302,7 @@ def test_a_log_that_its_own_ledger_removed_is_no_damage(tmp_path):
 
 def test_an_anchor_that_fails_is_told_to_those_whose_lines_were_written(ledger, charge, monkeypatch):
     """Of two in one batch the refused one keeps its refusal: nothing of it was written."""
-    jobs = tuple(
-        Submission(Reserve.of(charge(key, rho=rho), key, 60.0)) for key, rho in (("aa", "1/2"), ("bb", "2"))
-    )
+    jobs = tuple(Submission(Reserve.of(charge(key, rho=rho), key, 60.0)) for key, rho in (("aa", "1/2"), ("bb", "2")))
     monkeypatch.setattr(ledger._writer, "_settled", lambda *_: 1 / 0)
     ledger._writer._settle(jobs)
     assert [type(job.error) for job in jobs] == [StorageError, BudgetExhausted]

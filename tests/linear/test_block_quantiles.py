@@ -11,20 +11,7 @@ from dalenius.linear.block_quantiles import CONFIDENCE, NORMAL_QUANTILE, ranks_o
 
 FUNCTIONS = (quantiles.ranks_of.__wrapped__, quantiles._variances, quantiles._reach)
 # Rounded alike everywhere, by IEEE 754, or exact.
-PORTABLE = {
-    "sqrt",
-    "ceil",
-    "max",
-    "min",
-    "round",
-    "float",
-    "range",
-    "len",
-    "sorted",
-    "zip",
-    "tuple",
-    "enumerate",
-}
+PORTABLE = {"sqrt", "ceil", "max", "min", "round", "float", "range", "len", "sorted", "zip", "tuple", "enumerate"}
 
 
 def test_the_constant_is_the_quantile() -> None:

@@ -74,11 +74,7 @@ def test_values_totals_and_margins_of_error() -> None:
 
 def test_the_other_way_round_and_wafers() -> None:
     turned = lay_out(TWO_WAY, TWO_WAY.table, rows=["area"], columns=["sex"], totals=False)
-    assert [[c.value for c in line.cells] for line in turned.sheets[0].lines] == [
-        [100, 300],
-        [20, -4],
-        [9, 75],
-    ]
+    assert [[c.value for c in line.cells] for line in turned.sheets[0].lines] == [[100, 300], [20, -4], [9, 75]]
     cube = release_of(CellSpace((SEX, AREA, YEAR)), list(range(12)))
     table = lay_out(cube, cube.table, rows=["area", "sex"], wafers=["year"], totals=False)
     assert [sheet.title for sheet in table.sheets] == [(("year", "1"),), (("year", "2"),)]
@@ -104,12 +100,7 @@ def test_the_error_of_a_percentage_by_simulation() -> None:
     outside = 0
     for noise in rng.choice(points, size=(4000, 6), p=masses / masses.sum()):
         noisy = release_of(CellSpace((SEX, AREA)), list(truth + noise))
-        cell = (
-            lay_out(noisy, noisy.table, rows=["sex"], columns=["area"], show="row")
-            .sheets[0]
-            .lines[0]
-            .cells[0]
-        )
+        cell = lay_out(noisy, noisy.table, rows=["sex"], columns=["area"], show="row").sheets[0].lines[0].cells[0]
         assert cell.value is not None and cell.half is not None
         outside += abs(cell.value - 1000 / 3900) > cell.half
     assert abs(outside / 4000 - 0.05) < 0.014
@@ -123,18 +114,14 @@ def test_a_share_of_noise_is_not_shown() -> None:
 
 def test_structural_zeros_are_told_apart() -> None:
     space = CellSpace((SEX, AREA), frozenset({(0, 1)}))
-    table = lay_out(
-        release_of(space, [1, 0, 3, 4, 5, 6]), release_of(space, [1, 0, 3, 4, 5, 6]).table, rows=["sex"]
-    )
+    table = lay_out(release_of(space, [1, 0, 3, 4, 5, 6]), release_of(space, [1, 0, 3, 4, 5, 6]).table, rows=["sex"])
     cell = table.sheets[0].lines[0].cells[1]
     assert cell.is_structural and cell.value is None and cell.half is None
 
 
 def test_a_sum_under_the_name_of_a_block_does_not_get_the_error_of_one_cell() -> None:
     whole = TWO_WAY.table
-    grouped = Table(
-        name="t", space=CellSpace((SEX,)), values=np.array([129.0, 371.0]), variance=3 * whole.variance[:2]
-    )
+    grouped = Table(name="t", space=CellSpace((SEX,)), values=np.array([129.0, 371.0]), variance=3 * whole.variance[:2])
     table = lay_out(TWO_WAY.with_(tables=(grouped,)), grouped, totals=False)
     assert table.sheets[0].lines[0].cells[0].half == pytest.approx(1.959964 * sqrt(3 * LAW.variance))
 

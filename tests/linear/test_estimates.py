@@ -20,8 +20,7 @@ X = np.array([0, 2, 3, 7, 8, 10])
 
 def blocks(values: dict[str, list[int]], noise: Any = SILENCE) -> tuple[Block, ...]:
     return tuple(
-        Block(name=name, space=CellSpace(()), values=np.array(v), law=Additive(noise))
-        for name, v in values.items()
+        Block(name=name, space=CellSpace(()), values=np.array(v), law=Additive(noise)) for name, v in values.items()
     )
 
 
@@ -55,9 +54,7 @@ def test_a_variance_is_the_textbook_one() -> None:
     )
     assert made.values[0] == pytest.approx(X.var(ddof=1), rel=1e-6)
     root = estimated(
-        law(
-            "standard deviation", ["above", "squares"], ("0", "10"), size="6", low="0", high="10", centre="5"
-        ),
+        law("standard deviation", ["above", "squares"], ("0", "10"), size="6", low="0", high="10", centre="5"),
         blocks({"above": [int(X.sum())], "squares": [int((about**2).sum())]}),
         1,
     )
@@ -106,9 +103,7 @@ def test_a_ratio_over_nothing_is_missing_and_its_interval_is_everything() -> Non
 
 
 def test_a_proportion_has_wilsons_interval() -> None:
-    made = estimated(
-        law("proportion", ["inside", "outside"], ("0", "1"), scale="1"), blocks({"counts": [3, 97]}), 1
-    )
+    made = estimated(law("proportion", ["inside", "outside"], ("0", "1"), scale="1"), blocks({"counts": [3, 97]}), 1)
     lower, upper = made.ends(0.95, True)
     z, n, p = 1.959964, 100, 0.03
     middle, half = (p + z * z / (2 * n)), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))

@@ -66,9 +66,7 @@ def test_structural_zeros_stay_zero_when_blocks_are_simulated() -> None:
     assert drawn[:, [0, 2, 3, 4]].std(axis=0).min() > 0.5
 
 
-def test_cells_of_two_tables_of_one_measured_block_share_the_noise_of_their_common_cells(
-    tmp_path: Path,
-) -> None:
+def test_cells_of_two_tables_of_one_measured_block_share_the_noise_of_their_common_cells(tmp_path: Path) -> None:
     """With a structural zero cells condition each other: what a margin and its parts share is the noise that they are sums of."""
     document = {
         "dataset": {"name": "toy", "population": "toy"},

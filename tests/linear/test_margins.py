@@ -9,16 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalenius.errors import ParameterError
-from dalenius.linear.margins import (
-    Workload,
-    all_margins,
-    centre,
-    closure,
-    holder,
-    least_squares,
-    maximal,
-    sum_out,
-)
+from dalenius.linear.margins import Workload, all_margins, centre, closure, holder, least_squares, maximal, sum_out
 from dalenius.linear.optimal import select
 
 VECTOR = Workload((3, 4, 2), ((0, 1), (1, 2), (0,), (0, 1, 2)))
@@ -90,8 +81,7 @@ def test_covariance_across_margins_is_that_of_dense_matrices() -> None:
     variances = {(0, 1): 1.0, (1, 2): 0.5, (0,): 3.0, (0, 1, 2): 2.0}
     components = VECTOR.after_least_squares({m: 1 / v for m, v in variances.items()})
     normal = sum(
-        marginal_matrix(VECTOR.shape, m).T @ marginal_matrix(VECTOR.shape, m) / v
-        for m, v in variances.items()
+        marginal_matrix(VECTOR.shape, m).T @ marginal_matrix(VECTOR.shape, m) / v for m, v in variances.items()
     )
     inverse = np.linalg.inv(normal)
     first, second = (0, 1), (1, 2)

@@ -25,9 +25,7 @@ def coverage(confidence: float, uncertain: float, errors: np.ndarray) -> float:
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
 @pytest.mark.parametrize("errors", [NORMAL, LAPLACE], ids=["normal", "laplace"])
-def test_intervals_hold_their_level_however_uncertain_the_variance_is(
-    confidence: float, errors: np.ndarray
-) -> None:
+def test_intervals_hold_their_level_however_uncertain_the_variance_is(confidence: float, errors: np.ndarray) -> None:
     for uncertain in (0.1, 0.3, 0.6, 1, 2, 5, 16, 64, 256):
         assert coverage(confidence, uncertain, errors) >= confidence - 0.0005
 

@@ -24,9 +24,7 @@ def test_without_levels_it_is_the_arithmetic_of_margins() -> None:
     expected = least_squares(workload, values, variances)
     components = workload.after_least_squares({m: 1 / v for m, v in variances.items()})
     for m in margins:
-        assert solver.estimate(list(values.values()), plain(m)) == pytest.approx(
-            expected[m].ravel(), abs=1e-9
-        )
+        assert solver.estimate(list(values.values()), plain(m)) == pytest.approx(expected[m].ravel(), abs=1e-9)
         assert np.diag(solver.covariance(plain(m))) == pytest.approx(workload.variance(components, m))
 
 

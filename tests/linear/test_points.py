@@ -5,14 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from dalenius.linear.points import (
-    Precision,
-    cut_places,
-    levels_beside,
-    offsets_of,
-    point_steps,
-    points_of,
-)
+from dalenius.linear.points import Precision, cut_places, levels_beside, offsets_of, point_steps, points_of
 from dalenius.linear.ranks import levels
 
 HALF = (Fraction(1, 2),)

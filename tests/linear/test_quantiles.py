@@ -84,18 +84,12 @@ def measured(plan: TablePlan, samples: np.ndarray) -> tuple[Block, ...]:
 def released(points: list[int], counts: list[int], **more: object) -> tuple[Joint, tuple[Block, ...]]:
     """What a release of a median of values from 0 to 100 would hold."""
     law = Joint(
-        "estimate",
-        {"estimate": QUANTILES, "q": ["1/2"], "step": "1", "limits": ["0", "100"], "size": 1000} | more,
+        "estimate", {"estimate": QUANTILES, "q": ["1/2"], "step": "1", "limits": ["0", "100"], "size": 1000} | more
     )
     space = [CellSpace((Axis(variable=f"{k}", labels=tuple(map(str, range(k)))),)) for k in (7, 9)]
     blocks = (
         Block(name="points", space=space[0], values=np.array(points), law=Joint("quantile_points", {})),
-        Block(
-            name="counts",
-            space=space[1],
-            values=np.array(counts),
-            law=Additive(DiscreteGaussian(Fraction(1))),
-        ),
+        Block(name="counts", space=space[1], values=np.array(counts), law=Additive(DiscreteGaussian(Fraction(1)))),
     )
     return law, blocks
 
@@ -154,10 +148,7 @@ def test_a_released_size_widens_the_interval_with_sampling() -> None:
     law, blocks = released([10, 20, 30, 40, 50, 60, 70], [400, 40, 40, 15, 10, 15, 40, 40, 400])
     parameters = {key: value for key, value in law.parameters.items() if key != "size"}
     count = Block(
-        name="count",
-        space=CellSpace(()),
-        values=np.array([1000]),
-        law=Additive(DiscreteGaussian(Fraction(4_000_000))),
+        name="count", space=CellSpace(()), values=np.array([1000]), law=Additive(DiscreteGaussian(Fraction(4_000_000)))
     )
     unsure = estimated(Joint("estimate", parameters), (count, *blocks), 1)
     known = estimated(law, blocks, 1)

@@ -113,8 +113,7 @@ def test_prices_are_those_of_brute_force() -> None:
     for _ in range(40):
         shape = generator.integers(1, 4, generator.integers(1, 3))
         factors = tuple(
-            Factor(int(n), rows=tuple(map(tuple, generator.integers(-3, 4, (n + 1, n)).tolist())))
-            for n in shape
+            Factor(int(n), rows=tuple(map(tuple, generator.integers(-3, 4, (n + 1, n)).tolist()))) for n in shape
         )
         whole = np.ones((1, 1), dtype=np.int64)
         for factor in factors:
@@ -132,9 +131,7 @@ def test_boxes_weigh_each_axis_by_the_others() -> None:
     """Few boxes of two axes: better than cells, than trees, and than all rectangles would be."""
     axes = [[str(k) for k in range(12)], [str(k) for k in range(10)]]
     boxes = [(["0", "8"], ["2", "3"]), (["3", "11"], ["0", "9"]), (["5", "5"], ["1", "8"])]
-    terms = tuple(
-        tuple(Asked.of([pair], labels) for pair, labels in zip(box, axes, strict=True)) for box in boxes
-    )
+    terms = tuple(tuple(Asked.of([pair], labels) for pair, labels in zip(box, axes, strict=True)) for box in boxes)
     workload = RangeWorkload(terms)
     rectangles = RangeWorkload((tuple(Asked.of("all", labels) for labels in axes),))
     own = _loss(workload, ranges.optimal(workload, is_gaussian=True), is_gaussian=True)

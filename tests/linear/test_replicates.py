@@ -120,9 +120,7 @@ def test_a_measured_number_of_rows_widens_both_intervals() -> None:
     known = replace(replicates(2.0, mean=30.0), records=np.array([100.0]))
     noisy = replace(known, records_variance=25.0)
     for is_sampling in (False, True):
-        assert noisy.half_widths(0.95, is_sampling=is_sampling) > known.half_widths(
-            0.95, is_sampling=is_sampling
-        )
+        assert noisy.half_widths(0.95, is_sampling=is_sampling) > known.half_widths(0.95, is_sampling=is_sampling)
 
 
 def test_deconvolution_is_near_the_normal_interval_for_normal_data_and_skew_for_skew_data() -> None:
@@ -131,9 +129,7 @@ def test_deconvolution_is_near_the_normal_interval_for_normal_data_and_skew_for_
     normal = Replicates(totals=(NORMAL + noise)[None, :], noise=0.0625, reach=1.0)
     down, up = deconvolved(normal, 0, 0.95)
     assert down == pytest.approx(up, abs=0.5) and 1.7 < up < 2.6
-    skew = Replicates(
-        totals=(-np.log1p(-(np.arange(50) + 0.5) / 50) + noise)[None, :], noise=0.0625, reach=1.0
-    )
+    skew = Replicates(totals=(-np.log1p(-(np.arange(50) + 0.5) / 50) + noise)[None, :], noise=0.0625, reach=1.0)
     down, up = deconvolved(skew, 0, 0.95)
     # The law of the replicates has its long tail above, so that the interval has its long side below.
     assert down > 1.5 * up

@@ -39,9 +39,7 @@ def listed(law: Additive, below: int, above: int, rank: Rank) -> dict[int, float
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-@pytest.mark.parametrize(
-    "rank", [Rank(a=1, b=2), Rank(a=9, b=10), Rank(a=9, b=10, size=20), Rank(a=1, b=4, size=7)]
-)
+@pytest.mark.parametrize("rank", [Rank(a=1, b=2), Rank(a=9, b=10), Rank(a=9, b=10, size=20), Rank(a=1, b=4, size=7)])
 def test_reaches_are_those_of_the_exact_law(law: object, rank: Rank) -> None:
     """A binomial rank of 20 records at .9 is so skewed that its normal approximation misses 5.2 % where 2.5 % are stated."""
     additive = Additive(law)  # type: ignore[arg-type]
@@ -55,9 +53,7 @@ def test_reaches_are_those_of_the_exact_law(law: object, rank: Rank) -> None:
         assert sum(p for x, p in exact.items() if x >= up - 1) > tail
 
 
-@pytest.mark.parametrize(
-    "law", [DiscreteLaplace(Fraction(1, 300)), DiscreteGaussian(Fraction(40_000))], ids=str
-)
+@pytest.mark.parametrize("law", [DiscreteLaplace(Fraction(1, 300)), DiscreteGaussian(Fraction(40_000))], ids=str)
 def test_wide_laws_are_rounded_outwards_and_hardly(law: object) -> None:
     additive, rank = Additive(law), Rank(a=1, b=2, size=30_000)  # type: ignore[arg-type]
     draws = np.random.default_rng(3)

@@ -89,9 +89,7 @@ def test_slopes_are_the_derivatives_of_the_loss() -> None:
 
     def loss(precisions: Matrix) -> float:
         return float(
-            sum(
-                (g * v).sum() for g, v in zip(gains, TwoPass(tree, precisions.tolist()).variance, strict=True)
-            )
+            sum((g * v).sum() for g, v in zip(gains, TwoPass(tree, precisions.tolist()).variance, strict=True))
         )
 
     for level, slope in enumerate(TwoPass(tree, at.tolist()).slopes(gains)):

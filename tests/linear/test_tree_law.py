@@ -19,12 +19,7 @@ def law_of(seed: int, leaves: int, zeros: int) -> tuple[TreeLaw, np.ndarray]:
     coarse = np.unique(generator.integers(0, max(1, leaves // 3), leaves), return_inverse=True)[1]
     tree = Tree.of_groups([coarse.tolist(), list(range(leaves))])
     full = ((0, 1), (0, 1, 2))
-    shown = (
-        TreeView(2, full),
-        TreeView(1, ((0, 1), None)),
-        TreeView(0, (None, (0, 1, 1))),
-        TreeView(1, full),
-    )
+    shown = (TreeView(2, full), TreeView(1, ((0, 1), None)), TreeView(0, (None, (0, 1, 1))), TreeView(1, full))
     table = TreeTable(tree, (2, 3), shown)
     parts = {(k, a): float(generator.uniform(0.2, 2)) for a in table.finest for k in range(3)}
     cells = np.sort(generator.choice(6 * leaves, zeros, replace=False))
@@ -53,9 +48,7 @@ def shown_map(law: TreeLaw, view: TreeView) -> np.ndarray:
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), leaves=st.integers(2, 33), share=st.floats(0, 0.4))
-def test_impossible_cells_are_known_to_least_squares_at_every_level(
-    seed: int, leaves: int, share: float
-) -> None:
+def test_impossible_cells_are_known_to_least_squares_at_every_level(seed: int, leaves: int, share: float) -> None:
     law, information = law_of(seed, leaves, int(share * 6 * leaves))
     possible = np.ones(6 * leaves, dtype=bool)
     for _, cells in law.zeros:

@@ -64,9 +64,7 @@ def test_estimates_are_those_of_dense_least_squares_and_add_up() -> None:
     for (level, a), precision in parts.items():
         shape = (TREE.sizes[level], *(workload.shape[i] for i in a))
         measured[level, a] = centred(generator.normal(0, 5, shape))
-        full = measured[level, a].reshape(
-            TREE.sizes[level], *(n if i in a else 1 for i, n in enumerate((2, 3)))
-        )
+        full = measured[level, a].reshape(TREE.sizes[level], *(n if i in a else 1 for i, n in enumerate((2, 3))))
         spread = np.broadcast_to(full, (TREE.sizes[level], 2, 3))
         right += precision * spread[TREE.ancestors(np.arange(5), 2, level)].ravel()
     leaves = np.linalg.solve(dense_information(parts), right)

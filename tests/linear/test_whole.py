@@ -109,9 +109,7 @@ def test_zeros_that_forbid_the_rounded_margins_stay_and_all_tables_are_rounded_a
     given_tables = [
         Table(
             name=name,
-            space=CellSpace(
-                tuple(axes[a] for a in name), frozenset({(0, 0), (1, 1)} if name == "ab" else ())
-            ),
+            space=CellSpace(tuple(axes[a] for a in name), frozenset({(0, 0), (1, 1)} if name == "ab" else ())),
             values=np.array(cells, dtype=float),
             variance=np.array(cells, dtype=float),
         )

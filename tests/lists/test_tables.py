@@ -66,9 +66,7 @@ def planned(strategy: str, budget: Budget, margins: tuple[tuple[str, ...], ...])
     return plan_list(DOMAIN, FULL, margins, (), budget, definition, strategy=strategy)
 
 
-def stored(
-    strategy: str, budget: Budget, seed: str = "list", margins: list[tuple[str, ...]] | None = None
-) -> Release:
+def stored(strategy: str, budget: Budget, seed: str = "list", margins: list[tuple[str, ...]] | None = None) -> Release:
     shown = tuple(margins or [("region", "sex", "age"), ("region",), ()])
     plan = planned(strategy, budget, shown)
     rng = RecordedRandomness(seed)
@@ -85,9 +83,7 @@ def stored(
         cost={"relation": "add-remove", "rho": "1/2", "delta": "0", "epsilon": None}, mechanism="", strategy=strategy,
         evidence={}, software="", request=ASKED, digest="digest",
     )  # fmt: skip
-    return Release(
-        blocks=tuple(blocks), tables=plan.assemble(tuple(blocks)), law=plan.law, provenance=provenance
-    )
+    return Release(blocks=tuple(blocks), tables=plan.assemble(tuple(blocks)), law=plan.law, provenance=provenance)
 
 
 ZERO = Budget.of("zero_concentrated", rho="1/2")
@@ -137,9 +133,7 @@ def test_variances_of_sums_are_those_of_many_lists(strategy: str) -> None:
         values.append(found.table.values)
     assert np.var(values, axis=0) == pytest.approx(found.table.variance, rel=0.18)
     truth = [COUNTS[:2, 1][:, [0, 2]].sum(), COUNTS[2:, 1][:, [0, 2]].sum()]
-    assert np.mean(values, axis=0) == pytest.approx(
-        truth, abs=4 * float((found.table.variance.max() / 800) ** 0.5)
-    )
+    assert np.mean(values, axis=0) == pytest.approx(truth, abs=4 * float((found.table.variance.max() / 800) ** 0.5))
 
 
 def test_what_the_list_does_not_determine_is_not_answered() -> None:
@@ -147,9 +141,7 @@ def test_what_the_list_does_not_determine_is_not_answered() -> None:
     assert answer_from_list(release, CellSpace((FULL[0], FULL[1])), (), DOMAIN) is None
     assert answer_from_list(release, CellSpace((FULL[2],)), (), DOMAIN) is None
     coarse = stored("residual", ZERO, margins=[("region", "sex")])
-    assert (
-        answer_from_list(coarse, CellSpace((FULL[0],)), (Filter(variable="age", codes=(0,)),), DOMAIN) is None
-    )
+    assert answer_from_list(coarse, CellSpace((FULL[0],)), (Filter(variable="age", codes=(0,)),), DOMAIN) is None
 
 
 def test_rows_dropped_by_the_list_are_not_lost_silently() -> None:
@@ -209,9 +201,7 @@ def test_labels_alone_do_not_make_two_recodes_equal() -> None:
     second = answer_from_list(release, CellSpace((other,)), (), DOMAIN)
     assert first is not None and second is not None
     assert first.table.values[0] != second.table.values[0]
-    coarse = reread(
-        first, axes=[{"variable": "age", "cells": [["low", "young", "middle"], ["high", "old"]]}], where=[]
-    )
+    coarse = reread(first, axes=[{"variable": "age", "cells": [["low", "young", "middle"], ["high", "old"]]}], where=[])
     assert answer_from_list(coarse, CellSpace((other,)), (), DOMAIN) is None
 
 

@@ -138,11 +138,7 @@ def _knows_zeros(release: Release) -> bool:
     [
         *(pytest.param(name, AS_DECLARED, id=name) for name in LISTS),
         # What the list of zeros itself shows of such rows is tested below.
-        *(
-            pytest.param(name, WITH_IMPOSSIBLE, id=f"{name}, impossible rows")
-            for name in LISTS
-            if name != "zeros"
-        ),
+        *(pytest.param(name, WITH_IMPOSSIBLE, id=f"{name}, impossible rows") for name in LISTS if name != "zeros"),
     ],
 )
 def test_an_answer_counts_the_records_of_a_direct_request(name: str, source: MemorySource) -> None:
@@ -183,10 +179,7 @@ def test_the_refusal_says_which_conditions_help() -> None:
     with pytest.raises(OtherRows) as caught:
         answered(stored, {"rows": ["region"]})
     assert caught.value.code == "other_rows"
-    assert caught.value.detail["where"] == {
-        "sex": ["female", "male"],
-        "age": {"at_least": "0", "at_most": "100"},
-    }
+    assert caught.value.detail["where"] == {"sex": ["female", "male"], "age": {"at_least": "0", "at_most": "100"}}
     assert "missing" in caught.value.message
 
 
@@ -209,9 +202,7 @@ def test_rows_that_contradict_a_list_leave_its_tables_consistent() -> None:
     finest = max(stored.tables, key=lambda table: table.space.size)
     cells = finest.values.reshape(finest.space.shape)
     impossible = list(finest.space.structural_indices)
-    assert (
-        len(impossible) == 4 and not finest.values[impossible].any() and not finest.variance[impossible].any()
-    )
+    assert len(impossible) == 4 and not finest.values[impossible].any() and not finest.variance[impossible].any()
     names = [axis.name for axis in finest.space.axes]
     for table in stored.tables:
         own = {axis.name for axis in table.space.axes}

@@ -24,9 +24,7 @@ from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 LOW, HIGH = 0, 2
 
 
-def made(
-    relation: Relation, q: tuple[Fraction, ...], size: int = 3, epsilon: int = 3
-) -> ApproximateQuantiles:
+def made(relation: Relation, q: tuple[Fraction, ...], size: int = 3, epsilon: int = 3) -> ApproximateQuantiles:
     return ApproximateQuantiles(
         name="q",
         space=CellSpace(()),
@@ -43,19 +41,13 @@ def made(
 def worst(step: ApproximateQuantiles) -> float:
     """Largest log ratio of the answers to two neighbours of at most three values."""
     steps, level = step.ranks(0).steps, (step.level_epsilon,) * 9
-    return loss_over(
-        step, lambda data: chances(np.array(data, dtype=np.int64), LOW, HIGH, steps, level, 1), most=3
-    )
+    return loss_over(step, lambda data: chances(np.array(data, dtype=np.int64), LOW, HIGH, steps, level, 1), most=3)
 
 
 def loss_over(
     step: ApproximateQuantiles, law: Callable[[tuple[int, ...]], dict[tuple[int, ...], Fraction]], most: int
 ) -> float:
-    laws = {
-        data: law(data)
-        for n in range(most + 1)
-        for data in combinations_with_replacement(range(LOW, HIGH + 1), n)
-    }
+    laws = {data: law(data) for n in range(most + 1) for data in combinations_with_replacement(range(LOW, HIGH + 1), n)}
     largest = 0.0
     for data, here in laws.items():
         rest = [tuple(sorted((*data[:i], *data[i + 1 :]))) for i in range(len(data))]
@@ -108,9 +100,7 @@ def test_records_that_are_parted_at_random_lose_no_more(relation: Relation) -> N
     def law(data: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
         mixture: dict[tuple[int, ...], Fraction] = {}
         for parts in product(range(2), repeat=len(data)):
-            fine = np.array(
-                [2 * value + part for value, part in zip(data, parts, strict=True)], dtype=np.int64
-            )
+            fine = np.array([2 * value + part for value, part in zip(data, parts, strict=True)], dtype=np.int64)
             for answer, chance in chances(fine, 2 * LOW, 2 * HIGH + 1, steps, level, 1).items():
                 mixture[answer] = mixture.get(answer, Fraction(0)) + chance / 2 ** len(data)
         return mixture

@@ -66,9 +66,7 @@ def test_true_delta_against_an_informed_intruder():
     jumpy = true_delta(median, [0, 0, 0, 1000, 1000], Fraction(1), 1, AT_THE_DATA)
     assert jumpy["delta at least"] > 0.2
     # The records that join or leave do no less than those that change.
-    joined = true_delta(
-        median, [0, 0, 0, 1000, 1000], Fraction(1), 1, replace(AT_THE_DATA, relation="add-remove")
-    )
+    joined = true_delta(median, [0, 0, 0, 1000, 1000], Fraction(1), 1, replace(AT_THE_DATA, relation="add-remove"))
     assert joined["delta at least"] > 0.2 and joined["alternatives"] == 9
     flat = true_delta(median, [5] * 41, Fraction(1), 1, AT_THE_DATA)
     assert flat["delta at least"] == pytest.approx(0, abs=1e-9)

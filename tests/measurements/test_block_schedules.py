@@ -241,9 +241,7 @@ def _without_isolation(folder: Path) -> str:
 
 
 @pytest.mark.parametrize(("platform", "machine"), [("darwin", "x86_64"), ("linux", "aarch64")])
-def test_systems_without_the_filter_are_refused(
-    platform: str, machine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_systems_without_the_filter_are_refused(platform: str, machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_runner.sys, "platform", platform)
     monkeypatch.setattr(_runner.platform, "machine", lambda: machine)
     assert "Linux for x86-64" in refusal(block_schedules.adds_up)
@@ -295,15 +293,12 @@ def test_a_system_that_refuses_the_filter_refuses_the_plan(tmp_path: Path) -> No
     """A real kernel that says no, not a stand-in: a filter around the program refuses the filter of its children."""
     program = REFUSED_FILTER.format(path=[path for path in sys.path if path])
     done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / "l.sqlite")],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-c", program, str(tmp_path / "l.sqlite")], capture_output=True, text=True, check=False
     )
     lines = done.stdout.splitlines()
-    assert len(lines) == 3 and all(
-        "the system refuses the filter of system calls" in line for line in lines
-    ), done.stderr
+    assert len(lines) == 3 and all("the system refuses the filter of system calls" in line for line in lines), (
+        done.stderr
+    )
 
 
 def test_the_number_of_lanes_leaves_room_for_the_memory_of_all(monkeypatch: pytest.MonkeyPatch) -> None:

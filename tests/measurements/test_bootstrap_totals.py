@@ -91,8 +91,7 @@ def test_published_scales_break_the_promise_when_membership_is_private():
     public = step(membership=Membership.PUBLIC)
     scales = public.scales(*extremes(rows))
     losses = [
-        sum(F(d) / s for d, s in zip(m, scales, strict=True))
-        for m in moves(rows, Relation.REPLACE, Membership.PRIVATE)
+        sum(F(d) / s for d, s in zip(m, scales, strict=True)) for m in moves(rows, Relation.REPLACE, Membership.PRIVATE)
     ]
     assert max(losses) == 2 * HIGH
     assert max(

@@ -168,11 +168,7 @@ def test_a_delta_below_all_doubles_has_a_ladder_like_others(exponent: int) -> No
 
 def test_bounds_pass_as_often_as_planned() -> None:
     step = replace(step_of(Relation.REPLACE), test=Fraction(1, 2))
-    values, rng, runs = (
-        np.array([0] + [2] * 9 + [3] * 8 + [5] * 4, dtype=np.int64),
-        RecordedRandomness("pass"),
-        4000,
-    )
+    values, rng, runs = (np.array([0] + [2] * 9 + [3] * 8 + [5] * 4, dtype=np.int64), RecordedRandomness("pass"), 4000)
     planned = step.passed(step.distances(values))
     counts = [0] * len(planned)
     for _ in range(runs):

@@ -59,9 +59,7 @@ def test_clipping_bounds_the_loss(relation):
         here = clipped(data)
         for other in brute.neighbours_of(data, rows, relation):
             there = clipped(other)
-            loss = sum(
-                abs(a - c) * step.epsilon / b for a, c, b in zip(here, there, step.bounds, strict=True)
-            )
+            loss = sum(abs(a - c) * step.epsilon / b for a, c, b in zip(here, there, step.bounds, strict=True))
             worst = max(worst, loss)
     assert worst == step.profile(Neighbours(relation=relation)).epsilon
 
@@ -81,9 +79,7 @@ def test_learned_bounds_on_exhaustive_neighbours(relation):
         for other in brute.neighbours_of(data, rows, relation):
             if other in laws:
                 right = laws[other]
-                ratios = [
-                    max(p / q for p, q in zip(a, b, strict=True)) for a, b in zip(left, right, strict=True)
-                ]
+                ratios = [max(p / q for p, q in zip(a, b, strict=True)) for a, b in zip(left, right, strict=True)]
                 assert ratios[0] * ratios[1] <= top
 
 
@@ -97,9 +93,7 @@ def test_cell_queries_take_the_axes_apart():
         ((1,), 50, 99),
     ]
     wide = Axis(variable="g", labels=tuple(map(str, range(501))), codes=tuple(range(501)))
-    with pytest.raises(
-        TooLarge, match=r"Values of 'x' .* at most 500 cells; this one has 501. Leave out"
-    ) as refused:
+    with pytest.raises(TooLarge, match=r"Values of 'x' .* at most 500 cells; this one has 501. Leave out") as refused:
         cell_queries(domain(), "x", CellSpace((wide,)))
     assert refused.value.detail == {"limit": 500, "received": 501}
 
@@ -139,9 +133,7 @@ def test_the_second_step_follows_the_first_answer(relation):
     assert np.all(np.abs(totals.values / truth - 1) < 0.1)
     assert not totals.is_unbiased
     assert totals.measure == "clipped total"
-    clipped = [
-        sum(min(x, int(b)) for x in own) for own, b in zip(_cells(columns), bounds.values, strict=True)
-    ]
+    clipped = [sum(min(x, int(b)) for x in own) for own, b in zip(_cells(columns), bounds.values, strict=True)]
     assert np.all(np.abs(totals.values - clipped) < 6 * totals.std_error)
     assert any("clipped" in w for w in plan.warnings)
 

@@ -29,9 +29,7 @@ def near(relation=Relation.REPLACE, scope=Scope.WITHIN_THE_DATA):
 
 
 def step(relation=Relation.REPLACE, scope=Scope.WITHIN_THE_DATA):
-    return DataDependentSelection(
-        name="largest", statistic=TABLE, epsilon=F(1), neighbours=near(relation, scope)
-    )
+    return DataDependentSelection(name="largest", statistic=TABLE, epsilon=F(1), neighbours=near(relation, scope))
 
 
 @pytest.mark.parametrize("relation", list(Relation))
@@ -41,9 +39,7 @@ def test_largest_change_covers_every_neighbour(relation, scope):
     everything = tuple(product(range(-1, 3), (-1, 0, 4)))
     for data in list(brute.multisets(everything, 2))[::2]:
         own = [[v for c, v in data if c == cell] for cell in range(3)]
-        stated = measurement.largest_change(
-            [min(o, default=4) for o in own], [max(o, default=-1) for o in own]
-        )
+        stated = measurement.largest_change([min(o, default=4) for o in own], [max(o, default=-1) for o in own])
 
         def totals(rows):
             return TABLE.value([c for c, _ in rows], [v for _, v in rows])

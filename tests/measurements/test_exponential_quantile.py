@@ -123,12 +123,7 @@ def test_median_of_a_real_sample_is_close():
     rng = RecordedRandomness("sample")
     values = np.sort(np.random.default_rng(3).normal(50_000, 10_000, 5000).astype(np.int64))
     step = ExponentialQuantile(
-        name="m",
-        query=ValuesQuery(value="x"),
-        low=0,
-        high=10**6,
-        epsilon=Fraction(1),
-        neighbours=Neighbours(),
+        name="m", query=ValuesQuery(value="x"), low=0, high=10**6, epsilon=Fraction(1), neighbours=Neighbours()
     )
     assert abs(int(step.run((Sealed(values),), None, rng).values[0]) - np.median(values)) < 300
     assert step.needs_values() < 100

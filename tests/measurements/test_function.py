@@ -289,9 +289,7 @@ def test_a_custodian_releases_by_a_function_and_the_ledger_keeps_its_digest(tmp_
     assert release.tables[0].name == "middle of x" and abs(float(release.tables[0].values[0]) - 50) < 60
     assert any("own" in warning for warning in release.provenance.warnings)
     assert "running middle: 100 %" in stages
-    with Curator.open(
-        ROWS, DATASET, ledger=tmp_path / "ledger.sqlite", policy={"budget": {"rho": 100}}
-    ) as again:
+    with Curator.open(ROWS, DATASET, ledger=tmp_path / "ledger.sqlite", policy={"budget": {"rho": 100}}) as again:
         # What was published is answered for ever, also where nobody knows the function any more.
         assert again.release(request).tables[0].values == release.tables[0].values
         with pytest.raises(NotAllowed):
@@ -333,9 +331,7 @@ def test_several_variables_are_given_as_records(tmp_path: Path) -> None:
         return sum(y for _, y in records) / len(records)
 
     with opened(tmp_path) as curator:
-        release = curator.release(
-            asked(curator.function(slope), predictors=["y"], error="noise", seconds=LONG)
-        )
+        release = curator.release(asked(curator.function(slope), predictors=["y"], error="noise", seconds=LONG))
     # Noise of scale 100 / 48.
     assert abs(float(release.tables[0].values[0]) - 5) < 40
 
@@ -389,17 +385,13 @@ def test_one_record_moves_one_block_by_no_more_than_was_paid_for(
 
 
 def test_blocks_without_whoever_runs_the_function_report_the_middle() -> None:
-    blocks = Blocks(
-        model="function", count=2, lower=Fraction(0), upper=Fraction(1), function="middle sha256:0"
-    )
+    blocks = Blocks(model="function", count=2, lower=Fraction(0), upper=Fraction(1), function="middle sha256:0")
     assert blocks.reported(np.array([1])) == blocks.width // 2
 
 
 def test_the_program_of_the_blocks_needs_nothing_but_python() -> None:
     """It is started by its path in an interpreter that knows no folder of ours, and ends where it is told nothing."""
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", _runner._program()], input=b"", capture_output=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-I", "-S", _runner._program()], input=b"", capture_output=True, check=False)
     assert done.returncode == 1 and b"EOFError" in done.stderr and b"ImportError" not in done.stderr
 
 

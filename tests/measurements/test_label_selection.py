@@ -81,9 +81,7 @@ def contents(step: LabelSelection, relation: Relation) -> dict[tuple[Unit, ...],
 
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("most", [1, 2])
-def test_lists_and_numbers_of_all_neighbours_are_within_what_is_charged(
-    relation: Relation, most: int
-) -> None:
+def test_lists_and_numbers_of_all_neighbours_are_within_what_is_charged(relation: Relation, most: int) -> None:
     step = step_of(relation, most)
     profile = step.profile(step.neighbours)
     assert profile.epsilon == EPSILON and profile.delta <= DELTA

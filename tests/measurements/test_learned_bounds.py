@@ -13,9 +13,7 @@ from dalenius.measurements._example import CELLS, LISTS
 from dalenius.measurements.learned_bounds import LearnedBounds
 
 LARGEST, DRAWS = 4, 1_500
-STEP = LearnedBounds(
-    name="bounds", space=CELLS, queries=LISTS, largest=LARGEST, epsilon=Fraction(2), q=Fraction(3, 4)
-)
+STEP = LearnedBounds(name="bounds", space=CELLS, queries=LISTS, largest=LARGEST, epsilon=Fraction(2), q=Fraction(3, 4))
 
 
 def chances(values: list[int]) -> np.ndarray:

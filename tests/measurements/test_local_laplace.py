@@ -46,9 +46,7 @@ def law_of(measurement):
     """log-probabilities of f(data) + noise fitted to `fitted`."""
 
     def law(data, fitted):
-        size = max(
-            measurement.floor, measurement.statistic.local(fitted, measurement.neighbours, measurement.group)
-        )
+        size = max(measurement.floor, measurement.statistic.local(fitted, measurement.neighbours, measurement.group))
         rate = float(measurement.epsilon) / size
         centre = measurement.statistic.value(data)
         return {x: log(tanh(rate / 2)) - rate * abs(x - centre) for x in WINDOW}
@@ -59,12 +57,7 @@ def law_of(measurement):
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize(
     "statistic",
-    [
-        median(),
-        median(q=F(1, 4)),
-        Extreme(query=QUERY, low=0, high=4),
-        Extreme(query=QUERY, low=0, high=4, rank=2),
-    ],
+    [median(), median(q=F(1, 4)), Extreme(query=QUERY, low=0, high=4), Extreme(query=QUERY, low=0, high=4, rank=2)],
     ids=lambda s: f"{type(s).__name__}-{getattr(s, 'q', '')}{getattr(s, 'rank', '')}",
 )
 def test_the_definition_holds_at_every_data_set(statistic, relation):
@@ -104,9 +97,7 @@ def test_run_without_a_visible_scale(is_discrete):
     rng = RecordedRandomness("local")
     measurement = step(median(high=10**6), epsilon=F(1, 2), floor=3, is_discrete=is_discrete)
     values = np.array([10, 20, 30, 40, 1000])
-    answers = [
-        int(measurement.run((Sealed(values),), measurement.draw(rng), rng).values[0]) for _ in range(400)
-    ]
+    answers = [int(measurement.run((Sealed(values),), measurement.draw(rng), rng).values[0]) for _ in range(400)]
     assert abs(np.median(answers) - 30) < 10
     block = measurement.block(measurement.run((Sealed(values),), measurement.draw(rng), rng))
     assert block.law.kind == "withheld"
@@ -123,9 +114,7 @@ def test_noise_is_as_wide_as_the_local_sensitivity_and_never_below_the_floor(val
     rng = RecordedRandomness("width")
     measurement = step(median(high=10**6), epsilon=F(1, 4), floor=3, is_discrete=is_discrete)
     sealed = (Sealed(np.array(values)),)
-    noise = [
-        int(measurement.run(sealed, measurement.draw(rng), rng).values[0]) - values[2] for _ in range(2000)
-    ]
+    noise = [int(measurement.run(sealed, measurement.draw(rng), rng).values[0]) - values[2] for _ in range(2000)]
     assert np.mean(np.abs(noise)) == pytest.approx(4 * size, rel=0.1)
 
 

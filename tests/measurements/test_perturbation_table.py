@@ -94,9 +94,7 @@ def test_planted_wrong_tables_are_refused() -> None:
     spiked[3][3] += Fraction(1, 10)
     spiked[3] = {b: p / Fraction(11, 10) for b, p in spiked[3].items()}
     with pytest.raises(NotAllowed, match="not"):
-        perturbation.judge(
-            perturbation.kernel_from_rows("spiked", spiked), ONE, Fraction(1), Fraction(1, 10**6)
-        )
+        perturbation.judge(perturbation.kernel_from_rows("spiked", spiked), ONE, Fraction(1), Fraction(1, 10**6))
     with pytest.raises(NotAllowed):
         perturbation.judge(good, ONE, Fraction(9, 10), Fraction(1, 10**6))
 
@@ -119,9 +117,7 @@ def test_measurement_prices_runs_and_refuses() -> None:
     assert profile.delta < Fraction(1, 10**6)
     assert profile.delta_at(Fraction(1, 2)) > profile.delta
     with pytest.raises(NotAllowed):
-        PerturbationTable(
-            "t", query(), kernel, Fraction(1), Fraction(1, 10**6), Neighbours(relation=Relation.REPLACE)
-        )
+        PerturbationTable("t", query(), kernel, Fraction(1), Fraction(1, 10**6), Neighbours(relation=Relation.REPLACE))
     rng = RecordedRandomness("table")
     outcome = step.run((Sealed(np.array([0, 5, 12, 400])),), step.draw(rng), rng)
     assert isinstance(outcome, Value)

@@ -26,11 +26,7 @@ OUTER = (Fraction(1, 4), Fraction(3, 4))
 
 
 def made(
-    relation: Relation,
-    q: tuple[Fraction, ...] = HALF,
-    size: int = 3,
-    rows: int = 1,
-    fineness: int | None = None,
+    relation: Relation, q: tuple[Fraction, ...] = HALF, size: int = 3, rows: int = 1, fineness: int | None = None
 ) -> QuantilePoints:
     return QuantilePoints(
         name="points",
@@ -57,19 +53,13 @@ def worst(step: QuantilePoints, most: int = 3) -> float:
         steps, how = step.steps(0), {"score": step.score, "is_open": step.is_open}
         return chances(values, LOW, HIGH, steps, step.epsilons, rows, **how)  # type: ignore[arg-type]
 
-    laws = {
-        data: law(data)
-        for n in range(most + 1)
-        for data in combinations_with_replacement(range(LOW, HIGH + 1), n)
-    }
+    laws = {data: law(data) for n in range(most + 1) for data in combinations_with_replacement(range(LOW, HIGH + 1), n)}
     own = [each for n in range(rows + 1) for each in combinations_with_replacement(range(LOW, HIGH + 1), n)]
     largest = 0.0
     for rest in laws:
         near = [data for unit in own if (data := tuple(sorted((*rest, *unit)))) in laws]
         near = near if step.neighbours.is_replace else [rest, *near]
-        pairs = (
-            [(a, b) for a in near for b in near] if step.neighbours.is_replace else [(rest, b) for b in near]
-        )
+        pairs = [(a, b) for a in near for b in near] if step.neighbours.is_replace else [(rest, b) for b in near]
         for a, b in pairs:
             here, there = laws[a], laws[b]
             assert here.keys() == there.keys()
@@ -80,9 +70,7 @@ def worst(step: QuantilePoints, most: int = 3) -> float:
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("q", [HALF, QUARTER])
 @pytest.mark.parametrize("size", [3, 40])
-def test_no_neighbours_lose_more_than_both_epsilons(
-    relation: Relation, q: tuple[Fraction, ...], size: int
-) -> None:
+def test_no_neighbours_lose_more_than_both_epsilons(relation: Relation, q: tuple[Fraction, ...], size: int) -> None:
     assert 0.4 < worst(made(relation, q, size)) <= 3
 
 

@@ -59,9 +59,7 @@ def test_the_whole_table_loses_at_most_epsilon(relation: Relation, q: Fraction, 
     worst = 0.0
     for n in range(3):
         for base in combinations_with_replacement(ROWS, n):
-            laws: dict[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]] = {
-                p: base + p for p in persons
-            }
+            laws: dict[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]] = {p: base + p for p in persons}
             if relation is Relation.ADD_REMOVE:
                 worst = max(worst, *(loss(made, base, data) for data in laws.values()))
             elif rows == 1:

@@ -163,9 +163,7 @@ def test_additive_noise_is_for_tables_and_has_the_evidence_of_its_mechanism() ->
 
 def test_the_curve_of_residual_components_is_no_more_than_rho_allows() -> None:
     small = step_of("residual", ANY)
-    step = replace(
-        small, has_curve=True, grid={part: 100 * variance for part, variance in small.grid.items()}
-    )
+    step = replace(small, has_curve=True, grid={part: 100 * variance for part, variance in small.grid.items()})
     profile = step.profile(ANY)
     assert profile.rho is not None and profile.curve is not None
     for epsilon in (Fraction(1, 2), Fraction(2)):
@@ -174,8 +172,6 @@ def test_the_curve_of_residual_components_is_no_more_than_rho_allows() -> None:
 
 def test_replicates_of_a_variable_called_replicate_have_a_name_of_their_own() -> None:
     step = step_of("resampled_totals", ANY)
-    named = replace(
-        step.space, axes=(replace(step.space.axes[0], variable="replicate"), *step.space.axes[1:])
-    )
+    named = replace(step.space, axes=(replace(step.space.axes[0], variable="replicate"), *step.space.axes[1:]))
     assert replace(step, space=named).whole_space.axes[-1].name == "replicate_"
     assert step.whole_space.axes[-1].name == "replicate"

@@ -55,9 +55,7 @@ def step_of(domain: Domain, table: dict[str, Any]) -> ResampledTotals:
     return step
 
 
-def laws(
-    step: ResampledTotals, rows: tuple[Any, ...], domain: Domain, sigma_squared: float
-) -> list[FloatArray]:
+def laws(step: ResampledTotals, rows: tuple[Any, ...], domain: Domain, sigma_squared: float) -> list[FloatArray]:
     """The exact law of one replicate in every cell, and of every sum beside the replicates, from the content that the step reads."""
     columns = {"g": [g for g, _ in rows], "x": [x for _, x in rows]}
     source = MemorySource(domain, columns, b"", rows=len(rows))
@@ -67,9 +65,7 @@ def laws(
     for values, counts in step._added(content):
         law = noise / noise.sum()
         for value in np.repeat(values, counts).tolist():
-            law = sum(
-                (w * _shifted(law, k * value) for k, w in enumerate(poisson_weights()[:12])), np.zeros(len(X))
-            )
+            law = sum((w * _shifted(law, k * value) for k, w in enumerate(poisson_weights()[:12])), np.zeros(len(X)))
         cells += [law] * step.price.replicates
         share = sigma_squared / float(step.price.sigma_squared)
         for total, variance in zip(step.summed(values, counts), step.price.variances, strict=True):
@@ -117,9 +113,7 @@ def neighbours(relation: Relation) -> Iterator[tuple[tuple[Any, ...], tuple[Any,
 
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("table", list(TABLES))
-def test_exact_losses_of_all_tiny_neighbours_stay_within_what_was_asked(
-    relation: Relation, table: str
-) -> None:
+def test_exact_losses_of_all_tiny_neighbours_stay_within_what_was_asked(relation: Relation, table: str) -> None:
     """Through the request document; halved noise breaks the promise for some pair."""
     domain = domain_of(relation)
     step = step_of(domain, TABLES[table])
@@ -129,9 +123,7 @@ def test_exact_losses_of_all_tiny_neighbours_stay_within_what_was_asked(
     def worst(variance: float) -> float:
         cases = []
         for here, there in neighbours(relation):
-            pairs = list(
-                zip(laws(step, here, domain, variance), laws(step, there, domain, variance), strict=True)
-            )
+            pairs = list(zip(laws(step, here, domain, variance), laws(step, there, domain, variance), strict=True))
             cases.append(delta_from_below(pairs, float(epsilon or 0)))
         return max(cases)
 
@@ -139,9 +131,7 @@ def test_exact_losses_of_all_tiny_neighbours_stay_within_what_was_asked(
     assert worst(sigma_squared / 4) > float(step.failure)
     # Were the sums beside the replicates not paid for, some pair would not be covered (a lone row at the bound moves them all).
     if step.sums and relation is Relation.ADD_REMOVE:
-        alone = calibrated(
-            replace(step.price, beside=()), epsilon=epsilon, rho=None, delta=step.failure
-        ).sigma_squared
+        alone = calibrated(replace(step.price, beside=()), epsilon=epsilon, rho=None, delta=step.failure).sigma_squared
         assert worst(float(alone)) > float(step.failure)
 
 
@@ -154,9 +144,7 @@ def test_exact_losses_of_units_of_two_rows_stay_within_what_was_asked(relation: 
     domain = domain_of(relation, rows=2)
     step = step_of(domain, TABLES["total"])
     epsilon, variance = float(step.statement or 0), float(step.price.sigma_squared)
-    pairs = [
-        (a, b) for a, b in product(UNITS, UNITS) if a != b and (relation is Relation.REPLACE or not (a and b))
-    ]
+    pairs = [(a, b) for a, b in product(UNITS, UNITS) if a != b and (relation is Relation.REPLACE or not (a and b))]
 
     def worst(sigma_squared: float) -> float:
         made = {unit: laws(step, unit, domain, sigma_squared) for unit in UNITS}
@@ -184,8 +172,7 @@ def test_multinomial_multiplicities_would_break_the_price_of_poisson_ones() -> N
     noise = np.exp(-(X**2) / (2 * variance)) / np.exp(-(X**2) / (2 * variance)).sum()
     others = -6 * reach
     first = sum(
-        (w * _shifted(noise, others + 2 * k * reach) for k, w in enumerate(binomial_weights(6))),
-        np.zeros(len(X)),
+        (w * _shifted(noise, others + 2 * k * reach) for k, w in enumerate(binomial_weights(6))), np.zeros(len(X))
     )
     second = _shifted(noise, others)
     found = delta_from_below([(first, second)] * 3, float(step.statement or 0))
@@ -206,11 +193,7 @@ def test_an_audit_of_the_worst_pair_keeps_to_the_claim_and_finds_halved_noise() 
 
     price = ResamplingPrice(reach=3, sigma_squared=Fraction(36), replicates=2)
     step = ResampledTotals(
-        name="r",
-        space=CellSpace(()),
-        price=price,
-        failure=Fraction(1, 10**4),
-        lists=(ValuesQuery(value="x"),),
+        name="r", space=CellSpace(()), price=price, failure=Fraction(1, 10**4), lists=(ValuesQuery(value="x"),)
     )
     claimed = float(price.delta(Fraction(1)))
     halved = replace(step, price=replace(price, sigma_squared=Fraction(9)))

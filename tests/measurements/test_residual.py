@@ -24,8 +24,7 @@ ADD, SWAP = Neighbours(), Neighbours(relation=Relation.REPLACE)
 
 def axes_of(shape: tuple[int, ...]) -> tuple[Axis, ...]:
     return tuple(
-        Axis(variable="xyz"[i], labels=tuple(map(str, range(n))), codes=tuple(range(n)))
-        for i, n in enumerate(shape)
+        Axis(variable="xyz"[i], labels=tuple(map(str, range(n))), codes=tuple(range(n))) for i, n in enumerate(shape)
     )
 
 
@@ -69,9 +68,7 @@ def renyi(law: np.ndarray, shift: tuple[int, ...], order: float) -> float:
 
 @pytest.mark.parametrize(("shape", "sigma2"), [((2,), "1"), ((3,), "1"), ((2, 2), "3/2")])
 @pytest.mark.parametrize("is_replace", [False, True])
-def test_exact_output_law_stays_within_the_claimed_rho(
-    shape: tuple[int, ...], sigma2: str, is_replace: bool
-) -> None:
+def test_exact_output_law_stays_within_the_claimed_rho(shape: tuple[int, ...], sigma2: str, is_replace: bool) -> None:
     """Enumerate the law of the released differences for all pairs of records; compare Renyi divergences with rho."""
     margin = tuple(range(len(shape)))
     size = int(np.prod(shape))

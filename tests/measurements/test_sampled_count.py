@@ -137,9 +137,7 @@ def test_every_release_draws_its_sample_afresh_and_a_planted_kept_sample_is_foun
     assert together > 2 * alone
 
 
-def test_the_kit_finds_noise_that_is_priced_as_if_it_were_amplified_twice(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_kit_finds_noise_that_is_priced_as_if_it_were_amplified_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert measurement_kit.check(SampledCount) > 0
     right = SampledCount.profile
 
@@ -155,9 +153,7 @@ def test_coins_are_exact_binomial_draws(monkeypatch: pytest.MonkeyPatch) -> None
     counts = np.array([0, 3, 1, 0, 5])
     for value in (0, 1, 2**64 // 3):
         # Every coin reads this word: it is a head if the word's remainder is below the numerator.
-        monkeypatch.setattr(
-            bernoulli, "words", lambda rng, n, value=value: np.full(n, value, dtype=np.uint64)
-        )
+        monkeypatch.setattr(bernoulli, "words", lambda rng, n, value=value: np.full(n, value, dtype=np.uint64))
         heads = thinned(counts, Fraction(1, 3), RecordedRandomness("coins"))
         assert heads.tolist() == (counts if value % 3 == 0 else 0 * counts).tolist()
     monkeypatch.undo()

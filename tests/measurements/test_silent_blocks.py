@@ -58,13 +58,7 @@ class Judges:
 def blocks_of(width: int) -> Blocks:
     runner: Any = Judges()
     return Blocks(
-        model="function",
-        count=2,
-        lower=Fraction(0),
-        upper=Fraction(1),
-        width=width,
-        function="f",
-        runner=runner,
+        model="function", count=2, lower=Fraction(0), upper=Fraction(1), width=width, function="f", runner=runner
     )
 
 
@@ -85,9 +79,7 @@ def coupled(relation: Relation, rows: int) -> Iterator[tuple[list[tuple[int, int
         if max(len(first), len(second)) > 3:
             continue
         both = [
-            value
-            for value in sorted({*first, *second})
-            for _ in range(min(first.count(value), second.count(value)))
+            value for value in sorted({*first, *second}) for _ in range(min(first.count(value), second.count(value)))
         ]
         rest = [list(values) for values in (first, second)]
         for value in both:
@@ -111,9 +103,7 @@ def moved(step: BlockTotals, here: list[tuple[int, int]], there: list[tuple[int,
 
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize(("rows", "width"), [(1, 6), (1, 7), (2, 6), (2, 5)])
-def test_sum_and_number_move_as_far_as_stated_and_never_both_in_full(
-    relation: Relation, rows: int, width: int
-) -> None:
+def test_sum_and_number_move_as_far_as_stated_and_never_both_in_full(relation: Relation, rows: int, width: int) -> None:
     """All neighbours and partitions of tiny data: the stated norms are attained, and so is every kind of move of one block."""
     step = step_of(width, free_weights(width)[1], DiscreteLaplace(Fraction(1)))
     stated = step.sensitivity(width, 1, domain_of(relation, rows).neighbours, step.weight)
@@ -122,9 +112,7 @@ def test_sum_and_number_move_as_far_as_stated_and_never_both_in_full(
     assert max(first**2 + second**2 for first, second in moves) <= stated.l2_squared
     assert stated.patterns is not None
     for first, second in moves:
-        assert any(
-            first <= max(p) and second <= (p[1] if len(p) > 1 else 0) for p in map(padded, stated.patterns)
-        )
+        assert any(first <= max(p) and second <= (p[1] if len(p) > 1 else 0) for p in map(padded, stated.patterns))
     # Two rows that are added move two blocks from end to end only where both hold others already.
     assert (rows * width if relation is Relation.REPLACE else width, 0) in moves
     assert (width - width // 2, step.weight) in moves
@@ -157,9 +145,7 @@ def loss(step: BlockTotals, pair: tuple[DataSet, DataSet], rate: float) -> float
     for data in pair:
         values = np.array(values_of(data), dtype=np.int64)
         draws = product(range(2), repeat=len(values))
-        laws.append(
-            np.array([step.exact(step.blocks.reports(values, np.array(p, dtype=np.int64))) for p in draws])
-        )
+        laws.append(np.array([step.exact(step.blocks.reports(values, np.array(p, dtype=np.int64))) for p in draws]))
     both = np.concatenate(laws)
     grids = [np.unique([*both[:, k], both[:, k].min() - 1, both[:, k].max() + 1]) for k in (0, 1)]
     at = np.array(list(product(*grids)))
@@ -173,9 +159,7 @@ def worst_loss(relation: Relation, rows: int, width: int = 6) -> tuple[float, fl
     stated = BlockTotals.sensitivity(width, 1, neighbours, weight)
     rate = 2 / stated.l1
     step = step_of(width, weight, DiscreteLaplace(rate))
-    pairs = (
-        pair for pair in small_pairs(KINDS, neighbours) if max(len(values_of(data)) for data in pair) <= 3
-    )
+    pairs = (pair for pair in small_pairs(KINDS, neighbours) if max(len(values_of(data)) for data in pair) <= 3)
     epsilon = step.profile(neighbours).epsilon
     assert epsilon is not None
     return max(loss(step, pair, float(rate)) for pair in pairs), float(epsilon)
@@ -221,10 +205,7 @@ PLANTED: tuple[tuple[Callable[[pytest.MonkeyPatch], None], int], ...] = (
 @pytest.mark.parametrize(("plant", "rows"), PLANTED, ids=[plant.__name__.strip("_") for plant, _ in PLANTED])
 @pytest.mark.parametrize("relation", list(Relation))
 def test_a_planted_fault_of_the_number_is_found(
-    plant: Callable[[pytest.MonkeyPatch], None],
-    rows: int,
-    relation: Relation,
-    monkeypatch: pytest.MonkeyPatch,
+    plant: Callable[[pytest.MonkeyPatch], None], rows: int, relation: Relation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant(monkeypatch)
     assert worst_loss(relation, rows)[0] > 2.05
@@ -268,10 +249,7 @@ MODEL = {"model": "gaussian_mean", "function": None}
 
 
 def planned(
-    budget: str,
-    monkeypatch: pytest.MonkeyPatch,
-    privacy: Mapping[str, Any] = MappingProxyType({}),
-    **more: Any,
+    budget: str, monkeypatch: pytest.MonkeyPatch, privacy: Mapping[str, Any] = MappingProxyType({}), **more: Any
 ) -> Any:
     """The plan of a function that nobody runs."""
     monkeypatch.setattr(Planner, "check_functions", lambda self, plan: None)
@@ -296,9 +274,7 @@ def test_normal_noise_counts_with_the_larger_weight(monkeypatch: pytest.MonkeyPa
     """At rho the count's error is 1.155 / sqrt(2 rho) blocks."""
     step = planned("zero_concentrated", monkeypatch, error="noise").measurements[0]
     error = math.sqrt(step.mechanism.variance) / step.weight
-    assert isinstance(step.mechanism, DiscreteGaussian) and error == pytest.approx(
-        1.1547 / math.sqrt(0.2), rel=1e-3
-    )
+    assert isinstance(step.mechanism, DiscreteGaussian) and error == pytest.approx(1.1547 / math.sqrt(0.2), rel=1e-3)
 
 
 def test_a_median_of_a_function_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,9 +328,7 @@ def test_intervals_hold_what_all_blocks_would_have_said(
     assert hits >= 0.65 * runs
 
 
-def test_blocks_without_a_number_widen_the_interval_and_are_the_first_note(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_blocks_without_a_number_widen_the_interval_and_are_the_first_note(monkeypatch: pytest.MonkeyPatch) -> None:
     """A truth of 1 in a range from 0 to 100, where a fifth of the blocks said nothing."""
     plan = planned("large", monkeypatch)
     made, notes, tables = released(plan, [1.0] * 32 + [math.nan] * 8, "a fifth")
@@ -386,11 +360,7 @@ def test_a_release_says_first_how_many_blocks_gave_no_number(tmp_path: Path) -> 
 
     rows = {"x": [k % 90 for k in range(300)] + [99] * 2}
     with Curator.open(
-        rows,
-        DATASET,
-        ledger=tmp_path / "l.sqlite",
-        policy={"budget": {"rho": 100}},
-        rng=RecordedRandomness("silent"),
+        rows, DATASET, ledger=tmp_path / "l.sqlite", policy={"budget": {"rho": 100}}, rng=RecordedRandomness("silent")
     ) as curator:
         curator.register()
         request = table(

@@ -15,13 +15,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded
 from dalenius.exact.order_statistics import rational_base
-from dalenius.exact.smooth_noise import (
-    Cauchy,
-    LaplaceLogNormal,
-    Lomax,
-    Polynomial,
-    StudentT,
-)
+from dalenius.exact.smooth_noise import Cauchy, LaplaceLogNormal, Lomax, Polynomial, StudentT
 from dalenius.measurements.smooth import Smooth
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.quantile import Quantile
@@ -47,11 +41,7 @@ def worst_loss(log_density, alpha: float, beta: float) -> float:
 
 
 def test_vectors():
-    for eps, beta, alpha in (
-        ("0.1", "0.05", 0.0888411456),
-        ("1", "0.9", 0.7355843907),
-        ("2", "1.8", 2.3504023873),
-    ):
+    for eps, beta, alpha in (("0.1", "0.05", 0.0888411456), ("1", "0.9", 0.7355843907), ("2", "1.8", 2.3504023873)):
         assert 1 / float(Cauchy(F(eps), F(beta)).scale) == pytest.approx(alpha, abs=1e-9)
     assert 1 / float(Cauchy(F(1), F("0.7")).scale) == pytest.approx(1.042190611, abs=1e-9)
     for eps, beta, a, sd in (
@@ -80,9 +70,7 @@ def test_cauchy_is_tight(noise):
     assert found > float(noise.epsilon) * 0.995
 
 
-@pytest.mark.parametrize(
-    "noise", [Lomax(F(1), F("0.1")), Lomax(F("0.5"), F("0.05")), Lomax(F(2), F(1))], ids=str
-)
+@pytest.mark.parametrize("noise", [Lomax(F(1), F("0.1")), Lomax(F("0.5"), F("0.05")), Lomax(F(2), F(1))], ids=str)
 def test_lomax_is_tight(noise):
     found = worst_loss(noise.log_density, 1 / float(noise.scale), float(noise.beta))
     assert found <= float(noise.epsilon) + 1e-9
@@ -126,12 +114,7 @@ def test_eight_times_less_noise_than_the_paper():
 @pytest.mark.parametrize("neighbours", [REPLACE, ADD_REMOVE], ids=lambda n: str(n.relation))
 @pytest.mark.parametrize(
     "noise",
-    [
-        Cauchy(F(1), F("0.7")),
-        Lomax(F(1), F("0.3")),
-        StudentT(F(1), F(1, 9), F(3)),
-        Polynomial(F(1), F(1, 8), F(3)),
-    ],
+    [Cauchy(F(1), F("0.7")), Lomax(F(1), F("0.3")), StudentT(F(1), F(1, 9), F(3)), Polynomial(F(1), F(1, 8), F(3))],
     ids=lambda n: n.name,
 )
 def test_losses_on_exhaustive_neighbours(neighbours, noise):
@@ -260,6 +243,4 @@ def test_refusals_come_before_data():
     for values in ([], [5] * 9, [-5, 10**6]):
         rng = RecordedRandomness(2)
         step = make(Cauchy(F(1), F("0.5")))
-        assert (
-            0 <= step.run((Sealed(np.array(values, dtype=np.int64)),), step.draw(rng), rng).values[0] <= 1000
-        )
+        assert 0 <= step.run((Sealed(np.array(values, dtype=np.int64)),), step.draw(rng), rng).values[0] <= 1000

@@ -54,9 +54,7 @@ def shifts(record: tuple[int, int, int]) -> list[np.ndarray]:
 
 
 def price(first: list[np.ndarray], second: list[np.ndarray]) -> float:
-    return sum(
-        float(((a - b) ** 2).sum() / float(v)) for a, b, v in zip(first, second, GRID.values(), strict=True)
-    )
+    return sum(float(((a - b) ** 2).sum() / float(v)) for a, b, v in zip(first, second, GRID.values(), strict=True))
 
 
 @pytest.mark.parametrize("is_replace", [False, True])

@@ -72,9 +72,7 @@ def test_members_that_are_too_wide_or_have_no_terms_are_refused() -> None:
         AveragedLaplace(Fraction(1), 51)
 
 
-@pytest.mark.parametrize(
-    ("rate", "terms"), [("1", 10), ("5/2", 10), ("1/10", 1), ("1/8", 20), ("3", 2), ("30", 10)]
-)
+@pytest.mark.parametrize(("rate", "terms"), [("1", 10), ("5/2", 10), ("1/10", 1), ("1/8", 20), ("3", 2), ("30", 10)])
 def test_no_loss_of_the_published_law_exceeds_the_rate_however_far_out(rate: str, terms: int) -> None:
     law = AveragedLaplace(rate=Fraction(rate), terms=terms)
     logs = law.log_pmf(np.arange(-6000, 6001))

@@ -70,9 +70,7 @@ def test_calibration_is_near_the_continuous_law(epsilon, sigma):
 
 def test_rho_is_spent_exactly():
     budget = Budget.of("zero_concentrated", rho="0.5")
-    made = calibrate(
-        DiscreteGaussian, Sensitivity.of_patterns(((1, 1),)), Relation.REPLACE, ZeroConcentrated(), budget
-    )
+    made = calibrate(DiscreteGaussian, Sensitivity.of_patterns(((1, 1),)), Relation.REPLACE, ZeroConcentrated(), budget)
     assert made.sigma_squared == 2
 
 

@@ -90,7 +90,5 @@ def test_agrees_with_an_independent_sampler(rate):
     theirs = np.array(dp.m.make_laplace(*space, scale=float(1 / rate))([0] * 40_000))
     ours = sample(DiscreteLaplace(rate), 40_000, RecordedRandomness("opendp"))
     edges = np.unique(np.quantile(ours, np.linspace(0, 1, 15)).astype(int))
-    table = np.array(
-        [np.bincount(np.searchsorted(edges, x), minlength=len(edges) + 1) for x in (ours, theirs)]
-    )
+    table = np.array([np.bincount(np.searchsorted(edges, x), minlength=len(edges) + 1) for x in (ours, theirs)])
     assert chi2_contingency(table[:, table.sum(0) > 0]).pvalue > 1e-9

@@ -97,10 +97,7 @@ def test_refusals() -> None:
         TruncatedNormal(rate=Fraction(1), limit=0)
     with pytest.raises(TooLarge):
         TruncatedNormal(rate=Fraction(1), limit=10**6)
-    assert (
-        TruncatedNormal.of_variance(4, 3).profile(Sensitivity.of_patterns(((9,),)), Relation.ADD_REMOVE).delta
-        == 1
-    )
+    assert TruncatedNormal.of_variance(4, 3).profile(Sensitivity.of_patterns(((9,),)), Relation.ADD_REMOVE).delta == 1
 
 
 def test_moves_beyond_every_range_are_refused_at_once() -> None:

@@ -21,15 +21,8 @@ DATASET = {
         "income": {"bounds": [0, 200], "step": 1, "missing": "0"},
     },
 }
-COLUMNS = {
-    "sex": ["female"] * 60 + ["male"] * 39,
-    "job": ["yes", "no", "yes"] * 33,
-    "income": list(range(1, 100)),
-}
-POLICY = {
-    "allow": {"acknowledge": ["individual", "bootstrap"]},
-    "floors": {"individual": 1, "bootstrap": 1},
-}
+COLUMNS = {"sex": ["female"] * 60 + ["male"] * 39, "job": ["yes", "no", "yes"] * 33, "income": list(range(1, 100))}
+POLICY = {"allow": {"acknowledge": ["individual", "bootstrap"]}, "floors": {"individual": 1, "bootstrap": 1}}
 
 Ask = Callable[..., tuple[Table, ...]]
 
@@ -40,15 +33,11 @@ def ask() -> Ask:
     domain = DatasetDocument.from_dict(DATASET).domain()
     source = MemorySource.of(domain, COLUMNS)
 
-    def answer(
-        definition: str = "pure", amount: object = 40, *, strategy: str | None = None, **table: Any
-    ) -> Any:
+    def answer(definition: str = "pure", amount: object = 40, *, strategy: str | None = None, **table: Any) -> Any:
         amounts = {"rho" if definition == "zero_concentrated" else "epsilon": amount}
         amounts |= {"delta": table.pop("delta")} if "delta" in table else {}
         named = {} if strategy is None else {"strategy": strategy}
-        plan = plan_of(
-            domain, {"table": table, "privacy": {"definition": definition} | amounts | named}, POLICY
-        )
+        plan = plan_of(domain, {"table": table, "privacy": {"definition": definition} | amounts | named}, POLICY)
         passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness("methods"))
         return plan.assemble(passage.blocks)
 

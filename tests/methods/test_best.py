@@ -30,9 +30,7 @@ def request_of(way: str, which: str = "largest", **privacy: Any) -> dict[str, An
 @pytest.mark.parametrize("neighbours", RELATIONS, ids=RELATION_NAMES)
 @pytest.mark.parametrize("which", ["largest", "smallest"])
 @pytest.mark.parametrize("way", WAYS)
-def test_no_neighbour_sees_more_than_promised_and_charged(
-    way: str, which: str, neighbours: Neighbours
-) -> None:
+def test_no_neighbour_sees_more_than_promised_and_charged(way: str, which: str, neighbours: Neighbours) -> None:
     assert 0.2 < worst_ratio(request_of(way, which), neighbours, most=2, rows=MOVES) <= 1 + 1e-9
 
 
@@ -63,9 +61,7 @@ def test_the_larger_is_the_default_and_one_request() -> None:
     domain = tiny_domain(RELATIONS[0])
     said = request_of("exponential")
     silent = {"table": {k: v for k, v in said["table"].items() if k != "which"}, "privacy": said["privacy"]}
-    first, second = (
-        canonical(RequestDocument.from_dict(document), domain).digest for document in (said, silent)
-    )
+    first, second = (canonical(RequestDocument.from_dict(document), domain).digest for document in (said, silent))
     assert first == second
 
 

@@ -94,21 +94,11 @@ def test_separated_records_are_finite_by_firth_and_at_an_end_otherwise() -> None
 
 @pytest.mark.parametrize(
     "rows",
-    [
-        np.empty((0, 2), dtype=np.int64),
-        np.array([(1, 5)]),
-        np.array([(1, 5), (0, 5), (1, 5)]),
-        np.array([(0, 0)] * 4),
-    ],
+    [np.empty((0, 2), dtype=np.int64), np.array([(1, 5)]), np.array([(1, 5), (0, 5), (1, 5)]), np.array([(0, 0)] * 4)],
 )
 def test_records_that_tell_no_slope_report_the_middle(rows: np.ndarray) -> None:
     for correction in ("analytic", "none", "jackknife"):
-        common: dict[str, Any] = {
-            "model": "logistic",
-            "count": 2,
-            "lower": Fraction(-1),
-            "upper": Fraction(1),
-        }
+        common: dict[str, Any] = {"model": "logistic", "count": 2, "lower": Fraction(-1), "upper": Fraction(1)}
         blocks = Blocks(**common, correction=correction, design=Design(predictors=(AGE,)))
         assert blocks.reported(rows) == blocks.width // 2
 
@@ -167,9 +157,7 @@ def test_the_lower_component_is_the_one_with_the_smaller_mean() -> None:
 
 @pytest.mark.parametrize("values", [[], [3], [1, 2, 3], [5] * 9])
 def test_values_that_are_no_mixture_report_the_middle(values: list[int]) -> None:
-    blocks = Blocks(
-        model="mixture_lower_mean", count=2, lower=Fraction(0), upper=Fraction(9), correction="none"
-    )
+    blocks = Blocks(model="mixture_lower_mean", count=2, lower=Fraction(0), upper=Fraction(9), correction="none")
     assert blocks.reported(np.array(values, dtype=np.int64)) == blocks.width // 2
 
 
@@ -195,14 +183,9 @@ def test_a_jackknife_of_groups_fits_six_times_in_any_order_and_takes_the_first_b
     rng = np.random.default_rng(5)
     samples = rng.integers(-50, 51, (1_000, 20))
     variance = (101**2 - 1) / 12
-    means = [
-        np.mean([fit(values, 1.0) for values in samples])
-        for fit in (spread, partial(grouped_jackknife, spread))
-    ]
+    means = [np.mean([fit(values, 1.0) for values in samples]) for fit in (spread, partial(grouped_jackknife, spread))]
     # A twentieth is missing without it; 1,000 lists tell the variance to 1 %.
-    assert means[0] == pytest.approx(0.95 * variance, rel=0.03) and means[1] == pytest.approx(
-        variance, rel=0.03
-    )
+    assert means[0] == pytest.approx(0.95 * variance, rel=0.03) and means[1] == pytest.approx(variance, rel=0.03)
     assert fits[-6:] == [16, 16, 16, 16, 16, 20]
     values = two_hills()
     told = {estimate("mixture_upper_mean", "jackknife", each, 1.0) for each in (values, values[::-1].copy())}
@@ -210,28 +193,17 @@ def test_a_jackknife_of_groups_fits_six_times_in_any_order_and_takes_the_first_b
 
 
 def test_a_mixture_is_jackknifed_by_name_only() -> None:
-    plain, named = (
-        planned("mixture", Relation.REPLACE, **more) for more in ({}, {"correction": "jackknife"})
-    )
+    plain, named = (planned("mixture", Relation.REPLACE, **more) for more in ({}, {"correction": "jackknife"}))
     assert [plan.preview["correction"] for plan in (plain, named)] == ["none", "jackknife"]
 
 
 DATASET: dict[str, Any] = {
     "dataset": {"name": "d", "population": "p", "public": True},
-    "variables": {
-        "y": {"bounds": [0, 1], "step": 1, "missing": 0},
-        "x": {"bounds": [0, 3], "step": 1, "missing": 0},
-    },
+    "variables": {"y": {"bounds": [0, 1], "step": 1, "missing": 0}, "x": {"bounds": [0, 3], "step": 1, "missing": 0}},
 }
 CASES: dict[str, tuple[dict[str, Any], Rows, int]] = {
     "logistic": (
-        {
-            "of": "y",
-            "model": "logistic",
-            "predictors": ["x"],
-            "range": ["-1/10", "1/10"],
-            "correction": "none",
-        },
+        {"of": "y", "model": "logistic", "predictors": ["x"], "range": ["-1/10", "1/10"], "correction": "none"},
         ((0, 0), (0, 3), (1, 0), (1, 1)),
         4,
     ),
@@ -288,11 +260,7 @@ def test_blocks_say_the_same_side_by_side(is_lost: bool, monkeypatch: pytest.Mon
     """Whoever works them out, and also where the helpers are lost."""
     rows = drawn_rows(4, 300)
     blocks = Blocks(
-        model="logistic",
-        count=5,
-        lower=Fraction(-1),
-        upper=Fraction(1),
-        design=Design(predictors=(AGE, KIND)),
+        model="logistic", count=5, lower=Fraction(-1), upper=Fraction(1), design=Design(predictors=(AGE, KIND))
     )
     places = np.arange(300) % 5
     alone = blocks.numbers(rows, places)
@@ -368,8 +336,5 @@ def test_blocks_without_a_function_are_given_none() -> None:
 @pytest.mark.parametrize(("model", "theta"), [("gamma", 2.0), ("logit", 1.0)])
 def test_the_variance_of_an_estimate_is_that_of_its_information(model: str, theta: float) -> None:
     """One over Fisher's information of one record: of a gamma law's shape with an unknown scale, of a logit."""
-    expected = {
-        "gamma": theta / (theta * float(polygamma(1, theta)) - 1),
-        "logit": (1 + exp(theta)) ** 2 / exp(theta),
-    }
+    expected = {"gamma": theta / (theta * float(polygamma(1, theta)) - 1), "logit": (1 + exp(theta)) ** 2 / exp(theta)}
     assert MODELS[model].variance(theta, 1.0) == pytest.approx(expected[model], rel=1e-5)

@@ -32,9 +32,7 @@ def test_a_box_plot_and_its_quantiles_are_one_question() -> None:
     assert box == same
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"beyond": 0}, {"beyond": "1/4"}, {"beyond": "-1/9"}, {"of": "sex"}, {"of": None}]
-)
+@pytest.mark.parametrize("wrong", [{"beyond": 0}, {"beyond": "1/4"}, {"beyond": "-1/9"}, {"of": "sex"}, {"of": None}])
 def test_what_means_nothing_is_refused(ask: Ask, wrong: dict[str, Any]) -> None:
     with pytest.raises(DaleniusError):
         ask(**({"measure": "boxplot", "of": "income"} | wrong))

@@ -69,9 +69,7 @@ def test_the_euclidean_clip_under_laplace_noise_stays_within_its_promise() -> No
 
 @pytest.mark.parametrize("neighbours", PERSONS, ids=[str(n.relation) for n in PERSONS])
 @pytest.mark.usefixtures("coarse")
-def test_no_neighbour_sees_more_than_was_paid_to_learn_the_bound_and_to_use_it(
-    neighbours: Neighbours,
-) -> None:
+def test_no_neighbour_sees_more_than_was_paid_to_learn_the_bound_and_to_use_it(neighbours: Neighbours) -> None:
     request = asked(PURE, clip=[1, 2], learn_clip="1/3", q="3/4")
     assert 0.9 < worst_ratio(request, neighbours, most=1, rows=KINDS[:2]) <= 1 + 1e-9
 
@@ -99,10 +97,7 @@ DECLARED = {
     "variables": {"x": {"categories": ["a", "b", "c", "d"]}},
 }
 # Persons with 6 and 2 rows in two cells, with one row in each cell, with 1 row, with none that counts, and nobody.
-DATA = {
-    "person": [1] * 8 + [2] * 4 + [3] + [4] + [None],
-    "x": [*"aaaaaabb", *"abcd", "d", None, "a"],
-}
+DATA = {"person": [1] * 8 + [2] * 4 + [3] + [4] + [None], "x": [*"aaaaaabb", *"abcd", "d", None, "a"]}
 # Fifty of each.
 COPIES = 50
 DATA = {
@@ -178,9 +173,7 @@ def test_a_learned_bound_is_released_charged_and_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-@pytest.mark.parametrize(
-    "privacy", [PURE, CONCENTRATED, {"definition": "approximate", "epsilon": 1, "delta": "1e-6"}]
-)
+@pytest.mark.parametrize("privacy", [PURE, CONCENTRATED, {"definition": "approximate", "epsilon": 1, "delta": "1e-6"}])
 def test_whichever_bound_is_learned_the_reservation_covers_it(
     relation: Relation, privacy: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -189,9 +182,7 @@ def test_whichever_bound_is_learned_the_reservation_covers_it(
     with Curator.open(DATA, declared, ledger=tmp_path / "l.sqlite", policy=POLICY) as curator:
         for norm in ("l1", "l2"):
             keys = {"clip": bounds, "learn_clip": "1/7", "norm": norm}
-            plan = curator.plan(
-                {"table": {"rows": ["x"], "measure": "clipped_count", **keys}, "privacy": privacy}
-            )
+            plan = curator.plan({"table": {"rows": ["x"], "measure": "clipped_count", **keys}, "privacy": privacy})
             assert isinstance(plan, LearnedClipPlan)
             near = plan.neighbours
             for bound in plan.bounds:
@@ -231,10 +222,7 @@ def test_what_means_nothing_is_refused_before_anything_is_read(
 
 def test_one_question_has_one_answer(tmp_path: Path) -> None:
     first = released(tmp_path, {"clip": 4})
-    assert (
-        released(tmp_path, {"clip": "4.0", "norm": "l1"}).provenance.ledger_entry
-        == first.provenance.ledger_entry
-    )
+    assert released(tmp_path, {"clip": "4.0", "norm": "l1"}).provenance.ledger_entry == first.provenance.ledger_entry
     assert released(tmp_path, {"clip": 3}).provenance.ledger_entry != first.provenance.ledger_entry
 
 
@@ -250,6 +238,4 @@ def test_groups_pay_for_all_of_their_persons(tmp_path: Path) -> None:
         assert 2.9 < plans[1].error / plans[0].error < 3.1
         with pytest.raises(DaleniusError, match="learned for single units"):
             keys = {"clip": [1, 4], "learn_clip": "1/5"}
-            curator.plan(
-                {"table": {"rows": ["x"], "measure": "clipped_count", **keys}, "privacy": PURE | {"group": 3}}
-            )
+            curator.plan({"table": {"rows": ["x"], "measure": "clipped_count", **keys}, "privacy": PURE | {"group": 3}})

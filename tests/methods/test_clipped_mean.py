@@ -32,13 +32,7 @@ def domain(relation: str, size: int | None = None, missing: object = 0) -> Any:
 
 
 def asked(privacy: Any = PURE, **more: Any) -> dict[str, Any]:
-    table = {
-        "measure": "mean",
-        "of": "x",
-        "error": "sampling",
-        "learn_bounds": "1/2",
-        "candidates": [0, 2, 3, 5],
-    }
+    table = {"measure": "mean", "of": "x", "error": "sampling", "learn_bounds": "1/2", "candidates": [0, 2, 3, 5]}
     return {"table": table | {"tail": "1/4"} | more, "privacy": privacy}
 
 
@@ -79,18 +73,13 @@ def test_tiny_neighbours_lose_at_most_epsilon_and_more_than_half(more: dict[str,
             pairs = [((common, a), (common, b)) for common in ROWS for a in ROWS for b in ROWS if a != b]
         else:
             pairs = [
-                (rows, (*rows, a))
-                for n in range(3)
-                for rows in combinations_with_replacement(ROWS, n)
-                for a in ROWS
+                (rows, (*rows, a)) for n in range(3) for rows in combinations_with_replacement(ROWS, n) for a in ROWS
             ]
         worst[relation] = max(losses(here, plan, *pair) for pair in pairs)
     assert max(worst.values()) <= 2 + 1e-9 and min(worst.values()) > 1.0
 
 
-def released(
-    relation: str = "add-remove", n: int = 4000, seed: str = "c", **more: Any
-) -> tuple[Any, np.ndarray]:
+def released(relation: str = "add-remove", n: int = 4000, seed: str = "c", **more: Any) -> tuple[Any, np.ndarray]:
     rng = np.random.default_rng(8)
     values = rng.choice([1, 2, 3, 6], n, p=[0.3, 0.4, 0.29, 0.01])
     here = domain(relation, size=n)

@@ -22,13 +22,10 @@ BUDGETS: tuple[dict[str, Any], ...] = (
 
 def says_the_truth(ask: Any) -> None:
     """Of a public file, for tests/end_to_end/test_every_measure.py, in which a record is a unit: nobody adds more than 40 years."""
-    release = ask(
-        "clipped_total", {"definition": "zero_concentrated", "rho": 12}, rows=["sex"], of="age", clip=40
-    )
+    release = ask("clipped_total", {"definition": "zero_concentrated", "rho": 12}, rows=["sex"], of="age", clip=40)
     exact = ask.cells(np.minimum(ask.age, 40), "sex")
     found, wrong = (
-        [cells[tuple(cell)] for cell in release.table.space.labels()]
-        for cells in (exact, ask.cells(ask.age, "sex"))
+        [cells[tuple(cell)] for cell in release.table.space.labels()] for cells in (exact, ask.cells(ask.age, "sex"))
     )
     far = 6 * release.table.std_error
     assert (np.abs(release.table.values - found) < far).all()

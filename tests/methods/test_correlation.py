@@ -63,9 +63,7 @@ def test_intervals_hold_where_the_bounds_of_one_number_are_far_too_wide(
     pairs = zip(x.reshape(300, 80), y.reshape(300, 80), strict=True)
     own = np.array([np.corrcoef(*pair)[0, 1] for pair in pairs])
     lower, upper = release.interval()
-    assert (
-        (lower <= own) & (own <= upper)
-    ).mean() >= 0.91  # a binomial test at .0005 rejects 93.5 % below .885
+    assert ((lower <= own) & (own <= upper)).mean() >= 0.91  # a binomial test at .0005 rejects 93.5 % below .885
 
 
 @pytest.mark.parametrize("measure", ["correlation", "covariance"])

@@ -23,9 +23,7 @@ def test_rows_that_may_lack_the_number_have_a_law_and_a_key_of_their_own() -> No
         "privacy": {"definition": "zero_concentrated", "rho": 1},
     }
     variables = rule_kit.DATASET["variables"]
-    lacking = rule_kit.DATASET | {
-        "variables": variables | {"income": variables["income"] | {"missing": "drop"}}
-    }
+    lacking = rule_kit.DATASET | {"variables": variables | {"income": variables["income"] | {"missing": "drop"}}}
     every, dropping = (
         plan_of(load_dataset(document).domain(), request, {}) for document in (rule_kit.DATASET, lacking)
     )

@@ -97,9 +97,7 @@ def test_intervals_with_sampling_hold_for_persons_with_three_equal_rows(name: st
     draws = "independent" if name in WEIGHTED else None
     plan = planned(request, draws)
     blocks, table = shown(plan, draws)
-    lower, upper = (
-        end.reshape(CELLS, -1) for end in estimated(plan.law, blocks, table.space.size).ends(0.95, True)
-    )
+    lower, upper = (end.reshape(CELLS, -1) for end in estimated(plan.law, blocks, table.space.size).ends(0.95, True))
     held = ((lower <= truth) & (truth <= upper)) | np.isnan(truth)
     assert held.all(axis=1).mean() >= LEAST
 
@@ -117,15 +115,11 @@ def test_neither_a_census_nor_clusters_have_an_error_of_sampling(name: str, draw
 
 @pytest.mark.parametrize("name", WEIGHTED)
 @pytest.mark.parametrize("draws", [None, "census", "clusters"])
-def test_with_weights_and_without_a_design_there_is_no_error_of_sampling(
-    name: str, draws: str | None
-) -> None:
+def test_with_weights_and_without_a_design_there_is_no_error_of_sampling(name: str, draws: str | None) -> None:
     """At a design effect of 2.9 such an interval held 75.7 % of the time."""
     plan = planned(WEIGHTED[name][0], draws)
     assert shown(plan, draws)[1].sampled is None
-    assert {"": "does not say how", "census": "census", "clusters": "clusters"}[draws or ""] in " ".join(
-        plan.warnings
-    )
+    assert {"": "does not say how", "census": "census", "clusters": "clusters"}[draws or ""] in " ".join(plan.warnings)
     assert "squares" not in str(plan.law.parameters["arrays"])
 
 

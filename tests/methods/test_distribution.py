@@ -45,9 +45,7 @@ def answered(plan: TablePlan, counts: np.ndarray, seed: str) -> Estimated:
     rng, blocks = RecordedRandomness(seed), []
     for step, width in zip(plan.measurements, plan.law.parameters["widths"], strict=True):
         exact = counts @ incidence(counts.shape[1], (width,)).T
-        values = np.rint(exact).astype(np.int64) + sample(step.mechanism, exact.size, rng).reshape(
-            exact.shape
-        )  # type: ignore[attr-defined]
+        values = np.rint(exact).astype(np.int64) + sample(step.mechanism, exact.size, rng).reshape(exact.shape)  # type: ignore[attr-defined]
         blocks.append(Block(name=step.name, space=CellSpace(()), values=values.reshape(-1), law=step.law))
     return estimated(plan.law, blocks, len(counts) * (counts.shape[1] - 1))
 
@@ -83,9 +81,7 @@ def test_joined_counts_are_least_squares_and_add_up_to_a_public_total() -> None:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
-@pytest.mark.parametrize(
-    "privacy", [("pure", "epsilon", 1), ("zero_concentrated", "rho", "0.1")], ids=lambda p: p[0]
-)
+@pytest.mark.parametrize("privacy", [("pure", "epsilon", 1), ("zero_concentrated", "rho", "0.1")], ids=lambda p: p[0])
 def test_whole_curves_are_in_their_bands(relation: str, privacy: tuple[str, str, Any]) -> None:
     """Binomial bounds at one in ten thousand around 95 %."""
     definition, key, amount = privacy

@@ -96,9 +96,7 @@ def test_more_noise_makes_both_intervals_wider() -> None:
         ("normal", "gaussian", {"weight": "yes"}),
     ],
 )
-def test_a_family_whose_values_the_bounds_do_not_declare_is_refused(
-    of: str, family: str, more: dict[str, Any]
-) -> None:
+def test_a_family_whose_values_the_bounds_do_not_declare_is_refused(of: str, family: str, more: dict[str, Any]) -> None:
     with pytest.raises(DaleniusError):
         asked(of, family, **more)
 
@@ -114,9 +112,7 @@ def test_intervals_hold_where_noise_is_wider_than_the_way_to_a_bound(
         "variables": {"sample": {"categories": samples}, "x": {"bounds": [0, 10_000], "step": 1}},
     }
     rows = {"sample": np.repeat(samples, 100), "x": np.full(40 * 100, 40)}
-    with Curator.open(
-        rows, declared, ledger=tmp_path / "l.sqlite", rng=RecordedRandomness("wide")
-    ) as curator:
+    with Curator.open(rows, declared, ledger=tmp_path / "l.sqlite", rng=RecordedRandomness("wide")) as curator:
         curator.register()
         release = curator.release(
             table(rows=["sample"], measure="exponential_family", of="x", family=family, epsilon=1)

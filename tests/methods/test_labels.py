@@ -25,14 +25,7 @@ from dalenius.testing import engine_kit
 from dalenius.testing.asking import plan_of
 
 HOSTILE = ("<script>alert(1)</script>", "=1+1", '"quoted", and more', "[red]blue[/red]")
-UNPRINTED = (
-    "\x1b[31mred",
-    "line\nend",
-    "\u202eright to left",
-    "broken \ufffd",
-    "   ",
-    "l" * (LONGEST_LABEL + 1),
-)
+UNPRINTED = ("\x1b[31mred", "line\nend", "\u202eright to left", "broken \ufffd", "   ", "l" * (LONGEST_LABEL + 1))
 DOCUMENT: dict[str, Any] = {
     "dataset": {"name": "d", "population": "p", "public": True},
     "variables": {
@@ -90,9 +83,7 @@ def test_what_is_listed_says_nothing_of_the_other_texts(tmp_path: Path) -> None:
     assert few.table.space == many.table.space
     assert few.provenance.warnings == many.provenance.warnings and few.law == many.law
     assert few.blocks[0].parameters == many.blocks[0].parameters
-    assert any(
-        "above" in warning and "at most 1 of the others" in warning for warning in few.provenance.warnings
-    )
+    assert any("above" in warning and "at most 1 of the others" in warning for warning in few.provenance.warnings)
 
 
 def test_without_data_the_rest_is_the_only_cell(tmp_path: Path) -> None:
@@ -118,10 +109,7 @@ def test_the_plan_publishes_its_threshold_and_the_library_asks_the_same() -> Non
         ({"table": {"measure": "labels", "rows": ["sex"]}}, "unlisted = true"),
         ({"table": {"measure": "labels"}}, "one variable"),
         ({"table": {"measure": "labels", "rows": ["job"], "columns": ["sex"]}}, "one variable"),
-        (
-            {"table": {"measure": "labels", "rows": [{"variable": "job", "categories": ["baker"]}]}},
-            "one variable",
-        ),
+        ({"table": {"measure": "labels", "rows": [{"variable": "job", "categories": ["baker"]}]}}, "one variable"),
         ({"table": {"measure": "labels", "rows": ["job"], "where": {"sex": ["f"]}}}, "where"),
         ({"table": {"measure": "labels", "rows": ["job"], "most": 2}}, "at most"),
         ({"table": {"measure": "labels", "rows": ["job"], "most": 0}}, "at least"),
@@ -160,18 +148,12 @@ def test_persons_with_many_texts_count_in_few_of_them_whatever_the_order_of_rows
         query = LabelsQuery(variable="job", most=most)
         found = []
         for ordered in (rows, rows[::-1]):
-            data = {
-                "person": [p for p, _ in ordered],
-                "job": [text for _, text in ordered],
-                "sex": ["f"] * len(rows),
-            }
+            data = {"person": [p for p, _ in ordered], "job": [text for _, text in ordered], "sex": ["f"] * len(rows)}
             for source in (
                 MemorySource(domain, data, b"secret"),
                 DuckDBSource(domain, engine_kit.arrow(data), b"secret"),
                 # Persons told apart by a number with a fraction take the road of rare types.
-                DuckDBSource(
-                    domain, engine_kit.arrow(data | {"person": [float(p) for p, _ in ordered]}), b"secret"
-                ),
+                DuckDBSource(domain, engine_kit.arrow(data | {"person": [float(p) for p, _ in ordered]}), b"secret"),
             ):
                 found.append(source.labels(query).open_below_the_gate())
         assert all(labels == found[0] for labels in found)

@@ -159,9 +159,7 @@ def test_half_a_sensitivity_is_found(plant: str, monkeypatch: pytest.MonkeyPatch
 
     def half(self: Any, neighbours: Neighbours) -> Sensitivity:
         full = whole(self, neighbours)
-        return Sensitivity.norms(
-            l0=full.l0, l1=full.l1 / 2, l2_squared=full.l2_squared / 4, linf=full.linf / 2
-        )
+        return Sensitivity.norms(l0=full.l0, l1=full.l1 / 2, l2_squared=full.l2_squared / 4, linf=full.linf / 2)
 
     domain = domain_of(Relation.ADD_REMOVE, has_size=False)
     monkeypatch.setattr(statistic, "sensitivity", half)

@@ -27,15 +27,9 @@ TABLES: dict[str, tuple[dict[str, Any], tuple[str, str, int]]] = {
     "total": ({"rows": ["g"], "measure": "total", "of": "x"}, PURE),
     "range count": ({"measure": "range_count", "of": "x", "at_least": 1}, PURE),
     "distribution": ({"rows": ["g"], "measure": "distribution", "of": "x", "at": [0, 2]}, PURE),
-    "distribution, normal noise": (
-        {"measure": "distribution", "of": "x", "parts": 3},
-        ("zero_concentrated", "rho", 1),
-    ),
+    "distribution, normal noise": ({"measure": "distribution", "of": "x", "parts": 3}, ("zero_concentrated", "rho", 1)),
     "median": ({"measure": "median", "of": "x"}, PURE),
-    "quantile, exponential": (
-        {"measure": "quantile", "of": "x", "q": "1/4", "method": "exponential"},
-        PURE,
-    ),
+    "quantile, exponential": ({"measure": "quantile", "of": "x", "q": "1/4", "method": "exponential"}, PURE),
     "medians": ({"rows": ["g"], "measure": "median", "of": "x"}, PURE),
     "medians by depth": ({"rows": ["g"], "measure": "median", "of": "x", "method": "exponential"}, PURE),
     "quantile by depth, exponential": (
@@ -94,9 +88,7 @@ def ratios(plan: TablePlan, relation: Relation) -> Iterator[float]:
 
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("name", TABLES)
-def test_no_neighbours_lose_more_than_the_budget_and_a_larger_loss_is_found(
-    name: str, relation: Relation
-) -> None:
+def test_no_neighbours_lose_more_than_the_budget_and_a_larger_loss_is_found(name: str, relation: Relation) -> None:
     # The price of Laplace-log-normal noise is far above its loss here.
     plan, double = (planned(name, relation, times) for times in (1, 32 if "log-normal" in name else 2))
     found = max(ratios(plan, relation))

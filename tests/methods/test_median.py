@@ -30,8 +30,7 @@ def test_a_value_that_is_selected_alone_goes_by_depth_unless_it_is_asked_otherwi
         plan_of(
             load_dataset(rule_kit.DATASET).domain(),
             {
-                "table": {"rows": ["sex"], "measure": "median", "of": "income", "method": "exponential"}
-                | more,
+                "table": {"rows": ["sex"], "measure": "median", "of": "income", "method": "exponential"} | more,
                 "privacy": {"definition": "pure", "epsilon": 1},
             },
             {},
@@ -53,9 +52,6 @@ def test_a_value_that_is_selected_alone_goes_by_depth_unless_it_is_asked_otherwi
     ],
 )
 def test_a_key_is_refused_where_nothing_goes_by_it(more: dict[str, str]) -> None:
-    document = {
-        "table": {"measure": "median", "of": "income", **more},
-        "privacy": {"definition": "pure", "epsilon": 1},
-    }
+    document = {"table": {"measure": "median", "of": "income", **more}, "privacy": {"definition": "pure", "epsilon": 1}}
     with pytest.raises(DaleniusError, match=r"score|error"):
         plan_of(load_dataset(rule_kit.DATASET).domain(), document, {})

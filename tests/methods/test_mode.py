@@ -150,11 +150,7 @@ def test_what_cannot_be_chosen_is_refused(table: dict[str, Any], words: str) -> 
 
 def test_rules_about_counts_are_not_left_aside() -> None:
     with pytest.raises(NotAllowed):
-        plan_of(
-            tiny_domain(RELATIONS[0]),
-            request_of("mode", "exponential", BUDGETS[0]),
-            {"table": {"threshold": 3}},
-        )
+        plan_of(tiny_domain(RELATIONS[0]), request_of("mode", "exponential", BUDGETS[0]), {"table": {"threshold": 3}})
 
 
 def test_rho_buys_the_epsilon_that_it_pays_for() -> None:

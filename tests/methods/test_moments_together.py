@@ -98,9 +98,7 @@ def test_intervals_cover(definition: str) -> None:
     chances = chances / chances.sum()
     counts = np.random.default_rng(12).multinomial(n, chances, runs)
     x = np.arange(101)
-    exact = np.stack(
-        [statistic.first * counts @ x, statistic.second * counts @ (x - statistic.centre) ** 2], axis=-1
-    )
+    exact = np.stack([statistic.first * counts @ x, statistic.second * counts @ (x - statistic.centre) ** 2], axis=-1)
     noise = sample(step.mechanism, 2 * runs, RecordedRandomness("together"))
     block = Block(name=step.name, space=CellSpace(()), values=exact.reshape(-1) + noise, law=step.law)
     assert isinstance(plan.law, Joint)
@@ -113,12 +111,9 @@ def test_intervals_cover(definition: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("relation", "more"),
-    [("add-remove", {}), ("replace", {"rows": ["g"]}), ("replace", {"error": "noise"})],
+    ("relation", "more"), [("add-remove", {}), ("replace", {"rows": ["g"]}), ("replace", {"error": "noise"})]
 )
-def test_elsewhere_squares_are_measured_by_themselves_or_not_at_all(
-    relation: str, more: dict[str, Any]
-) -> None:
+def test_elsewhere_squares_are_measured_by_themselves_or_not_at_all(relation: str, more: dict[str, Any]) -> None:
     plan = plan_of(domain(10, relation=relation), asked("pure", **more), {})
     assert not any(isinstance(getattr(step, "statistic", None), JointMoments) for step in plan.measurements)
 

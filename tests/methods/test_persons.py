@@ -19,12 +19,8 @@ BUDGETS: tuple[dict[str, Any], ...] = (
 
 @pytest.mark.parametrize("neighbours", RELATIONS, ids=RELATION_NAMES)
 @pytest.mark.parametrize("budget", BUDGETS, ids=["pure", "concentrated"])
-def test_no_neighbour_sees_more_than_promised_and_charged(
-    budget: dict[str, Any], neighbours: Neighbours
-) -> None:
-    ratio = worst_ratio(
-        {"table": {"rows": ["g"], "measure": "persons"}, "privacy": budget}, neighbours, most=2
-    )
+def test_no_neighbour_sees_more_than_promised_and_charged(budget: dict[str, Any], neighbours: Neighbours) -> None:
+    ratio = worst_ratio({"table": {"rows": ["g"], "measure": "persons"}, "privacy": budget}, neighbours, most=2)
     assert 0.9 < ratio <= 1 + 1e-9
 
 
@@ -63,10 +59,7 @@ def test_a_person_counts_once_in_each_cell(tmp_path: Any) -> None:
         "variables": {"x": {"categories": ["a", "b"]}},
     }
     data = {"person": [1, 1, 1, 2, None], "x": ["a", "a", "b", "a", "a"]}
-    request = {
-        "table": {"rows": ["x"], "measure": "persons"},
-        "privacy": {"definition": "pure", "epsilon": 40},
-    }
+    request = {"table": {"rows": ["x"], "measure": "persons"}, "privacy": {"definition": "pure", "epsilon": 40}}
     with Curator.open(
         data, declared, ledger=tmp_path / "l.sqlite", policy={"budget": {"rho": 1000, "delta": 0}}
     ) as curator:

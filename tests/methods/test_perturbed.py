@@ -36,27 +36,15 @@ TWO = {"definition": "approximate", "epsilon": "1.5", "delta": "1e-2"}
 TABLE = perturbation.to_text(perturbation.kernel_of(TruncatedLaplace(Fraction(1), 6), 9, floor=0))
 STATED: dict[str, dict[str, Any]] = {
     "laplace with a limit": TWO | {"mechanism": "truncated_laplace", "noise": {"limit": 9}},
-    "laplace with limit and rate": TWO
-    | {"mechanism": "truncated_laplace", "noise": {"limit": 12, "rate": "1/2"}},
+    "laplace with limit and rate": TWO | {"mechanism": "truncated_laplace", "noise": {"limit": 12, "rate": "1/2"}},
     "normal with a limit": TWO | {"mechanism": "truncated_normal", "noise": {"limit": 12}},
     "normal of the paper": TWO | {"mechanism": "truncated_normal", "noise": {"limit": 12, "epsilon": "1/2"}},
-    "normal by variance": TWO
-    | {"mechanism": "truncated_normal", "noise": {"limit": 16, "sigma_squared": "16"}},
+    "normal by variance": TWO | {"mechanism": "truncated_normal", "noise": {"limit": 16, "sigma_squared": "16"}},
     "maximum entropy": TWO | {"mechanism": "max_entropy", "noise": {"limit": 16, "variance": "20"}},
-    "losses": TWO
-    | {"delta": "0.1", "mechanism": "custom_utility", "noise": {"losses": [16, 9, 4, 1, 0, 1, 4, 9, 16]}},
+    "losses": TWO | {"delta": "0.1", "mechanism": "custom_utility", "noise": {"losses": [16, 9, 4, 1, 0, 1, 4, 9, 16]}},
     "lopsided losses": TWO
-    | {
-        "delta": "0.2",
-        "mechanism": "custom_utility",
-        "noise": {"losses": [7, 5, 3, 0, 1, 2, 4], "rate": "1/4"},
-    },
-    "hellinger": {
-        "definition": "pure",
-        "epsilon": "4",
-        "mechanism": "hellinger",
-        "noise": {"largest": 4},
-    },
+    | {"delta": "0.2", "mechanism": "custom_utility", "noise": {"losses": [7, 5, 3, 0, 1, 2, 4], "rate": "1/4"}},
+    "hellinger": {"definition": "pure", "epsilon": "4", "mechanism": "hellinger", "noise": {"largest": 4}},
     "imported": {
         "definition": "approximate",
         "epsilon": "4",
@@ -202,9 +190,7 @@ def test_another_table_is_another_request() -> None:
     domain = tiny_domain(RELATIONS[0])
     other = perturbation.to_text(perturbation.kernel_of(TruncatedLaplace(Fraction(1), 7), 9, floor=0))
     first, second = (
-        canonical(
-            RequestDocument.from_dict(request_of(STATED["imported"] | {"noise": {"table": text}})), domain
-        ).digest
+        canonical(RequestDocument.from_dict(request_of(STATED["imported"] | {"noise": {"table": text}})), domain).digest
         for text in (TABLE, other)
     )
     assert first != second
@@ -238,10 +224,7 @@ def test_what_cannot_be_used_is_refused_before_anything_is_spent(
 def test_a_long_table_is_refused_by_its_length() -> None:
     rows = "".join(f"{i},{j},{1 / 200}\n" for i in range(150) for j in range(i, i + 200))
     with pytest.raises(TooLarge):
-        plan_of(
-            tiny_domain(RELATIONS[0]),
-            request_of(STATED["imported"] | {"noise": {"table": "i,j,p\n" + rows}}),
-        )
+        plan_of(tiny_domain(RELATIONS[0]), request_of(STATED["imported"] | {"noise": {"table": "i,j,p\n" + rows}}))
 
 
 def test_the_policys_own_noise_is_not_replaced() -> None:
@@ -268,9 +251,7 @@ def test_intervals_of_a_perturbation_table_cover() -> None:
 
 def test_intervals_beyond_a_perturbation_table_are_those_of_its_last_row_however_large_the_count() -> None:
     kernel = perturbation.from_text(TABLE)
-    near, far = (
-        np.concatenate(kernel.ends(np.array([float(value)]), 0.95)) - value for value in (10**3, 10**12)
-    )
+    near, far = (np.concatenate(kernel.ends(np.array([float(value)]), 0.95)) - value for value in (10**3, 10**12))
     assert near.tolist() == far.tolist()
     assert near[0] < 0 < near[1]
 

@@ -49,9 +49,7 @@ def test_a_mean_whose_squares_are_too_large_has_the_error_of_its_noise() -> None
         "dataset": {"name": "d", "population": "p", "public": True},
         "variables": {"x": {"bounds": [0, 3_000_000], "step": "0.01"}},
     }
-    plan = plan_of(
-        load_dataset(document).domain(), {"table": {"measure": "mean", "of": "x"}, "privacy": RHO}, {}
-    )
+    plan = plan_of(load_dataset(document).domain(), {"table": {"measure": "mean", "of": "x"}, "privacy": RHO}, {})
     assert "std_error_with_sampling" not in plan.preview
     assert any("squares of x are too large" in note for note in plan.notes)
 

@@ -206,9 +206,7 @@ def test_no_reply_is_charged_printed_and_stored(tmp_path: Path) -> None:
 
 
 def test_the_answer_of_a_cascade_has_the_noise_of_the_bound_that_passed(ask: Ask) -> None:
-    shown = ask(
-        "approximate", 24, measure="propose_test_release", of="income", bounds=[1, 4, 40], delta="1e-3"
-    )
+    shown = ask("approximate", 24, measure="propose_test_release", of="income", bounds=[1, 4, 40], delta="1e-3")
     answer, bound = shown
     passed = float(bound.values[0])
     assert (answer.measure, bound.measure) == ("propose_test_release", "bound")

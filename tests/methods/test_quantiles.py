@@ -34,15 +34,7 @@ def test_a_median_by_cell(ask: Ask) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        {"parts": 1},
-        {"parts": 1000},
-        {"q": ["0"]},
-        {"q": ["3/2"]},
-        {"q": []},
-        {"parts": 4, "q": ["1/2"]},
-        {"of": "sex"},
-    ],
+    [{"parts": 1}, {"parts": 1000}, {"q": ["0"]}, {"q": ["3/2"]}, {"q": []}, {"parts": 4, "q": ["1/2"]}, {"of": "sex"}],
 )
 def test_what_means_nothing_is_refused(ask: Ask, wrong: dict[str, Any]) -> None:
     with pytest.raises(DaleniusError):
@@ -86,9 +78,7 @@ def test_no_interval_with_sampling_is_shorter_than_that_of_the_noise() -> None:
     assert heading(release, release.tables[1], "de") == "Quartilsabstand von hours"
 
 
-@pytest.mark.parametrize(
-    ("measure", "rows", "relation"), [("median", 2, "replace"), ("quantiles", 1, "add-remove")]
-)
+@pytest.mark.parametrize(("measure", "rows", "relation"), [("median", 2, "replace"), ("quantiles", 1, "add-remove")])
 def test_intervals_with_sampling_hold_the_quantile_of_the_process_beside_heaps(
     measure: str, rows: int, relation: str
 ) -> None:

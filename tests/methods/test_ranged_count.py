@@ -39,10 +39,7 @@ def world(relation: Relation = Relation.ADD_REMOVE) -> Domain:
 
 
 def asked(ranges: Any, privacy: dict[str, Any] | None = None, **table: Any) -> dict[str, Any]:
-    return {
-        "table": {"rows": ["age"], "columns": ["sex"], "ranges": ranges, **table},
-        "privacy": privacy or RHO,
-    }
+    return {"table": {"rows": ["age"], "columns": ["sex"], "ranges": ranges, **table}, "privacy": privacy or RHO}
 
 
 def source(domain: Domain) -> MemorySource:
@@ -106,9 +103,7 @@ def test_errors_of_ranges_follow_from_the_release_and_are_those_of_recorded_nois
     exact[list(release.tables[0].space.structural_indices)] = 0
     squares = []
     for number in range(400):
-        drawn = gate.run(
-            plan, rows, plan.neighbours, plan.reservation, RecordedRandomness(f"ranges {number}")
-        )
+        drawn = gate.run(plan, rows, plan.neighbours, plan.reservation, RecordedRandomness(f"ranges {number}"))
         (table,) = plan.assemble(drawn.blocks)
         assert table.values[[1, 3]].tolist() == [0, 0]
         sums = masks.reshape(5, -1) @ (table.values - exact)
@@ -122,9 +117,7 @@ def test_errors_of_ranges_follow_from_the_release_and_are_those_of_recorded_nois
 def test_a_single_cell_under_epsilon_is_covered_as_one_draw_of_laplace_noise() -> None:
     """Cells by themselves: 95 % of a Laplace draw lie within log(20) / sqrt(2) standard errors, not within 1.96."""
     domain = world()
-    plan = plan_of(
-        domain, asked({"age": "all"}, {"definition": "pure", "epsilon": 1, "strategy": "identity"})
-    )
+    plan = plan_of(domain, asked({"age": "all"}, {"definition": "pure", "epsilon": 1, "strategy": "identity"}))
     answer = total(release_of(plan, domain, COLUMNS, {}, "one"), {"age": "03", "sex": "m"})
     assert answer.interval is not None
     upper = (answer.interval.upper - answer.value) / answer.std_error

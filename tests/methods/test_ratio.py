@@ -18,9 +18,7 @@ def test_the_answer_is_the_known_one() -> None:
     assert thousand.sampled is None
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"other": "x"}, {"other": "nothing"}, {"of": "y", "other": "z"}, {"per": -1}]
-)
+@pytest.mark.parametrize("wrong", [{"other": "x"}, {"other": "nothing"}, {"of": "y", "other": "z"}, {"per": -1}])
 def test_what_means_nothing_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(DaleniusError):
         asked(TABLE | wrong)

@@ -87,17 +87,14 @@ def test_what_cannot_be_priced_is_refused_by_the_plan(
 
 
 def test_a_thousand_replicates_are_priced_for_a_budget_in_rho() -> None:
-    plan = plan_of(
-        domain_of(), {"table": MEAN | {"replicates": 1000}, "privacy": CONCENTRATED | {"rho": "1/100"}}
-    )
+    plan = plan_of(domain_of(), {"table": MEAN | {"replicates": 1000}, "privacy": CONCENTRATED | {"rho": "1/100"}})
     assert Fraction(99, 10000) < plan.reservation.rho <= Fraction(1, 100)
 
 
 def test_units_of_several_rows_are_priced_with_published_multiplicities_and_too_many_are_refused() -> None:
     table = MEAN | {"rows": ["sex"], "replicates": 25}
     plans = [
-        plan_of(domain_of(Relation.ADD_REMOVE, rows=rows), {"table": table, "privacy": APPROXIMATE})
-        for rows in (1, 4)
+        plan_of(domain_of(Relation.ADD_REMOVE, rows=rows), {"table": table, "privacy": APPROXIMATE}) for rows in (1, 4)
     ]
     one, four = (plan.measurements[0] for plan in plans)
     assert "rows" not in one.law.parameters and four.law.parameters["rows"] == 4  # type: ignore[union-attr]
@@ -130,20 +127,14 @@ def test_a_release_of_the_older_question_is_read_as_it_was() -> None:
         },
     )
     replicates = Block(
-        name="replicates",
-        space=CellSpace(()),
-        values=np.array([-90, -110, -95, -105]),
-        law=law,
-        role="replicates",
+        name="replicates", space=CellSpace(()), values=np.array([-90, -110, -95, -105]), law=law, role="replicates"
     )
     counted = Block(
         name="count", space=CellSpace(()), values=np.array([20]), law=Additive(DiscreteGaussian(Fraction(4)))
     )
     made = estimated(law, (replicates, counted), 1)
     assert made.values == pytest.approx([45.0]) and made.counts is not None
-    assert made.counts.values == pytest.approx([20.0]) and made.counts.variance[0] == pytest.approx(
-        4, rel=1e-3
-    )
+    assert made.counts.values == pytest.approx([20.0]) and made.counts.variance[0] == pytest.approx(4, rel=1e-3)
     spread = np.var([-90, -110, -95, -105], ddof=1)
     assert made.variance[0] == pytest.approx((spread / 4 + 25 * made.counts.variance[0]) / 400)
 
@@ -163,13 +154,7 @@ def test_squares_can_be_left_out_and_are_a_question_of_their_own() -> None:
 
 
 DATASET = {
-    "dataset": {
-        "name": "people",
-        "population": "people",
-        "version": "1",
-        "size": 3000,
-        "public": True,
-    },
+    "dataset": {"name": "people", "population": "people", "version": "1", "size": 3000, "public": True},
     "unit": {"relation": "replace"},
     "variables": {
         "sex": {"categories": ["f", "m"]},
@@ -183,9 +168,7 @@ DATASET = {
 def curator(tmp_path_factory: pytest.TempPathFactory) -> Any:
     ledger: Path = tmp_path_factory.mktemp("replicates") / "ledger.sqlite"
     policy = {"budget": {"rho": 9, "delta": "1/1000"}}
-    with Curator.open(
-        DATASET, data=ROWS, ledger=ledger, policy=policy, rng=RecordedRandomness("replicates")
-    ) as opened:
+    with Curator.open(DATASET, data=ROWS, ledger=ledger, policy=policy, rng=RecordedRandomness("replicates")) as opened:
         opened.register(by="custodian")
         yield opened
 
@@ -218,13 +201,7 @@ def test_values_too_many_to_be_counted_one_by_one_are_listed(curator: Any) -> No
     """A table by sex under replace: the number of rows of a cell is private, and totals are not centred."""
     release = curator.release(
         {
-            "table": {
-                "rows": ["sex"],
-                "measure": "total",
-                "of": "pay",
-                "error": "bootstrap",
-                "replicates": 25,
-            },
+            "table": {"rows": ["sex"], "measure": "total", "of": "pay", "error": "bootstrap", "replicates": 25},
             "privacy": APPROXIMATE,
         }
     )

@@ -191,10 +191,7 @@ def test_a_block_says_the_same_whatever_the_others_hold() -> None:
     mine = np.arange(1, 40)
     reports = {
         tuple(
-            blocks.numbers(
-                np.concatenate([mine, np.full(n, 7)]),
-                np.array([0] * len(mine) + [1] * n, dtype=np.int64),
-            )
+            blocks.numbers(np.concatenate([mine, np.full(n, 7)]), np.array([0] * len(mine) + [1] * n, dtype=np.int64))
         )
         for n in (3, 4, 5, 8, 64)
     }

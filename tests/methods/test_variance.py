@@ -59,10 +59,7 @@ def test_a_small_budget_takes_a_coarser_grid_for_the_error(relation: str) -> Non
     domain = DatasetDocument.from_dict(document).domain()
     widths = []
     for epsilon in (20, "0.1"):
-        request = {
-            "table": {"measure": "variance", "of": "x"},
-            "privacy": {"definition": "pure", "epsilon": epsilon},
-        }
+        request = {"table": {"measure": "variance", "of": "x"}, "privacy": {"definition": "pure", "epsilon": epsilon}}
         plan = plan_of(domain, request, {})
         widths.append(Fraction(plan.law.parameters["fourths unit"]))  # type: ignore[union-attr]
     assert widths[0] == Fraction(5000, 512) ** 4 < widths[1]

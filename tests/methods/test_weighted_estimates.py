@@ -97,9 +97,7 @@ def test_the_weighted_count_beside_a_mean_has_its_own_title(tmp_path: Path) -> N
     variables = {name: dict(DATASET["variables"][name]) for name in columns}
     variables["x"]["unit"] = "hours"
     dataset = {**DATASET, "variables": variables}
-    with dalenius.Curator.open(
-        dataset, data=columns, policy=POLICY, ledger=tmp_path / "ledger.sqlite"
-    ) as curator:
+    with dalenius.Curator.open(dataset, data=columns, policy=POLICY, ledger=tmp_path / "ledger.sqlite") as curator:
         curator.register()
         release = curator.release(dalenius.table(measure="mean", of="x", weight="w", rho=1))
     assert [heading(release, table) for table in release.tables] == [
@@ -114,8 +112,7 @@ def test_the_usual_error_has_one_spelling(measure: str) -> None:
     privacy = {"definition": "pure", "epsilon": 1}
     table = {"measure": measure, "of": "x", "weight": "w"}
     said, meant = (
-        RequestDocument.from_dict({"table": one, "privacy": privacy})
-        for one in (table | {"error": "sampling"}, table)
+        RequestDocument.from_dict({"table": one, "privacy": privacy}) for one in (table | {"error": "sampling"}, table)
     )
     assert said == meant
 
@@ -139,10 +136,7 @@ def test_what_means_nothing_is_refused(wrong: dict[str, Any]) -> None:
 
 def test_weights_that_are_not_declared_fixed_are_refused() -> None:
     domain = DatasetDocument.from_dict(DATASET).domain()
-    request = {
-        "table": {"measure": "mean", "of": "x", "weight": "w"},
-        "privacy": {"definition": "pure", "epsilon": 1},
-    }
+    request = {"table": {"measure": "mean", "of": "x", "weight": "w"}, "privacy": {"definition": "pure", "epsilon": 1}}
     with pytest.raises(Unsupported, match="not declared fixed"):
         plan_of(domain, request, {})
 

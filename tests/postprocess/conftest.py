@@ -14,9 +14,7 @@ from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 Maker = Callable[..., Release]
 
 
-def space_of(
-    names: Sequence[str], sizes: dict[str, int], zeros: frozenset[tuple[int, ...]] = frozenset()
-) -> CellSpace:
+def space_of(names: Sequence[str], sizes: dict[str, int], zeros: frozenset[tuple[int, ...]] = frozenset()) -> CellSpace:
     return CellSpace(
         tuple(
             Axis(variable=n, labels=tuple(f"{n}{k}" for k in range(sizes[n])), codes=tuple(range(sizes[n])))

@@ -10,11 +10,7 @@ from dalenius.postprocess.additive import Consistent
 def test_shared_margins_agree_and_variances_shrink(make) -> None:
     rng = np.random.default_rng(4)
     release = make(
-        {
-            ("a", "b"): rng.normal(9, 1, (3, 2)),
-            ("b", "c"): rng.normal(9, 1, (2, 4)),
-            ("b",): rng.normal(30, 1, 2),
-        }
+        {("a", "b"): rng.normal(9, 1, (3, 2)), ("b", "c"): rng.normal(9, 1, (2, 4)), ("b",): rng.normal(30, 1, 2)}
     )
     fixed = Consistent()(release)
     one = fixed.tables[0].values.reshape(3, 2).sum(axis=0)
@@ -26,9 +22,7 @@ def test_shared_margins_agree_and_variances_shrink(make) -> None:
 
 def test_axes_in_another_order_are_the_same_axes(make) -> None:
     rng = np.random.default_rng(5)
-    fixed = Consistent()(
-        make({("a", "b"): rng.normal(9, 1, (3, 2)), ("c", "b", "a"): rng.normal(5, 1, (2, 2, 3))})
-    )
+    fixed = Consistent()(make({("a", "b"): rng.normal(9, 1, (3, 2)), ("c", "b", "a"): rng.normal(5, 1, (2, 2, 3))}))
     pair, triple = fixed.tables[0].values.reshape(3, 2), fixed.tables[1].values.reshape(2, 2, 3)
     assert np.allclose(triple.sum(axis=0).T, pair)
 

@@ -16,9 +16,7 @@ ONE = DiscreteLaplace(Fraction(1))
 def test_shared_margins_equal_the_published_ones(make) -> None:
     rng = np.random.default_rng(6)
     published = make({("a", "b"): rng.normal(20, 2, (3, 2))})
-    later = make(
-        {("b", "c"): rng.normal(30, 2, (2, 4)), ("a",): rng.normal(40, 2, 3), ("c",): rng.normal(9, 1, 4)}
-    )
+    later = make({("b", "c"): rng.normal(30, 2, (2, 4)), ("a",): rng.normal(40, 2, 3), ("c",): rng.normal(9, 1, 4)})
     fixed = Anchor(published)(later)
     first = published.tables[0].values.reshape(3, 2)
     assert fixed.tables[0].values.reshape(2, 4).sum(axis=1) == pytest.approx(first.sum(axis=0))
@@ -110,9 +108,7 @@ def test_structural_zeros_stay_zero_at_the_least_change(make) -> None:
 
 def test_tables_with_structural_zeros_still_add_up(make) -> None:
     cells = np.array([[4.0, 0, 3], [2, 5, 0]])
-    later = make(
-        {("a", "b"): cells, ("a",): cells.sum(axis=1), (): cells.sum()}, zeros={("a", "b"): {(0, 1), (1, 2)}}
-    )
+    later = make({("a", "b"): cells, ("a",): cells.sum(axis=1), (): cells.sum()}, zeros={("a", "b"): {(0, 1), (1, 2)}})
     fixed = Anchor(make({("b",): np.array([8.0, 6, 1])}))(later)
     moved = fixed.tables[0].values.reshape(2, 3)
     assert moved[0, 1] == moved[1, 2] == 0

@@ -20,9 +20,7 @@ PUBLISHED = [
     {"over": ["sex"], "totals": [18, 9], "source": "Yearbook of toys, table 3"},
     {"over": [], "totals": [27], "source": "Register of toys"},
 ]
-DATASET = {key: part for key, part in rule_kit.DATASET.items() if key != "structural_zeros"} | {
-    "published": PUBLISHED
-}
+DATASET = {key: part for key, part in rule_kit.DATASET.items() if key != "structural_zeros"} | {"published": PUBLISHED}
 CROSS = {"rows": ["sex"], "columns": ["region"]}
 PURE = {"definition": "pure", "epsilon": "1/4"}
 LIST = {"definition": "zero_concentrated", "rho": "1/20"}

@@ -29,11 +29,7 @@ def release(monkeypatch: pytest.MonkeyPatch) -> Release:
     declared = spines.domain(BLOCKS)
     plan = spines.planned(declared)
     return spines.release_of(
-        plan,
-        declared,
-        {name: [v.categories.labels[0]] * 9 for name, v in declared.variables.items()},
-        {},
-        "cells",
+        plan, declared, {name: [v.categories.labels[0]] * 9 for name, v in declared.variables.items()}, {}, "cells"
     )
 
 
@@ -74,9 +70,7 @@ def test_a_directory_keeps_the_cells_beside_the_document(release: Release, tmp_p
     own = columns.filter(columns["part"].to_numpy() == len(release.blocks) + len(release.tables) - 1)
     np.testing.assert_array_equal(own["value"].to_numpy(), release.tables[-1].values + 0.0)
     # A table of very many cells stands in the columnar file alone.
-    assert not list(place.glob("table-*block-sex-age.csv")) and not list(
-        place.glob("table-*sex-block-age.csv")
-    )
+    assert not list(place.glob("table-*block-sex-age.csv")) and not list(place.glob("table-*sex-block-age.csv"))
 
 
 def test_other_cells_and_missing_cells_are_refused(release: Release, tmp_path: Path) -> None:

@@ -79,10 +79,7 @@ def test_every_kind_of_law_survives(law: object) -> None:
 
 def test_csv_has_the_promised_columns_and_signed_counts() -> None:
     rows = list(csv.DictReader(io.StringIO(to_csv(release()))))
-    assert list(rows[0]) == [
-        "v",
-        *["value", "std_error", "lower", "upper", "status", "measure", "unit", "filter"],
-    ]
+    assert list(rows[0]) == ["v", *["value", "std_error", "lower", "upper", "status", "measure", "unit", "filter"]]
     assert [r["value"] for r in rows] == ["5", "-2", "0"]
     assert (rows[0]["lower"], rows[0]["upper"]) == ("2", "8")  # 95 % half width at epsilon 1 is 3
     assert (rows[1]["lower"], rows[1]["upper"]) == ("0", "1")  # cut at zero
@@ -149,9 +146,7 @@ def test_a_variable_called_like_a_column_of_numbers_keeps_a_column_of_its_own() 
     columns = header(space)
     assert columns[:3] == ("status_category", "value_category", "lower_category")
     assert columns[3:] == ("value", "std_error", "lower", "upper", "status")
-    both = CellSpace(
-        (Axis(variable="status", labels=("a",)), Axis(variable="status_category", labels=("b",)))
-    )
+    both = CellSpace((Axis(variable="status", labels=("a",)), Axis(variable="status_category", labels=("b",))))
     assert len(set(header(both))) == 7
 
 

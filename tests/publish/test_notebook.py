@@ -115,9 +115,7 @@ def test_frames_of_both_kinds_hold_the_same_cells(release: Release) -> None:
 
 
 def test_withheld_errors_are_missing_in_every_frame(curator: Curator) -> None:
-    median = curator.release(
-        dalenius.table(rows="sex", measure="median", of="income", method="exponential", epsilon=5)
-    )
+    median = curator.release(dalenius.table(rows="sex", measure="median", of="income", method="exponential", epsilon=5))
     assert median.to_polars()["lower"].null_count() == 2
     assert median.to_frame()["lower"].isna().all()
     assert "withheld" in repr(median)

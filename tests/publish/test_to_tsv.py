@@ -29,9 +29,7 @@ DOCUMENT = {
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
     folder = tmp_path_factory.mktemp("tsv")
-    with dalenius.Curator.open(
-        DOCUMENT, ledger=folder / "ledger.sqlite", data={"v": ["c0", "c0", "c3"]}
-    ) as curator:
+    with dalenius.Curator.open(DOCUMENT, ledger=folder / "ledger.sqlite", data={"v": ["c0", "c0", "c3"]}) as curator:
         curator.register()
         request = {"table": {"rows": ["v"]}, "privacy": {"definition": "pure", "epsilon": 1}}
         return curator.release(request)

@@ -9,10 +9,7 @@ import pytest
 from dalenius import Curator
 from dalenius.ledger import Ledger
 
-VARIABLES: dict[str, Any] = {
-    "a": {"categories": ["x", "y"]},
-    "n": {"bounds": [0, 10], "step": 1},
-}
+VARIABLES: dict[str, Any] = {"a": {"categories": ["x", "y"]}, "n": {"bounds": [0, 10], "step": 1}}
 ROWS: dict[str, list[Any]] = {"a": ["x"] * 30 + ["y"] * 10, "n": [1] * 40}
 
 Open = Callable[..., Curator]

@@ -32,9 +32,7 @@ def test_the_policy_spreads_the_budget_over_waves(open_curator: Open) -> None:
     waves = [{"version": "1", "rho": "0.1"}, {"version": "2", "rho": "0.9"}]
     curator = open_curator(policy={"budget": {"rho": 1}, "waves": waves})
     with pytest.raises(DaleniusError):
-        curator.release(
-            {"table": {"rows": ["a"]}, "privacy": {"definition": "zero_concentrated", "rho": "0.9"}}
-        )
+        curator.release({"table": {"rows": ["a"]}, "privacy": {"definition": "zero_concentrated", "rho": "0.9"}})
 
 
 @pytest.mark.parametrize(
@@ -73,9 +71,7 @@ def test_the_policy_decides_the_first_status(open_curator: Open) -> None:
     assert open_curator(policy={"release": "embargoed"}).release(ask()).status == "embargoed"
 
 
-def test_another_table_of_the_same_file_is_not_the_registered_data(
-    open_curator: Open, tmp_path: Path
-) -> None:
+def test_another_table_of_the_same_file_is_not_the_registered_data(open_curator: Open, tmp_path: Path) -> None:
     """`table` (and `delimiter`) are left out of the registered digest: other rows leave under the registration."""
     import duckdb
 
@@ -105,9 +101,7 @@ def test_rows_of_a_frame_that_change_in_place_are_never_counted(open_curator: Op
         open_curator(data=frame, is_registered=False).release(ask("1.2", table=total))
 
 
-def test_a_file_that_changes_before_it_is_measured_is_not_released(
-    open_curator: Open, tmp_path: Path
-) -> None:
+def test_a_file_that_changes_before_it_is_measured_is_not_released(open_curator: Open, tmp_path: Path) -> None:
     """The file is stamped again after the charge, but compared with itself and not with what was hashed."""
     path = tmp_path / "f.csv"
     path.write_text("a,n\n" + "x,1\n" * 1000)
@@ -169,9 +163,7 @@ def test_an_answer_that_was_not_stored_does_not_leave_with_a_traceback(open_cura
 
 
 @pytest.mark.parametrize("line", ["x,1\r\n", "x,1\r"], ids=["crlf", "cr"])
-def test_an_unreadable_file_is_refused_with_a_message_of_ours(
-    tmp_path: Path, open_curator: Open, line: str
-) -> None:
+def test_an_unreadable_file_is_refused_with_a_message_of_ours(tmp_path: Path, open_curator: Open, line: str) -> None:
     """Registration lets the reader's own exception through, with pages of text that may quote rows."""
     path = tmp_path / "f.csv"
     path.write_bytes(b"a,n\n" + b"x,1\n" * 10 + line.encode() + b"y,1\n")
@@ -248,8 +240,7 @@ def test_a_grant_is_not_repeated_when_the_anchor_fails(tmp_path: Path) -> None:
         "note": "",
     }
     jobs = tuple(
-        Submission(Grant(population="p", relation=Relation.ADD_REMOVE, body=body, by="custodian"))
-        for _ in range(2)
+        Submission(Grant(population="p", relation=Relation.ADD_REMOVE, body=body, by="custodian")) for _ in range(2)
     )
     settled, failures = ledger._writer._settled, []
 

@@ -56,10 +56,7 @@ def _write(path: Path, rows: list[tuple[str, ...]]) -> None:
         return
     columns = list(zip(*rows, strict=True)) or [()] * 4
     pq.write_table(
-        pa.table(
-            {n: pa.array([v or None for v in c], pa.string()) for n, c in zip(names, columns, strict=True)}
-        ),
-        path,
+        pa.table({n: pa.array([v or None for v in c], pa.string()) for n, c in zip(names, columns, strict=True)}), path
     )
 
 
@@ -136,17 +133,13 @@ print(curator.release(request).tables[0].values.tolist())
 """
 
 
-def test_a_slow_process_and_the_one_that_takes_over_answer_the_same(
-    open_curator: Open, tmp_path: Path
-) -> None:
+def test_a_slow_process_and_the_one_that_takes_over_answer_the_same(open_curator: Open, tmp_path: Path) -> None:
     """A lease runs out while the first process still measures: both answer what was stored, at one price."""
     open_curator().close()
     document = {"dataset": {"name": "d", "population": "p"}, "variables": VARIABLES}
     contents = [json.dumps(c) for c in (document, ROWS, ask("0.01"))]
     command = [sys.executable, "-c", SLOW, str(tmp_path / "ledger.sqlite")]
-    running = [
-        subprocess.Popen([*command, str(n), *contents], stdout=subprocess.PIPE, text=True) for n in range(2)
-    ]
+    running = [subprocess.Popen([*command, str(n), *contents], stdout=subprocess.PIPE, text=True) for n in range(2)]
     answers = [process.communicate(timeout=120)[0].strip() for process in running]
     assert answers[0] and answers[0] == answers[1]
     assert open_curator(is_registered=False).ledger.account("p").entries == 1

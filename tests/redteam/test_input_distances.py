@@ -14,16 +14,7 @@ from dalenius_lab.attackers import played_requests
 from dalenius_lab.attackers.input_distances import ALLOWED, Distance, NeighbourPlay
 from dalenius_lab.attackers.played_requests import UNDERSTATED, Understated, in_memory, understated
 
-METHODS = (
-    "best",
-    "boxplot",
-    "clipped_total",
-    "count",
-    "median",
-    "ratio",
-    "sample_and_aggregate",
-    "total",
-)
+METHODS = ("best", "boxplot", "clipped_total", "count", "median", "ratio", "sample_and_aggregate", "total")
 
 
 @pytest.mark.parametrize("relation", list(Relation), ids=str)

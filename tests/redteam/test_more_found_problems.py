@@ -27,13 +27,7 @@ def test_another_grouping_under_the_same_labels_has_other_keyed_noise() -> None:
     def noise(codes: tuple[int, ...]) -> list[int]:
         space = CellSpace((Axis(variable="age", labels=("young", "old"), codes=codes),))
         made = KeyedList(
-            "l",
-            TableQuery(space=space),
-            DiscreteLaplace(Fraction(1, 1000)),
-            toy_domain(),
-            "f",
-            "f",
-            bytes(32),
+            "l", TableQuery(space=space), DiscreteLaplace(Fraction(1, 1000)), toy_domain(), "f", "f", bytes(32)
         )
         return made.draw(RecordedRandomness(1)).tolist()
 

@@ -44,9 +44,7 @@ def _component(rows: tuple[tuple[int, ...], ...], margin: tuple[int, ...]) -> An
 
 
 def _distance(first: Any, second: Any, grid: dict[tuple[int, ...], Fraction]) -> float:
-    return sum(
-        float(((_component(first, a) - _component(second, a)) ** 2).sum()) / float(v) for a, v in grid.items()
-    )
+    return sum(float(((_component(first, a) - _component(second, a)) ** 2).sum()) / float(v) for a, v in grid.items())
 
 
 @pytest.mark.parametrize("most", [1, 2])

@@ -29,9 +29,7 @@ def test_bars_are_to_scale() -> None:
 
 def test_heat_tables_are_well_formed() -> None:
     lines = [marks()[:2], marks()[2:]]
-    drawn = heat(
-        ["r & s", "t"], ["a column with a long name", "b"], lines, title="T", description="D", show=str
-    )
+    drawn = heat(["r & s", "t"], ["a column with a long name", "b"], lines, title="T", description="D", show=str)
     tree = ElementTree.fromstring(drawn)
     tiles = [float(r.get("fill-opacity", "0")) for r in tree.iter(f"{SVG}rect")]
     assert len(tiles) == 3 and tiles[0] > tiles[1] > tiles[2] > 0

@@ -38,7 +38,5 @@ def test_the_unit_is_accepted(tmp_path: Path) -> None:
     assert program is not None
     place = tmp_path / "dalenius.service"
     place.write_text(unit.replace(program.group(1), "/bin/true"))
-    found = subprocess.run(
-        ["systemd-analyze", "verify", str(place)], check=False, capture_output=True, text=True
-    )
+    found = subprocess.run(["systemd-analyze", "verify", str(place)], check=False, capture_output=True, text=True)
     assert found.returncode == 0 and not found.stderr.strip(), found.stderr

@@ -47,19 +47,14 @@ def test_every_measure_that_can_be_asked_has_a_title(language: str) -> None:
 
 def test_no_string_is_unused() -> None:
     text = "".join(
-        p.read_text(encoding="utf-8")
-        for p in [*SERVER.glob("templates/**/*.html"), *SERVER.glob("pages/*.py")]
+        p.read_text(encoding="utf-8") for p in [*SERVER.glob("templates/**/*.html"), *SERVER.glob("pages/*.py")]
     )
     made = set(re.findall(r"""["']([a-z_]+\.[a-z_]*)(?:["'] ~|\{)""", text))
     unused = [
         key
         for key in messages.catalogue(messages.DEFAULT)
-        if f'"{key}"' not in text
-        and f"'{key}'" not in text
-        and not any(key.startswith(prefix) for prefix in made)
+        if f'"{key}"' not in text and f"'{key}'" not in text and not any(key.startswith(prefix) for prefix in made)
     ]
     assert [
-        key
-        for key in unused
-        if not key.startswith(("role.", "definition.", "mechanism.", "strategy.", "unit."))
+        key for key in unused if not key.startswith(("role.", "definition.", "mechanism.", "strategy.", "unit."))
     ] == []

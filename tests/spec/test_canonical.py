@@ -35,11 +35,7 @@ EQUAL: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"rows": ["sex"]}, {"rows": [{"variable": "sex", "groups": {"male": ["male"], "female": ["female"]}}]}),
     (
         {"rows": [{"variable": "region", "level": "half"}]},
-        {
-            "rows": [
-                {"variable": "region", "groups": {"lower": ["west", "south"], "upper": ["east", "north"]}}
-            ]
-        },
+        {"rows": [{"variable": "region", "groups": {"lower": ["west", "south"], "upper": ["east", "north"]}}]},
     ),
     ({"where": {"status": ["married", "single"]}}, {"where": {"status": ["1", "2", "married"]}}),
     ({"where": {"sex": "male", "region": ["east"]}}, {"where": {"region": "east", "sex": ["male"]}}),
@@ -110,9 +106,7 @@ def test_the_domain_is_part_of_the_identity() -> None:
 
 
 def test_titles_and_layout_are_not() -> None:
-    first = load_request(
-        {"title": "a", "table": {"rows": ["sex"]}, "privacy": {"definition": "pure", "epsilon": 1}}
-    )
+    first = load_request({"title": "a", "table": {"rows": ["sex"]}, "privacy": {"definition": "pure", "epsilon": 1}})
     assert same(first, ask(columns=["sex"]))
 
 
@@ -178,10 +172,7 @@ _REFINED = {"rows": ["region"], "refine": "half", "refine_from": 3}
         (_PROPORTION, [{"per": 1}, {"per": "1.0"}, {"among": "married"}, {"among": ["married", "married"]}]),
         (_QUARTILES, [{"parts": 4}, {"error": "sampling"}, {"q": ["0.5", "3/4", "1/4"]}]),
         ({"measure": "ratio", "of": "income", "other": "age"}, [{"per": 1}, {"error": "sampling"}]),
-        (
-            {"measure": "best", "of": "income", "rows": ["sex"]},
-            [{"which": "largest", "method": "exponential"}],
-        ),
+        ({"measure": "best", "of": "income", "rows": ["sex"]}, [{"which": "largest", "method": "exponential"}]),
         ({"measure": "mode", "rows": ["sex"]}, [{"method": "exponential"}]),
         ({"measure": "range_count", "of": "age", "at_least": 18}, [{"at_least": "18"}, {"at_least": 18.0}]),
         (_REFINED, [{"refine_share": "1/4"}, {"refine_share": 0.25}]),

@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 
 from dalenius.core.domain import Bounds, Categories, Variable
 from dalenius.engines._columns import IntegerMap, code_floats, code_integers
-from dalenius.spec.coding import (
-    DROPPED_NUMBER,
-    Remark,
-    canonical_text,
-    category_reader,
-    exact_number,
-    number_reader,
-)
+from dalenius.spec.coding import DROPPED_NUMBER, Remark, canonical_text, category_reader, exact_number, number_reader
 
 
 @pytest.mark.parametrize(
@@ -50,9 +43,7 @@ def test_canonical_text(value: object, text: str | None) -> None:
 
 
 def test_category_rules() -> None:
-    read = category_reader(
-        Categories(labels=("one", "rest"), values=("1", "9"), missing="rest", unseen="drop")
-    )
+    read = category_reader(Categories(labels=("one", "rest"), values=("1", "9"), missing="rest", unseen="drop"))
     assert read("1") == (0, Remark.VALID)
     assert read(1.0) == (0, Remark.VALID)
     assert read(9) == (1, Remark.VALID)
@@ -107,9 +98,7 @@ BOUNDS = st.builds(
     ),
     st.integers(-1000, 1000),
     st.integers(0, 2000),
-    st.sampled_from(
-        [Fraction(1), Fraction(1, 3), Fraction(7, 2), Fraction(1, 100), Fraction(400), Fraction(1, 8)]
-    ),
+    st.sampled_from([Fraction(1), Fraction(1, 3), Fraction(7, 2), Fraction(1, 100), Fraction(400), Fraction(1, 8)]),
     st.just("drop"),
     st.sampled_from(["clamp", "drop"]),
 )

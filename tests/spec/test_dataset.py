@@ -71,18 +71,14 @@ def test_toml_json_and_python_are_the_same(tmp_path: Path) -> None:
 
 
 def test_numbers_and_booleans_may_name_categories() -> None:
-    document = load_dataset(
-        '[dataset]\nname="d"\npopulation="p"\n[variables.x]\ncategories=[1, 2.0, true, "z"]\n'
-    )
+    document = load_dataset('[dataset]\nname="d"\npopulation="p"\n[variables.x]\ncategories=[1, 2.0, true, "z"]\n')
     assert document.domain().variable("x").categories.labels == ("1", "2", "true", "z")
 
 
 def test_code_lists_and_hierarchies_from_files(tmp_path: Path) -> None:
     (tmp_path / "lists").mkdir()
     (tmp_path / "lists" / "region.csv").write_text("code,label\n01,North\n02,South\n03,\n")
-    (tmp_path / "lists" / "levels.csv").write_text(
-        "code,half,all\n01,upper,land\n02,lower,land\n03,lower,land\n"
-    )
+    (tmp_path / "lists" / "levels.csv").write_text("code,half,all\n01,upper,land\n02,lower,land\n03,lower,land\n")
     (tmp_path / "dataset.toml").write_text(
         '[dataset]\nname="d"\npopulation="p"\n[variables.region]\n'
         'categories_file = "lists/region.csv"\nhierarchies_file = "lists/levels.csv"\n'

@@ -57,10 +57,7 @@ def test_a_lookup_names_its_columns_and_a_plain_column_nothing(by: str) -> None:
     domain = load_dataset(
         {
             "dataset": {"name": "d", "population": "p"},
-            "variables": {
-                "x": {"column": "code", "categories": ["a"], "lookup": lookup},
-                "y": {"categories": ["b"]},
-            },
+            "variables": {"x": {"column": "code", "categories": ["a"], "lookup": lookup}, "y": {"categories": ["b"]}},
         }
     ).domain()
     said = derivation(domain.variable("x"), domain)

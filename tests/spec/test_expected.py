@@ -13,9 +13,7 @@ from dalenius.errors import DocumentError
 from dalenius.spec.load import load_request
 from dalenius.spec.request import RequestDocument
 
-ROWS = ["town,sex"] + [
-    f"{['big', 'mid', 'wee'][(k % 97 > 60) + (k % 97 > 90)]},{'fm'[k % 2]}" for k in range(4000)
-]
+ROWS = ["town,sex"] + [f"{['big', 'mid', 'wee'][(k % 97 > 60) + (k % 97 > 90)]},{'fm'[k % 2]}" for k in range(4000)]
 DATASET = """
 [dataset]
 name = "people"

@@ -28,10 +28,7 @@ def test_real_releases_satisfy_the_schema(tmp_path: Path) -> None:
             "table": {"rows": ["a", "b"], "margins": "all", "universe": "complete"},
             "privacy": {"definition": "zero_concentrated", "rho": "0.1"},
         },
-        {
-            "table": {"rows": ["a"], "measure": "mean", "of": "n"},
-            "privacy": {"definition": "pure", "epsilon": "0.1"},
-        },
+        {"table": {"rows": ["a"], "measure": "mean", "of": "n"}, "privacy": {"definition": "pure", "epsilon": "0.1"}},
     ]
     rng = RecordedRandomness(1)
     with Curator.open(dataset, ledger=tmp_path / "l.sqlite", data=data, rng=rng) as curator:

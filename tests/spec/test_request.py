@@ -127,10 +127,7 @@ def test_margins() -> None:
     both = ask(rows=["sex"], columns=["region"], margins="all")
     assert both.margins(DOMAIN) == (("sex", "region"), ("sex",), ("region",), ())
     some = ask(
-        rows=["sex"],
-        columns=["region"],
-        margins=[["region"], ["region.half", "sex"], []],
-        weights=[1, "0.5", 2],
+        rows=["sex"], columns=["region"], margins=[["region"], ["region.half", "sex"], []], weights=[1, "0.5", 2]
     )
     assert some.margins(DOMAIN) == (("region",), ("sex", "region.half"), ())
 
@@ -173,9 +170,7 @@ REFUSED: list[tuple[dict[str, Any], type[DaleniusError], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("table", "error", "words"), REFUSED, ids=[w + str(i) for i, (_, _, w) in enumerate(REFUSED)]
-)
+@pytest.mark.parametrize(("table", "error", "words"), REFUSED, ids=[w + str(i) for i, (_, _, w) in enumerate(REFUSED)])
 def test_refused_tables(table: dict[str, Any], error: type[DaleniusError], words: str) -> None:
     with pytest.raises(error, match=words):
         request = ask(**table)

@@ -63,9 +63,7 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "a large exponent in text": lambda: filled('"1e999999999"'),
     "a long decimal": lambda: filled("0." + "1" * 900_000),
     "a long exponent": lambda: filled("1e" + "9" * 900_000),
-    "signs beyond the first plane": lambda: json.dumps(
-        {**ASKED, "title": "\U0001f600" * 240_000}, ensure_ascii=False
-    ),
+    "signs beyond the first plane": lambda: json.dumps({**ASKED, "title": "\U0001f600" * 240_000}, ensure_ascii=False),
     "half of a pair": lambda: json.dumps({**ASKED, "title": "\ud800" * 100_000}),
     "right-to-left marks": lambda: json.dumps({**ASKED, "table": {"rows": ["\u202e" * 150_000]}}),
     "combining marks": lambda: json.dumps({**ASKED, "table": {"rows": ["a" + "\u0301" * 150_000]}}),
@@ -146,9 +144,7 @@ def test_within_the_limits_everything_is_read_as_the_parsers_read_it() -> None:
         "[a.b]\nx = 1979-05-27T07:32:00.999999Z\n[[c.d]]\n",
     ]
     for text in texts:
-        assert parse(text, "document", NETWORK_TOML, is_json=False) == tomllib.loads(
-            text, parse_float=_decimal
-        )
+        assert parse(text, "document", NETWORK_TOML, is_json=False) == tomllib.loads(text, parse_float=_decimal)
     held = {"a": [dots, '"[{,', "\\", {"b": [[]] * 50}], "c": "]" * 40}
     assert parse(json.dumps(held), "document", NETWORK_JSON, is_json=True) == held
 
@@ -159,27 +155,7 @@ def _decimal(text: str) -> Any:
     return Decimal(text)
 
 
-SIGNS = [
-    '"',
-    "'",
-    '"""',
-    "'''",
-    "\\",
-    "\n",
-    "#",
-    ".",
-    "a",
-    "=",
-    "[",
-    "]",
-    "{",
-    "}",
-    ",",
-    " ",
-    "1",
-    "é",
-    "\r\n",
-]
+SIGNS = ['"', "'", '"""', "'''", "\\", "\n", "#", ".", "a", "=", "[", "]", "{", "}", ",", " ", "1", "é", "\r\n"]
 
 
 def test_the_screen_and_the_parser_agree_on_short_texts() -> None:

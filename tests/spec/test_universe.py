@@ -23,12 +23,7 @@ DATASET: dict[str, Any] = {
         "pay": {"bounds": [0, 50], "step": 1, "missing": "drop"},
     },
 }
-ROWS = {
-    "sex": ["f", "m"] * 20,
-    "school": ["low", None, "high", ""] * 10,
-    "age": [30] * 40,
-    "pay": [5, None, 7, 9] * 10,
-}
+ROWS = {"sex": ["f", "m"] * 20, "school": ["low", None, "high", ""] * 10, "age": [30] * 40, "pay": [5, None, 7, 9] * 10}
 DOMAIN = load_dataset(DATASET).domain()
 PURE = {"definition": "pure", "epsilon": 40}
 MARGINS = {"rows": ["sex"], "columns": ["school"], "margins": "all"}
@@ -54,17 +49,11 @@ def test_a_table_says_whose_records_it_counts() -> None:
         MARGINS,
         {**MARGINS, "margins": [["sex"]]},
         {**MARGINS, "margins": [["sex", "school"], []]},
-        {
-            "rows": ["sex"],
-            "columns": [{"variable": "age", "cuts": [10, 60], "closed": True}],
-            "margins": [["sex"]],
-        },
+        {"rows": ["sex"], "columns": [{"variable": "age", "cuts": [10, 60], "closed": True}], "margins": [["sex"]]},
         {"rows": ["sex", {"variable": "school", "categories": ["low"]}], "margins": [["sex"]]},
     ],
 )
-def test_margins_that_could_lose_records_are_refused_unless_the_request_says_so(
-    table: dict[str, Any],
-) -> None:
+def test_margins_that_could_lose_records_are_refused_unless_the_request_says_so(table: dict[str, Any]) -> None:
     with pytest.raises(Unsupported, match='universe = "complete"'):
         plan_of(DOMAIN, {"table": table, "privacy": PURE})
     assert plan_of(DOMAIN, {"table": {**table, "universe": "complete"}, "privacy": PURE}).measurements
@@ -121,10 +110,7 @@ def test_every_product_says_whose_records_it_covers(tmp_path: Path) -> None:
     from dalenius.publish.to_html import to_html
     from dalenius.publish.to_json import from_json, to_json
 
-    request = {
-        "table": {"rows": ["sex"], "columns": ["school"]},
-        "privacy": {"definition": "pure", "epsilon": 1},
-    }
+    request = {"table": {"rows": ["sex"], "columns": ["school"]}, "privacy": {"definition": "pure", "epsilon": 1}}
     with Curator.open(DATASET, ledger=tmp_path / "l.sqlite", data=ROWS, rng=RecordedRandomness(1)) as curator:
         curator.register()
         release = curator.release(request)

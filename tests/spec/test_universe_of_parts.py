@@ -60,9 +60,7 @@ AXES: dict[str, st.SearchStrategy[Any]] = {
         AREAS.map(lambda labels: {"variable": "area", "groups": grouped(labels)}),
     ),
     "age": st.builds(
-        lambda cuts, closed: {"variable": "age", "cuts": cuts, "closed": closed},
-        some(list(range(7)), 2),
-        st.booleans(),
+        lambda cuts, closed: {"variable": "age", "cuts": cuts, "closed": closed}, some(list(range(7)), 2), st.booleans()
     ),
     "size": some([0, 2, 4], 2).map(lambda cuts: {"variable": "size", "cuts": cuts, "closed": True}),
 }
@@ -89,11 +87,7 @@ def tables(draw: st.DrawFn) -> dict[str, Any]:
 
 NUMBERS = [f"r{k}" for k in range(len(RECORDS))]
 NUMBERED = load_dataset(
-    DATASET
-    | {
-        "variables": DATASET["variables"]
-        | {"number": {"categories": NUMBERS, "missing": "r0", "unseen": "r0"}}
-    }
+    DATASET | {"variables": DATASET["variables"] | {"number": {"categories": NUMBERS, "missing": "r0", "unseen": "r0"}}}
 ).domain()
 SOURCE = MemorySource(NUMBERED, {name: [r[name] for r in RECORDS] for name in VALUES} | {"number": NUMBERS})
 
@@ -201,18 +195,12 @@ def test_every_product_names_the_part_and_calls_its_total_one_of_shown(
         curator.register(by="me")
         release = curator.release({"table": table, "privacy": PURE})
         whole = curator.release({"table": {"rows": ["area"], "columns": ["sex"]}, "privacy": PURE})
-        assert any(
-            "shows a part of area" in note for note in curator.plan({"table": table, "privacy": PURE}).notes
-        )
+        assert any("shows a part of area" in note for note in curator.plan({"table": table, "privacy": PURE}).notes)
     print_release(release)
     english = "Covers the records with area: n, s; all others are left out."
     for text in (capsys.readouterr().out, to_html(release), release._repr_html_()):
         plain = " ".join(re.sub(r"<[^>]+>", " ", text).split())
-        assert (
-            english in plain
-            and plain.count("Total of shown") == 1
-            and len(re.findall(r"\bTotal\b", plain)) == 2
-        )
+        assert english in plain and plain.count("Total of shown") == 1 and len(re.findall(r"\bTotal\b", plain)) == 2
     assert english in str(release) and english in to_csv(release)
     german = to_html(release, language="de")
     assert "Umfasst die Datensätze mit area: n, s; alle anderen sind nicht enthalten." in german
@@ -220,6 +208,4 @@ def test_every_product_names_the_part_and_calls_its_total_one_of_shown(
     print_release(whole)
     assert "of shown" not in capsys.readouterr().out + to_html(whole) + whole._repr_html_()
     both = "Covers the records that meet the conditions, with a: [1, 2), and with a declared value of b and c; all others are left out."
-    assert told(both, "de").startswith(
-        "Umfasst die Datensätze, die die Bedingungen erfüllen, mit a: [1, 2) und mit"
-    )
+    assert told(both, "de").startswith("Umfasst die Datensätze, die die Bedingungen erfüllen, mit a: [1, 2) und mit")

@@ -14,9 +14,7 @@ from dalenius.statistics.clipped_sums import ClippedSums, Kind
 @pytest.mark.parametrize("kind", ["totals", "total", "squares", "clipped"])
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("rows", [1, 3])
-def test_narrower_bounds_never_move_further_and_nearly_as_far(
-    kind: Kind, relation: Relation, rows: int
-) -> None:
+def test_narrower_bounds_never_move_further_and_nearly_as_far(kind: Kind, relation: Relation, rows: int) -> None:
     near = Neighbours(relation=relation, max_rows=rows, unit="person")
     widest = ClippedSums(
         query=TableQuery(space=CellSpace(()), value="x"),
@@ -46,10 +44,5 @@ def _dominates(wide: tuple[int, ...], own: tuple[int, ...]) -> bool:
 def test_bounds_that_do_not_rise_inside_the_declared_ones_are_refused(low: int, high: int) -> None:
     with pytest.raises(ParameterError):
         ClippedSums(
-            query=TableQuery(space=CellSpace(()), value="x"),
-            low=low,
-            high=high,
-            floor=0,
-            ceiling=8,
-            kind="total",
+            query=TableQuery(space=CellSpace(()), value="x"), low=low, high=high, floor=0, ceiling=8, kind="total"
         )

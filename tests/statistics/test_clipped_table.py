@@ -32,25 +32,19 @@ def added(person: Person, clip: Clip) -> "np.ndarray":
     for cell, value in person:
         steps[cell] += value
     vector = [steps[cell] for cell in (0, 1)]
-    norm_squared = Fraction(
-        sum(map(abs, vector)) ** 2 if clip.norm is Norm.L1 else sum(x * x for x in vector)
-    )
+    norm_squared = Fraction(sum(map(abs, vector)) ** 2 if clip.norm is Norm.L1 else sum(x * x for x in vector))
     if norm_squared * clip.fineness**2 <= clip.limit**2:
         return np.array([x * clip.fineness for x in vector])
     scaled = [Fraction(x * x * clip.limit**2) / norm_squared for x in vector]
     return np.array([(-1 if x < 0 else 1) * isqrt(int(s)) for x, s in zip(vector, scaled, strict=True)])
 
 
-def largest(
-    relation: Relation, rows: int, group: int, values: tuple[int, ...], clip: Clip
-) -> tuple[int, ...]:
+def largest(relation: Relation, rows: int, group: int, values: tuple[int, ...], clip: Clip) -> tuple[int, ...]:
     """Norms of the largest change, over all groups of so many persons; rows in the third cell do not count."""
     kinds = tuple(product((0, 1), values))
     everyone = [p for n in range(rows + 1) for p in combinations_with_replacement(kinds, n)]
     vectors = {tuple(added(person, clip).tolist()) for person in everyone}
-    groups = {
-        tuple(np.sum(g, axis=0).tolist()) for g in combinations_with_replacement(sorted(vectors), group)
-    }
+    groups = {tuple(np.sum(g, axis=0).tolist()) for g in combinations_with_replacement(sorted(vectors), group)}
     others = groups if relation is Relation.REPLACE else {(0, 0)}
     changes = np.abs([np.subtract(a, b) for a, b in product(groups, others)])
     return (

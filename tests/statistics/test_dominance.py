@@ -40,8 +40,4 @@ def test_sensitivity_by_enumeration(statistic):
 
     for relation in Relation:
         found = max(brute.everywhere(count, universe, n, relation) for n in range(5))
-        assert (
-            found
-            == TWO.sensitivity(Neighbours(relation=relation)).l1
-            == (2 if relation is Relation.REPLACE else 1)
-        )
+        assert found == TWO.sensitivity(Neighbours(relation=relation)).l1 == (2 if relation is Relation.REPLACE else 1)

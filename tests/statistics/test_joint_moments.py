@@ -21,10 +21,7 @@ def test_every_replacement_stays_within_both_norms(low: int, high: int, is_pure:
     made = JointMoments.of(QUERY, low, low + high, is_pure=is_pure)
     norms, l1, l2 = made.sensitivity(REPLACE), 0, 0
     for x, y in product(range(low, low + high + 1), repeat=2):
-        moved = (
-            made.first * abs(x - y),
-            made.second * abs((x - made.centre) ** 2 - (y - made.centre) ** 2),
-        )
+        moved = (made.first * abs(x - y), made.second * abs((x - made.centre) ** 2 - (y - made.centre) ** 2))
         l1, l2 = max(l1, sum(moved)), max(l2, sum(each**2 for each in moved))
         assert max(moved) <= norms.linf
     assert l1 <= norms.l1 and l2 <= norms.l2_squared

@@ -36,8 +36,7 @@ def test_mean(neighbours):
             at_size = max(at_size, local)
             rows = sorted(set(data))
             bootstrap = max(
-                non_empty_local(statistic.value, d, rows, neighbours.relation)
-                for d in brute.multisets(rows, n)
+                non_empty_local(statistic.value, d, rows, neighbours.relation) for d in brute.multisets(rows, n)
             )
             assert statistic.bootstrap(data, neighbours) == bootstrap
         worst = max(worst, at_size)

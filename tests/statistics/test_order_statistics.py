@@ -70,9 +70,7 @@ def test_bootstrap_covers_data_sets_of_every_size_and_is_mostly_exact(statistic,
     for n in range(1, 5):
         for data in brute.multisets((0, 1, 3), n):
             sizes = range(5)
-            expected = max(
-                brute.everywhere(statistic.value, set(data), m, neighbours.relation) for m in sizes
-            )
+            expected = max(brute.everywhere(statistic.value, set(data), m, neighbours.relation) for m in sizes)
             stated = statistic.bootstrap(data, neighbours)
             assert stated >= expected
             exact += stated == expected
@@ -83,9 +81,7 @@ def test_bootstrap_covers_data_sets_of_every_size_and_is_mostly_exact(statistic,
 
 
 @pytest.mark.parametrize("base", [Fraction(1, 2), Fraction(9, 10)])
-@pytest.mark.parametrize(
-    "statistic", [s for s in STATISTICS if isinstance(s, Quantile | Extreme)], ids=identify
-)
+@pytest.mark.parametrize("statistic", [s for s in STATISTICS if isinstance(s, Quantile | Extreme)], ids=identify)
 def test_smooth_under_replace_equals_enumeration(statistic, base):
     """Integer weights exceed base**k by less than one part in 2**100, and the floor of one step is public."""
     known: dict = {}
@@ -106,9 +102,7 @@ def test_smooth_bound_is_smooth_and_covers(statistic, neighbours):
         return
     universe, base = (0, 1, 2, 3), Fraction(7, 10)
     small = next(s for s in all_statistics(0, 3) if identify(s) == identify(statistic))
-    table = {
-        data: small.smooth(data, base, neighbours) for n in range(6) for data in brute.multisets(universe, n)
-    }
+    table = {data: small.smooth(data, base, neighbours) for n in range(6) for data in brute.multisets(universe, n)}
     for data, bound in table.items():
         assert bound >= brute.local(small.value, data, universe, neighbours.relation)
         for other in brute.neighbours_of(data, universe, neighbours.relation):

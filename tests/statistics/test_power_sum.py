@@ -13,9 +13,7 @@ from dalenius.statistics.power_sum import GRID, PowerSum
 
 
 def made(power: int, **more: Any) -> PowerSum:
-    return PowerSum(
-        needs=(ValuesQuery(value="x"),), space=CellSpace(()), centre=50, half=50, power=power, **more
-    )
+    return PowerSum(needs=(ValuesQuery(value="x"),), space=CellSpace(()), centre=50, half=50, power=power, **more)
 
 
 def test_ends_and_centre() -> None:

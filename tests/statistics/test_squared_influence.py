@@ -14,9 +14,7 @@ BOX = Box(x=(0, 100), y=(0, 10))
 
 def made(points: np.ndarray, grid: int = GRID) -> SquaredInfluence:
     listed = tuple(map(tuple, points.tolist()))
-    return SquaredInfluence(
-        query=RowsQuery(variables=("x", "y"), space=CellSpace(())), points=listed, grid=grid
-    )
+    return SquaredInfluence(query=RowsQuery(variables=("x", "y"), space=CellSpace(())), points=listed, grid=grid)
 
 
 def lines(rows: np.ndarray) -> tuple[np.ndarray]:

@@ -118,10 +118,7 @@ def test_public_membership_and_extremes():
         minima = np.array([value[owner == c].min() if counts[c] else 8 for c in range(cells)])
         maxima = np.array([value[owner == c].max() if counts[c] else -5 for c in range(cells)])
         within = max(
-            abs(int(a) - int(b))
-            for i, a in enumerate(value)
-            for j, b in enumerate(value)
-            if owner[i] == owner[j]
+            abs(int(a) - int(b)) for i, a in enumerate(value) for j, b in enumerate(value) if owner[i] == owner[j]
         )
         assert statistic.bootstrap(owner, value, REPLACE, Membership.PUBLIC) == within
         assert MagnitudeTable.from_extremes(counts, minima, maxima, Membership.PUBLIC)[0] == within

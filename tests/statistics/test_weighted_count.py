@@ -36,9 +36,7 @@ def table(rows: tuple[tuple[str, str], ...], power: int) -> np.ndarray:
 
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("relation", list(Relation))
-def test_exhaustive_neighbours_attain_and_never_exceed_the_sensitivity(
-    power: int, relation: Relation
-) -> None:
+def test_exhaustive_neighbours_attain_and_never_exceed_the_sensitivity(power: int, relation: Relation) -> None:
     near = Neighbours(relation=relation)
     claimed = WeightedCount.of(domain(), "w", SPACE, power=power, is_fixed=True).sensitivity(near)
     values = list(product(("a", "b"), ("0", "0.5", "3")))

@@ -57,14 +57,7 @@ def test_everything_of_this_version_is_recorded() -> None:
     methods = named("table", "measure")
     assert len(methods) >= 26 and methods <= set(registry.names("methods"))
     assert len(named("privacy", "definition")) >= 7
-    assert named("privacy", "strategy") >= {
-        "interior",
-        "split",
-        "equal",
-        "cube_root",
-        "square_root",
-        "residual",
-    }
+    assert named("privacy", "strategy") >= {"interior", "split", "equal", "cube_root", "square_root", "residual"}
     assert named("privacy", "strategy") >= {"fourier", "tree"} and len(named("privacy", "mechanism")) >= 8
     assert {(d["unit"]["relation"], "id" in d["unit"]) for d in RECORD["datasets"].values()} == {
         (relation, has_persons) for relation in ("add-remove", "replace") for has_persons in (False, True)

@@ -1,10 +1,11 @@
 """Statistical audits: lower bounds on epsilon from outputs alone, so that a broken mechanism shows itself.
 
-An audit cannot prove privacy; it can refute a claim, at a stated error rate. `two_sample` looks for an event that tells two
-neighbouring inputs apart; `one_run` counts how often the presence of many independent canaries was guessed in one run.
+An audit cannot prove privacy; it can refute a claim, at a stated error rate. `two_sample` looks for an event that tells
+two neighbouring inputs apart; `one_run` counts how often the presence of many independent canaries was guessed in one
+run.
 
-References: Ding, Wang, Wang, Zhang & Kifer (2018); Bichsel, Steffen, Bogunovic & Vechev (2021); Steinke, Nasr & Jagielski
-(2023), Theorem 5.2.
+References: Ding, Wang, Wang, Zhang & Kifer (2018); Bichsel, Steffen, Bogunovic & Vechev (2021); Steinke, Nasr &
+Jagielski (2023), Theorem 5.2.
 """
 
 from dataclasses import dataclass
@@ -45,9 +46,7 @@ def two_sample(first: IntArray, second: IntArray, *, delta: float = 0.0, confide
     p = clopper_pearson(int(_inside(held[0], event).sum()), len(held[0]), error)[0]
     q = clopper_pearson(int(_inside(held[1], event).sum()), len(held[1]), error)[1]
     bound = log((p - delta) / q) if p > delta else 0.0
-    return Audit(
-        max(bound, 0.0), confidence, f"{event[0]} {event[1]}{' (sides exchanged)' if swapped else ''}"
-    )
+    return Audit(max(bound, 0.0), confidence, f"{event[0]} {event[1]}{' (sides exchanged)' if swapped else ''}")
 
 
 def _inside(values: IntArray, event: tuple[str, int]) -> np.ndarray:
@@ -84,7 +83,9 @@ def _best_event(first: IntArray, second: IntArray, delta: float) -> tuple[tuple[
 
 
 def one_run_p_value(canaries: int, guesses: int, correct: int, epsilon: float, delta: float = 0.0) -> float:
-    """Probability bound, under (epsilon, delta)-DP, of so many correct guesses about canaries included by fair coins."""
+    """Probability bound, under (epsilon, delta)-DP, of so many correct guesses about canaries included by
+    fair coins.
+    """
     from scipy.stats import binom
 
     if not 0 <= correct <= guesses <= canaries:
@@ -98,9 +99,7 @@ def one_run_p_value(canaries: int, guesses: int, correct: int, epsilon: float, d
     return min(reached + 2 * canaries * delta * float(np.max(between / i)), 1.0)
 
 
-def one_run(
-    canaries: int, guesses: int, correct: int, *, delta: float = 0.0, confidence: float = 0.95
-) -> Audit:
+def one_run(canaries: int, guesses: int, correct: int, *, delta: float = 0.0, confidence: float = 0.95) -> Audit:
     """Lower bound on epsilon from one run with many canaries.
 
     >>> round(one_run(100, 100, 100).epsilon, 6)

@@ -59,10 +59,7 @@ def test_figures_are_drawn_from_our_mechanisms():
 
 def test_relative_bias_follows_the_totals():
     rows = {r.name: r.ours for r in bdp.figure2()}
-    spread = {
-        c: rows[f"{c}: upper quartile"] - rows[f"{c}: lower quartile"]
-        for c in ("Owner x High", "Share x Both")
-    }
+    spread = {c: rows[f"{c}: upper quartile"] - rows[f"{c}: lower quartile"] for c in ("Owner x High", "Share x Both")}
     assert spread["Owner x High"] < spread["Share x Both"]
 
 

@@ -269,10 +269,7 @@ def test_idp_clamped_answers_give_the_count_away() -> None:
         draws = rng.random((DRAWS, asked))
         low, high = (draws < p), (draws > 1 - p)
         first = (
-            np.maximum(
-                np.where(low.any(1), low.argmax(1), asked), np.where(high.any(1), high.argmax(1), asked)
-            )
-            + 1.0
+            np.maximum(np.where(low.any(1), low.argmax(1), asked), np.where(high.any(1), high.argmax(1), asked)) + 1.0
         )
         close(first, 3 / (2 * p))
         assert expected_queries(epsilon) == pytest.approx(3 / (2 * p)) == pytest.approx(stated, abs=0.05)
@@ -428,9 +425,7 @@ def test_ft_deviations_of_two_way_margins() -> None:
         ]
         effects.append(np.mean(seen, axis=0))
     own = noise[:, 0]
-    interaction = (
-        own - own.mean(2, keepdims=True) - own.mean(1, keepdims=True) + own.mean((1, 2), keepdims=True)
-    )
+    interaction = own - own.mean(2, keepdims=True) - own.mean(1, keepdims=True) + own.mean((1, 2), keepdims=True)
     fitted = interaction + effects[0][:, :, None] + effects[1][:, None, :] + grand[:, None, None]
     variance = 72 * (81 + 9 / 3 + 9 / 3 + 1 / 6) / 100
     spread(fitted[:, 3, 4], variance)
@@ -451,12 +446,7 @@ def test_ft_noise_by_participants_gives_a_record_away() -> None:
 def test_ft_sparsity_of_exact_counts_gives_a_record_away() -> None:
     """No number: a rule on exact counts withholds a table for certain and shows its neighbour for certain."""
     sparse, neighbour = np.array([0, 1, 3, 3]), np.array([1, 1, 3, 3])
-    assert (
-        np.median(sparse) < 2.5,
-        np.median(neighbour) < 2.5,
-        (sparse > 0).all(),
-        (neighbour > 0).all(),
-    ) == (
+    assert (np.median(sparse) < 2.5, np.median(neighbour) < 2.5, (sparse > 0).all(), (neighbour > 0).all()) == (
         True,
         True,
         False,
@@ -521,9 +511,7 @@ def test_dps_one_unit_moves_the_average_by_the_width_over_k_only_after_projectio
     draws = rng.integers(0, k, 401)
     longer = np.insert(units, 0, 5.0)
     by_place = [a[: len(a) // k * k].reshape(k, -1).mean(axis=1) for a in (units, longer)]
-    by_draw = [
-        np.array([a[d == b].mean() for b in range(k)]) for a, d in ((units, draws[1:]), (longer, draws))
-    ]
+    by_draw = [np.array([a[d == b].mean() for b in range(k)]) for a, d in ((units, draws[1:]), (longer, draws))]
     assert (by_place[0] != by_place[1]).sum() == k and (by_draw[0] != by_draw[1]).sum() == 1
 
 
@@ -539,9 +527,7 @@ def test_dps_the_error_of_averaged_blocks_has_the_stated_leading_term() -> None:
         close(sqrt(n) * average, 0.0)
         close(n * average**2, 1 + 2 * width**2 * n / (k * epsilon) ** 2)
     # At k = n^(2/3) the second part stays the same along epsilon = n^(-1/6), and grows along n^(-1/2).
-    parts = [
-        [2 * n / (n ** (2 / 3) * n**power) ** 2 for n in (10**3, 10**6, 10**9)] for power in (-1 / 6, -1 / 2)
-    ]
+    parts = [[2 * n / (n ** (2 / 3) * n**power) ** 2 for n in (10**3, 10**6, 10**9)] for power in (-1 / 6, -1 / 2)]
     assert parts[0] == pytest.approx([2.0] * 3) and parts[1][2] > 50 * parts[1][0]
 
 

@@ -25,17 +25,13 @@ def test_table_2_has_120_entries_and_all_agree() -> None:
 
 def test_deltas_agree_and_corrections_are_named() -> None:
     rows = {row.name: row for row in run("ft.deltas")}
-    printed = [
-        r for name, r in rows.items() if name.startswith("delta") and "(" in name and "could" not in name
-    ]
+    printed = [r for name, r in rows.items() if name.startswith("delta") and "(" in name and "could" not in name]
     assert len(printed) == 14
     assert {r.verdict for r in printed} == {"rounding"}
     assert rows["delta laplace eps=1 m=10 (5.1)"].ours == pytest.approx(2.098060e-5, rel=1e-6)
     assert rows["delta of truncated laplace could be much smaller (4.11)"].ours is False
     assert rows["expected |b - a| untruncated laplace eps=1"].corrected == pytest.approx(0.850918128)
-    assert rows["delta laplace eps=1 m=10 d=7 overlapping cells"].corrected == pytest.approx(
-        0.14408, abs=1e-5
-    )
+    assert rows["delta laplace eps=1 m=10 d=7 overlapping cells"].corrected == pytest.approx(0.14408, abs=1e-5)
     assert [name for name, r in rows.items() if r.verdict == "differs"] == [
         "normal m with the delta of laplace m=7, eps=3"
     ]

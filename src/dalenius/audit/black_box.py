@@ -75,21 +75,13 @@ def bootstrap_sensitivity(
         found, pair, used = _search(function, rows, distinct, relation, restarts, seed, step)
     bound = None if upper is None else Fraction(upper)
     if bound is not None and found > bound:
-        raise ParameterError(
-            "The stated upper bound is wrong: the search found a larger change.", name="upper"
-        )
+        raise ParameterError("The stated upper bound is wrong: the search found a larger change.", name="upper")
     return Bracket(
-        found=found,
-        proved=bound,
-        is_exact=bound is not None and found == bound,
-        evaluations=used,
-        witness=pair,
+        found=found, proved=bound, is_exact=bound is not None and found == bound, evaluations=used, witness=pair
     )
 
 
-def _enumerate(
-    function: Function, rows: Data, distinct: Data, relation: Relation, total: int, step: Step
-) -> Bracket:
+def _enumerate(function: Function, rows: Data, distinct: Data, relation: Relation, total: int, step: Step) -> Bracket:
     best, where = Fraction(-1), None
     for candidate in multisets(distinct, len(rows)):
         change = local(function, candidate, distinct, relation)
@@ -99,9 +91,7 @@ def _enumerate(
     pair = None
     if where is not None:
         here = function(where)
-        other = max(
-            neighbours_of(where, distinct, relation), key=lambda d: distance(function(d), here), default=where
-        )
+        other = max(neighbours_of(where, distinct, relation), key=lambda d: distance(function(d), here), default=where)
         pair = (where, other)
     return Bracket(found=best, proved=best, is_exact=True, evaluations=total, witness=pair)
 

@@ -18,7 +18,8 @@ ALLOWED = 1 + 1e-7
 def ratio_of(plan: TablePlan, pair: Any, *, is_booked: bool = True) -> float:
     """The largest loss over both directions, relative to the promise of the request and to the charge of the account.
 
-    The account is about one unit, also where the promise is made to a group: a pair of groups is compared with the promise alone.
+    The account is about one unit, also where the promise is made to a group: a pair of groups is compared with the
+    promise alone.
     """
     both: tuple[Divergence, Divergence] = (pair, pair.reversed())
     return max(max(_promised(plan.budget, one), _booked(plan, one) if is_booked else 0.0) for one in both)

@@ -1,7 +1,7 @@
 """Kinds of noise beside kinds of promise, by enumeration of a universe that is small enough to list.
 
-Every multiset of three rows with values 0, 1 and 3 and every replacement of one row; noise of the discrete Laplace form. "Fitted" noise
-has the scale of the data at hand, as the individual and the bootstrap definitions allow.
+Every multiset of three rows with values 0, 1 and 3 and every replacement of one row; noise of the discrete Laplace
+form. "Fitted" noise has the scale of the data at hand, as the individual and the bootstrap definitions allow.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,10 +29,7 @@ class Promises:
 
     def to_dict(self) -> dict[str, object]:
         """Plain values; an infinite epsilon is null."""
-        return {
-            "noise": self.noise,
-            **{name: None if value == inf else value for name, value in self.smallest.items()},
-        }
+        return {"noise": self.noise, **{name: None if value == inf else value for name, value in self.smallest.items()}}
 
 
 def compare_definitions(epsilon: float, weights: Sequence[float] | None = None) -> tuple[Promises, ...]:
@@ -42,17 +39,14 @@ def compare_definitions(epsilon: float, weights: Sequence[float] | None = None) 
     """
     weights = weights or (1.0,) * len(_ROWS)
     if len(weights) != len(_ROWS) or min(weights) < 0 or not 0 < sum(weights) < inf:
-        raise ParameterError(
-            f"A distribution has {len(_ROWS)} weights that are not negative.", name="weights"
-        )
+        raise ParameterError(f"A distribution has {len(_ROWS)} weights that are not negative.", name="weights")
     distribution = {row: weight / sum(weights) for row, weight in zip(_ROWS, weights, strict=True)}
     judged = [_judged(_laws(epsilon, reach), distribution, epsilon) for reach in _REACHES]
     return tuple(
         Promises(
             noise=noise,
             smallest={
-                name: value if abs(value - judged[1][noise][name]) < 1e-9 else inf
-                for name, value in smallest.items()
+                name: value if abs(value - judged[1][noise][name]) < 1e-9 else inf for name, value in smallest.items()
             },
         )
         for noise, smallest in judged[0].items()
@@ -68,19 +62,13 @@ def _laws(epsilon: float, reach: int) -> dict[str, Law]:
 
     return {
         "total, declared bounds": lambda data, _: laplace(sum(data), _ROWS[-1]),
-        "total, range of the data": lambda data, fitted: laplace(
-            sum(data), max(1, int(fitted[-1] - fitted[0]))
-        ),
+        "total, range of the data": lambda data, fitted: laplace(sum(data), max(1, int(fitted[-1] - fitted[0]))),
         "median, declared bounds": lambda data, _: laplace(_median(data), _ROWS[-1]),
-        "median, local sensitivity": lambda data, fitted: laplace(
-            _median(data), max(Fraction(1), _local(fitted))
-        ),
+        "median, local sensitivity": lambda data, fitted: laplace(_median(data), max(Fraction(1), _local(fitted))),
     }
 
 
-def _judged(
-    laws: Mapping[str, Law], distribution: Mapping[int, float], epsilon: float
-) -> dict[str, dict[str, float]]:
+def _judged(laws: Mapping[str, Law], distribution: Mapping[int, float], epsilon: float) -> dict[str, dict[str, float]]:
     universe, every = TinyUniverse(_ROWS, _SIZE), tuple(multisets(_ROWS, _SIZE))
     return {
         noise: {

@@ -1,8 +1,8 @@
 """Privacy definitions checked exhaustively on finite mechanisms: who satisfies what, and who does not.
 
-A mechanism is a function `law(data, fitted)`: the log-probabilities of its outputs on `data` when its noise was fitted to
-`fitted`. What a custodian runs on D is law(D, D). Differential privacy and an intruder who knows the algorithm compare
-law(D, D) with law(D', D'); individual and bootstrap differential privacy keep `fitted` at the data at hand.
+A mechanism is a function `law(data, fitted)`: the log-probabilities of its outputs on `data` when its noise was fitted
+to `fitted`. What a custodian runs on D is law(D, D). Differential privacy and an intruder who knows the algorithm
+compare law(D, D) with law(D', D'); individual and bootstrap differential privacy keep `fitted` at the data at hand.
 
 Each function returns the smallest epsilon for which its definition holds (inf if none), or the smallest failure
 probability at a given epsilon.

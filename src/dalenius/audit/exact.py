@@ -1,8 +1,8 @@
 """Exact checks of privacy claims: hockey-stick divergences in integer enclosures, by direct summation.
 
-Nothing here uses the loss distributions from which mechanisms make their claims, so that an error there shows here. Every result is a
-pair (lower, upper) of rationals that encloses the truth; a claim holds if it is at least the lower bound, and is tight if
-it does not exceed the upper bound by more than the width.
+Nothing here uses the loss distributions from which mechanisms make their claims, so that an error there shows here.
+Every result is a pair (lower, upper) of rationals that encloses the truth; a claim holds if it is at least the lower
+bound, and is tight if it does not exceed the upper bound by more than the width.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -60,9 +60,7 @@ def hockey_stick(law: IntegerLaw, shift: int, epsilon: Fraction, bits: int = _BI
     return product_hockey_stick(law, (shift,), epsilon, bits)
 
 
-def product_hockey_stick(
-    law: IntegerLaw, shifts: Sequence[int], epsilon: Fraction, bits: int = _BITS
-) -> Bounds:
+def product_hockey_stick(law: IntegerLaw, shifts: Sequence[int], epsilon: Fraction, bits: int = _BITS) -> Bounds:
     """The same for several cells with independent noise, each moved by its own shift; by enumeration of the product."""
     pmf = _Pmf(law, bits)
     if len(pmf.low) ** len(shifts) > _MOST_POINTS:
@@ -121,11 +119,7 @@ def kernel_rows(kernel: Kernel, largest: int) -> list[dict[Hashable, Fraction]]:
     for a in range(largest + 1):
         row, extra = min(a, last), max(a - last, 0)
         rows.append(
-            {
-                kernel.firsts[row] + extra + i: Fraction(w, kernel.scale)
-                for i, w in enumerate(kernel.rows[row])
-                if w
-            }
+            {kernel.firsts[row] + extra + i: Fraction(w, kernel.scale) for i, w in enumerate(kernel.rows[row]) if w}
         )
     return rows
 
@@ -133,7 +127,8 @@ def kernel_rows(kernel: Kernel, largest: int) -> list[dict[Hashable, Fraction]]:
 def kernel_delta(
     rows: Sequence[Row], epsilon: Fraction, pairs: Iterable[tuple[int, int]] | None = None, bits: int = _BITS
 ) -> Bounds:
-    """delta(epsilon) of a finite kernel: rows of exact probabilities, by output. Neighbours are adjacent rows unless given.
+    """delta(epsilon) of a finite kernel: rows of exact probabilities, by output. Neighbours are adjacent rows unless
+    given.
 
     >>> flip = [{0: Fraction(3, 4), 1: Fraction(1, 4)}, {0: Fraction(1, 4), 1: Fraction(3, 4)}]
     >>> kernel_delta(flip, Fraction(0))
@@ -155,9 +150,7 @@ def kernel_delta(
     return worst[0], worst[1]
 
 
-def kernel_max_log_ratio(
-    rows: Sequence[Row], pairs: Iterable[tuple[int, int]] | None = None
-) -> Bounds | None:
+def kernel_max_log_ratio(rows: Sequence[Row], pairs: Iterable[tuple[int, int]] | None = None) -> Bounds | None:
     """Largest log p(a, k) / p(b, k) over neighbouring rows; None where an output is possible on one side only."""
     worst = Fraction(1)
     for a, b in pairs if pairs is not None else zip(range(len(rows) - 1), range(1, len(rows)), strict=True):

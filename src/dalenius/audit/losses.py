@@ -1,7 +1,8 @@
 """The loss of one pair of data sets, from the exact laws of the answers on either side.
 
-Nothing here uses profiles, sensitivities or loss distributions of the product: probabilities are listed, divided and summed.
-Sums are in floats and round *down* where a grid is needed, so that a loss above its charge is a fault and not a rounding.
+Nothing here uses profiles, sensitivities or loss distributions of the product: probabilities are listed, divided and
+summed. Sums are in floats and round *down* where a grid is needed, so that a loss above its charge is a fault and not a
+rounding.
 """
 
 from collections.abc import Hashable, Sequence
@@ -44,7 +45,9 @@ class Divergence(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class AnswerPart:
-    """One independent part of an answer: log-probabilities of its outcomes on either side, and which share of a hockey stick is sure."""
+    """One independent part of an answer: log-probabilities of its outcomes on either side, and which share of a hockey
+    stick is sure.
+    """
 
     here: FloatArray
     there: FloatArray
@@ -209,10 +212,11 @@ def _shifted(held: Hashable, shift: int) -> AnswerPart:
 
 
 def _thinned(law: DiscreteGaussian, shift: int) -> AnswerPart:
-    """Multiples of a small part of the standard deviation: sums of powers over them are those over all integers (Poisson's summation).
+    """Multiples of a small part of the standard deviation: sums of powers over them are those over all integers
+    (Poisson's summation).
 
-    Ratios do not depend on which answers are listed. A hockey stick has a bend, at which the sum over multiples is off by a part of
-    less than 1e-4; so much is taken off.
+    Ratios do not depend on which answers are listed. A hockey stick has a bend, at which the sum over multiples is off
+    by a part of less than 1e-4; so much is taken off.
     """
     stride = isqrt(floor(law.sigma_squared)) // 500
     most = _reach(law, shift) // stride
@@ -224,7 +228,9 @@ def _thinned(law: DiscreteGaussian, shift: int) -> AnswerPart:
 
 
 def _lumped(law: DiscreteLaplace, shift: int) -> AnswerPart:
-    """Runs of answers as one answer each: beyond both centres all ratios are alike, and between them a run shows a little less."""
+    """Runs of answers as one answer each: beyond both centres all ratios are alike, and between them a run shows a
+    little less.
+    """
     rate, (low, high) = float(law.rate), sorted((0, shift))
     width = max(1, min((high - low) // 1000, floor(1 / (200 * rate))))
     if high - low > _MOST_LISTED * width:
@@ -242,7 +248,9 @@ def _lumped(law: DiscreteLaplace, shift: int) -> AnswerPart:
 
 
 def listed(law: IntegerLaw, shift: int) -> tuple[IntArray, FloatArray]:
-    """The answers of a noise and of the same noise `shift` away, either way, with the log-probabilities of the first."""
+    """The answers of a noise and of the same noise `shift` away, either way, with the log-probabilities of
+    the first.
+    """
     reach = _reach(law, shift)
     if reach > _MOST_LISTED:
         raise TooLarge("Too many answers to be listed.", received=reach, limit=_MOST_LISTED)

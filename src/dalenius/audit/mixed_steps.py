@@ -1,7 +1,9 @@
-"""The exact law of steps that draw more than noise: samples, partitions into blocks, multiplicities, tests and keyed streams.
+"""The exact law of steps that draw more than noise: samples, partitions into blocks, multiplicities, tests and keyed
+streams.
 
-What a step draws beside its noise is gone through by enumeration or by convolution, from its description alone: a sample is
-binomial in each cell, blocks are all partitions of a short list, multiplicities are Poisson(1) and drawn anew for every replicate.
+What a step draws beside its noise is gone through by enumeration or by convolution, from its description alone: a
+sample is binomial in each cell, blocks are all partitions of a short list, multiplicities are Poisson(1) and drawn anew
+for every replicate.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +39,8 @@ _SECRET = b"a secret of the attacker"
 
 
 def keyed(step: KeyedList, here: Exact, there: Exact) -> list[AnswerPart]:
-    """A file and its neighbour have fingerprints of their own: where the key forgets them, both lists together show the difference.
+    """A file and its neighbour have fingerprints of their own: where the key forgets them, both lists together show the
+    difference.
 
     Whether two streams are the same is looked up with a law so wide that equal noise by chance is out of the question.
     """
@@ -115,7 +118,9 @@ def _selections(step: ApproximateQuantiles, values: IntArray) -> FloatArray:
 
 
 def _parted(blocks: Blocks, values: IntArray) -> Iterator[tuple[IntArray, float]]:
-    """What the blocks report for every way to part the records, and its probability; which block is which tells nothing."""
+    """What the blocks report for every way to part the records, and its probability; which block is which tells
+    nothing.
+    """
     n = len(values)
     if n > MOST_PARTED:
         raise TooLarge("Too many partitions to be gone through.", received=n, limit=MOST_PARTED)
@@ -175,7 +180,9 @@ def cascaded(step: Cascade, here: Exact, there: Exact) -> list[AnswerPart]:
 
 
 def resampled(step: ResampledTotals, here: Exact, there: Exact) -> list[AnswerPart]:
-    """Each replicate of each cell by itself: what rows add, times Poisson(1) numbers of their own, plus normal noise; then the sums."""
+    """Each replicate of each cell by itself: what rows add, times Poisson(1) numbers of their own, plus normal noise;
+    then the sums.
+    """
     structural = set(step.space.structural_indices)
     cells = [step._added([sealed.open_below_the_gate() for sealed in side]) for side in (here, there)]
     channels = []
@@ -205,8 +212,7 @@ def labels(step: LabelSelection, here: Exact, there: Exact) -> Adaptive:
         for side, odds in zip(sides, chances, strict=True):
             # A text that nobody has is not in the data, so that it is never listed.
             above = [
-                float(np.exp(log_chances[noise + side[t] > step.threshold]).sum()) if t in side else 0.0
-                for t in texts
+                float(np.exp(log_chances[noise + side[t] > step.threshold]).sum()) if t in side else 0.0 for t in texts
             ]
             odds.append(prod(p if is_shown else 1 - p for p, is_shown in zip(above, shown, strict=True)))
         named = [text for text, is_shown in zip(texts, shown, strict=True) if is_shown]

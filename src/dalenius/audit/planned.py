@@ -1,7 +1,7 @@
 """A custodian's own request under attack: the exact loss of its plan at neighbours that its declaration allows.
 
-No data are read. Small data sets are drawn from the declaration (declared, missing, undeclared and far values alike), one
-unit is added, removed or replaced, and the loss is computed from the laws of the noise and the exact answers at
+No data are read. Small data sets are drawn from the declaration (declared, missing, undeclared and far values alike),
+one unit is added, removed or replaced, and the loss is computed from the laws of the noise and the exact answers at
 both, with nothing taken from the plan's own claim. Pairs that come near the charge are changed further.
 """
 
@@ -41,16 +41,15 @@ def audit_plan(domain: Domain, plan: TablePlan, *, pairs: int = 50, seed: int = 
     """The largest exact loss of a plan over so many neighbours, relative to promise and charge."""
     if plan.neighbours.scope.is_data_dependent:
         raise Unsupported(
-            "A promise that holds at the data at hand cannot be audited without them; `dalenius inspect plan` looks at it there."
+            "A promise that holds at the data at hand cannot be audited without them; `dalenius inspect plan` looks "
+            "at it there."
         )
     # Whatever a lookup or a feature gives is something that is declared, and so it is enough to draw that.
     domain = domain.without_derivation()
     chance, largest, worst = random.Random(seed), 0.0, None
     for number in range(pairs):
         near = worst is not None and number >= pairs // 3 and chance.random() < 0.7
-        world = (
-            _changed(worst, chance) if near and worst is not None else _drawn(domain, plan.neighbours, chance)
-        )
+        world = _changed(worst, chance) if near and worst is not None else _drawn(domain, plan.neighbours, chance)
         world = _agreeing(world, plan.neighbours)
         both = pair_of(plan, world.source(is_changed=False), world.source(is_changed=True))
         ratio = ratio_of(plan, both)

@@ -1,4 +1,6 @@
-"""The exact law of steps that select: quantiles, labels and best cells by their definition, and answers that are rounded and cut to a range."""
+"""The exact law of steps that select: quantiles, labels and best cells by their definition, and answers that are
+rounded and cut to a range.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -40,8 +42,9 @@ def selected(
 ) -> FloatArray:
     """Log-probabilities of an exponential mechanism over the grid, from its definition.
 
-    The score of y is how many of q's parts it is away from the quantile, or by depth also how many it would have to move before it
-    left y; its weight falls by exp(-epsilon / (2 change)). Lists here are far too short for the public end of depth.
+    The score of y is how many of q's parts it is away from the quantile, or by depth also how many it would have to
+    move before it left y; its weight falls by exp(-epsilon / (2 change)). Lists here are far too short for the public
+    end of depth.
     """
     return _ranked(
         np.clip(values, low, high),
@@ -59,9 +62,7 @@ def _rate(epsilon: Fraction, change: Fraction) -> float:
     return float(-np.log(float(rational_base(epsilon / (2 * change)))))
 
 
-def _ranked(
-    inside: IntArray, low: int, high: int, parts: int, rank: int, rate: float, least: int = 0
-) -> FloatArray:
+def _ranked(inside: IntArray, low: int, high: int, parts: int, rank: int, rate: float, least: int = 0) -> FloatArray:
     """Likewise for a rank that is counted in parts of a record."""
     points = np.arange(low, high + 1)
     less = (inside[None, :] < points[:, None]).sum(axis=1)
@@ -82,8 +83,8 @@ def several(
 ) -> FloatArray:
     """Log-probabilities of every list of answers to several ranks, in an order that the values do not change.
 
-    Each selection is among the points between two answers, of the values between them: those from the lower answer on and below
-    the upper one, or by depth those above the lower answer and below the upper one.
+    Each selection is among the points between two answers, of the values between them: those from the lower answer on
+    and below the upper one, or by depth those above the lower answer and below the upper one.
     """
     count = len(steps)
     number = comb(high - low + count, count)
@@ -131,15 +132,7 @@ def quantiles_by_cell(step: QuantileTable, here: Exact, there: Exact) -> list[An
         if i in step.space.structural_indices:
             continue
         sides = [
-            selected(
-                e.open_below_the_gate(),
-                step.low,
-                step.high,
-                step.q,
-                step.cell_epsilon,
-                step._change,
-                step.score,
-            )
+            selected(e.open_below_the_gate(), step.low, step.high, step.q, step.cell_epsilon, step._change, step.score)
             for e in both
         ]
         channels.append(AnswerPart(sides[0], sides[1]))
@@ -243,8 +236,7 @@ def _smooth_law(step: Smooth, values: IntArray) -> FloatArray:
     below = [0.0, *(_distribution(step.noise, z) for z in edges), 1.0]
     above = [1.0, *(_distribution(step.noise, -z) for z in edges), 0.0]
     masses = [
-        b - a if a < 0.5 else c - d
-        for a, b, c, d in zip(below[:-1], below[1:], above[:-1], above[1:], strict=True)
+        b - a if a < 0.5 else c - d for a, b, c, d in zip(below[:-1], below[1:], above[:-1], above[1:], strict=True)
     ]
     return np.asarray(np.log(np.array(masses)))
 
@@ -264,7 +256,8 @@ def _distribution(noise: Any, z: float) -> float:
         g = float(noise.g)
         tail = 0.5 * float(betainc(1 - 1 / g, 1 / g, 1 / (1 + abs(z) ** g)))
     elif isinstance(noise, LaplaceLogNormal):
-        # Given the normal Y, the tail of X e^(sY) is that of Laplace noise; a sum over equal steps has no error that a float shows.
+        # Given the normal Y, the tail of X e^(sY) is that of Laplace noise; a sum over equal steps has no error that a
+        # float shows.
         y = np.arange(-14.0, 30.0, 0.02)
         given = np.exp(-y * y / 2 - abs(z) * np.exp(-float(noise.s) * y))
         tail = 0.5 * 0.02 * float(given.sum()) / sqrt(2 * pi)

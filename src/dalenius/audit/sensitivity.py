@@ -40,9 +40,7 @@ def multisets(universe: Sequence[Row], size: int) -> Iterator[Data]:
 def local(function: Function, data: Data, universe: Sequence[Row], relation: Relation) -> Fraction:
     """Largest change from this data set to any neighbour."""
     here = function(data)
-    return max(
-        (distance(function(d), here) for d in neighbours_of(data, universe, relation)), default=Fraction(0)
-    )
+    return max((distance(function(d), here) for d in neighbours_of(data, universe, relation)), default=Fraction(0))
 
 
 def everywhere(function: Function, universe: Sequence[Row], size: int, relation: Relation) -> Fraction:

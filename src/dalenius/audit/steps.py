@@ -1,8 +1,8 @@
 """The exact law of every kind of step at two data sets: what its answers show, with nothing taken from its own claim.
 
-Additive steps are run on both data sets with the same noise: the difference of the answers is the shift, and the law of the
-noise is listed at both. Selections are listed by their definition. A step of an unknown kind is an error, so that a new
-measurement has to be added here.
+Additive steps are run on both data sets with the same noise: the difference of the answers is the shift, and the law of
+the noise is listed at both. Selections are listed by their definition. A step of an unknown kind is an error, so that a
+new measurement has to be added here.
 """
 
 from collections.abc import Callable
@@ -92,9 +92,7 @@ def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
         if isinstance(plan, PairPlan):
             answer = _unmoved(step, exact)
         else:
-            answer = (
-                _followed(step, exact) if isinstance(plan, QuantilesPlan) else np.zeros(1, dtype=np.int64)
-            )
+            answer = _followed(step, exact) if isinstance(plan, QuantilesPlan) else np.zeros(1, dtype=np.int64)
         try:
             step = steps.send(Value(answer))
         except StopIteration:
@@ -105,7 +103,8 @@ def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
 def _followed(step: Measurement, exact: Exact) -> IntArray:
     """The answer after which a plan of quantiles goes on; what follows costs the same whatever it is.
 
-    Ranks are those of one data set, and points lie all over the grid, so that counts between them tell every value apart.
+    Ranks are those of one data set, and points lie all over the grid, so that counts between them tell every value
+    apart.
     """
     if not isinstance(step, QuantilePoints):
         return exact[0].open_below_the_gate()
@@ -141,9 +140,7 @@ def shift_of(step: Measurement, here: Exact, there: Exact) -> IntArray:
     return np.asarray(answers[1] - answers[0], dtype=np.int64)
 
 
-def _with_laws(
-    laws: Callable[[Any], Laws],
-) -> Callable[[Any, Exact, Exact], list[AnswerPart]]:
+def _with_laws(laws: Callable[[Any], Laws]) -> Callable[[Any, Exact, Exact], list[AnswerPart]]:
     def made(step: Any, here: Exact, there: Exact) -> list[AnswerPart]:
         shifts = shift_of(step, here, there).tolist()
         pairs = [(law, s) for law, s in zip(laws(step), shifts, strict=True) if s]
@@ -170,9 +167,9 @@ def _clipped_laws(step: ClippedTotals) -> Laws:
 def _residual(step: Residual, here: Exact, there: Exact) -> list[AnswerPart]:
     """Shifts of independent noise of which the released differences are a function.
 
-    The released differences of component A come from N_A dM + noise. They see it only up to what does not vary along some
-    axis of A, so that its centred part, which is whole as well, gives the same differences: that is asserted here, and the
-    centred shift is what the noise must hide.
+    The released differences of component A come from N_A dM + noise. They see it only up to what does not vary along
+    some axis of A, so that its centred part, which is whole as well, gives the same differences: that is asserted here,
+    and the centred shift is what the noise must hide.
     """
     tables = [b.open_below_the_gate() - a.open_below_the_gate() for a, b in zip(here, there, strict=True)]
     changes = [(_summed_to(step, margin, tables), variance) for margin, variance in step.grid.items()]
@@ -356,7 +353,9 @@ def _clipped_mean(plan: ClippedMeanPlan, here: Source, there: Source) -> Adaptiv
 
 
 def _winsorised(plan: WinsorisedPlan, here: Source, there: Source) -> Adaptive:
-    """Every pair of quartiles of the blocks, and the sums between the ends that they set; each step draws its own blocks."""
+    """Every pair of quartiles of the blocks, and the sums between the ends that they set; each step draws its own
+    blocks.
+    """
     first, *_ = plan.measurements
     assert isinstance(first, ApproximateQuantiles)
     (quartiles,) = channels_of(first, fetched(first, here), fetched(first, there))

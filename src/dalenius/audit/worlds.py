@@ -29,8 +29,9 @@ RAW: dict[str, tuple[object, ...]] = {
 class World:
     """A declared domain and units of raw rows in it; those that change come last.
 
-    One unit changes, or a group of them: `leaving` go, and `other` and `further` come. A single row that is replaced keeps what is
-    `public`; which rows of a person count may depend on all of them, so that nothing is said of a person's.
+    One unit changes, or a group of them: `leaving` go, and `other` and `further` come. A single row that is replaced
+    keeps what is `public`; which rows of a person count may depend on all of them, so that nothing is said of a
+    person's.
     """
 
     domain: Domain
@@ -80,9 +81,7 @@ def domain_of(chance: random.Random, *, is_plain: bool = False) -> Domain:
     # Where rows are replaced their number may be public; it is of use where none drops out.
     is_counted = relation is Relation.REPLACE and not (has_persons or is_plain) and chance.random() < 0.5
     categories = {
-        "sex": Categories(
-            labels=("f", "m"), missing=chance.choice(("drop", "m")), unseen=chance.choice(("drop", "f"))
-        ),
+        "sex": Categories(labels=("f", "m"), missing=chance.choice(("drop", "m")), unseen=chance.choice(("drop", "f"))),
         "region": Categories(labels=("n", "e", "s"), missing=chance.choice(("drop", "s")), unseen="drop"),
         "two": Categories(labels=("a", "b"), missing=chance.choice(("a", "drop")), unseen="b"),
     }
@@ -130,7 +129,9 @@ def row_of(domain: Domain, chance: random.Random) -> Row:
 
 
 def world_of(chance: random.Random, *, has_public: bool = False) -> World:
-    """Up to five units and the change of one of them; `has_public` where declared public attributes stay as they are."""
+    """Up to five units and the change of one of them; `has_public` where declared public attributes stay as
+    they are.
+    """
     domain = domain_of(chance)
     public = [v.name for v in domain.variables.values() if has_public and v.public_source]
     return redrawn(World(domain, (), None, public=tuple(public)), chance)

@@ -1,4 +1,6 @@
-"""`dalenius adjust RELEASE`: released numbers made whole, possible or consistent; no data are read and nothing is spent."""
+"""`dalenius adjust RELEASE`: released numbers made whole, possible or consistent; no data are read and nothing is
+spent.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,9 +11,7 @@ from dalenius.cli.plan import AsJson
 
 
 def adjust(
-    release: Annotated[
-        Path, typer.Argument(help="release.json, or the directory that holds it.", show_default=False)
-    ],
+    release: Annotated[Path, typer.Argument(help="release.json, or the directory that holds it.", show_default=False)],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A directory, or one file; shown if left out.")
     ] = None,
@@ -53,19 +53,11 @@ def adjust(
             [axis for table in measured.tables for axis in table.space.axes],
             has_conditions=bool(measured.provenance.request.get("where")),
         )
-    asked = {
-        "consistent": consistent,
-        "nonnegative": nonnegative,
-        "least": least,
-        "most": most,
-        "whole": whole,
-    }
+    asked = {"consistent": consistent, "nonnegative": nonnegative, "least": least, "most": most, "whole": whole}
     show = ShowPart.model_validate({key: value for key, value in asked.items() if value not in (None, False)})
     steps = adjustments(show, totals, None if anchor is None else load(anchor))
     if not steps:
-        raise ParameterError(
-            "Say how: --whole, --nonnegative, --least, --most, --consistent, --anchor, --published."
-        )
+        raise ParameterError("Say how: --whole, --nonnegative, --least, --most, --consistent, --anchor, --published.")
     measured = adjusted(measured, steps)
     if output is not None:
         save(measured, output)

@@ -1,4 +1,5 @@
-"""After a refusal for want of budget: what is left, and the largest amount of the request's own kind that would be paid.
+"""After a refusal for want of budget: what is left, and the largest amount of the request's own kind that would be
+paid.
 
 The command line reads the ledger of its custodian; the server never shows this to an analyst.
 """

@@ -1,4 +1,6 @@
-"""`dalenius audit …`: a claim checked from outside, by exact losses and by definition; by samples with the laboratory."""
+"""`dalenius audit …`: a claim checked from outside, by exact losses and by definition; by samples with the
+laboratory.
+"""
 
 from typing import Annotated
 
@@ -86,9 +88,7 @@ def definitions(
     for name in rows[0].smallest:
         table.add_column(name, justify="right")
     for row in rows:
-        table.add_row(
-            row.noise, *("none" if value == inf else f"{value:.2f}" for value in row.smallest.values())
-        )
+        table.add_row(row.noise, *("none" if value == inf else f"{value:.2f}" for value in row.smallest.values()))
     console().print(table)
     console().print("finite: over rows with values 0 and 1 only. random: the share of pairs drawn from the")
     console().print("declared distribution that keep this epsilon. none: no epsilon holds.")

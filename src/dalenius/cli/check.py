@@ -24,16 +24,15 @@ def _print_schema(kind: str) -> None:
 def check(
     document: Annotated[
         Path | None,
-        typer.Argument(
-            help="Dataset, request or policy document, or - for standard input.", show_default=False
-        ),
+        typer.Argument(help="Dataset, request or policy document, or - for standard input.", show_default=False),
     ] = None,
     schema: Annotated[
         str | None,
         typer.Option(
             "--schema",
             metavar="KIND",
-            help="Print the JSON Schema of a kind of document, for editors: dataset, request, batch, policy or release.",
+            help="Print the JSON Schema of a kind of document, for editors: dataset, request, batch, policy or "
+            "release.",
             show_default=False,
             autocompletion=_kinds,
         ),
@@ -48,9 +47,7 @@ def check(
         _print_schema(schema)
         return
     if document is None:
-        raise typer.BadParameter(
-            "name a document, or a kind of document with --schema.", param_hint="DOCUMENT"
-        )
+        raise typer.BadParameter("name a document, or a kind of document with --schema.", param_hint="DOCUMENT")
     from dalenius.cli.documents import written
     from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled

@@ -37,7 +37,8 @@ def is_yes(question: str, *, default: bool) -> bool:
 def chosen(answer: str, names: Sequence[str], *, most: int | None = None) -> list[str]:
     """Names from an answer such as "1 3-5", "age, sex" or "all".
 
-    >>> chosen("1 3-4", ["age", "sex", "race", "income"]), chosen("sex, age", ["age", "sex"]), chosen("all", ["age", "sex"])
+    >>> columns = ["age", "sex", "race", "income"]
+    >>> chosen("1 3-4", columns), chosen("sex, age", ["age", "sex"]), chosen("all", ["age", "sex"])
     (['age', 'race', 'income'], ['sex', 'age'], ['age', 'sex'])
     """
     if answer.lower() == "all":

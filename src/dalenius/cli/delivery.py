@@ -1,7 +1,7 @@
 """What comes after the charge: writing and showing a release that the ledger already holds.
 
-What can be known of the place to write to is checked before anything is spent. Whatever fails afterwards (a full disk, a
-closed pipe, a terminal that cannot show a letter) is told as an undelivered release, never as a failed one.
+What can be known of the place to write to is checked before anything is spent. Whatever fails afterwards (a full disk,
+a closed pipe, a terminal that cannot show a letter) is told as an undelivered release, never as a failed one.
 """
 
 import os
@@ -38,8 +38,7 @@ def output_place(output: Path | None, inputs: list[Path]) -> Path | None:
 def _is_single(output: Path) -> bool:
     """Whether one file is written, or a directory."""
     refused = ParameterError(
-        f"-o takes a directory, or a {listed_suffixes()} file; {str(output)!r} is neither.",
-        received=str(output),
+        f"-o takes a directory, or a {listed_suffixes()} file; {str(output)!r} is neither.", received=str(output)
     )
     try:
         is_single = is_single_file(output)

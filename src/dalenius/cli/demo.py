@@ -10,22 +10,19 @@ def demo(
     directory: Annotated[
         Path | None,
         typer.Option(
-            "-o",
-            "--output",
-            help="Where the demo lives: dalenius-demo, or dalenius-survey.",
-            show_default=False,
+            "-o", "--output", help="Where the demo lives: dalenius-demo, or dalenius-survey.", show_default=False
         ),
     ] = None,
     survey: Annotated[
-        bool,
-        typer.Option("--survey", help="The synthetic survey instead: numbers, regions, weights, two waves."),
+        bool, typer.Option("--survey", help="The synthetic survey instead: numbers, regions, weights, two waves.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Release grade x branch x gender of 1.4 million persons at epsilon 1, and show how far off it is.
 
-    The data are public, so the demo may print the truth beside the release. A real custodian must not. With --survey the
-    demo writes both waves of a synthetic survey with their documents, registers them, and releases every example request.
+    The data are public, so the demo may print the truth beside the release. A real custodian must not. With --survey
+    the demo writes both waves of a synthetic survey with their documents, registers them, and releases every example
+    request.
     """
     if survey:
         release_survey(directory or Path("dalenius-survey"), as_json=as_json)
@@ -136,7 +133,10 @@ def release_survey(directory: Path, *, as_json: bool) -> None:
     print_release(releases[survey.REQUESTS[0]])
     terminal = console()
     terminal.print("\nThe survey is synthetic: its rows were made from a seed, and nobody in it exists.")
-    about = f": two waves, policy, {len(releases)} requests, regions.geojson, releases/, and farms.toml, a small file with one row a unit."
+    about = (
+        f": two waves, policy, {len(releases)} requests, regions.geojson, releases/, and farms.toml, a small "
+        "file with one row a unit."
+    )
     terminal.print(styled("Written to ", (str(directory), "bold"), about))
     terminal.print(styled("Try next ", ("(source .venv/bin/activate)", "dim"), ":"))
     for command in (

@@ -23,9 +23,7 @@ def describe(
     from dalenius.errors import ParameterError
 
     if output is not None and output.exists():
-        raise ParameterError(
-            f"{str(output)!r} exists; a draft never overwrites a file.", received=str(output)
-        )
+        raise ParameterError(f"{str(output)!r} exists; a draft never overwrites a file.", received=str(output))
     text = draft(data, from_data=from_data)
     if output is not None:
         output.write_text(text)

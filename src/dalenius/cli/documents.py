@@ -24,7 +24,9 @@ def written(document: Path) -> Path | str:
 
 
 def read_release(document: Path) -> "Release":
-    """A release, from its document, the directory that holds it, or standard input; `FILE#2` is the second table of a batch."""
+    """A release, from its document, the directory that holds it, or standard input; `FILE#2` is the second table of a
+    batch.
+    """
     from dalenius.publish import load
     from dalenius.publish._document import from_json
 

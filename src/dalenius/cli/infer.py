@@ -1,4 +1,6 @@
-"""`dalenius infer …`: what a release means, from its document alone; one verb for each question that the registry finds."""
+"""`dalenius infer …`: what a release means, from its document alone; one verb for each question that the registry
+finds.
+"""
 
 from collections.abc import Callable
 from inspect import Parameter as Argument
@@ -25,14 +27,11 @@ Where = Annotated[
 ]
 More = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--also", help="A further release of the same table, analysed together.", show_default=False
-    ),
+    typer.Option("--also", help="A further release of the same table, analysed together.", show_default=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Plot = Annotated[
-    Path | None,
-    typer.Option(help="Also draw the result into this file: .png, .svg or .pdf.", show_default=False),
+    Path | None, typer.Option(help="Also draw the result into this file: .png, .svg or .pdf.", show_default=False)
 ]
 
 
@@ -68,9 +67,7 @@ def infer() -> None:
 def _verb(question: "InferenceQuestion") -> Callable[..., None]:
     """A command with the question's own parameters between the release and the ways to show the answer."""
 
-    def command(
-        release: Path, also: list[Path] | None, as_json: bool, plot: Path | None, **written: Any
-    ) -> None:
+    def command(release: Path, also: list[Path] | None, as_json: bool, plot: Path | None, **written: Any) -> None:
         given = {
             parameter.name: _value(parameter, written[parameter.name])
             for parameter in question.parameters

@@ -1,4 +1,6 @@
-"""`dalenius inspect table | losses | sensitivity | plan | dominance REQUEST`: the custodian's door. Exact values, under a banner, a ledger line each."""
+"""`dalenius inspect table | losses | sensitivity | plan | dominance REQUEST`: the custodian's door. Exact values, under
+a banner, a ledger line each.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -58,9 +60,7 @@ def table(
 @app.command()
 def losses(
     request: RequestPath,
-    release: Annotated[
-        Path, typer.Argument(help="The release whose numbers are compared with the exact ones.")
-    ],
+    release: Annotated[Path, typer.Argument(help="The release whose numbers are compared with the exact ones.")],
     by: By = "custodian",
     ledger: LedgerPath = None,
     anchor: AnchorPath = None,
@@ -78,9 +78,7 @@ def sensitivity(
     request: RequestPath,
     function: Annotated[
         str | None,
-        typer.Option(
-            "--function", help="FILE.py:NAME, a function of a tuple of values, in place of the measure."
-        ),
+        typer.Option("--function", help="FILE.py:NAME, a function of a tuple of values, in place of the measure."),
     ] = None,
     upper: Annotated[
         str | None, typer.Option("--upper", help="A bound on that function's sensitivity, proved elsewhere.")
@@ -90,28 +88,20 @@ def sensitivity(
     anchor: AnchorPath = None,
     policy: PolicyPath = None,
 ) -> None:
-    """Print how far one record can move a statistic: on any data, at these data, and between data sets made of their records."""
+    """Print how far one record can move a statistic: on any data, at these data, and between data sets made of their
+    records.
+    """
     if function is None:
-        _print(
-            lambda curator, document: curator.inspect_sensitivity(document, by=by),
-            request,
-            ledger,
-            anchor,
-            policy,
-        )
+        _print(lambda curator, document: curator.inspect_sensitivity(document, by=by), request, ledger, anchor, policy)
         return
     look = _black_box(function, upper)
-    _print(
-        lambda curator, document: curator.inspect_values(document, look, by=by),
-        request,
-        ledger,
-        anchor,
-        policy,
-    )
+    _print(lambda curator, document: curator.inspect_values(document, look, by=by), request, ledger, anchor, policy)
 
 
 def _black_box(function: str, upper: str | None) -> "Callable[[list[int]], Mapping[str, object]]":
-    """The bootstrap sensitivity of the custodian's own function: enumerated where that is possible, searched for elsewhere."""
+    """The bootstrap sensitivity of the custodian's own function: enumerated where that is possible, searched for
+    elsewhere.
+    """
     import runpy
 
     from dalenius.audit.black_box import bootstrap_sensitivity
@@ -141,21 +131,17 @@ def _black_box(function: str, upper: str | None) -> "Callable[[list[int]], Mappi
 @app.command()
 def plan(
     request: RequestPath,
-    record: Annotated[
-        int | None, typer.Option("--record", help="Row number: what its owner could claim.")
-    ] = None,
+    record: Annotated[int | None, typer.Option("--record", help="Row number: what its owner could claim.")] = None,
     by: By = "custodian",
     ledger: LedgerPath = None,
     anchor: AnchorPath = None,
     policy: PolicyPath = None,
 ) -> None:
-    """Print what a plan whose noise follows the data would do to them: scales, expected losses, the checklist, claims."""
+    """Print what a plan whose noise follows the data would do to them: scales, expected losses, the
+    checklist, claims.
+    """
     _print(
-        lambda curator, document: curator.inspect_plan(document, record=record, by=by),
-        request,
-        ledger,
-        anchor,
-        policy,
+        lambda curator, document: curator.inspect_plan(document, record=record, by=by), request, ledger, anchor, policy
     )
 
 
@@ -168,6 +154,4 @@ def dominance(
     policy: PolicyPath = None,
 ) -> None:
     """Print which cells of a request with measure = "dominance" a few contributors dominate."""
-    _print(
-        lambda curator, document: curator.inspect_dominance(document, by=by), request, ledger, anchor, policy
-    )
+    _print(lambda curator, document: curator.inspect_dominance(document, by=by), request, ledger, anchor, policy)

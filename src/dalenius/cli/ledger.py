@@ -1,4 +1,6 @@
-"""`dalenius ledger show | verify | export | grant | quota | restore`: a statement like a bank's, and the custodian's lines."""
+"""`dalenius ledger show | verify | export | grant | quota | restore`: a statement like a bank's, and the custodian's
+lines.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,12 +32,9 @@ Location = Annotated[
 ]
 KeysPath = Annotated[Path | None, typer.Option("--keys", help="Private folder of keys, if kept elsewhere.")]
 PublicKey = Annotated[
-    str | None,
-    typer.Option("--public-key", help="Look with the ledger's public key instead of its folder of keys."),
+    str | None, typer.Option("--public-key", help="Look with the ledger's public key instead of its folder of keys.")
 ]
-Population = Annotated[
-    str | None, typer.Option("--population", help="Whose account; needed if there are several.")
-]
+Population = Annotated[str | None, typer.Option("--population", help="Whose account; needed if there are several.")]
 By = Annotated[str, typer.Option("--by", help="Who declares this; written to the ledger.")]
 Page = Annotated[str, typer.Option("--page", help="master, data-dependent or public-attributes.")]
 
@@ -74,9 +73,7 @@ def _only(ledger: "Ledger", population: str | None) -> str:
 
     populations = ledger.populations()
     if population is None and len(populations) != 1:
-        raise ParameterError(
-            f"Name a population with --population. Known: {', '.join(populations) or 'none'}."
-        )
+        raise ParameterError(f"Name a population with --population. Known: {', '.join(populations) or 'none'}.")
     return population or populations[0]
 
 
@@ -151,9 +148,7 @@ def verify(
 @app.command()
 def export(
     ledger: Location,
-    form: Annotated[
-        str | None, typer.Option("--format", help="json (unless another is named), jsonl or csv.")
-    ] = None,
+    form: Annotated[str | None, typer.Option("--format", help="json (unless another is named), jsonl or csv.")] = None,
     population: Population = None,
     statement: Annotated[
         bool, typer.Option("--statement", help="The statement's lines instead of the ledger's.")
@@ -167,9 +162,7 @@ def export(
     from dalenius.errors import ParameterError
     from dalenius.ledger.statement import FORMS, export_statement
 
-    beside = (
-        Path(f"{Path(ledger).resolve()}{ending}") for ending in ("", "-wal", "-shm", ".lock", ".anchor")
-    )
+    beside = (Path(f"{Path(ledger).resolve()}{ending}") for ending in ("", "-wal", "-shm", ".lock", ".anchor"))
     kept = [*beside, *([anchor] if anchor else [])]
     if out is not None and out.exists() and any(path.exists() and out.samefile(path) for path in kept):
         raise ParameterError(f"--out would overwrite {str(out)!r}, which belongs to the ledger.")
@@ -227,8 +220,7 @@ def quota(
     page: Annotated[
         str | None,
         typer.Option(
-            "--page",
-            help="master, data-dependent or public-attributes; every page that has a budget if left out.",
+            "--page", help="master, data-dependent or public-attributes; every page that has a budget if left out."
         ),
     ] = None,
     by: By = "custodian",
@@ -278,9 +270,7 @@ def restore(
             "printed in published releases: dalenius ledger verify --head."
         )
     else:
-        out.print(
-            "Grants that were among the lost lines are not known; count what was spent of them yourself."
-        )
+        out.print("Grants that were among the lost lines are not known; count what was spent of them yourself.")
 
 
 def _confirm(book: "Ledger", population: str, entry: str, as_json: bool) -> None:

@@ -47,9 +47,7 @@ app.command()(show.show)
 app.command()(merge.merge)
 app.command()(adjust.adjust)
 app.command()(serve.serve)
-app.add_typer(
-    infer.app, name="infer", help="What a release means: intervals, tests and models that know the noise."
-)
+app.add_typer(infer.app, name="infer", help="What a release means: intervals, tests and models that know the noise.")
 app.add_typer(
     audit.app, name="audit", help="A claim checked from outside: exact losses, samples, guesses, definitions."
 )
@@ -60,9 +58,7 @@ app.add_typer(
 )
 app.add_typer(policy.app, name="policy", help="Which policy is in force, and putting another one in force.")
 app.add_typer(
-    inspect.app,
-    name="inspect",
-    help="The custodian's door: exact values, under a banner, a ledger line each.",
+    inspect.app, name="inspect", help="The custodian's door: exact values, under a banner, a ledger line each."
 )
 app.add_typer(ledger.app, name="ledger", help="What was spent: statements, verification, grants and quotas.")
 
@@ -76,8 +72,7 @@ def _print_version(is_asked: bool) -> None:
 @app.callback()
 def options(
     _: Annotated[
-        bool,
-        typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version),
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
     """Protected tables and estimates from confidential microdata, with every bit of privacy accounted for."""

@@ -10,15 +10,10 @@ from dalenius.cli.plan import AsJson
 
 def merge(
     release: Annotated[
-        Path,
-        typer.Argument(help="A release that counts the categories, or its directory.", show_default=False),
+        Path, typer.Argument(help="A release that counts the categories, or its directory.", show_default=False)
     ],
-    dataset: Annotated[
-        Path, typer.Option(help="Dataset document that declares the level.", show_default=False)
-    ],
-    variable: Annotated[
-        str, typer.Option(help="The variable whose categories are merged.", show_default=False)
-    ],
+    dataset: Annotated[Path, typer.Option(help="Dataset document that declares the level.", show_default=False)],
+    variable: Annotated[str, typer.Option(help="The variable whose categories are merged.", show_default=False)],
     level: Annotated[str, typer.Option(help="The declared level along which to merge.", show_default=False)],
     minimum: Annotated[float, typer.Option(help="Released count below which a category is too small.")] = 20,
     as_json: AsJson = False,

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from dalenius.errors import (
-    DaleniusError,
-    InternalError,
-    MissingExtra,
-    NotRegistered,
-    ParameterError,
-    StorageError,
-)
+from dalenius.errors import DaleniusError, InternalError, MissingExtra, NotRegistered, ParameterError, StorageError
 
 if TYPE_CHECKING:
     from dalenius.cli.terminal import Terminal
@@ -24,9 +17,7 @@ if TYPE_CHECKING:
 
 # Modules that only an extra brings, by the extra; a test compares them with the package's own declaration.
 _EXTRAS = {
-    **dict.fromkeys(
-        ("fastapi", "starlette", "uvicorn", "jinja2", "argon2", "itsdangerous", "httpx"), "server"
-    ),
+    **dict.fromkeys(("fastapi", "starlette", "uvicorn", "jinja2", "argon2", "itsdangerous", "httpx"), "server"),
     **dict.fromkeys(("multipart", "python_multipart"), "server"),
     **dict.fromkeys(("openpyxl", "polars", "pandas"), "formats"),
     "psycopg": "postgres",
@@ -71,9 +62,7 @@ def translated(error: Exception) -> DaleniusError:
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
-    where = (
-        "" if frame is None else f" in {Path(frame.tb_frame.f_code.co_filename).name}, line {frame.tb_lineno}"
-    )
+    where = "" if frame is None else f" in {Path(frame.tb_frame.f_code.co_filename).name}, line {frame.tb_lineno}"
     return InternalError(f"A fault of ours ({type(error).__name__}{where}); please report it.{after}")
 
 

@@ -67,9 +67,7 @@ def import_(
     ],
     epsilon: Annotated[str, typer.Option(help="The epsilon of the guarantee.", show_default=False)],
     delta: Annotated[str, typer.Option(help="The delta of the guarantee.", show_default=False)],
-    cells: Annotated[
-        int, typer.Option(min=1, max=12, help="Cells that one unit can move: 1, or 2 under replace.")
-    ] = 1,
+    cells: Annotated[int, typer.Option(min=1, max=12, help="Cells that one unit can move: 1, or 2 under replace.")] = 1,
 ) -> None:
     r"""Judge a table exactly, and print the \[privacy] section of a request that uses it."""
     from dalenius.core.rationals import plain, rational
@@ -136,8 +134,7 @@ def findings(kernel: "Kernel", epsilons: list[str], moves: int, cells: int) -> d
         ],
         "cells": cells,
         "deltas": [
-            {"epsilon": plain(e), "delta": float(perturbation.table_delta(kernel, pattern, e))}
-            for e in amounts
+            {"epsilon": plain(e), "delta": float(perturbation.table_delta(kernel, pattern, e))} for e in amounts
         ],
     }
 

@@ -20,19 +20,18 @@ LedgerPath = Annotated[
     str | None,
     typer.Option(
         "--ledger",
-        help="Ledger: a SQLite file or a postgresql:// address; what the dataset document names, or dalenius.sqlite beside it, if left out.",
+        help="Ledger: a SQLite file or a postgresql:// address; what the dataset document names, or dalenius.sqlite "
+        "beside it, if left out.",
         envvar="DALENIUS_LEDGER",
     ),
 ]
 AnchorPath = Annotated[
-    Path | None,
-    typer.Option("--anchor", help="File of signed heads, if kept elsewhere.", envvar="DALENIUS_ANCHOR"),
+    Path | None, typer.Option("--anchor", help="File of signed heads, if kept elsewhere.", envvar="DALENIUS_ANCHOR")
 ]
 PolicyPath = Annotated[
     Path | None,
     typer.Option(
-        "--policy",
-        help="Policy document; what the dataset document names or the ledger recorded if left out.",
+        "--policy", help="Policy document; what the dataset document names or the ledger recorded if left out."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -45,23 +44,20 @@ def plan(
         bool, typer.Option("--curve", help="What other amounts would give: error against privacy.")
     ] = False,
     wanted: Annotated[
-        str,
-        typer.Option(
-            "--for", help="The smallest amount for a margin of error, such as ±5.", show_default=False
-        ),
+        str, typer.Option("--for", help="The smallest amount for a margin of error, such as ±5.", show_default=False)
     ] = "",
     margin: Annotated[
         str,
         typer.Option(
             "--margin",
-            help='With --for: only the cells of this listed table, such as "region.district, sex"; () for the grand total.',
+            help='With --for: only the cells of this listed table, such as "region.district, sex"; () for the grand '
+            "total.",
             show_default=False,
         ),
     ] = "",
     confidence: Annotated[float, typer.Option(help="With --margin: how often a cell is as near.")] = 0.95,
     plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw the curve into this file: .png, .svg or .pdf.", show_default=False),
+        Path | None, typer.Option(help="Draw the curve into this file: .png, .svg or .pdf.", show_default=False)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -85,9 +81,7 @@ def plan(
 
         asked = load.load_request(document)
         if margin:
-            show_smallest(
-                planner, asked, wanted=wanted, margin=margin, confidence=confidence, as_json=as_json
-            )
+            show_smallest(planner, asked, wanted=wanted, margin=margin, confidence=confidence, as_json=as_json)
         else:
             show_trade_off(planner, asked, wanted=wanted, plot=plot, as_json=as_json)
         return

@@ -1,4 +1,6 @@
-"""`dalenius policy show | adopt | options`: which policy is in force, putting another one in force, and what one can demand."""
+"""`dalenius policy show | adopt | options`: which policy is in force, putting another one in force, and what one can
+demand.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,9 +19,7 @@ DatasetPath = Annotated[Path, typer.Argument(help="Dataset document.", show_defa
 
 
 @app.command()
-def show(
-    dataset: DatasetPath, ledger: LedgerPath = None, anchor: AnchorPath = None, as_json: AsJson = False
-) -> None:
+def show(dataset: DatasetPath, ledger: LedgerPath = None, anchor: AnchorPath = None, as_json: AsJson = False) -> None:
     """Print the policy in force, since when and by whom, and what the dataset document's own file says otherwise."""
     from dalenius.cli.output import console, emit, existing_ledger
     from dalenius.ledger import Ledger
@@ -31,11 +31,7 @@ def show(
     with Ledger.open(existing_ledger(ledger, document), anchor=anchor, may_write=False) as book:
         in_force = recorded(book, document.domain())
     file_policy = load.load_policy(document.policy_location) if document.policy_location else None
-    changes = (
-        differences(in_force.policy, file_policy, PolicyDocument.model_fields)
-        if in_force and file_policy
-        else []
-    )
+    changes = differences(in_force.policy, file_policy, PolicyDocument.model_fields) if in_force and file_policy else []
     if as_json:
         facts = {} if in_force is None else {"digest": in_force.digest, "by": in_force.by, "at": in_force.at}
         content = None if in_force is None else in_force.policy.to_dict()
@@ -43,13 +39,9 @@ def show(
         return
     out = console()
     if in_force is None:
-        out.print(
-            "The ledger records no policy for this data set yet; the first registration or release will."
-        )
+        out.print("The ledger records no policy for this data set yet; the first registration or release will.")
         return
-    out.print(
-        f"Policy {in_force.digest[:12]}, recorded {in_force.at[:10]} by {in_force.by or 'nobody named'}."
-    )
+    out.print(f"Policy {in_force.digest[:12]}, recorded {in_force.at[:10]} by {in_force.by or 'nobody named'}.")
     out.print_json(data=in_force.policy.to_dict())
     for change in changes:
         out.print(f"Different: {change}")
@@ -65,10 +57,11 @@ def adopt(
     anchor: AnchorPath = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put a policy in force for a data set, as a line of the ledger. The budget is not changed: `ledger grant` adds to it.
+    """Put a policy in force for a data set, as a line of the ledger. The budget is not changed: `ledger grant` adds to
+    it.
 
-    Changed quotas, caps, shares, waves and approvals become lines of their own. The command line trusts whoever may write to
-    the ledger.
+    Changed quotas, caps, shares, waves and approvals become lines of their own. The command line trusts whoever may
+    write to the ledger.
     """
     from dalenius.cli.output import console, emit, existing_ledger, tell
     from dalenius.cli.terminal import styled

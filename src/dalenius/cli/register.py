@@ -13,27 +13,22 @@ if TYPE_CHECKING:
 
 
 def register(
-    dataset: Annotated[
-        Path, typer.Argument(help="Dataset document, or - for standard input.", show_default=False)
-    ],
+    dataset: Annotated[Path, typer.Argument(help="Dataset document, or - for standard input.", show_default=False)],
     ledger: LedgerPath = None,
     anchor: AnchorPath = None,
     policy: PolicyPath = None,
     by: Annotated[str, typer.Option(help="Who registers; written to the ledger.")] = "custodian",
     accept_unseen: Annotated[
         bool,
-        typer.Option(
-            "--accept-unseen", help="Consent to a file most of whose values are outside its declaration."
-        ),
+        typer.Option("--accept-unseen", help="Consent to a file most of whose values are outside its declaration."),
     ] = False,
-    report: Annotated[
-        bool, typer.Option("--report", help="Print every figure of the confidential report.")
-    ] = False,
+    report: Annotated[bool, typer.Option("--report", help="Print every figure of the confidential report.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Register a data set: its keyed fingerprint goes to the ledger; a changed file will be refused.
 
-    The report on the content goes to standard error, for the custodian's eyes; --json leaves it out unless --report asks for it.
+    The report on the content goes to standard error, for the custodian's eyes; --json leaves it out unless --report
+    asks for it.
     """
     from dalenius.cli.documents import written
     from dalenius.cli.output import console, emit, ledger_location, tell
@@ -108,8 +103,10 @@ def _lines(facts: dict[str, Any], dataset: Path) -> list[tuple[str, str]]:
         ("Ledger", facts["ledger"]),
         (
             "Budget",
-            f"rho {budget['rho']}, delta {budget['delta']} for all releases about {facts['population']!r}, for ever: together at"
-            f" most ({together['epsilon']:.3g}, {together['delta']:.2g})-differentially private. Left: rho {facts['left']['rho']}.",
+            f"rho {budget['rho']}, delta {budget['delta']} for all releases about {facts['population']!r}, for ever: "
+            "together at"
+            f" most ({together['epsilon']:.3g}, {together['delta']:.2g})-differentially private. Left: rho "
+            f"{facts['left']['rho']}.",
         ),
         ("Policy", f"{named} (digest {facts['policy_digest'][:12]})"),
         ("Next", "dalenius plan REQUEST (free), then dalenius release REQUEST -o DIRECTORY"),

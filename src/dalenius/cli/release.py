@@ -12,15 +12,12 @@ if TYPE_CHECKING:
 
 Out = Annotated[
     Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        help="Directory for the usual files; or one file, in the format of its ending.",
-    ),
+    typer.Option("-o", "--output", help="Directory for the usual files; or one file, in the format of its ending."),
 ]
 
 _TRUST = (
-    "the command line trusts its user. The ledger records {0!r} as the second person without asking them; where approval"
+    "the command line trusts its user. The ledger records {0!r} as the second person without asking them; where "
+    "approval"
     " must be theirs, use the table server."
 )
 
@@ -35,7 +32,8 @@ def release(
     approved_by: Annotated[
         str,
         typer.Option(
-            help="Second person, where the policy asks for one. Written down as typed: the command line trusts its user,"
+            help="Second person, where the policy asks for one. Written down as typed: the command line trusts its "
+            "user,"
             " the table server asks that person to sign in."
         ),
     ] = "",
@@ -63,13 +61,7 @@ def release(
     declared = load.load_dataset(dataset)
     book = existing_ledger(ledger, declared)
     rules = policy or declared.policy_location
-    inputs = [
-        declared.base / declared.dataset.source,
-        dataset,
-        request,
-        Path(book),
-        *([rules] if rules else []),
-    ]
+    inputs = [declared.base / declared.dataset.source, dataset, request, Path(book), *([rules] if rules else [])]
     place = output_place(output, inputs)
     with interruptible():
         with (
@@ -91,9 +83,7 @@ def release(
                 stage("looking for what would fit")
                 raise with_advice(refusal, curator, document, analyst, official) from None
         with delivery(result.provenance.ledger_entry) as steps:
-            is_written = place is not None and steps.attempt(
-                f"writing to {str(place)!r}", lambda: save(result, place)
-            )
+            is_written = place is not None and steps.attempt(f"writing to {str(place)!r}", lambda: save(result, place))
             if as_json:
                 steps.attempt("printing", lambda: emit(to_document(result)))
                 return

@@ -10,29 +10,22 @@ if TYPE_CHECKING:
 
 
 def serve(
-    config: Annotated[
-        Path | None, typer.Argument(help="Server configuration (TOML).", show_default=False)
-    ] = None,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Serve the demo population with two demo users.")
-    ] = False,
+    config: Annotated[Path | None, typer.Argument(help="Server configuration (TOML).", show_default=False)] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve the demo population with two demo users.")] = False,
     directory: Annotated[Path, typer.Option(help="Where the demo keeps its files.")] = Path("demo-server"),
     host: Annotated[str | None, typer.Option(help="Instead of the configured address.")] = None,
     port: Annotated[int | None, typer.Option(help="Instead of the configured port.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Instead of the configured number.")] = None,
     add_user: Annotated[
-        str,
-        typer.Option("--add-user", help="NAME:ROLE; print a one-time password and stop.", show_default=False),
+        str, typer.Option("--add-user", help="NAME:ROLE; print a one-time password and stop.", show_default=False)
     ] = "",
     reset_password: Annotated[
-        str,
-        typer.Option(help="NAME; print a new one-time password and stop.", show_default=False),
+        str, typer.Option(help="NAME; print a new one-time password and stop.", show_default=False)
     ] = "",
     approval_above: Annotated[
         str,
         typer.Option(
-            help="POPULATION:RHO, or POPULATION:none; set when a second person approves, and stop.",
-            show_default=False,
+            help="POPULATION:RHO, or POPULATION:none; set when a second person approves, and stop.", show_default=False
         ),
     ] = "",
 ) -> None:
@@ -65,12 +58,7 @@ def serve(
     _announce(settings, people, host or settings.host, settings.port if port is None else port)
     logs.configure()
     raise typer.Exit(
-        run(
-            settings,
-            host or settings.host,
-            settings.port if port is None else port,
-            workers or settings.workers,
-        )
+        run(settings, host or settings.host, settings.port if port is None else port, workers or settings.workers)
     )
 
 
@@ -140,7 +128,5 @@ def _announce(settings: "ServerConfig", people: dict[str, tuple[str, str]], host
     address = (f"http://{host}:{port}", "bold")
     out.print(styled((settings.title, "bold"), " on ", address, " (Ctrl+C stops it)"))
     for name, (role, password) in people.items():
-        person = styled(
-            f"  {role:9} ", (name, "bold"), "  password ", (password, "bold"), "  (shown this once)"
-        )
+        person = styled(f"  {role:9} ", (name, "bold"), "  password ", (password, "bold"), "  (shown this once)")
         out.print(person)

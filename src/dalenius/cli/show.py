@@ -11,9 +11,7 @@ from dalenius.cli.plan import AsJson
 def show(
     release: Annotated[
         Path,
-        typer.Argument(
-            help="release.json, the directory that holds it, or - for standard input.", show_default=False
-        ),
+        typer.Argument(help="release.json, the directory that holds it, or - for standard input.", show_default=False),
     ],
     confidence: Annotated[float, typer.Option(min=0.01, max=0.9999, help="Level of the intervals.")] = 0.95,
     rows: Annotated[int, typer.Option(min=0, help="Most rows to print; 0 prints all.")] = 60,

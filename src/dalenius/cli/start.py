@@ -1,4 +1,6 @@
-"""`dalenius start FILE`: from a file of microdata to a first protected table by answering questions, no document typed."""
+"""`dalenius start FILE`: from a file of microdata to a first protected table by answering questions, no
+document typed.
+"""
 
 import re
 from collections.abc import Mapping
@@ -23,9 +25,7 @@ def start(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="New folder for documents, ledger and first table.")
     ] = None,
-    codes: Annotated[
-        Path | None, typer.Option(help="Codebook: CSV with the columns variable, code and label.")
-    ] = None,
+    codes: Annotated[Path | None, typer.Option(help="Codebook: CSV with the columns variable, code and label.")] = None,
 ) -> None:
     """Ask what is needed for a first table, write the documents, register the file and release the table.
 
@@ -50,15 +50,9 @@ def _converse(data: Path, folder: Path, codes: Path | None) -> None:
 
     columns = summaries(data)
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
-        raise ParameterError(
-            f"{str(folder)!r} exists and is not empty; -o names another folder.", received=str(folder)
-        )
+        raise ParameterError(f"{str(folder)!r} exists and is not empty; -o names another folder.", received=str(folder))
     book = codes or find_codebook(data, columns)
-    if (
-        book is not None
-        and codes is None
-        and not is_yes(f"Take codes and labels from {book.name}?", default=True)
-    ):
+    if book is not None and codes is None and not is_yes(f"Take codes and labels from {book.name}?", default=True):
         book = None
     labels = {} if book is None else read_codebook(book)
     answers = _answers(data, folder, columns, labels, "" if book is None else book.name)
@@ -68,11 +62,7 @@ def _converse(data: Path, folder: Path, codes: Path | None) -> None:
 
 
 def _answers(
-    data: Path,
-    folder: Path,
-    columns: "Mapping[str, ColumnSummary]",
-    labels: Mapping[str, Mapping[str, str]],
-    book: str,
+    data: Path, folder: Path, columns: "Mapping[str, ColumnSummary]", labels: Mapping[str, Mapping[str, str]], book: str
 ) -> "Answers":
     """The conversation."""
     from dalenius.cli.conversation import ask
@@ -119,7 +109,8 @@ def _unit(unit: str, columns: "Mapping[str, ColumnSummary]") -> tuple[str, int]:
 
     names = list(columns)
     likely = next((n for n, column in columns.items() if column.is_identifier and n.isprintable()), "")
-    # Who takes several rows of one unit for several units promises too much: a column that names units and repeats them is told.
+    # Who takes several rows of one unit for several units promises too much: a column that names units and repeats them
+    # is told.
     repeats = likely != "" and columns[likely].distinct < columns[likely].rows - columns[likely].missing
     hint = f" The column {likely} repeats its values." if repeats else ""
     if not is_yes(f"Can one {unit} have several rows?{hint}", default=repeats):
@@ -128,9 +119,7 @@ def _unit(unit: str, columns: "Mapping[str, ColumnSummary]") -> tuple[str, int]:
 
     def whole(answer: str) -> int:
         if not answer.isdecimal() or not 1 <= int(answer) <= 1_000_000:
-            raise ParameterError(
-                "A whole number of rows, from what you know of the collection and not from the file."
-            )
+            raise ParameterError("A whole number of rows, from what you know of the collection and not from the file.")
         return int(answer)
 
     return unit_id, ask(f"At most how many rows of one {unit} may count? More rows need more noise", whole)
@@ -175,13 +164,9 @@ def _variables(
     left_out = [name for name in columns if name not in offered]
     if left_out:
         out.print(styled(("Not offered, because they tell units apart: ", "dim"), ", ".join(left_out)))
-    wanted = ask(
-        "Which variables may stand in tables? Numbers, names, or all", lambda a: chosen(a, offered), "all"
-    )
+    wanted = ask("Which variables may stand in tables? Numbers, names, or all", lambda a: chosen(a, offered), "all")
     out.print(styled((BANNER, "bold yellow")))
-    out.print(
-        "Enter confirms; - leaves a variable out. Or type what it may hold: a, b, c; 0 to 100; or @list.csv."
-    )
+    out.print("Enter confirms; - leaves a variable out. Or type what it may hold: a, b, c; 0 to 100; or @list.csv.")
     declared: list[Declared] = []
     for name in wanted:
         if name in labels:
@@ -203,9 +188,7 @@ def _confirmed(column: "ColumnSummary") -> "Declared | None":
 
     texts, missing = column.texts, column.missing > 0
     if column.is_number and not column.is_code:
-        proposal = Declared(
-            name=column.name, origin=ROWS, bounds=column.bounds, step=column.step, has_missing=missing
-        )
+        proposal = Declared(name=column.name, origin=ROWS, bounds=column.bounds, step=column.step, has_missing=missing)
     elif texts is not None and may_be_listed(texts):
         proposal = Declared(name=column.name, origin=ROWS, categories=labels_of(texts), has_missing=missing)
     else:
@@ -213,9 +196,7 @@ def _confirmed(column: "ColumnSummary") -> "Declared | None":
     said = proposal.words if proposal else "too many different texts to list"
     none = "; some rows have no value" if missing else ""
     console().print(styled((column.name, "bold"), f": {said}{none}"))
-    return ask(
-        "  Right?", lambda answer: _read_declaration(answer, column, proposal), "yes" if proposal else "-"
-    )
+    return ask("  Right?", lambda answer: _read_declaration(answer, column, proposal), "yes" if proposal else "-")
 
 
 def _read_declaration(answer: str, column: "ColumnSummary", proposal: "Declared | None") -> "Declared | None":
@@ -232,9 +213,7 @@ def _read_declaration(answer: str, column: "ColumnSummary", proposal: "Declared 
     if answer.startswith("@"):
         codes = read_code_list(answer[1:].strip())
         place = Path(answer[1:].strip()).name
-        return Declared(
-            name=column.name, origin=LIST.format(place=place), categories=codes, has_missing=missing
-        )
+        return Declared(name=column.name, origin=LIST.format(place=place), categories=codes, has_missing=missing)
     if match := _RANGE.fullmatch(answer):
         low, high = (_number(end) for end in match.groups())
         if low >= high:
@@ -262,9 +241,7 @@ def _budget(population: str, unit: str) -> Fraction:
     from dalenius.core.rationals import rational
     from dalenius.errors import ParameterError
 
-    console().print(
-        f"What may all releases about {population!r}, together and for ever, tell about one of them?"
-    )
+    console().print(f"What may all releases about {population!r}, together and for ever, tell about one of them?")
     for key, (word, rho) in _AMOUNTS.items():
         epsilon = _epsilon(Fraction(rho))
         console().print(
@@ -390,7 +367,5 @@ def _release(folder: Path) -> None:
     if is_yes("Release this table?", default=True):
         release(request, output=folder / "first-table")
     console().print(
-        styled(
-            ("Next: ", "bold"), f"edit a copy of {request}, then `dalenius plan` and `dalenius release` it."
-        )
+        styled(("Next: ", "bold"), f"edit a copy of {request}, then `dalenius plan` and `dalenius release` it.")
     )

@@ -58,7 +58,8 @@ def dataset_text(answers: Answers) -> str:
         "",
         "[dataset]",
         f"name = {toml_text(answers.name)}",
-        f"population = {toml_text(answers.population)}    # owns the budget; another file on the same units names the same",
+        f"population = {toml_text(answers.population)}    # owns the budget; another file on the same units names "
+        "the same",
         'version = "1"                # a corrected file is a new version, and brings no budget',
         f"source = {toml_text(answers.source)}",
         'ledger = "ledger.sqlite"     # what was spent; back it up',
@@ -90,9 +91,7 @@ def _variable(variable: Declared) -> list[str]:
         f"label = {toml_text(variable.name)}",
     ]
     if variable.has_missing:
-        lines.append(
-            "# Rows without a value leave every table that uses it; missing = … names a category for them."
-        )
+        lines.append("# Rows without a value leave every table that uses it; missing = … names a category for them.")
     if variable.bounds is not None:
         low, high = map(plain, variable.bounds)
         return [
@@ -115,7 +114,8 @@ def policy_text(answers: Answers, epsilon: float) -> str:
     """The policy document."""
     return "\n".join(
         [
-            f"# What all releases about {_plain(answers.population)} may cost together, for ever: a new version brings nothing.",
+            f"# What all releases about {_plain(answers.population)} may cost together, for ever: a new version "
+            "brings nothing.",
             f"population = {toml_text(answers.population)}",
             "",
             "[budget]",

@@ -1,4 +1,6 @@
-"""Releases in the terminal: what they are about, then every table in the layout that was asked for, with its caption."""
+"""Releases in the terminal: what they are about, then every table in the layout that was asked for, with
+its caption.
+"""
 
 from collections.abc import Iterator
 from itertools import product
@@ -34,9 +36,7 @@ def print_release(release: "Release", *, confidence: float = 0.95, most_rows: in
     if subject.title:
         out.print(styled((subject.title, "bold")))
     request = (f"request {source.digest[:12]}", "dim")
-    dataset = (
-        source.dataset if subject.dataset in ("", source.dataset) else f"{subject.dataset} ({source.dataset})"
-    )
+    dataset = source.dataset if subject.dataset in ("", source.dataset) else f"{subject.dataset} ({source.dataset})"
     out.print(styled((dataset, "bold"), f" {source.version}   ", request))
     if not release.members:
         _print_covered(release)
@@ -158,11 +158,7 @@ def _sheet_lines(crosstab: "Crosstab", sheet: "Sheet", digits: int) -> list[list
         total = "Total of shown" if crosstab.is_row_total_of_shown else "Total"
         labels = [label for label, _ in line.labels] or [total]
         # A label stands once for the lines below that share it.
-        stub = (
-            [*labels, *[""] * (width - len(labels))]
-            if line.is_total
-            else [*[""] * (width - len(labels)), *labels]
-        )
+        stub = [*labels, *[""] * (width - len(labels))] if line.is_total else [*[""] * (width - len(labels)), *labels]
         lines.append([*stub, *(_cell(cell, digits) for cell in line.cells)])
     return lines
 
@@ -237,7 +233,9 @@ def _listed(release: "Release", display: "Display", confidence: float, most_rows
 def _numbers(
     release: "Release", display: "Display", cells: list[int], confidence: float, *, is_known: bool
 ) -> Iterator[list[str]]:
-    """Value, margin and interval of some cells; the ends of whole numbers are whole, and never nearer than the exact ones."""
+    """Value, margin and interval of some cells; the ends of whole numbers are whole, and never nearer than the exact
+    ones.
+    """
     from dalenius.linear.display import WHOLE
     from dalenius.linear.tabulation import SELECTION, bounds, sampled_bounds
 
@@ -289,9 +287,7 @@ def _grid(heads: list[str], lines: list[list[str]], stubs: int) -> "RichTable":
         longest = max((cell_len(line[place]) for line in lines), default=0)
         if is_label:
             words = (cell_len(word) for line in lines for word in line[place].split())
-            least = min(
-                max(longest, cell_len(name)), max(_LEAST_LABEL, min(max(words, default=0), _MOST_WORD))
-            )
+            least = min(max(longest, cell_len(name)), max(_LEAST_LABEL, min(max(words, default=0), _MOST_WORD)))
         else:
             least = max([longest, *(cell_len(word) for word in ([name] if len(name) < 9 else name.split()))])
         grid.add_column(

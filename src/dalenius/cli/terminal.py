@@ -25,9 +25,7 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     kept = (c.isprintable() or c in _KEPT or unicodedata.category(c) == "Zs" for c in text)
-    return "".join(
-        c if is_kept else "\N{REPLACEMENT CHARACTER}" for c, is_kept in zip(text, kept, strict=True)
-    )
+    return "".join(c if is_kept else "\N{REPLACEMENT CHARACTER}" for c, is_kept in zip(text, kept, strict=True))
 
 
 def styled(*parts: str | tuple[str, str]) -> Text:

@@ -30,7 +30,8 @@ def show_trade_off(
             emit(point.to_dict())
         else:
             typer.echo(
-                f"{point.unit} = {float(point.amount):g}: every cell within ±{roughly(point.margin)} with 95 %. {_meaning(point)}"
+                f"{point.unit} = {float(point.amount):g}: every cell within ±{roughly(point.margin)} with 95 %. "
+                f"{_meaning(point)}"
             )
         if plot is None:
             return
@@ -46,15 +47,11 @@ def show_trade_off(
 
 
 def show_smallest(
-    planner: "Planner",
-    document: "RequestDocument",
-    *,
-    wanted: str,
-    margin: str,
-    confidence: float,
-    as_json: bool,
+    planner: "Planner", document: "RequestDocument", *, wanted: str, margin: str, confidence: float, as_json: bool
 ) -> None:
-    """Print the smallest amount at which all cells of one listed table are near enough, and what each strategy would need."""
+    """Print the smallest amount at which all cells of one listed table are near enough, and what each strategy would
+    need.
+    """
     from rich.table import Table
 
     from dalenius.cli.output import console, emit, roughly
@@ -135,6 +132,4 @@ def _print(points: "Sequence[TradeOff]", asked: object) -> None:
             f"{point.power:.1%}{mark}",
         )
     console().print(table)
-    console().print(
-        "recognised: how often, at most, the best test at 5 % tells whether somebody is in the data."
-    )
+    console().print("recognised: how often, at most, the best test at 5 % tells whether somebody is in the data.")

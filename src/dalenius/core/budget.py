@@ -45,9 +45,7 @@ class Cost:
                 right=str(other.relation),
             )
         pure = None if self.epsilon is None or other.epsilon is None else self.epsilon + other.epsilon
-        return Cost(
-            relation=self.relation, rho=self.rho + other.rho, delta=self.delta + other.delta, epsilon=pure
-        )
+        return Cost(relation=self.relation, rho=self.rho + other.rho, delta=self.delta + other.delta, epsilon=pure)
 
     def __str__(self) -> str:
         pure = "" if self.epsilon is None else f", epsilon {float(self.epsilon):g}"
@@ -95,16 +93,13 @@ class Budget:
             amount = getattr(self, name)
             if amount is not None and not 0 < amount <= MOST_EPSILON:
                 raise ParameterError(
-                    f"{name} must be greater than 0 and at most {MOST_EPSILON}; received {plain(amount)}.",
-                    name=name,
+                    f"{name} must be greater than 0 and at most {MOST_EPSILON}; received {plain(amount)}.", name=name
                 )
         if self.delta is not None and not 0 < self.delta < 1:
             raise ParameterError(f"delta must lie strictly between 0 and 1; received {plain(self.delta)}.")
 
     @classmethod
-    def of(
-        cls, definition: str, *, epsilon: object = None, delta: object = None, rho: object = None
-    ) -> "Budget":
+    def of(cls, definition: str, *, epsilon: object = None, delta: object = None, rho: object = None) -> "Budget":
         """From what a caller wrote."""
         return cls(
             definition=definition,

@@ -50,7 +50,8 @@ def calibrate(
 ) -> Mechanism:
     """The member of `mechanism` with the least noise whose profile fits the budget under the definition.
 
-    A `Tailored` mechanism, whose other parameters depend on the sensitivity, is asked by `tailored` in place of `family`.
+    A `Tailored` mechanism, whose other parameters depend on the sensitivity, is asked by `tailored` in place of
+    `family`.
     """
     for name in definition.amounts:
         if getattr(budget, name) is None:
@@ -94,9 +95,7 @@ def _shown(budget: Budget) -> str:
     return ", ".join(f"{k} = {plain(v)}" for k, v in amounts.items() if v is not None)
 
 
-def _search(
-    member: Callable[[Fraction], Mechanism | None], guesses: list[Fraction], halvings: int
-) -> Mechanism | None:
+def _search(member: Callable[[Fraction], Mechanism | None], guesses: list[Fraction], halvings: int) -> Mechanism | None:
     """Bracket the largest size that fits, starting from the guesses, and bisect."""
     best: Mechanism | None = None
     low = high = Fraction(0)

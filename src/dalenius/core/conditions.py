@@ -30,10 +30,10 @@ class Take(StrEnum):
 class Feature:
     """A column of persons: a function of the multiset of a person's rows in one table, never of their order in a file.
 
-    `any` and `all`: whether some row, or every row, passes the conditions. `count`: how many do. `sum`, `min`, `max`: of the
-    codes of the record `of` in the rows that pass and have one. `first`: the code of `of` in the row with the earliest `by`;
-    rows without a day come after all others, and of rows of one day the smallest code counts. What a person's rows do not
-    tell is missing; counts and sums of no row are 0.
+    `any` and `all`: whether some row, or every row, passes the conditions. `count`: how many do. `sum`, `min`, `max`:
+    of the codes of the record `of` in the rows that pass and have one. `first`: the code of `of` in the row with the
+    earliest `by`; rows without a day come after all others, and of rows of one day the smallest code counts. What a
+    person's rows do not tell is missing; counts and sums of no row are 0.
     """
 
     take: Take

@@ -112,8 +112,9 @@ class Engine(Protocol):
     """How microdata are opened.
 
     Engines are asked in the order of `turn`: 0 for one that is made for some kind of data, 1 for the general one, 2 for
-    the reference. What an engine opens for files that end in `suffixes` is a `DraftSource`. One that opens neither a table in
-    memory nor a Parquet file states `stored(table, folder)`, which writes an Arrow table in its own form, for the kit.
+    the reference. What an engine opens for files that end in `suffixes` is a `DraftSource`. One that opens neither a
+    table in memory nor a Parquet file states `stored(table, folder)`, which writes an Arrow table in its own form, for
+    the kit.
     """
 
     turn: ClassVar[int]
@@ -134,7 +135,9 @@ class Engine(Protocol):
         delimiter: str = ",",
         others: Mapping[str, Any] | None = None,
     ) -> Source:
-        """The data, seen through a declared domain; `others` are its further tables: data, or where they lie and what they are called."""
+        """The data, seen through a declared domain; `others` are its further tables: data, or where they lie and what
+        they are called.
+        """
 
 
 @runtime_checkable
@@ -142,7 +145,8 @@ class Mechanism(IntegerLaw, Protocol):
     """An additive integer law with its privacy. `family` runs from the most noise to the least.
 
     A mechanism whose other parameters depend on the sensitivity (a truncation, for example) is also `Tailored`. One too
-    wide for a table states `exact_sampler()`; `is_default` offers it where a request names none; one with closed forms for its loss states the hooks that `exact/loss.py` names.
+    wide for a table states `exact_sampler()`; `is_default` offers it where a request names none; one with closed forms
+    for its loss states the hooks that `exact/loss.py` names.
     """
 
     evidence: ClassVar[Evidence]
@@ -173,8 +177,8 @@ class Tailored(Protocol):
 class Stated(Protocol):
     """A mechanism whose own parameters a request may state in [privacy.noise].
 
-    `Parameters` is the section of the document. `stated` answers with the member that they fix, or with a family in which
-    they hold and the size is left to calibration.
+    `Parameters` is the section of the document. `stated` answers with the member that they fix, or with a family in
+    which they hold and the size is left to calibration.
     """
 
     Parameters: ClassVar[type[Any]]
@@ -206,7 +210,9 @@ class FunctionStep(Protocol):
 
 @runtime_checkable
 class TableNoise(Protocol):
-    """A measurement that a request may name as the mechanism of one plain table of counts, with parameters of its own."""
+    """A measurement that a request may name as the mechanism of one plain table of counts, with parameters
+    of its own.
+    """
 
     Parameters: ClassVar[type[Any]]
 
@@ -218,7 +224,9 @@ class TableNoise(Protocol):
 
 
 class Statistic(Protocol):
-    """An exact function of microdata. A class of the registry also states `examples()`, on which its claim is checked."""
+    """An exact function of microdata. A class of the registry also states `examples()`, on which its claim
+    is checked.
+    """
 
     @property
     def query(self) -> Query:
@@ -321,7 +329,9 @@ class Screening(Protocol):
 
 
 class Adjustment(Protocol):
-    """Releases to release, without data; recorded in the result. A class of the registry also states `examples(release)`."""
+    """Releases to release, without data; recorded in the result. A class of the registry also states
+    `examples(release)`.
+    """
 
     name: ClassVar[str]
 

@@ -1,7 +1,7 @@
 """Conversions between privacy statements, tight where a tight one is known; every result is rounded up.
 
-References: Bun & Steinke (2016); Canonne, Kamath & Steinke (2020), Proposition 7 and Lemma 9; Dong, Roth & Su (2022) for
-Gaussian privacy; Harrison & Manurangsi (2026) for Laplace noise.
+References: Bun & Steinke (2016); Canonne, Kamath & Steinke (2020), Proposition 7 and Lemma 9; Dong, Roth & Su (2022)
+for Gaussian privacy; Harrison & Manurangsi (2026) for Laplace noise.
 """
 
 from collections.abc import Callable
@@ -34,8 +34,8 @@ def laplace_to_rho(epsilon: Fraction) -> Fraction:
 def discrete_laplace_to_rho(rate: Fraction, shift: int) -> Fraction:
     """rho of one cell with discrete Laplace noise, moved by an integer s, tight.
 
-    rate * (s - 2 b (1 - b**s) / (1 - b**2)) with b = exp(-rate). It is convex in s and zero at zero, so a vector's cells add up
-    to no more than one cell moved by the whole l1 distance.
+    rate * (s - 2 b (1 - b**s) / (1 - b**2)) with b = exp(-rate). It is convex in s and zero at zero, so a vector's
+    cells add up to no more than one cell moved by the whole l1 distance.
     """
     bits = 128 + 4 * (rate.denominator // rate.numerator + 1).bit_length()
     one = 1 << bits
@@ -94,9 +94,7 @@ def rho_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     return epsilon if _fits(rho, delta, epsilon) else _smallest_epsilon(rho, delta, _fits)
 
 
-def _smallest_epsilon(
-    rho: Fraction, delta: Fraction, fits: Callable[[Fraction, Fraction, Fraction], bool]
-) -> Fraction:
+def _smallest_epsilon(rho: Fraction, delta: Fraction, fits: Callable[[Fraction, Fraction, Fraction], bool]) -> Fraction:
     low, high = Fraction(0), rho + 2 * Fraction((float(rho) * log(1 / float(delta))) ** 0.5) + 1
     while not fits(rho, delta, high):
         high *= 2
@@ -129,8 +127,8 @@ def epsilon_to_odds(epsilon: float) -> float:
 def gaussian_to_delta(mu: float, epsilon: float) -> float:
     """delta(epsilon) of a mu-Gaussian-private step, rounded up.
 
-    Only for steps with a proof of Gaussian privacy, such as continuous Gaussian noise or a pure step; a zero-concentrated
-    statement alone does not give one.
+    Only for steps with a proof of Gaussian privacy, such as continuous Gaussian noise or a pure step; a
+    zero-concentrated statement alone does not give one.
     """
     from scipy.special import log_ndtr
 
@@ -152,8 +150,8 @@ def rho_of_group(rho: Fraction, size: int) -> Fraction:
 def to_replace(cost: Cost) -> Cost:
     """A cost under add-remove, restated under replace: one replacement is one removal and one addition.
 
-    epsilon doubles and rho is multiplied by four; with a failure probability the triangle inequality behind the factor four does
-    not hold as it stands, so such a cost is refused.
+    epsilon doubles and rho is multiplied by four; with a failure probability the triangle inequality behind the factor
+    four does not hold as it stands, so such a cost is refused.
     """
     if cost.relation is Relation.REPLACE:
         return cost

@@ -150,7 +150,9 @@ class LookupEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Lookup:
-    """Values by key, and by the day in the column `by` where there is one; `unmatched` says what all other keys become."""
+    """Values by key, and by the day in the column `by` where there is one; `unmatched` says what all other
+    keys become.
+    """
 
     entries: tuple[LookupEntry, ...]
     unmatched: str
@@ -221,9 +223,10 @@ class Hierarchy:
 class Variable:
     """One column, categorical or numeric; `public_source` says where everybody can read everybody's value, if they can.
 
-    Of an unlisted variable, texts that are not declared may be released by private selection. With a `lookup` the column holds
-    keys of a public table, and with a `feature` there is no column: the value is taken of the rows of a person. A date (only a
-    record can be one) is the number of its digits. `table` is the further table that a record stands in.
+    Of an unlisted variable, texts that are not declared may be released by private selection. With a `lookup` the
+    column holds keys of a public table, and with a `feature` there is no column: the value is taken of the rows of a
+    person. A date (only a record can be one) is the number of its digits. `table` is the further table that a record
+    stands in.
     """
 
     name: str
@@ -342,8 +345,8 @@ class Axis:
     """A classification of the units: declared labels, and how a variable's values map to them.
 
     For categories, `codes[c]` is the label index of category c, or -1 if rows with it are outside the table. For a
-    numeric variable `cuts` (in steps) delimit the labels: cuts[j] <= x < cuts[j + 1]. With `has_rest` the last label holds
-    every row that none of the others holds, rows without a value included.
+    numeric variable `cuts` (in steps) delimit the labels: cuts[j] <= x < cuts[j + 1]. With `has_rest` the last label
+    holds every row that none of the others holds, rows without a value included.
     """
 
     variable: str
@@ -432,8 +435,9 @@ class CellSpace:
 class Domain:
     """Everything declared about a data set that the planner may know.
 
-    Where variables are features, a person is one row, made of the `records`: columns of the rows of persons, in the data set's
-    own table or in further `tables`, of which the column that names the person is given. Whoever has a row in the own table counts.
+    Where variables are features, a person is one row, made of the `records`: columns of the rows of persons, in the
+    data set's own table or in further `tables`, of which the column that names the person is given. Whoever has a row
+    in the own table counts.
     """
 
     name: str
@@ -456,7 +460,9 @@ class Domain:
         return any(variable.feature is not None for variable in self.variables.values())
 
     def without_derivation(self) -> "Domain":
-        """The same declaration over columns that hold what is declared: no feature is left to take, and no key to look up."""
+        """The same declaration over columns that hold what is declared: no feature is left to take, and no key to look
+        up.
+        """
         if self.has_features:
             return self.table_of_persons()
         return replace(self, variables={n: replace(v, lookup=None) for n, v in self.variables.items()})
@@ -512,7 +518,8 @@ class Domain:
     def sensitive(self, used: Iterable[str], capped: Container[str] = ()) -> tuple[str, ...]:
         """Names of variables and records, marked as sensitive or listed in `capped`, whose values some variables hold.
 
-        A mark on a column follows its values: into features, their conditions, lookups and other variables of the same column.
+        A mark on a column follows its values: into features, their conditions, lookups and other variables of the same
+        column.
         """
         names = set(used)
         read = {column for name in names for column in self._columns(self.variable(name))}

@@ -16,10 +16,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# An error of sampling is that of independent draws. It is stated where rows were drawn so, or where nothing is declared, with the
-# condition in words; never for a census, which has none, nor for clusters, whose rows tell less than as many independent ones. Survey
-# weights speak of a design, so that with weights it must be declared. A unit with up to k rows is one draw: whatever its rows add to a
-# sum varies at most k times as much as if they were independent (Cauchy and Schwarz), so that variances of sampling are multiplied by k.
+# An error of sampling is that of independent draws. It is stated where rows were drawn so, or where nothing is
+# declared, with the
+# condition in words; never for a census, which has none, nor for clusters, whose rows tell less than as many
+# independent ones. Survey
+# weights speak of a design, so that with weights it must be declared. A unit with up to k rows is one draw: whatever
+# its rows add to a
+# sum varies at most k times as much as if they were independent (Cauchy and Schwarz), so that variances of sampling are
+# multiplied by k.
 class Draws(StrEnum):
     """How rows were drawn, as the data set document declares it."""
 
@@ -124,7 +128,8 @@ class Interval:
         return inf if inf in (self.upper, -self.lower) else self.upper - self.lower
 
     def __str__(self) -> str:
-        return f"[{short(self.lower, self.width)}, {short(self.upper, self.width)}] at {level(self.confidence)}, {self.kind}"
+        lower, upper = short(self.lower, self.width), short(self.upper, self.width)
+        return f"[{lower}, {upper}] at {level(self.confidence)}, {self.kind}"
 
     def to_dict(self) -> dict[str, Any]:
         """For documents."""
@@ -191,7 +196,9 @@ class TestResult:
 
     @property
     def is_at_limit(self) -> bool:
-        """Whether no simulated measurement was as extreme, so that the p-value is only known to be at most this small."""
+        """Whether no simulated measurement was as extreme, so that the p-value is only known to be at most
+        this small.
+        """
         simulated = self.details.get("simulated")
         runs = 0 if simulated is None else len(simulated)
         return runs > 0 and self.p_value <= 1.001 / (runs + 1)
@@ -205,11 +212,7 @@ class TestResult:
         count = self.degrees_of_freedom
         freedom = "" if count is None else f" on {count} degree{'' if count == 1 else 's'} of freedom"
         limit = " (no simulated measurement was as extreme)" if self.is_at_limit else ""
-        lines = [
-            self.name,
-            f"  statistic {short(self.statistic)}{freedom}",
-            f"  p-value {self.p_text}{limit}",
-        ]
+        lines = [self.name, f"  statistic {short(self.statistic)}{freedom}", f"  p-value {self.p_text}{limit}"]
         lines.append(f"  by {self.method}")
         return "\n".join(lines + [f"  {note}" for note in self.assumptions])
 

@@ -33,8 +33,4 @@ class Evidence:
 
     def to_dict(self) -> dict[str, object]:
         """For documents."""
-        return {
-            "level": str(self.level),
-            "references": list(self.references),
-            "assumptions": list(self.assumptions),
-        }
+        return {"level": str(self.level), "references": list(self.references), "assumptions": list(self.assumptions)}

@@ -1,7 +1,7 @@
 """Integer laws: exact weights of a distribution on the integers, and its tails.
 
-A law states its weights as integer enclosures, from which samplers, losses and audits derive everything that must be exact.
-Probabilities for analysis are floats, each tail summed from its own end so that small ones keep their digits.
+A law states its weights as integer enclosures, from which samplers, losses and audits derive everything that must be
+exact. Probabilities for analysis are floats, each tail summed from its own end so that small ones keep their digits.
 """
 
 from collections.abc import Hashable, Mapping, Sequence

@@ -15,15 +15,7 @@ from typing import Any, ClassVar, get_type_hints
 
 import numpy as np
 
-from dalenius.core.integer_law import (
-    ClosedForm,
-    FloatArray,
-    IntArray,
-    IntegerLaw,
-    Tails,
-    WeightTable,
-    tails_of,
-)
+from dalenius.core.integer_law import ClosedForm, FloatArray, IntArray, IntegerLaw, Tails, WeightTable, tails_of
 from dalenius.core.rationals import plain
 from dalenius.errors import DocumentError, ParameterError, TooLarge
 
@@ -138,8 +130,8 @@ class Additive:
 class Censored:
     """A count under a rule on what may be shown: exact + noise where that is at least `least`, and 0 below it.
 
-    p(a, b) = P(noise = b - a) for b >= least, p(a, 0) = P(noise < least - a), and nothing else is ever shown. `least` = 1 is
-    the rule that no count is negative.
+    p(a, b) = P(noise = b - a) for b >= least, p(a, 0) = P(noise < least - a), and nothing else is ever shown. `least` =
+    1 is the rule that no count is negative.
     """
 
     additive: Additive
@@ -162,12 +154,12 @@ class Censored:
 
     @cached_property
     def variance(self) -> float:
-        """The largest mean squared error of a shown count over all exact counts; no less than the variance of the noise."""
+        """The largest mean squared error of a shown count over all exact counts; no less than the variance of the
+        noise.
+        """
         reach = self.additive.half_width(1 - 1e-12)
         if reach > _WIDEST_CENSORED:
-            raise TooLarge(
-                "The noise is too wide for a rule on small counts; a larger budget has less noise."
-            )
+            raise TooLarge("The noise is too wide for a rule on small counts; a larger budget has less noise.")
         noise = np.arange(-reach, reach + 1, dtype=np.int64)
         mass = self.additive.pmf(noise)
         below = np.concatenate([[0.0], np.cumsum(mass)])
@@ -259,7 +251,9 @@ class Kernel:
         return widest
 
     def ends(self, values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
-        """From the smallest to the largest count neither of whose tails excludes the value; unknown for a clamped table."""
+        """From the smallest to the largest count neither of whose tails excludes the value; unknown for a clamped
+        table.
+        """
         lower, upper = np.full(len(values), np.nan), np.full(len(values), np.nan)
         if self.is_clamped:
             return lower, upper
@@ -296,7 +290,8 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Thinned:
-    """A count of a secret sample: each record is drawn with probability `fraction`, then noise is added; shown divided by it.
+    """A count of a secret sample: each record is drawn with probability `fraction`, then noise is added; shown divided
+    by it.
 
     x = Binomial(count, fraction) + noise, and x / fraction is unbiased.
     """
@@ -378,9 +373,7 @@ def law_from_dict(document: Mapping[str, Any]) -> Law:
             return Withheld(str(document["reason"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DocumentError(f"A law of kind {kind!r} is not complete or not well formed.") from error
-    raise DocumentError(
-        f"A law is additive, censored, kernel, thinned, joint or withheld; received {kind!r:.60}."
-    )
+    raise DocumentError(f"A law is additive, censored, kernel, thinned, joint or withheld; received {kind!r:.60}.")
 
 
 def noise_from_dict(family: str, parameters: Mapping[str, Any]) -> IntegerLaw:

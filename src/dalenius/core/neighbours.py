@@ -31,7 +31,8 @@ class Scope(StrEnum):
 class Neighbours:
     """One unit (a row, or a person with up to `max_rows` rows) is added, removed or replaced.
 
-    `public` names attributes that the replaced unit keeps, because everybody knows them. `persons` is how many act as one.
+    `public` names attributes that the replaced unit keeps, because everybody knows them. `persons` is how many act as
+    one.
     """
 
     relation: Relation = Relation.ADD_REMOVE

@@ -41,10 +41,11 @@ class TablePlan:
     """A fixed list of measurements, and the public map from what was measured to what is shown.
 
     The common plan. `neighbours` carries the scope of the promise, `page` the account that pays; both come from the
-    definition. `limits` are what the values of the first table can be, by the declared
-    bounds. `group` says for how many units together the budget's promise holds. `preview` holds what is known before any data are read: cells, expected error, strategy. `subject` are the
-    words of what was asked, where somebody will read the plan. `warnings` stand in a release too, `advice` is for who asks; `noted` are
-    the notes that measured blocks add, which stand first in the release.
+    definition. `limits` are what the values of the first table can be, by the declared bounds. `group` says for how
+    many units together the budget's promise holds. `preview` holds what is known before any data are read: cells,
+    expected error, strategy. `subject` are the words of what was asked, where somebody will read the plan. `warnings`
+    stand in a release too, `advice` is for who asks; `noted` are the notes that measured blocks add, which stand first
+    in the release.
     """
 
     measurements: tuple[Measurement, ...]
@@ -81,7 +82,8 @@ class TablePlan:
         if self.group == 1:
             return self.neighbours.sentence()
         return (
-            f"{self.neighbours.grouped(self.group).sentence()} So the promise holds for any {self.group} of them together;"
+            f"{self.neighbours.grouped(self.group).sentence()} So the promise holds for any {self.group} of them "
+            "together;"
             " the account is charged for one."
         )
 
@@ -90,9 +92,7 @@ class TablePlan:
         """What the ledger would be charged."""
         return self.reservation
 
-    def provenance(
-        self, domain: Domain, *, request: Mapping[str, Any], digest: str, software: str
-    ) -> Provenance:
+    def provenance(self, domain: Domain, *, request: Mapping[str, Any], digest: str, software: str) -> Provenance:
         """What a release of the plan says of itself, but for the ledger's line and the words of the guarantee."""
         return Provenance(
             dataset=domain.name,
@@ -114,7 +114,9 @@ class TablePlan:
 
     @property
     def error(self) -> float:
-        """The 95 % margin of error that a cell is expected to have, of several margins the largest; NaN where it depends on the data."""
+        """The 95 % margin of error that a cell is expected to have, of several margins the largest; NaN where it
+        depends on the data.
+        """
         margins = self.preview.get("margins")
         return largest_error(map(margin_of_error, margins or (self.preview,)))
 

@@ -32,14 +32,14 @@ class Shift:
 class PrivacyProfile:
     """What a step gives away under one relation.
 
-    epsilon, delta   an (epsilon, delta) statement; delta = 0 is pure. With `shifts` epsilon bounds every finite loss, and delta
+    epsilon, delta   an (epsilon, delta) statement; delta = 0 is pure. With `shifts` epsilon bounds every finite loss,
+    and delta
                      the probability of an output that a neighbour cannot give
-    rho, rho_delta   a delta-approximate rho-zCDP statement
-    sharpened        a smaller one from the loss distribution, computed only where a price is asked for
-    curve            delta(epsilon) at any epsilon, exact or rounded up
-    estimate         about what the curve would say, in floats, where that is known: for searching, never for a statement
-    renyi_curve      Renyi divergence at an order > 1, rounded up
-    shifts           the step as a product of shifted noises, one product for each worst-case pattern of change;
+    rho, rho_delta   a delta-approximate rho-zCDP statement sharpened        a smaller one from the loss distribution,
+    computed only where a price is asked for curve            delta(epsilon) at any epsilon, exact or rounded up
+    estimate         about what the curve would say, in floats, where that is known: for searching, never for a
+    statement renyi_curve      Renyi divergence at an order > 1, rounded up shifts           the step as a product of
+    shifted noises, one product for each worst-case pattern of change;
                      the material of loss distributions
     """
 
@@ -102,6 +102,4 @@ class PrivacyProfile:
     def cost(self) -> Cost:
         """What the master account is charged."""
         rho, failure = self.zero_concentrated()
-        return Cost(
-            relation=self.relation, rho=rho, delta=failure, epsilon=self.epsilon if self.is_pure else None
-        )
+        return Cost(relation=self.relation, rho=rho, delta=failure, epsilon=self.epsilon if self.is_pure else None)

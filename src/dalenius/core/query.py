@@ -37,9 +37,10 @@ class Norm(StrEnum):
 class Clip:
     """What a unit adds to all cells together is scaled down until its norm is at most `limit`; both in parts of a step.
 
-    A step has `fineness` parts. With x_i steps in cell i, the norm over all cells of the space (impossible ones too), and z = |x_i| * fineness: a unit whose
-    norm is within the limit adds x_i * fineness, any other floor(z * limit / norm) with the sign of x_i. The floor takes each cell towards zero, so
-    that the norm of what is added never exceeds the limit.
+    A step has `fineness` parts. With x_i steps in cell i, the norm over all cells of the space (impossible ones too),
+    and z = |x_i| * fineness: a unit whose norm is within the limit adds x_i * fineness, any other floor(z * limit /
+    norm) with the sign of x_i. The floor takes each cell towards zero, so that the norm of what is added never exceeds
+    the limit.
     """
 
     norm: Norm
@@ -77,10 +78,10 @@ class Clip:
 class TableQuery:
     """One exact aggregate for every cell of a space, empty cells included, in declared order.
 
-    The number of persons counts each unit once in a cell, however many rows it has there; where rows are units, it is their number.
-    `clip` bounds what a unit adds to all cells of a count or total together; the answer is then in parts of a step.
-    `value` names the numeric variable of a total (of a count: only rows that have it are counted); `centre` (in steps) is subtracted from each value first;
-    `weight` names a numeric variable by which each row counts.
+    The number of persons counts each unit once in a cell, however many rows it has there; where rows are units, it is
+    their number. `clip` bounds what a unit adds to all cells of a count or total together; the answer is then in parts
+    of a step. `value` names the numeric variable of a total (of a count: only rows that have it are counted); `centre`
+    (in steps) is subtracted from each value first; `weight` names a numeric variable by which each row counts.
     """
 
     space: CellSpace
@@ -102,7 +103,8 @@ class ValuesQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsQuery:
-    """Several numeric variables together, in steps: a line for each row that passes the filters and has them all, in sorted order.
+    """Several numeric variables together, in steps: a line for each row that passes the filters and has them all, in
+    sorted order.
 
     With `space` each line begins with the number of the row's cell, and rows outside the table are left out.
     """
@@ -114,7 +116,8 @@ class RowsQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelsQuery:
-    """The texts of a variable that are not declared, each with the number of units that have it; a unit counts in at most `most` of them.
+    """The texts of a variable that are not declared, each with the number of units that have it; a unit counts in at
+    most `most` of them.
 
     The one aggregate whose cells come from the data. It may feed a selection that is priced for this, and nothing else.
     """
@@ -125,7 +128,8 @@ class LabelsQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizesQuery:
-    """How many units each of several clips is the first to leave as they are, and how many none of them does; the smallest clip comes first.
+    """How many units each of several clips is the first to leave as they are, and how many none of them does; the
+    smallest clip comes first.
 
     A unit with no row that counts in the table is in none of these numbers. All clips have the norm of the table's own.
     """

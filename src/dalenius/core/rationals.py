@@ -145,8 +145,8 @@ def _log_bound(y: Fraction, bits: int, *, upper: bool) -> Fraction:
 def _log_beyond(y: Fraction, near: Fraction, work: int, scale: int) -> tuple[int, int]:
     """Bounds of 2**scale * (log(y) - near) from one exponential: log(1 + r) with r = y / exp(near) - 1.
 
-    It differs from r - r^2 / 2 + r^3 / 3 by at most r^4 where |r| <= 1/4, and rises with r, so that each end of an enclosure
-    of r gives an end.
+    It differs from r - r^2 / 2 + r^3 / 3 by at most r^4 where |r| <= 1/4, and rises with r, so that each end of an
+    enclosure of r gives an end.
     """
     low, high = exp_enclosure(near, work)
     ends: list[tuple[Fraction, Fraction]] = []

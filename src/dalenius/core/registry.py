@@ -29,9 +29,7 @@ PACKAGES = (
 def names(package: str) -> tuple[str, ...]:
     """Names of the extensions in a package, without importing them."""
     root = importlib.import_module(f"dalenius.{package}")
-    return tuple(
-        sorted(m.name for m in pkgutil.iter_modules(root.__path__) if not (m.ispkg or m.name.startswith("_")))
-    )
+    return tuple(sorted(m.name for m in pkgutil.iter_modules(root.__path__) if not (m.ispkg or m.name.startswith("_"))))
 
 
 @cache

@@ -53,14 +53,15 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The words of one release. `labels` name variables; `rows`, `columns` and `wafers` hold names of axes as asked for.
+    """The words of one release. `labels` name variables; `rows`, `columns` and `wafers` hold names of axes as asked
+    for.
 
-    `universe` is a sentence on whose records are covered; empty where an older release does not say. `q` is the level of a
-    quantile, as exact text. `candidates` are the axes whose cells an answer was selected from; they are left out where nothing
-    was selected, as `q` is, so that documents from before them keep their bytes. `other` is the second
-    variable of a ratio, covariance or correlation, left out in the same way; so are `within`, the range or the property that
-    a range count or a proportion is about, `per`, of how many units a rate is, `which` end was looked for, and `parts`, the
-    variables of which an axis does not show every declared value.
+    `universe` is a sentence on whose records are covered; empty where an older release does not say. `q` is the level
+    of a quantile, as exact text. `candidates` are the axes whose cells an answer was selected from; they are left out
+    where nothing was selected, as `q` is, so that documents from before them keep their bytes. `other` is the second
+    variable of a ratio, covariance or correlation, left out in the same way; so are `within`, the range or the property
+    that a range count or a proportion is about, `per`, of how many units a rate is, `which` end was looked for, and
+    `parts`, the variables of which an axis does not show every declared value.
     """
 
     title: str = ""
@@ -145,7 +146,8 @@ def measure_of(measure: str, options: Mapping[str, Any]) -> tuple[str, str]:
 
     An older spelling names a statistic among the options, and a median with another level is a quantile.
 
-    >>> measure_of("total", {"statistic": "maximum"}), measure_of("median", {"q": "1/4"}), measure_of("median", {"q": "0.5"})
+    >>> quartile, middle = {"q": "1/4"}, {"q": "0.5"}
+    >>> measure_of("total", {"statistic": "maximum"}), measure_of("median", quartile), measure_of("median", middle)
     (('maximum', ''), ('quantile', '0.25'), ('median', ''))
     """
     name = str(options.get("statistic") or measure)
@@ -222,7 +224,8 @@ class Block:
 class Table:
     """What a reader sees: values in the unit of the data, and the variance of the noise in each cell.
 
-    `sampled` is the variance of noise and sampling together, for the process behind the population, where it was estimated.
+    `sampled` is the variance of noise and sampling together, for the process behind the population, where it was
+    estimated.
     """
 
     name: str
@@ -249,7 +252,9 @@ class Table:
         return np.full(self.values.shape, np.nan) if self.sampled is None else np.sqrt(self.sampled)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A pandas data frame, one row per cell: labels, value, std_error, status; intervals are its release's to give."""
+        """A pandas data frame, one row per cell: labels, value, std_error, status; intervals are its
+        release's to give.
+        """
         return cast("pd.DataFrame", registry.view("table", self).pandas())
 
     def to_polars(self) -> "pl.DataFrame":
@@ -299,7 +304,8 @@ class Provenance:
 class Release:
     """Measured blocks, shown tables, the law that ties them, adjustments made, and provenance.
 
-    A batch has `members`, each a release of its own with its own law; the batch itself has none that inference could use.
+    A batch has `members`, each a release of its own with its own law; the batch itself has none that inference could
+    use.
     """
 
     blocks: tuple[Block, ...]
@@ -315,7 +321,9 @@ class Release:
     def batch(
         cls, members: Sequence["Release"], *, provenance: Provenance, status: Status, subject: Subject | None
     ) -> "Release":
-        """Several releases that were charged as one: all their blocks and tables, each under the law of its own member."""
+        """Several releases that were charged as one: all their blocks and tables, each under the law of its
+        own member.
+        """
         return cls(
             blocks=tuple(block for member in members for block in member.blocks),
             tables=tuple(table for member in members for table in member.tables),
@@ -389,10 +397,9 @@ class Release:
             raise Unsupported("A batch is changed table by table: take one of its members.")
         return replace(self, **changes)
 
-    def interval(
-        self, confidence: float = 0.95, *, with_sampling: bool = False
-    ) -> tuple[FloatArray, FloatArray]:
-        """Ends of each cell's interval, in the table's shape: for the population value (privacy noise only), or for the process.
+    def interval(self, confidence: float = 0.95, *, with_sampling: bool = False) -> tuple[FloatArray, FloatArray]:
+        """Ends of each cell's interval, in the table's shape: for the population value (privacy noise only), or for the
+        process.
 
         `with_sampling` asks for noise and sampling together; NaN where the error of sampling was not estimated.
         """
@@ -404,7 +411,9 @@ class Release:
         return cast(Table, registry.view("release", self).margin(*names))
 
     def to_frame(self, table: Table | None = None, confidence: float = 0.95) -> "pd.DataFrame":
-        """A pandas data frame, one row per cell: labels, value, std_error, lower, upper, status (needs the extra `formats`)."""
+        """A pandas data frame, one row per cell: labels, value, std_error, lower, upper, status (needs the extra
+        `formats`).
+        """
         return cast("pd.DataFrame", registry.view("release", self).pandas(table or self.table, confidence))
 
     def to_polars(self, table: Table | None = None, confidence: float = 0.95) -> "pl.DataFrame":
@@ -427,10 +436,7 @@ class Release:
 
 def labels_of(space: CellSpace) -> list[dict[str, object]]:
     """Axes as documents carry them."""
-    return [
-        {"name": a.name, "variable": a.variable, "labels": list(a.labels), "level": a.level}
-        for a in space.axes
-    ]
+    return [{"name": a.name, "variable": a.variable, "labels": list(a.labels), "level": a.level} for a in space.axes]
 
 
 def public_axis(axis: Axis) -> Axis:

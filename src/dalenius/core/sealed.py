@@ -72,9 +72,7 @@ class Confidential:
         return "\n".join([BANNER, self.title, *_lines(self._hold(), "  ")])
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise NotPublic(
-            "A confidential result cannot be saved, sent or serialised; ask for a release instead."
-        )
+        raise NotPublic("A confidential result cannot be saved, sent or serialised; ask for a release instead.")
 
     __getstate__ = _refuse
     __reduce__ = _refuse

@@ -42,9 +42,7 @@ class Sensitivity:
         )
 
     @classmethod
-    def norms(
-        cls, *, l0: int, l1: int | Fraction, l2_squared: int | Fraction, linf: int | Fraction
-    ) -> "Sensitivity":
+    def norms(cls, *, l0: int, l1: int | Fraction, l2_squared: int | Fraction, linf: int | Fraction) -> "Sensitivity":
         """From norms alone, where the extreme patterns are too many to list."""
         return cls(l0=l0, l1=Fraction(l1), l2_squared=Fraction(l2_squared), linf=Fraction(linf))
 

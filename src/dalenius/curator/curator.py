@@ -77,7 +77,8 @@ Stage = Callable[[str], None]
 class Curator:
     """Plans for free, releases against the ledger, and shows the custodian what only the custodian may see.
 
-    It holds three nouns: the `holding` (file, registration and account), the `planner`, and the custodian's `inspection`.
+    It holds three nouns: the `holding` (file, registration and account), the `planner`, and the custodian's
+    `inspection`.
     """
 
     def __init__(
@@ -146,10 +147,11 @@ class Curator:
     ) -> "Curator":
         """Open a declared data set with its ledger: `open("dataset.toml")`, or `open(frame, "dataset.toml")`.
 
-        With a `declaration` the first argument holds the rows (a pandas, polars or Arrow table, a mapping of columns), which
-        are read instead of the document's source, as `data` also does. Ledger and policy are those that the document names; without a name the ledger is
-        `dalenius.sqlite` beside the document, and its anchor lies beside it unless `anchor` says where. Where the
-        ledger recorded a policy for the data set, that one is in force, and other rules are refused.
+        With a `declaration` the first argument holds the rows (a pandas, polars or Arrow table, a mapping of columns),
+        which are read instead of the document's source, as `data` also does. Ledger and policy are those that the
+        document names; without a name the ledger is `dalenius.sqlite` beside the document, and its anchor lies beside
+        it unless `anchor` says where. Where the ledger recorded a policy for the data set, that one is in force, and
+        other rules are refused.
         """
         if declaration is None and not isinstance(dataset, str | Path | Mapping | DatasetDocument):
             raise ParameterError(
@@ -260,13 +262,7 @@ class Curator:
         form = form_of(document, self.domain)
         fingerprint = self.holding.registration().fingerprint
         charge = self.charge(
-            document,
-            plan,
-            form,
-            fingerprint,
-            analyst=analyst,
-            approved_by=approved_by,
-            is_official=is_official,
+            document, plan, form, fingerprint, analyst=analyst, approved_by=approved_by, is_official=is_official
         )
         # What was published of this version is answered for ever, whatever became of the file.
         published = self.ledger.find(charge.key)
@@ -280,12 +276,7 @@ class Curator:
         stage("charging the ledger")
         bind(self.ledger, self.domain, self.policy, analyst or "custodian")
         ensure_quotas(
-            self.ledger,
-            self.domain.population,
-            analyst,
-            self.policy,
-            overlaps=charge.overlaps,
-            is_official=is_official,
+            self.ledger, self.domain.population, analyst, self.policy, overlaps=charge.overlaps, is_official=is_official
         )
         first, lease = Status(status or self.policy.release), new_lease()
         try:
@@ -327,9 +318,7 @@ class Curator:
         """The exact table, for the custodian's eyes; a ledger line says that somebody looked."""
         return self.inspection.table(self.request(request), by=by)
 
-    def inspect_plan(
-        self, request: RequestLike, *, record: int | None = None, by: str = "custodian"
-    ) -> Confidential:
+    def inspect_plan(self, request: RequestLike, *, record: int | None = None, by: str = "custodian") -> Confidential:
         """What a data-dependent plan would do to these data, for the custodian's eyes."""
         return self.inspection.plan(self.request(request), record=record, by=by)
 
@@ -342,11 +331,7 @@ class Curator:
         return self.inspection.sensitivity(self.request(request), by=by)
 
     def inspect_values(
-        self,
-        request: RequestLike,
-        look: Callable[[list[int]], Mapping[str, Any]],
-        *,
-        by: str = "custodian",
+        self, request: RequestLike, look: Callable[[list[int]], Mapping[str, Any]], *, by: str = "custodian"
     ) -> Confidential:
         """What the custodian's own function says of one list of values, for the custodian's eyes."""
         return self.inspection.values(self.request(request), look, by=by)
@@ -398,7 +383,8 @@ class Curator:
         for other in self.domain.overlaps:
             if other not in overlaps:
                 raise NotRegistered(
-                    f"That {self.domain.population!r} shares persons with {other!r} is not declared in this ledger; register the data"
+                    f"That {self.domain.population!r} shares persons with {other!r} is not declared in this ledger; "
+                    "register the data"
                     " set again.",
                     dataset=self.domain.name,
                     version=self.domain.version,
@@ -411,13 +397,7 @@ class Curator:
         return memo_key(form.decided(plan.mechanism, plan.strategy), domain, fingerprint, fixed), fixed
 
     def _complete(
-        self,
-        plan: TablePlan,
-        reservation: Reservation,
-        form: Canonical,
-        document: Asked,
-        status: Status,
-        stage: Stage,
+        self, plan: TablePlan, reservation: Reservation, form: Canonical, document: Asked, status: Status, stage: Stage
     ) -> Release:
         """Measure and store; an answer that could not be stored leaves no trace, not even in a traceback.
 
@@ -446,12 +426,7 @@ class Curator:
         raise refused
 
     def _measure(
-        self,
-        plan: TablePlan,
-        reservation: Reservation,
-        form: Canonical,
-        document: Asked,
-        stage: Stage,
+        self, plan: TablePlan, reservation: Reservation, form: Canonical, document: Asked, stage: Stage
     ) -> Release:
         plan = gate.with_keys(plan, reservation.fingerprint, self.ledger.secret(self.domain.population))
         plan = gate.with_functions(plan, self._functions, stage)
@@ -529,7 +504,9 @@ class Curator:
         return adjustments(show, published, anchor)
 
     def _sensitive(self, document: Asked, overlaps: tuple[str, ...]) -> tuple[str, ...]:
-        """Variables and records whose values the request reads and that carry a cap, here or with a population that pays as well."""
+        """Variables and records whose values the request reads and that carry a cap, here or with a population that
+        pays as well.
+        """
         capped = {name for other in overlaps for name in self.ledger.account(other).capped}
         return self.domain.sensitive(document.variables(self.domain), capped | self.policy.sensitive.keys())
 

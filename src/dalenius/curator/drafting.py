@@ -1,8 +1,9 @@
 """A first draft of a dataset document from a file, for the custodian to finish.
 
-Names come from the file's header or schema, through the reader that also counts the rows. Categories and bounds are read
-from rows only when the custodian asks (`from_data`), and are then marked `confirmed = false`: nothing runs on them until
-somebody who knows what the data *may* hold has read and confirmed them. Such a draft is confidential: it shows values.
+Names come from the file's header or schema, through the reader that also counts the rows. Categories and bounds are
+read from rows only when the custodian asks (`from_data`), and are then marked `confirmed = false`: nothing runs on them
+until somebody who knows what the data *may* hold has read and confirmed them. Such a draft is confidential: it shows
+values.
 """
 
 import json
@@ -42,9 +43,11 @@ def draft(data: str | Path, *, from_data: bool = False) -> str:
         "[unit]",
         'relation = "add-remove"    # or "replace"',
         "",
-        "# How the rows were drawn: errors of sampling rest on it. Without it they hold under a condition, and with weights there are none.",
+        "# How the rows were drawn: errors of sampling rest on it. Without it they hold under a condition, and with "
+        "weights there are none.",
         "# [design]",
-        '# draws = "independent"      # or "census" (everybody is there), or "clusters" (households, villages, schools)',
+        '# draws = "independent"      # or "census" (everybody is there), or "clusters" (households, villages, '
+        "schools)",
     ]
     units: list[str] = []
     numbers: list[str] = []
@@ -72,8 +75,10 @@ def draft(data: str | Path, *, from_data: bool = False) -> str:
 def _features(unit: str, numbers: Sequence[str], others: Sequence[str]) -> list[str]:
     """How rows that share a unit become one row each, as remarks to be completed; of names and types alone."""
     lines = [
-        f"Do several rows share one {toml_text(unit)}? Then write id = {toml_text(unit)} in [unit], and either max_rows, or make one row of",
-        "each unit: call the columns above [records.…] instead of [variables.…], take the unit's own column out, and declare what is",
+        f"Do several rows share one {toml_text(unit)}? Then write id = {toml_text(unit)} in [unit], and either "
+        "max_rows, or make one row of",
+        "each unit: call the columns above [records.…] instead of [variables.…], take the unit's own column out, and "
+        "declare what is",
         "taken of the rows of a unit, for example:",
         "",
         "[variables.number_of_rows]",
@@ -101,9 +106,7 @@ def summaries(data: str | Path) -> dict[str, ColumnSummary]:
     path = _readable(data)
     kinds = {name: kind for name, kind in _opened(path, ()).columns.items() if _is_name(name)}
     source = _opened(path, tuple(kinds))
-    every = (
-        summarise(name, source.contents(name), is_boolean=kind == "BOOLEAN") for name, kind in kinds.items()
-    )
+    every = (summarise(name, source.contents(name), is_boolean=kind == "BOOLEAN") for name, kind in kinds.items())
     return {summary.name: summary for summary in every if summary.rows}
 
 
@@ -113,8 +116,7 @@ def _readable(data: str | Path) -> Path:
         raise RequestError(f"There is no file {str(data)!r}.", received=str(data))
     if not path.name.lower().endswith(suffixes()):
         raise RequestError(
-            f"Drafts are made of files that end in {', '.join(suffixes())}; received {path.name!r}.",
-            received=path.name,
+            f"Drafts are made of files that end in {', '.join(suffixes())}; received {path.name!r}.", received=path.name
         )
     return path
 
@@ -142,11 +144,7 @@ def _heading(name: str) -> list[str]:
 def _from_type(kind: str, *, is_text_file: bool) -> list[str]:
     """What a type alone tells; of a text file only the names are known."""
     if _is_number(kind):
-        return [
-            "bounds = [0, 0]            # declare what the variable may hold",
-            "step = 1",
-            "confirmed = false",
-        ]
+        return ["bounds = [0, 0]            # declare what the variable may hold", "step = 1", "confirmed = false"]
     further = "; for a number: bounds = [0, 100] and step = 1" if is_text_file else ""
     return [f'categories = ["?"]         # declare every category{further}', "confirmed = false"]
 
@@ -167,9 +165,7 @@ def _from_rows(summary: ColumnSummary) -> list[str]:
         ]
     lines = _heading(name)
     if summary.missing:
-        lines.append(
-            "# Values are missing: such rows leave every table that uses the variable, unless you name a"
-        )
+        lines.append("# Values are missing: such rows leave every table that uses the variable, unless you name a")
         lines.append("# category (or number) that stands for them: missing = …")
     if summary.is_unique and summary.is_whole:
         lines.append("# No value comes twice: take it out if it is an identifier.")
@@ -177,7 +173,8 @@ def _from_rows(summary: ColumnSummary) -> list[str]:
     if not summary.is_number or (summary.is_code and has_categories):
         if not has_categories or summary.texts is None:
             return [
-                f"# [variables.{toml_key(name)}] holds more than {MOST_CATEGORIES} texts, or bytes that are none: left out.",
+                f"# [variables.{toml_key(name)}] holds more than {MOST_CATEGORIES} texts, or bytes that are none: "
+                "left out.",
                 "# Declare it with categories_file = …, if it is a classification.",
             ]
         lines += _listed(summary.texts)
@@ -204,7 +201,9 @@ def _listed(texts: tuple[str, ...]) -> list[str]:
 
 
 def labels_of(texts: tuple[str, ...]) -> dict[str, str]:
-    """Each value with its label; "drop" is the word for rows that are left out, so a value of that name takes another."""
+    """Each value with its label; "drop" is the word for rows that are left out, so a value of that name
+    takes another.
+    """
     return {text: text if text != DROP else "drop (value)" for text in texts}
 
 

@@ -4,8 +4,8 @@ Everything below this line of the program is exact and sealed; everything that l
 worst case was charged before the first row was read. Read this file to audit that claim:
 
 1. `run` refuses to start without a reservation that covers the plan.
-2. Each step is priced again, and the running sum may never exceed the reservation. The steps of a batch, which are all fixed in
-   advance, are priced together as one event, by the same function that priced the reservation.
+2. Each step is priced again, and the running sum may never exceed the reservation. The steps of a batch, which are all
+   fixed in advance, are priced together as one event, by the same function that priced the reservation.
 3. Noise with a public scale is drawn before the data are read.
 4. Nothing about the content of the data can choose between two error messages: after the first fetch there is one.
 """
@@ -15,15 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dalenius.core.budget import Cost
-from dalenius.core.contracts import (
-    FunctionStep,
-    KeyedStep,
-    ListingSource,
-    Measurement,
-    OneScanSource,
-    Plan,
-    Source,
-)
+from dalenius.core.contracts import FunctionStep, KeyedStep, ListingSource, Measurement, OneScanSource, Plan, Source
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.query import LabelsQuery, Query, RowsQuery, SizesQuery, TableQuery, ValuesQuery
@@ -62,8 +54,7 @@ def with_functions(plan: TablePlan, functions: Mapping[str, Any], stage: Stage) 
     if not functions_of(plan):
         return plan
     steps = tuple(
-        step.with_functions(functions, stage) if isinstance(step, FunctionStep) else step
-        for step in plan.measurements
+        step.with_functions(functions, stage) if isinstance(step, FunctionStep) else step for step in plan.measurements
     )
     return replace(plan, measurements=steps)
 

@@ -65,18 +65,14 @@ class Inspection:
         self._note({"request": form.content}, by)
         exact = self.holding.source.table(query).open_below_the_gate()
         cells = query.space.labels() or [()]
-        counts = {
-            " · ".join(labels) or "total": int(v) for labels, v in zip(cells, exact.tolist(), strict=True)
-        }
+        counts = {" · ".join(labels) or "total": int(v) for labels, v in zip(cells, exact.tolist(), strict=True)}
         return Confidential(f"Exact counts of {self._domain.name} {self._domain.version}", counts)
 
     def plan(self, request: RequestDocument, *, record: int | None, by: str) -> Confidential:
         """What a data-dependent plan would do to these data: scales, expected losses, claims, the true loss."""
         plan = self.planner.plan(request)
         if not plan.neighbours.scope.is_data_dependent:
-            raise Unsupported(
-                "Only plans whose noise depends on the data have more to show than their preview."
-            )
+            raise Unsupported("Only plans whose noise depends on the data have more to show than their preview.")
         self._note({"plan": plan_digest(plan, self.holding.policy)}, by)
         report = inspect_plan(plan, self.holding.source, record)
         return Confidential(f"What {plan.definition} would do to {self._domain.name}", report)
@@ -107,19 +103,17 @@ class Inspection:
         epsilon = question.budget.epsilon
         beta = None if epsilon is None else epsilon / SMOOTHNESS
         report = sensitivities(statistic, self._rows(statistic, question.where), question.neighbours, beta)
-        return Confidential(
-            f"Sensitivities of {method.name} in steps, {question.neighbours.relation}", report
-        )
+        return Confidential(f"Sensitivities of {method.name} in steps, {question.neighbours.relation}", report)
 
     def values(
         self, request: RequestDocument, look: Callable[[list[int]], Mapping[str, Any]], *, by: str
     ) -> Confidential:
-        """What a function of the custodian's own says of the values of `of` (in steps) under the request's conditions."""
+        """What a function of the custodian's own says of the values of `of` (in steps) under the request's
+        conditions.
+        """
         form, _ = self._asked(request)
         if request.table.of is None or form.space.axes:
-            raise Unsupported(
-                'A function sees one list of values: of = "variable", with where, not rows or columns.'
-            )
+            raise Unsupported('A function sees one list of values: of = "variable", with where, not rows or columns.')
         self._note({"request": form.content, "what": "function"}, by)
         query = ValuesQuery(value=request.table.of, where=form.filters)
         values = self.holding.source.values(query).open_below_the_gate()
@@ -164,9 +158,7 @@ class Inspection:
 
 def dominated(source: Source, names: Sequence[str], statistic: Any) -> dict[str, object]:
     """Which cells are dominated, exactly; for the custodian's eyes."""
-    verdicts = [
-        statistic.is_dominated(source.values(part).open_below_the_gate()) for part in statistic.queries
-    ]
+    verdicts = [statistic.is_dominated(source.values(part).open_below_the_gate()) for part in statistic.queries]
     cells = [name for name, verdict in zip(names, verdicts, strict=True) if verdict]
     return {"cells": len(names), "dominated": len(cells), "which": cells}
 
@@ -186,9 +178,7 @@ def _totals(step: BootstrapTotals, source: Source, record: int | None) -> dict[s
     query = step.statistic.query
     cells, values = rows_of(source, query.space, query.where, str(query.value))
     report: dict[str, Any] = {
-        "sensitivity of the whole table": step.statistic.bootstrap(
-            cells, values, step.neighbours, step.membership
-        ),
+        "sensitivity of the whole table": step.statistic.bootstrap(cells, values, step.neighbours, step.membership),
         "checklist": checklist(values[cells >= 0], step.statistic.low, step.statistic.high, step.floor),
         "dominance": dominance(cells, values),
     }
@@ -224,12 +214,10 @@ def _table(source: Source, query: object) -> IntArray:
 def rows_of(
     source: Source, space: CellSpace, where: tuple[Filter, ...], value: str | None
 ) -> tuple[IntArray, IntArray]:
-    """Flat cell (-1: outside the table) and value (0 where none is asked for) of every row, in the order of the file."""
-    names = [
-        *(a.variable for a in space.axes),
-        *(f.variable for f in where),
-        *([] if value is None else [value]),
-    ]
+    """Flat cell (-1: outside the table) and value (0 where none is asked for) of every row, in the order of
+    the file.
+    """
+    names = [*(a.variable for a in space.axes), *(f.variable for f in where), *([] if value is None else [value])]
     cells, values = [], []
     for batch in source.scan(list(dict.fromkeys(names)) or list(source.domain.variables)[:1]):
         rows = len(next(iter(batch.values()), ()))

@@ -48,7 +48,8 @@ from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
 
 HINTS = {
-    "margins": " Margins are planned for counts, totals and means without errors of sampling; ask for other measures table by table.",
+    "margins": " Margins are planned for counts, totals and means without errors of sampling; ask for other measures "
+    "table by table.",
     "universe": " No record can be lost from these tables.",
     "rows": " It is one number of one list of records: use where, not rows or columns.",
 }
@@ -56,7 +57,8 @@ HINTS = {
 # Functions that were seen to get ready in a process of their own on this machine.
 _RUNNABLE: set[str] = set()
 _TOO_MUCH = (
-    "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit or another"
+    "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit or "
+    "another"
     " mechanism take less."
 )
 _TOO_MUCH_TOGETHER = (
@@ -113,11 +115,14 @@ class Planner:
         return plan
 
     def check_functions(self, plan: TablePlan) -> None:
-        """Refuse plans with a function that is not registered in this process, or that cannot be run on this machine."""
+        """Refuse plans with a function that is not registered in this process, or that cannot be run on
+        this machine.
+        """
         for name in functions_of(plan):
             if name not in self.functions:
                 raise NotAllowed(
-                    f"The function {name:.80} is not one of this process: only the custodian's own program runs functions, after"
+                    f"The function {name:.80} is not one of this process: only the custodian's own program runs "
+                    "functions, after"
                     " curator.function(…) gave them.",
                     received=name,
                 )
@@ -191,7 +196,8 @@ class Planner:
             return plan
         if question.scope is not Scope.EVERYWHERE:
             raise Unsupported(
-                f"A promise to groups is made under differential privacy; {question.definition.name!r} knows groups of its own"
+                f"A promise to groups is made under differential privacy; {question.definition.name!r} knows groups "
+                "of its own"
                 " in [table], where they are proved.",
                 received=size,
             )
@@ -203,7 +209,9 @@ class Planner:
         return replace(plan, reservation=question.definition.cost(profiles), neighbours=one, group=size)
 
     def _said(self, plan: TablePlan, request: RequestDocument) -> TablePlan:
-        """The plan with a sentence on whose records it counts; a release keeps it as a note where margins leave some out."""
+        """The plan with a sentence on whose records it counts; a release keeps it as a note where margins leave some
+        out.
+        """
         universe = universe_of(request, self.domain)
         labels = {name: self.domain.variable(name).label for name in universe.named}
         sentence = universe.sentence(labels)
@@ -243,9 +251,7 @@ class Planner:
 
         neighbours = self._neighbours(definition, request.privacy.group)
 
-        def choose(
-            named: str | None, noise: Part | None, sensitivity: Sensitivity, part: Budget
-        ) -> Mechanism:
+        def choose(named: str | None, noise: Part | None, sensitivity: Sensitivity, part: Budget) -> Mechanism:
             return self.choose(named, sensitivity, part, definition, noise, neighbours.relation)
 
         return Question(
@@ -267,7 +273,8 @@ class Planner:
         public = self.domain.public_attributes
         if not public:
             raise Unsupported(
-                f"The definition {definition.name!r} leaves publicly known attributes out of its promise, and the dataset"
+                f"The definition {definition.name!r} leaves publicly known attributes out of its promise, and the "
+                "dataset"
                 ' document declares none: public = "where everybody can read it" in [variables.…].',
                 definition=definition.name,
             )
@@ -279,7 +286,8 @@ class Planner:
         is_weaker = definition.scope is not Scope.EVERYWHERE
         if is_weaker and budget.definition not in self.policy.allow.acknowledge:
             raise NotAllowed(
-                f"The definition {budget.definition!r} protects less than differential privacy; the policy must acknowledge it"
+                f"The definition {budget.definition!r} protects less than differential privacy; the policy must "
+                "acknowledge it"
                 " by name.",
                 received=budget.definition,
                 acknowledge=budget.definition,
@@ -305,9 +313,7 @@ class Planner:
         limit = self.policy.allow.most_cells
         if cells > limit:
             raise TooLarge(
-                f"The table would have {cells:,} cells; the policy allows {limit:,}.",
-                received=cells,
-                limit=limit,
+                f"The table would have {cells:,} cells; the policy allows {limit:,}.", received=cells, limit=limit
             )
 
     def _cells(self, request: RequestDocument, space: CellSpace) -> int:
@@ -358,7 +364,8 @@ class Planner:
         if best is None:
             raise Unsupported(
                 f"No mechanism satisfies {budget.definition!r} for this request: one unit can move what is measured by"
-                f" {float(sensitivity.l1):.3g} steps, which needs wider noise at this budget than is drawn. More budget, narrower"
+                f" {float(sensitivity.l1):.3g} steps, which needs wider noise at this budget than is drawn. More "
+                "budget, narrower"
                 ' bounds or fewer rows to a unit help, and for estimates error = "noise".'
             )
         return best
@@ -381,12 +388,7 @@ class Planner:
         return sorted(weighed)
 
     def _calibrated(
-        self,
-        name: str,
-        sensitivity: Sensitivity,
-        budget: Budget,
-        definition: Definition,
-        relation: Relation,
+        self, name: str, sensitivity: Sensitivity, budget: Budget, definition: Definition, relation: Relation
     ) -> Mechanism:
         return calibrated(registry.get("mechanisms", name), sensitivity, relation, definition, budget)
 
@@ -399,7 +401,9 @@ class Planner:
         definition: Definition,
         relation: Relation,
     ) -> Mechanism:
-        """The member that the request's parameters fix, or the best one in which they hold; within the budget or refused."""
+        """The member that the request's parameters fix, or the best one in which they hold; within the budget or
+        refused.
+        """
         stated = registry.get("mechanisms", name).stated(noise)
         keys = ", ".join(f"{key} = {value}" for key, value in noise.model_dump(mode="json").items() if value)
         if not isinstance(stated, Mechanism):
@@ -407,7 +411,8 @@ class Planner:
                 return calibrate(stated, sensitivity, relation, definition, budget)
             except Unsupported:
                 raise Unsupported(
-                    f"No rate of {name} with {keys:.200} fits this budget. Noise on a finite range gives a count away with the"
+                    f"No rate of {name} with {keys:.200} fits this budget. Noise on a finite range gives a count "
+                    "away with the"
                     " mass at its ends: a wider range or a larger delta hides it.",
                     mechanism=name,
                 ) from None
@@ -416,7 +421,8 @@ class Planner:
             return stated
         loss = "unbounded" if profile.epsilon is None else f"{float(profile.epsilon):.4g}"
         raise Unsupported(
-            f"{name} with {keys:.200} does not fit this budget: its largest finite loss is {loss}, and it gives a count away"
+            f"{name} with {keys:.200} does not fit this budget: its largest finite loss is {loss}, and it gives a "
+            "count away"
             f" with probability {float(profile.delta):.3g}.",
             mechanism=name,
             delta=float(profile.delta),
@@ -442,8 +448,9 @@ def _check_amounts(budget: Budget, definition: Definition) -> None:
 def _series(plan: TablePlan, waves: int) -> dict[str, float]:
     """What noise does to a level and to a change between two waves, where waves share the amounts.
 
-    The noises of two waves are independent, so that a change has the square root of two times the standard error of a level; its
-    margin of error is no wider than that of a level by the same factor, and narrower where noise has long tails.
+    The noises of two waves are independent, so that a change has the square root of two times the standard error of a
+    level; its margin of error is no wider than that of a level by the same factor, and narrower where noise has long
+    tails.
     """
     if waves == 1:
         return {}
@@ -456,9 +463,7 @@ def _check_scope(method: Method, question: Question) -> None:
     if question.scope in method.scopes:
         return
     served = [
-        name
-        for name, definition in registry.every("definitions").items()
-        if Scope(definition.scope) in method.scopes
+        name for name, definition in registry.every("definitions").items() if Scope(definition.scope) in method.scopes
     ]
     raise Unsupported(
         f"measure = {method.name!r} is not served under {question.definition.name!r}, only under {', '.join(served)}.",

@@ -2,14 +2,13 @@
 
 Every plan passes here once, after planning. A rule is honoured by the plan or the plan is refused; none is ignored.
 
-rule                                    honoured by
-variance_cap                            every additive block and every shown cell within it; a variance that cannot be known beforehand is refused
-truncation, maximum_entropy             one plain table of counts with exactly that noise
-unbiased                                noise of mean zero, and shown values that are linear in what was measured
-threshold, nonnegative                  counts, whose published law they shape (`shaped`)
-sparse                                  counts, which are withheld after the charge (`apply`)
-structural_zeros = false                tables without declared impossible cells
-[allow] mechanisms, evidence            every measurement of the plan
+rule                                    honoured by variance_cap                            every additive block and
+every shown cell within it; a variance that cannot be known beforehand is refused truncation, maximum_entropy
+one plain table of counts with exactly that noise unbiased                                noise of mean zero, and shown
+values that are linear in what was measured threshold, nonnegative                  counts, whose published law they
+shape (`shaped`) sparse                                  counts, which are withheld after the charge (`apply`)
+structural_zeros = false                tables without declared impossible cells [allow] mechanisms, evidence
+every measurement of the plan
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +72,8 @@ def check_weight(request: RequestDocument, domain: Domain) -> None:
     if table.weight is not None and not takes_weight(request.method):
         measures = " or ".join(repr(name) for name in registry.names("methods") if takes_weight(name))
         raise Unsupported(
-            f"A weight is used with measure = {measures} only; a weighted {request.method} is not served. Leave 'weight' out"
+            f"A weight is used with measure = {measures} only; a weighted {request.method} is not served. Leave "
+            "'weight' out"
             f" for the {request.method} of the records themselves, or declare a variable that holds {table.of!r} times"
             f" {table.weight!r}, with bounds of its own, and ask for its total.",
             measure=table.measure,
@@ -83,8 +83,10 @@ def check_weight(request: RequestDocument, domain: Domain) -> None:
         if table.weight not in domain.variables:
             raise UnknownName.among("weight", table.weight, domain.weights)
         raise UnknownName(
-            f"{table.weight!r} is not declared as a weight. Declared weights: {', '.join(domain.weights) or 'none'}. If it says"
-            f" how much a row counts, write weight = true under [variables.{table.weight}] in the declaration of the data set.",
+            f"{table.weight!r} is not declared as a weight. Declared weights: {', '.join(domain.weights) or 'none'}. "
+            "If it says"
+            f" how much a row counts, write weight = true under [variables.{table.weight}] in the declaration of the "
+            "data set.",
             kind="weight",
             received=table.weight,
             known=list(domain.weights),
@@ -101,14 +103,19 @@ def check_show(show: ShowPart, policy: PolicyDocument) -> None:
 
 
 def check_universe(request: RequestDocument, domain: Domain) -> None:
-    """Margins of one cross leave out the records that lack a value on any axis; a request must say that it wants that."""
+    """Margins of one cross leave out the records that lack a value on any axis; a request must say that it
+    wants that.
+    """
     lost = universe_of(request, domain).unshown
     if lost and request.table.universe is None:
         names = ", ".join(repr(name) for name in lost)
         raise Unsupported(
-            f"Records without a declared value of {names} would be left out of every margin, also of those that do not show"
-            f' it. Write universe = "{OWN}" in [table] to count them under a label of their own, universe = "{COMPLETE}" to count'
-            " complete records only, ask for the tables one by one, or declare a category for missing and unseen values.",
+            f"Records without a declared value of {names} would be left out of every margin, also of those that do "
+            "not show"
+            f' it. Write universe = "{OWN}" in [table] to count them under a label of their own, universe = '
+            f'"{COMPLETE}" to count'
+            " complete records only, ask for the tables one by one, or declare a category for missing and unseen "
+            "values.",
             key="universe",
             variables=list(lost),
         )
@@ -126,9 +133,7 @@ def variances(plan: TablePlan) -> Iterator[float]:
 
 def _shows_blocks(plan: TablePlan) -> bool:
     """Whether what is shown is what was measured, cell by cell."""
-    return isinstance(plan.law, Additive) or (
-        isinstance(plan.law, Joint) and plan.law.structure == "weighted"
-    )
+    return isinstance(plan.law, Additive) or (isinstance(plan.law, Joint) and plan.law.structure == "weighted")
 
 
 def _check_unbiased(rules: TableRules, plan: TablePlan) -> None:
@@ -156,7 +161,8 @@ def _check_names(plan: TablePlan, request: RequestDocument) -> None:
     ):
         if named not in (None, used):
             raise Unsupported(
-                f"The request names the {kind} {named!r}, and this table would be made with {used!r}. Leave {kind!r} out.",
+                f"The request names the {kind} {named!r}, and this table would be made with {used!r}. Leave {kind!r} "
+                "out.",
                 received=named,
                 used=used,
             )
@@ -197,14 +203,11 @@ def _check_noise(rules: TableRules, plan: TablePlan) -> None:
     if rules.truncation is None and not rules.maximum_entropy:
         return
     law = plan.law
-    if (
-        isinstance(law, Additive)
-        and [m.law for m in plan.measurements] == [law]
-        and has_ruled_noise(rules, law)
-    ):
+    if isinstance(law, Additive) and [m.law for m in plan.measurements] == [law] and has_ruled_noise(rules, law):
         return
     raise NotAllowed(
-        f"The policy asks for {ruled_name(rules)} noise (truncation, maximum_entropy), which is a law for one plain table of counts."
+        f"The policy asks for {ruled_name(rules)} noise (truncation, maximum_entropy), which is a law for one plain "
+        "table of counts."
         " Ask for the table alone, without margins or strategy.",
         rule="maximum_entropy" if rules.maximum_entropy else "truncation",
     )
@@ -213,34 +216,31 @@ def _check_noise(rules: TableRules, plan: TablePlan) -> None:
 def shaped(plan: TablePlan, rules: TableRules) -> TablePlan:
     """The plan with the law of what will be shown: a rule on small counts is a part of the published law.
 
-    One measured block keeps an exact law. Where several blocks are combined, or the law follows the data, what is shown has no
-    law that inference could use; intervals of its cells remain.
+    One measured block keeps an exact law. Where several blocks are combined, or the law follows the data, what is shown
+    has no law that inference could use; intervals of its cells remain.
     """
     least = least_shown(rules)
     if least is None:
         return plan
     laws = [measurement.law for measurement in plan.measurements]
-    law: Law = Withheld(
-        f"whole counts from {least} on are shown of several measurements that are not published"
-    )
+    law: Law = Withheld(f"whole counts from {least} on are shown of several measurements that are not published")
     if isinstance(plan.law, Additive) and laws == [plan.law]:
         law = Censored(plan.law, least)
         check_variance(rules, law.variance)
     elif rules.variance_cap is not None:
         for variance in variances(plan):
-            check_variance(
-                rules, float(largest_error(np.array([variance]), least)[0]) if isfinite(variance) else inf
-            )
+            check_variance(rules, float(largest_error(np.array([variance]), least)[0]) if isfinite(variance) else inf)
     said = remark("no_negatives") if least == 1 else remark("small_counts", least=least)
     return replace(plan, law=law, warnings=(*plan.warnings, said))
 
 
 def apply(rules: TableRules, release: Release) -> Release:
-    """The rules on what is shown of counts: sparse tables are withheld, small counts are shown as 0. Nothing here can fail.
+    """The rules on what is shown of counts: sparse tables are withheld, small counts are shown as 0. Nothing here can
+    fail.
 
-    They are about counts, and under them nothing else is planned; a release of anything else passes unchanged. A list of
-    tables is withheld as a whole if one of them is sparse: the others would show its sums. The document holds no value that a
-    rule hides: a single block is published as it is shown, several blocks are left out.
+    They are about counts, and under them nothing else is planned; a release of anything else passes unchanged. A list
+    of tables is withheld as a whole if one of them is sparse: the others would show its sums. The document holds no
+    value that a rule hides: a single block is published as it is shown, several blocks are left out.
     """
     if not release.tables or not all(counts_records(table.measure) for table in release.tables):
         return release
@@ -260,8 +260,9 @@ def rehearse(
 ) -> None:
     """Raise what showing an answer to this plan so would raise, under the policy's [show] and the request's own.
 
-    An adjustment is refused for what a plan says (axes, levels, noise, declared totals), never for what was measured. So the
-    plan is run on no records, and its answer is adjusted as the real one would be. Nothing is read, charged or kept.
+    An adjustment is refused for what a plan says (axes, levels, noise, declared totals), never for what was measured.
+    So the plan is run on no records, and its answer is adjusted as the real one would be. Nothing is read, charged or
+    kept.
     """
     if not steps and policy.show.is_plain:
         return

@@ -23,12 +23,7 @@ class Holding:
     """A declared data set, its file, and the account of its population."""
 
     def __init__(
-        self,
-        document: DatasetDocument,
-        *,
-        ledger: Ledger,
-        policy: PolicyDocument | None,
-        data: object = None,
+        self, document: DatasetDocument, *, ledger: Ledger, policy: PolicyDocument | None, data: object = None
     ) -> None:
         self.document = document
         self.ledger = ledger
@@ -61,7 +56,8 @@ class Holding:
 
     @cached_property
     def domain_digest(self) -> str:
-        """Digest of what was declared; where the file lies and how readers of other languages call things is not part of it.
+        """Digest of what was declared; where the file lies and how readers of other languages call things is not part
+        of it.
 
         Nor is which numbers may be weights: a request names its weight, and no number means anything else by the mark.
         """
@@ -74,8 +70,7 @@ class Holding:
         if "tables" in content:
             # Where further tables lie is no more part of it; that there are some is.
             content["tables"] = {
-                name: {k: v for k, v in part.items() if k != "source"}
-                for name, part in content["tables"].items()
+                name: {k: v for k, v in part.items() if k != "source"} for name, part in content["tables"].items()
             }
         return digest(content)
 
@@ -87,7 +82,8 @@ class Holding:
         content = dict(self.source.judge())
         if content.get("rows_skipped"):
             raise DocumentError(
-                "The file holds records that cannot be read as its format says, so that others may be misread with them;"
+                "The file holds records that cannot be read as its format says, so that others may be misread with "
+                "them;"
                 " repair it before you register it."
             )
         self._check_size(int(content["units"]))
@@ -99,14 +95,7 @@ class Holding:
         bind(self.ledger, self.domain, self.policy, by)
         stamp, started = self._stamp(), time.time()
         fingerprint = self._fingerprint()
-        register(
-            self.ledger,
-            self.domain,
-            self.policy,
-            by,
-            fingerprint=fingerprint,
-            domain_digest=self.domain_digest,
-        )
+        register(self.ledger, self.domain, self.policy, by, fingerprint=fingerprint, domain_digest=self.domain_digest)
         self._keep(fingerprint, stamp, started)
         return report
 
@@ -153,15 +142,15 @@ class Holding:
             self._checked = stamp
             return fingerprint
         if self._fingerprint() != fingerprint:
-            raise DataChanged(
-                "The file is not the one that was registered; give it a new version and register that."
-            )
+            raise DataChanged("The file is not the one that was registered; give it a new version and register that.")
         self._checked = stamp
         self._keep(fingerprint, stamp, started)
         return fingerprint
 
     def _was_seen(self, fingerprint: str, stamp: tuple[object, ...]) -> bool:
-        """Whether an earlier process found these very files to have the fingerprint; asked before this one has read them."""
+        """Whether an earlier process found these very files to have the fingerprint; asked before this one has read
+        them.
+        """
         if self._checked is not None or not self.trusts_earlier or not isinstance(self.source, FileSource):
             return False
         is_lasting = self.source.changed_at() is not None
@@ -190,6 +179,7 @@ class Holding:
 def check_source(document: DatasetDocument) -> None:
     """Refuse a missing file or column, before a ledger is opened or anything is spent.
 
-    Names and types of columns are declared, not secret; no row is read, so that the answer does not depend on the content.
+    Names and types of columns are declared, not secret; no row is read, so that the answer does not depend on the
+    content.
     """
     open_source(document)

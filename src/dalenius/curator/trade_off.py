@@ -1,4 +1,6 @@
-"""What more privacy costs in accuracy, and the smallest amount for a wanted accuracy: from plans alone, no data are read."""
+"""What more privacy costs in accuracy, and the smallest amount for a wanted accuracy: from plans alone, no data are
+read.
+"""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -74,22 +76,19 @@ def smallest_for(planner: Planner, request: RequestDocument, margin: float) -> T
     place = bisect_left(AMOUNTS, True, key=is_enough)
     if place == len(AMOUNTS):
         raise Unsupported(
-            f"No {unit_of(request)} up to {float(AMOUNTS[-1]):g} gives a margin of error of {margin:g}.",
-            margin=margin,
+            f"No {unit_of(request)} up to {float(AMOUNTS[-1]):g} gives a margin of error of {margin:g}.", margin=margin
         )
     return _at(planner, request, AMOUNTS[place])
 
 
 def smallest_within(
-    planner: Planner,
-    request: RequestDocument,
-    margin: float,
-    table: Sequence[str],
-    confidence: float = 0.95,
+    planner: Planner, request: RequestDocument, margin: float, table: Sequence[str], confidence: float = 0.95
 ) -> TradeOff:
-    """The smallest amount of three digits at which every cell of one listed table is within `margin` with this confidence.
+    """The smallest amount of three digits at which every cell of one listed table is within `margin` with this
+    confidence.
 
-    `table` names the axes of the table; () is the grand total. Errors fall with the root of rho, or with epsilon, so that few plans are made.
+    `table` names the axes of the table; () is the grand total. Errors fall with the root of rho, or with epsilon, so
+    that few plans are made.
     """
     if not margin > 0 or not isfinite(margin):
         raise ParameterError("A wanted margin of error is a positive number.", name="margin")
@@ -144,7 +143,8 @@ def _table_error(plan: TablePlan, table: Sequence[str], confidence: float) -> fl
     if not isinstance(plan.law, Joint) or not joint.is_combined(plan.law) or set(table) not in listed:
         names = ", ".join(" x ".join(sorted(axes)) or "total" for axes in listed)
         raise Unsupported(
-            f"An amount for one table is found for lists of counts and totals; this request lists {names or 'no margins'}."
+            "An amount for one table is found for lists of counts and totals; this request lists "
+            f"{names or 'no margins'}."
         )
     variance = joint.largest_variances(plan.law)[listed.index(set(table))]
     laws = [measurement.law for measurement in plan.measurements]

@@ -3,13 +3,14 @@
 Guarantee
     For neighbours D, D' and every set of outputs S: P(M(D) in S) <= exp(epsilon) P(M(D') in S) + delta.
 Requires
-    Steps with any statement. A sequence is priced as one fixed plan: its loss distributions are added exactly where the steps
-    state them, a step with only (epsilon, delta) enters as the randomised response that dominates it, and where numbers grow
-    too large the sums of (epsilon, delta) and of rho are used, which only over-report.
+    Steps with any statement. A sequence is priced as one fixed plan: its loss distributions are added exactly where the
+    steps state them, a step with only (epsilon, delta) enters as the randomised response that dominates it, and where
+    numbers grow too large the sums of (epsilon, delta) and of rho are used, which only over-report.
 Evidence
     Proved, given the steps' own statements.
 References
-    Dwork, Kenthapadi, McSherry, Mironov & Naor (2006); Kairouz, Oh & Viswanath (2015); Canonne, Kamath & Steinke (2020).
+    Dwork, Kenthapadi, McSherry, Mironov & Naor (2006); Kairouz, Oh & Viswanath (2015); Canonne, Kamath & Steinke
+    (2020).
 """
 
 from collections.abc import Sequence
@@ -57,12 +58,7 @@ class Approximate:
 
     def likely_fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """What `fits` will say, by floats where they leave no doubt: for searching, never for a statement."""
-        if (
-            len(profiles) != 1
-            or profiles[0].estimate is None
-            or budget.epsilon is None
-            or budget.delta is None
-        ):
+        if len(profiles) != 1 or profiles[0].estimate is None or budget.epsilon is None or budget.delta is None:
             return self.fits(profiles, budget)
         if _by_sums(profiles, budget.epsilon) <= budget.delta:
             return True
@@ -91,7 +87,8 @@ class Approximate:
             raise ParameterError("The definition 'approximate' needs epsilon and delta.", name="delta")
         epsilon, delta = plain(budget.epsilon), plain(budget.delta)
         return (
-            f"Because of one unit's data the probability of any outcome changes by at most a factor of exp({epsilon}), plus {delta} "
+            "Because of one unit's data the probability of any outcome changes by at most a factor of "
+            f"exp({epsilon}), plus {delta} "
             f"(approximate differential privacy, epsilon = {epsilon}, delta = {delta})."
         )
 

@@ -30,10 +30,7 @@ class Bootstrap(data_dependent.DataDependent):
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.NONE,
         references=("O'Keefe & Charest (2018), Definition 5",),
-        assumptions=(
-            "opened by name in the policy only",
-            "protects nobody whose record does not occur in the data",
-        ),
+        assumptions=("opened by name in the policy only", "protects nobody whose record does not occur in the data"),
     )
     warnings: ClassVar[tuple[str, ...]] = (
         data_dependent.WHO_BOOTSTRAP,

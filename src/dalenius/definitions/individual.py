@@ -31,10 +31,7 @@ class Individual(data_dependent.DataDependent):
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.NONE,
         references=("Soria-Comas et al. (2017), Definition 5",),
-        assumptions=(
-            "opened by name in the policy only",
-            "says nothing against an intruder who knows the algorithm",
-        ),
+        assumptions=("opened by name in the policy only", "says nothing against an intruder who knows the algorithm"),
     )
     warnings: ClassVar[tuple[str, ...]] = (
         data_dependent.WHO_INDIVIDUAL,
@@ -45,7 +42,9 @@ class Individual(data_dependent.DataDependent):
     def sentence(self, budget: Budget) -> str:
         """In plain words, with what is missing."""
         return (
-            "This is not differential privacy. Between these data and the same data with one record changed, under noise"
-            f" fitted to these data, the odds of any output differ by a bounded factor (individual differential privacy,"
+            "This is not differential privacy. Between these data and the same data with one record changed, under "
+            "noise"
+            " fitted to these data, the odds of any output differ by a bounded factor (individual differential "
+            "privacy,"
             f" {self.amount(budget)}). {data_dependent.WHO_INDIVIDUAL}"
         )

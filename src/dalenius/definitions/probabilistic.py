@@ -6,11 +6,11 @@ Guarantee
 Requires
     Steps with a pure, approximate or zero-concentrated statement; pairs (epsilon_i, delta_i) of a sequence add.
 Evidence
-    Proved. A pure step has delta 0. A step with a loss distribution has the probability of its large losses, exactly for one
-    moved cell or cells that move by one, and bounded over all smaller moves otherwise (`exact.additive.product_tail`). From a
-    curve delta(e): P(loss > epsilon) <= delta(e) / (1 - exp(e - epsilon)) for every e < epsilon. From rho:
-    P(loss > epsilon) <= exp(-(epsilon - rho)^2 / (4 rho)) for epsilon > rho. The last two are taken 1 + exp(-epsilon) times,
-    for the losses below -epsilon.
+    Proved. A pure step has delta 0. A step with a loss distribution has the probability of its large losses, exactly
+    for one moved cell or cells that move by one, and bounded over all smaller moves otherwise
+    (`exact.additive.product_tail`). From a curve delta(e): P(loss > epsilon) <= delta(e) / (1 - exp(e - epsilon)) for
+    every e < epsilon. From rho: P(loss > epsilon) <= exp(-(epsilon - rho)^2 / (4 rho)) for epsilon > rho. The last two
+    are taken 1 + exp(-epsilon) times, for the losses below -epsilon.
 References
     Machanavajjhala, Kifer, Abowd, Gehrke & Vilhuber (2008); O'Keefe & Charest (2018) 6.1.
 """

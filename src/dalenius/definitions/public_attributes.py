@@ -4,15 +4,15 @@ Guarantee
     For data sets that differ in one unit, which keeps its publicly known attributes:
     P(M(D) in S) <= exp(epsilon) P(M(D') in S); with a delta alike.
 Requires
-    Attributes that the dataset document declares as public, each with the place where everybody reads them, and the policy's
-    consent by name.
+    Attributes that the dataset document declares as public, each with the place where everybody reads them, and the
+    policy's consent by name.
 Evidence
-    Proved: the neighbours are some of those of the replace relation, and every step is priced under replace. A row that keeps
-    what is public moves tables by less, which is enumerated in tests/definitions/test_public_attributes.py.
+    Proved: the neighbours are some of those of the replace relation, and every step is priced under replace. A row that
+    keeps what is public moves tables by less, which is enumerated in tests/definitions/test_public_attributes.py.
     Not protected: who is in the data, and what is public about them; both can be linked to the other attributes.
 References
-    Dwork & Smith (2010), section 4, "Noise reduction for general queries", on queries about data that are not sensitive; Barak et
-    al. (2007), which they cite.
+    Dwork & Smith (2010), section 4, "Noise reduction for general queries", on queries about data that are not
+    sensitive; Barak et al. (2007), which they cite.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,9 @@ class PublicAttributes:
     )
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-        """Whether the sequence stays within the budget, as under the definition of differential privacy with these amounts."""
+        """Whether the sequence stays within the budget, as under the definition of differential privacy with these
+        amounts.
+        """
         return _among_replaced(budget).fits(profiles, budget)
 
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
@@ -61,8 +63,10 @@ class PublicAttributes:
     def sentence(self, budget: Budget) -> str:
         """In plain words, with what is missing."""
         return (
-            "This is not differential privacy for everything that the data hold: it protects what is not publicly known."
-            f" Between data sets that differ in what is not public about one unit: {_among_replaced(budget).sentence(budget)}"
+            "This is not differential privacy for everything that the data hold: it protects what is not publicly "
+            "known."
+            " Between data sets that differ in what is not public about one unit: "
+            f"{_among_replaced(budget).sentence(budget)}"
             f" {LINKAGE}"
         )
 

@@ -34,9 +34,7 @@ class Pure:
     page: ClassVar[str] = MASTER
     by_name_only: ClassVar[tuple[str, ...]] = ()
     warnings: ClassVar[tuple[str, ...]] = ()
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Dwork, McSherry, Nissim & Smith (2006)",)
-    )
+    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Dwork, McSherry, Nissim & Smith (2006)",))
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the epsilons add up to no more than the budget's."""
@@ -53,7 +51,8 @@ class Pure:
         """In plain words."""
         epsilon = plain(budget.epsilon) if budget.epsilon is not None else "?"
         return (
-            f"Whatever is released, and whoever reads it, the odds of anything about one unit change by at most a factor "
+            "Whatever is released, and whoever reads it, the odds of anything about one unit change by at most a "
+            "factor "
             f"of exp({epsilon}) because of that unit's data (pure differential privacy, epsilon = {epsilon})."
         )
 
@@ -64,7 +63,8 @@ class Pure:
         for profile in profiles:
             if profile.epsilon is None or profile.delta:
                 raise Unsupported(
-                    "This noise has no certain bound on the loss, so it is not pure; use 'approximate' or 'zero_concentrated'."
+                    "This noise has no certain bound on the loss, so it is not pure; use 'approximate' or "
+                    "'zero_concentrated'."
                 )
             total += profile.epsilon
         return total

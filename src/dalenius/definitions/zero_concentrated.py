@@ -1,8 +1,8 @@
 """Zero-concentrated differential privacy: every Renyi divergence of order a is at most a * rho.
 
 Guarantee
-    For neighbours D, D' and every order a > 1: D_a(M(D) || M(D')) <= a rho; with a delta in the budget, outside an event of
-    that probability.
+    For neighbours D, D' and every order a > 1: D_a(M(D) || M(D')) <= a rho; with a delta in the budget, outside an
+    event of that probability.
 Requires
     Steps with a zero-concentrated statement, or a pure one; rho and delta of a sequence add.
 Evidence
@@ -66,6 +66,7 @@ class ZeroConcentrated:
         added = f"one in a million and {plain(budget.delta)}" if budget.delta else "one in a million"
         return (
             f"The Renyi divergence of order a between neighbours is at most a * {rho} for every a > 1{failing} "
-            f"(zero-concentrated differential privacy, rho = {rho}); it follows, for example, that the probability of any outcome "
+            f"(zero-concentrated differential privacy, rho = {rho}); it follows, for example, that the probability "
+            "of any outcome "
             f"changes by at most a factor of exp({epsilon:.3f}), plus {added}, because of one unit's data."
         )

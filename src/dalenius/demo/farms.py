@@ -1,4 +1,6 @@
-"""The demo's farms: a small public file with one row a unit, whose policy opens the promises that depend on the data."""
+"""The demo's farms: a small public file with one row a unit, whose policy opens the promises that depend on
+the data.
+"""
 
 import csv
 from importlib.resources import files

@@ -71,9 +71,7 @@ def counts(space: CellSpace, where: tuple[Filter, ...] = ()) -> IntArray:
     labels, persons = _counts()
     cells = np.zeros(space.size, dtype=np.int64)
     structural = set(space.structural_indices)
-    codes = {
-        name: [domain.variable(name).categories.code(text) for text in labels[name]] for name in VARIABLES
-    }
+    codes = {name: [domain.variable(name).categories.code(text) for text in labels[name]] for name in VARIABLES}
     for number, count in enumerate(persons):
         if any(codes[condition.variable][number] not in condition.codes for condition in where):
             continue

@@ -1,7 +1,7 @@
 """The second demo: a synthetic labour force survey with numbers, regions, weights, several rows a person and two waves.
 
-Its rows are made on first use from a seed, in seconds, and are shipped nowhere; its documents are built from the same code
-lists. Nobody in it exists, so the truth may be printed beside a release; a real custodian must not.
+Its rows are made on first use from a seed, in seconds, and are shipped nowhere; its documents are built from the same
+code lists. Nobody in it exists, so the truth may be printed beside a release; a real custodian must not.
 """
 
 import csv
@@ -33,12 +33,11 @@ def microdata_name(wave: int) -> str:
     return f"survey_{wave}.parquet"
 
 
-def materialise(
-    directory: str | Path, persons: int = PERSONS, *, ledger: str = "ledger.sqlite"
-) -> tuple[Path, ...]:
+def materialise(directory: str | Path, persons: int = PERSONS, *, ledger: str = "ledger.sqlite") -> tuple[Path, ...]:
     """Write rows, documents, code lists, polygons and requests, once; the dataset documents of the waves in order.
 
-    What already exists is left alone, so that a folder keeps the custodian's edits. The documents name the ledger, from the folder.
+    What already exists is left alone, so that a folder keeps the custodian's edits. The documents name the ledger, from
+    the folder.
     """
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 """Fifty occupations of the synthetic survey in nine major groups, in English and German.
 
-Codes and groups follow the manner of the international standard classification; the numbers behind them are invented. Each
-occupation has a typical level of education (0 to 4), a lean towards one sex (positive: women), a size, and a typical yearly
-income in thousands, which the generator uses.
+Codes and groups follow the manner of the international standard classification; the numbers behind them are invented.
+Each occupation has a typical level of education (0 to 4), a lean towards one sex (positive: women), a size, and a
+typical yearly income in thousands, which the generator uses.
 """
 
 from dataclasses import dataclass

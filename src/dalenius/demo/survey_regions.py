@@ -1,7 +1,8 @@
 """An invented country: 400 municipalities in 40 districts of 8 states, with polygons.
 
-Everything follows from one seed. Municipalities are the Voronoi cells of seeded points, denser around a few towns, clipped to
-the country's outline; districts and states gather neighbours. The names are made of syllables and mean no real place.
+Everything follows from one seed. Municipalities are the Voronoi cells of seeded points, denser around a few towns,
+clipped to the country's outline; districts and states gather neighbours. The names are made of syllables and mean no
+real place.
 """
 
 from collections.abc import Iterator
@@ -33,7 +34,9 @@ _LAST = ("bach", "berg", "by", "dorf", "feld", "ford", "ham", "hof", "mont", "st
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """One municipality: names, the district and state it belongs to, its ring of corners, and its share of the people."""
+    """One municipality: names, the district and state it belongs to, its ring of corners, and its share of
+    the people.
+    """
 
     code: str
     name: str
@@ -90,9 +93,7 @@ def geojson() -> dict[str, Any]:
         }
         ring = [list(corner) for corner in (*region.ring, region.ring[0])]
         geometry = {"type": "Polygon", "coordinates": [ring]}
-        features.append(
-            {"type": "Feature", "id": region.code, "properties": properties, "geometry": geometry}
-        )
+        features.append({"type": "Feature", "id": region.code, "properties": properties, "geometry": geometry})
     return {"type": "FeatureCollection", "name": "Synthetic regions", "features": features}
 
 
@@ -100,9 +101,7 @@ def _outline() -> Points:
     """The country: a smooth closed curve around its centre, counter-clockwise."""
     angle = np.linspace(0, 2 * np.pi, 120, endpoint=False)
     radius = 1 + 0.12 * np.cos(2 * angle + 0.6) + 0.07 * np.sin(3 * angle) + 0.03 * np.cos(5 * angle + 1)
-    return np.column_stack(
-        (_CENTRE[0] + 3.2 * radius * np.cos(angle), _CENTRE[1] + 2.2 * radius * np.sin(angle))
-    )
+    return np.column_stack((_CENTRE[0] + 3.2 * radius * np.cos(angle), _CENTRE[1] + 2.2 * radius * np.sin(angle)))
 
 
 def _points(rng: np.random.Generator, outline: Points) -> Points:

@@ -2,8 +2,9 @@
 
 One row is one job of a person in a year, or the one row of a person without a job; a person has at most four rows. Four
 fifths of the persons of the second wave were in the first. Traits that a person keeps come from one stream of random
-numbers, what happens in a year from another, so that the waves agree about a person. Income is heavy-tailed, with many zeros;
-income, hours, education and occupation have missing values; weights vary by region, age and sex and are fixed by design.
+numbers, what happens in a year from another, so that the waves agree about a person. Income is heavy-tailed, with many
+zeros; income, hours, education and occupation have missing values; weights vary by region, age and sex and are fixed by
+design.
 """
 
 from functools import cache
@@ -104,16 +105,12 @@ def _status(rng: np.random.Generator, age: Array, education: Array, sex: Array) 
 
 def _occupation(rng: np.random.Generator, education: Array, sex: Array) -> Array:
     """Positions in the list of occupations: near one's education, and leaning by sex."""
-    typical, lean, size = (
-        np.array([getattr(o, name) for o in OCCUPATIONS]) for name in ("education", "lean", "size")
-    )
+    typical, lean, size = (np.array([getattr(o, name) for o in OCCUPATIONS]) for name in ("education", "lean", "size"))
     occupations = np.empty(len(education), dtype=np.int64)
     for level in range(5):
         for side in (0, 1):
             where = np.flatnonzero((education == level) & (sex == side))
-            weight = size * np.exp(
-                -((typical - 0.9 * level) ** 2) / 1.1 + lean * (0.6 if side == 0 else -0.6)
-            )
+            weight = size * np.exp(-((typical - 0.9 * level) ** 2) / 1.1 + lean * (0.6 if side == 0 else -0.6))
             occupations[where] = rng.choice(len(size), len(where), p=weight / weight.sum())
     return occupations
 

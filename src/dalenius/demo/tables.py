@@ -39,11 +39,7 @@ class PublicTable:
 
 _TABLES = {
     "hair_eye_color": ("592 students by hair, eye colour and sex", "Snee (1974), through R datasets", "Freq"),
-    "ucb_admissions": (
-        "4,526 applicants to Berkeley, 1973",
-        "Bickel et al. (1975), through R datasets",
-        "Freq",
-    ),
+    "ucb_admissions": ("4,526 applicants to Berkeley, 1973", "Bickel et al. (1975), through R datasets", "Freq"),
     "titanic": ("2,201 persons aboard the Titanic", "Dawson (1995), through R datasets", "Freq"),
     "uk2001": ("Occupation by age, 5,784 persons", "Frequency-table paper, Table 1", "count"),
     "ricefarms": ("171 Indonesian rice farms in 6 seasons", "Feng & Horrace (2012), through R plm", None),

@@ -117,14 +117,14 @@ def filled(array: Any, value: int) -> NDArray[Any]:
 
 
 def as_arrow(numbers: NDArray[Any], present: NDArray[np.bool_] | None = None) -> Any:
-    """An Arrow array over the same numbers, without a copy, NULL where they are not present; Arrow's own way would import pandas."""
+    """An Arrow array over the same numbers, without a copy, NULL where they are not present; Arrow's own way would
+    import pandas.
+    """
     import pyarrow as pa
 
     numbers = np.ascontiguousarray(numbers)
     bits = None if present is None else pa.py_buffer(np.packbits(present, bitorder="little"))
-    return pa.Array.from_buffers(
-        pa.from_numpy_dtype(numbers.dtype), len(numbers), [bits, pa.py_buffer(numbers)]
-    )
+    return pa.Array.from_buffers(pa.from_numpy_dtype(numbers.dtype), len(numbers), [bits, pa.py_buffer(numbers)])
 
 
 def nulls(array: Any) -> NDArray[np.bool_]:

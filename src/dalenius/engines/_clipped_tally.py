@@ -1,7 +1,9 @@
-"""Counts and totals of which each person adds at most so much to all cells together: exact, by rows and by groups of a database.
+"""Counts and totals of which each person adds at most so much to all cells together: exact, by rows and by groups of a
+database.
 
-The rule is `core.query.Clip`; here it is worked out for whole columns. What a person adds to a cell depends on the person's steps in
-it and on the person's size over all cells, so that a database need send no persons, but numbers of (cell, steps, size).
+The rule is `core.query.Clip`; here it is worked out for whole columns. What a person adds to a cell depends on the
+person's steps in it and on the person's size over all cells, so that a database need send no persons, but numbers of
+(cell, steps, size).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -56,7 +58,9 @@ class ClippedTally:
         self.add_sizes((size, count) for _, _, size, count in groups)
 
     def add_groups(self, groups: Iterable[tuple[int, ...]]) -> None:
-        """Of a cell: the steps of a person in it, the size of the person over all cells, and how many persons have both."""
+        """Of a cell: the steps of a person in it, the size of the person over all cells, and how many persons have
+        both.
+        """
         clipped = lru_cache(maxsize=1 << 16)(self._clip.clipped)
         for cell, steps, size, persons in groups:
             self._further[cell] = self._further.get(cell, 0) + persons * clipped(steps, size)

@@ -1,7 +1,7 @@
 """What one column holds, as the engine reads it: the material of a draft, for the custodian alone.
 
-Every distinct value goes through the scalar reader that also counts it later, so that a drafted list of categories has no
-unseen value and drafted bounds no unreadable one.
+Every distinct value goes through the scalar reader that also counts it later, so that a drafted list of categories has
+no unseen value and drafted bounds no unreadable one.
 """
 
 import re
@@ -25,7 +25,9 @@ _DIGITS = re.compile(r"(\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnSummary:
-    """Distinct values of a column (`texts` is None when there are too many to list), and its range if it holds numbers."""
+    """Distinct values of a column (`texts` is None when there are too many to list), and its range if it
+    holds numbers.
+    """
 
     name: str
     rows: int
@@ -91,9 +93,7 @@ def is_called_identifier(name: str) -> bool:
     return _IDENTIFIER.search(name) is not None
 
 
-def summarise(
-    name: str, contents: Iterable[tuple[object, int]], *, is_boolean: bool = False
-) -> ColumnSummary:
+def summarise(name: str, contents: Iterable[tuple[object, int]], *, is_boolean: bool = False) -> ColumnSummary:
     """One pass over the distinct values of a column and their counts."""
     rows = missing = distinct = places = 0
     texts: set[str] | None = set()

@@ -59,7 +59,8 @@ def expanded(column: Column) -> IntArray:
 class IntegerMap:
     """Codes of integers for a categorical variable: a dense map over the declared integers, and a rest.
 
-    Its size is a matter of the declaration, never of the data. The last two places are those of everything outside, and of missing values.
+    Its size is a matter of the declaration, never of the data. The last two places are those of everything outside, and
+    of missing values.
     """
 
     first: int

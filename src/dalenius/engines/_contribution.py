@@ -5,8 +5,8 @@ The choice is a function of the person's own rows and a secret: the rows come in
 persons, so one person more or less changes at most `max_rows` rows. Rows that tie are equal in every declared
 variable, and it makes no difference which of them stays. Rows without a person are dropped.
 
-The hash is that of `_row_hash`; the choice is worked out without a sort of all rows (`_row_choice`). That two persons may share a
-word is of no consequence: a person's rows are found by the person, the word only orders them.
+The hash is that of `_row_hash`; the choice is worked out without a sort of all rows (`_row_choice`). That two persons
+may share a word is of no consequence: a person's rows are found by the person, the word only orders them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,9 +43,7 @@ def kept(domain: Domain, secret: bytes, person: str, rows: Iterable[tuple[int, S
     return sorted(position for position, _ in ordered[:most])
 
 
-def kept_rows(
-    domain: Domain, secret: bytes, columns: Mapping[str, NDArray[Any]], people: People
-) -> NDArray[np.bool_]:
+def kept_rows(domain: Domain, secret: bytes, columns: Mapping[str, NDArray[Any]], people: People) -> NDArray[np.bool_]:
     """Which rows of whole coded columns count."""
     numbers, present = people.numbers, people.present
     rows = CountingRows(domain, secret, numbers_of_digits if people.are_digits else _looked_up(people))
@@ -62,9 +60,7 @@ class CountingRows:
     `words` gives the words that stand for persons in the hash, by their numbers.
     """
 
-    def __init__(
-        self, domain: Domain, secret: bytes, words: Callable[[IntArray], Words] = numbers_of_digits
-    ) -> None:
+    def __init__(self, domain: Domain, secret: bytes, words: Callable[[IntArray], Words] = numbers_of_digits) -> None:
         self._hash = RowHash(domain, secret)
         self._words = words
         self._choice = RowChoice(domain.neighbours.max_rows, self._hash.factor, self._hashed)
@@ -105,7 +101,9 @@ class CountingRows:
         return self._hash.is_packed
 
     def kept(self, has_owners: bool) -> tuple[list[NDArray[Any]], NDArray[Any] | None]:
-        """The columns of codes of the rows that count, in an order of their own, and if asked for the numbers of their persons."""
+        """The columns of codes of the rows that count, in an order of their own, and if asked for the numbers of their
+        persons.
+        """
         parts: list[NDArray[Any]] = []
         owners = [np.empty(0, dtype=np.int64)]
         for contents, persons in self._choice.kept(has_persons=has_owners):

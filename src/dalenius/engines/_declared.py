@@ -20,7 +20,8 @@ def check_columns(declared: Sequence[str], present: Container[str]) -> None:
     shown = ", ".join(repr(name) for name in missing[:_MOST_NAMES])
     shown += ", …" if len(missing) > _MOST_NAMES else ""
     raise UnknownName(
-        f"The data lack {len(missing)} of {len(declared)} declared columns: {shown}. Names must be equal letter by letter,"
+        f"The data lack {len(missing)} of {len(declared)} declared columns: {shown}. Names must be equal letter by "
+        "letter,"
         " and a CSV file begins with a header line that holds them.",
         kind="column",
         missing=missing,
@@ -32,7 +33,8 @@ def check_pair(variable: Variable, prints_alike: Mapping[str, bool]) -> None:
     for column, is_plain in prints_alike.items():
         if not is_plain:
             raise DocumentError(
-                f"The variable {variable.name!r} is looked up as of a day, so its columns hold texts, whole numbers or dates; the column"
+                f"The variable {variable.name!r} is looked up as of a day, so its columns hold texts, whole numbers "
+                "or dates; the column"
                 f" {column!r} holds something else.",
                 column=column,
             )

@@ -1,7 +1,7 @@
 """The digest that ties data to a version: leaves of four mebibytes, hashed side by side, under one keyed root.
 
-A leaf is the SHA-256 of its bytes and never leaves the process; the root is a keyed BLAKE2 hash of lengths and leaves. Threads share the
-leaves, because hashing lets go of the interpreter.
+A leaf is the SHA-256 of its bytes and never leaves the process; the root is a keyed BLAKE2 hash of lengths and leaves.
+Threads share the leaves, because hashing lets go of the interpreter.
 """
 
 import hmac

@@ -1,7 +1,8 @@
-"""Features of persons: functions of the multiset of a person's coded rows, one person at a time and whole columns at once.
+"""Features of persons: functions of the multiset of a person's coded rows, one person at a time and whole columns at
+once.
 
-`feature_code` is the definition, in plain integers; `person_columns` is the same over columns, for engines that read fast. The
-order of rows plays no part: what is first is decided by days and codes alone.
+`feature_code` is the definition, in plain integers; `person_columns` is the same over columns, for engines that read
+fast. The order of rows plays no part: what is first is decided by days and codes alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -193,7 +194,9 @@ def _matched(own: _PersonsOfTable, other: _PersonsOfTable) -> IntArray:
 def report_of_persons(
     tables: Mapping[str, Mapping[str, Any]], domain: Domain, in_structural_zeros: int
 ) -> dict[str, Any]:
-    """The custodian's report on persons who are made of their rows: sizes of the own table, and odd values of every record."""
+    """The custodian's report on persons who are made of their rows: sizes of the own table, and odd values of every
+    record.
+    """
     own = tables[""]
     return {
         "rows": own["rows"],
@@ -203,7 +206,5 @@ def report_of_persons(
         "rows_without_unit": own["rows_without_unit"],
         "rows_over_max": 0,
         "rows_in_structural_zeros": in_structural_zeros,
-        "variables": {
-            name: tables[record.table]["variables"][name] for name, record in domain.records.items()
-        },
+        "variables": {name: tables[record.table]["variables"][name] for name, record in domain.records.items()},
     }

@@ -1,8 +1,9 @@
-"""How many rows have each point of a declared grid: everything that is asked of one numeric variable alone follows from it.
+"""How many rows have each point of a declared grid: everything that is asked of one numeric variable alone follows from
+it.
 
-Sums, extremes and sorted lists of a variable do not depend on the order of its rows. Where its grid has few points, by its
-declaration, the rows are counted by point in one pass, and the points are then tallied with their counts. Integers only; the
-counts are those of the rows, whatever these hold.
+Sums, extremes and sorted lists of a variable do not depend on the order of its rows. Where its grid has few points, by
+its declaration, the rows are counted by point in one pass, and the points are then tallied with their counts. Integers
+only; the counts are those of the rows, whatever these hold.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +22,9 @@ _STRETCH = 1 << 20
 
 
 def counted_variable(query: TableQuery | ValuesQuery, domain: Domain) -> str | None:
-    """The one numeric variable that a query reads, if its grid has few points and rows are units; by the declaration alone."""
+    """The one numeric variable that a query reads, if its grid has few points and rows are units; by the declaration
+    alone.
+    """
     if isinstance(query, TableQuery):
         names: Sequence[str] = used_variables(query)
         if query.clip is not None or query.weight is not None or query.aggregate is Aggregate.PERSONS:

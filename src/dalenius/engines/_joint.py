@@ -1,7 +1,9 @@
-"""Plain counts by combinations of places: rows are numbered by where their values stand in lists that the declaration fixes.
+"""Plain counts by combinations of places: rows are numbered by where their values stand in lists that the declaration
+fixes.
 
-A row costs a multiplication and an addition for each variable and one step of counting, whatever its values are; what the places mean for
-the table (positions on its axes, conditions, values that were not declared) is worked out once, at the end, on the counts.
+A row costs a multiplication and an addition for each variable and one step of counting, whatever its values are; what
+the places mean for the table (positions on its axes, conditions, values that were not declared) is worked out once, at
+the end, on the counts.
 """
 
 from collections.abc import Callable, Mapping
@@ -66,13 +68,11 @@ class JointCounts:
             self._counts += np.bincount(numbers, minlength=len(self._counts))
         return True
 
-    def table(
-        self, axes: Mapping[str, tuple[int, IntArray]], kept: Mapping[str, NDArray[np.bool_]]
-    ) -> IntArray:
+    def table(self, axes: Mapping[str, tuple[int, IntArray]], kept: Mapping[str, NDArray[np.bool_]]) -> IntArray:
         """Counts by positions, flat in the order of the axes.
 
-        `axes` gives for each variable on an axis how long it is and the position of each place (negative outside); `kept` tells which places
-        of a variable satisfy the conditions on it.
+        `axes` gives for each variable on an axis how long it is and the position of each place (negative outside);
+        `kept` tells which places of a variable satisfy the conditions on it.
         """
         counts = self._counts.reshape(self._sizes)
         for number, name in enumerate(self._codes):
@@ -88,9 +88,7 @@ class JointCounts:
         return self._codes[name]
 
 
-def _gathered(
-    counts: IntArray, axis: int, size: int, positions: IntArray, is_in: NDArray[np.bool_]
-) -> IntArray:
+def _gathered(counts: IntArray, axis: int, size: int, positions: IntArray, is_in: NDArray[np.bool_]) -> IntArray:
     """Counts with one axis of places turned into an axis of positions."""
     order = np.flatnonzero(is_in)
     order = order[np.argsort(positions[order], kind="stable")]

@@ -1,9 +1,10 @@
 """Texts that are not declared, and the number of units that have each: the same on every engine.
 
-A text is a label if it can be printed, is not blank and has at most a hundred characters; any other counts nowhere, whatever else
-the data hold. Texts are equal if they are equal letter by letter. Each unit counts once for a label and in at most `most` of
-them: of a person who has more, the first in the order of a keyed hash of (variable, person, text) stay. That depends on nobody
-else and on no order of rows, so that one person more or less changes at most `most` numbers, each by one.
+A text is a label if it can be printed, is not blank and has at most a hundred characters; any other counts nowhere,
+whatever else the data hold. Texts are equal if they are equal letter by letter. Each unit counts once for a label and
+in at most `most` of them: of a person who has more, the first in the order of a keyed hash of (variable, person, text)
+stay. That depends on nobody else and on no order of rows, so that one person more or less changes at most `most`
+numbers, each by one.
 """
 
 from collections import Counter
@@ -22,7 +23,9 @@ _REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 
 def check_texts(domain: Domain, is_text: Mapping[str, bool]) -> None:
-    """Refuse an unlisted variable whose column holds no text: only texts that differ are different values for certain."""
+    """Refuse an unlisted variable whose column holds no text: only texts that differ are different values
+    for certain.
+    """
     for variable in domain.variables.values():
         if variable.is_unlisted and not is_text[variable.source_column]:
             raise DocumentError(
@@ -94,6 +97,7 @@ def label_statements(unit: str, text: str, relation: str, most: int) -> tuple[st
     each = f"(SELECT DISTINCT u, v FROM {rows} q WHERE u IS NOT NULL AND v IS NOT NULL)"
     beyond = f"(SELECT u FROM {each} d GROUP BY u HAVING count(*) > {most})"
     return (
-        f"SELECT p.v AS v, count(*) AS n FROM {each} p LEFT JOIN {beyond} b ON p.u = b.u WHERE b.u IS NULL GROUP BY p.v",
+        f"SELECT p.v AS v, count(*) AS n FROM {each} p LEFT JOIN {beyond} b ON p.u = b.u WHERE b.u IS NULL GROUP BY "
+        "p.v",
         f"SELECT p.u AS u, p.v AS v FROM {each} p JOIN {beyond} b ON p.u = b.u",
     )

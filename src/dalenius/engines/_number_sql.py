@@ -36,7 +36,9 @@ class Dialect(Protocol):
         """The 64-bit integer that it is, for types that hold nothing else."""
 
     def real(self, column: str, kind: str) -> tuple[str, bool] | None:
-        """A double within one part in 2^52, NULL where there is none, and whether it prints as the decimal that is meant."""
+        """A double within one part in 2^52, NULL where there is none, and whether it prints as the decimal that is
+        meant.
+        """
 
     def nearest(self, expression: str) -> str:
         """A double rounded to a whole number."""
@@ -60,7 +62,9 @@ class Dialect(Protocol):
         """A text as SQL."""
 
     def sort(self, kind: str) -> str:
-        """What a plain value of this kind is: "text", "whole", "truth", "real" or, where engines compare it differently, "other"."""
+        """What a plain value of this kind is: "text", "whole", "truth", "real" or, where engines compare it
+        differently, "other".
+        """
 
     def first(self, day: str, code: str, condition: str) -> str:
         """The aggregate: the smallest code of the rows of the earliest day, among those that meet a condition."""
@@ -81,9 +85,7 @@ def number(code: int) -> str:
     return f"CAST('{code}' AS BIGINT)"
 
 
-def number_sql(
-    dialect: Dialect, bounds: Bounds, column: str, kind: str, *, value: str, real: str
-) -> NumberSQL:
+def number_sql(dialect: Dialect, bounds: Bounds, column: str, kind: str, *, value: str, real: str) -> NumberSQL:
     """How a column of this kind is read; `value` and `real` are the names of the two earlier expressions."""
     plain = dialect.plain(column, kind)
     whole = dialect.whole(column, kind)
@@ -118,7 +120,8 @@ def _of_whole(bounds: Bounds, value: str) -> str:
     """Every whole number is decided: it is missing, outside, or its own code."""
     low, high = number(max(bounds.low, -_LARGEST)), number(min(bounds.high, _LARGEST))
     return (
-        f"CASE WHEN {value} IS NULL THEN {missing_number(bounds)} WHEN {value} < {low} THEN {_beyond(bounds, bounds.low)}"
+        f"CASE WHEN {value} IS NULL THEN {missing_number(bounds)} WHEN {value} < {low} THEN "
+        f"{_beyond(bounds, bounds.low)}"
         f" WHEN {value} > {high} THEN {_beyond(bounds, bounds.high)} ELSE {value} END"
     )
 
@@ -177,10 +180,6 @@ def date_sql(dialect: Dialect, bounds: Bounds, column: str, kind: str, *, value:
         f" AND (length({text}) = 10 OR substr({text}, 11, 1) IN (' ', 'T'))"
     )
     are_digits = f"translate({text}, '0123456789', '0000000000') = '00000000'"
-    day = (
-        f"CASE WHEN {is_day} THEN {dialect.digits(digits)} WHEN {are_digits} THEN {dialect.digits(text)} END"
-    )
+    day = f"CASE WHEN {is_day} THEN {dialect.digits(digits)} WHEN {are_digits} THEN {dialect.digits(text)} END"
     is_inside = f"{real} >= {bounds.low} AND {real} <= {bounds.high}"
-    return NumberSQL(
-        plain, day, f"CASE WHEN {is_inside} THEN {real} ELSE {missing_number(bounds)} END", False
-    )
+    return NumberSQL(plain, day, f"CASE WHEN {is_inside} THEN {real} ELSE {missing_number(bounds)} END", False)

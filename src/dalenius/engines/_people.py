@@ -1,4 +1,6 @@
-"""Whose row each row is: persons as numbers, equal exactly where their canonical texts are, and the texts behind them."""
+"""Whose row each row is: persons as numbers, equal exactly where their canonical texts are, and the texts
+behind them.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -71,9 +73,7 @@ def _by_text(numbers: NDArray[Any], present: NDArray[np.bool_] | None, distinct:
     is_somebody = numbers >= 0
     names = pa.array(list(places), pa.string())
     return People(
-        numbers,
-        is_somebody if present is None else present & is_somebody,
-        lambda wanted: names.take(as_arrow(wanted)),
+        numbers, is_somebody if present is None else present & is_somebody, lambda wanted: names.take(as_arrow(wanted))
     )
 
 

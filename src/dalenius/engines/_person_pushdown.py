@@ -1,8 +1,8 @@
 """Persons made of their rows where the data are: the database takes the features, and sends back cells of persons.
 
-Records are read as codes by the statement where that is beyond doubt. Persons of whom some value is in doubt are fetched with
-their rows and made here, by the code that defines features for every engine; statements depend on the declaration and on the
-types of columns alone.
+Records are read as codes by the statement where that is beyond doubt. Persons of whom some value is in doubt are
+fetched with their rows and made here, by the code that defines features for every engine; statements depend on the
+declaration and on the types of columns alone.
 """
 
 from collections.abc import Mapping
@@ -26,11 +26,7 @@ from dalenius.engines._people import people_of
 from dalenius.engines._pushdown import Batch, Pushdown, Run, _decoded
 from dalenius.engines._record_sql import code_sql, passes_sql
 from dalenius.errors import DocumentError
-from dalenius.spec.coding import (
-    DROPPED_NUMBER,
-    dropped_code,
-    is_dropped,
-)
+from dalenius.spec.coding import DROPPED_NUMBER, dropped_code, is_dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +38,7 @@ class TableOfRecords:
 
 
 def pushdown_of(
-    domain: Domain,
-    tables: Mapping[str, TableOfRecords],
-    *,
-    secret: bytes,
-    dialect: Dialect,
-    run: Run,
-    stream: Run,
+    domain: Domain, tables: Mapping[str, TableOfRecords], *, secret: bytes, dialect: Dialect, run: Run, stream: Run
 ) -> Pushdown:
     """The table of a data set, or its persons where variables are features."""
     if not domain.has_features:
@@ -135,9 +125,7 @@ class _Rows:
         feature = variable.feature
         assert feature is not None  # The caller's variable is a feature.
         condition = (
-            " AND ".join(
-                passes_sql(domain.records[f.variable], self._value(f.variable), f) for f in feature.where
-            )
+            " AND ".join(passes_sql(domain.records[f.variable], self._value(f.variable), f) for f in feature.where)
             or "1 = 1"
         )
         if feature.take in (Take.ANY, Take.ALL):

@@ -1,4 +1,6 @@
-"""Persons made of their rows in this process: the tables are read once as codes, and questions go to a table of persons."""
+"""Persons made of their rows in this process: the tables are read once as codes, and questions go to a table of
+persons.
+"""
 
 import hmac
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,9 +49,7 @@ class PersonSource:
             columns = person_columns(self.domain, rows)
             variables = self.domain.variables
             narrow = {
-                name: as_arrow(
-                    codes.astype(code_type(variables[name])), codes != dropped_code(variables[name])
-                )
+                name: as_arrow(codes.astype(code_type(variables[name])), codes != dropped_code(variables[name]))
                 for name, codes in columns.items()
             }
             persons = self.domain.table_of_persons()

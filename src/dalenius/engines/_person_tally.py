@@ -79,7 +79,9 @@ class PersonStatements:
         codes = {name: code_sql(pushed, domain.variable(name)) for name in self.names}
         doubts = [f"{code} IS NULL" for code, is_open in codes.values() if is_open]
         self.may_be_in_doubt = bool(doubts)
-        self._doubtful = f"(SELECT dalenius_unit AS u FROM {self.coded} WHERE {' OR '.join(doubts)} GROUP BY dalenius_unit)"
+        self._doubtful = (
+            f"(SELECT dalenius_unit AS u FROM {self.coded} WHERE {' OR '.join(doubts)} GROUP BY dalenius_unit)"
+        )
         value = {name: f"v{place}" for place, name in enumerate(self.names)}
         inner = ", ".join(["dalenius_unit", *(f"{codes[name][0]} AS {value[name]}" for name in self.names)])
         rows = f"(SELECT {inner} FROM {self.coded}) q4"
@@ -128,10 +130,7 @@ def _place_sql(axis: Axis, value: str) -> str:
             if label >= 0:
                 members.setdefault(label, []).append(code)
         if len(members) < len(cases):
-            cases = [
-                f"WHEN {value} IN ({', '.join(map(str, codes))}) THEN {label}"
-                for label, codes in members.items()
-            ]
+            cases = [f"WHEN {value} IN ({', '.join(map(str, codes))}) THEN {label}" for label, codes in members.items()]
     else:
         first, *rest = axis.cuts
         cases = [f"WHEN {value} < {first} THEN {axis.rest}"]

@@ -1,7 +1,8 @@
 """One read-only connection to a PostgreSQL table, which sees one state of the data from the first row to the last.
 
-All that is read through a session is read in one snapshot, so that what was digested is what is counted. The server ends a
-session that nobody uses; the next one looks again, and `token` tells whether anything in the database may have changed.
+All that is read through a session is read in one snapshot, so that what was digested is what is counted. The server
+ends a session that nobody uses; the next one looks again, and `token` tells whether anything in the database may have
+changed.
 """
 
 import os
@@ -18,16 +19,7 @@ from dalenius.engines._person_pushdown import TableOfRecords
 from dalenius.errors import DocumentError, InternalError, MissingExtra
 
 SCHEMES = ("postgresql", "postgres")
-_OPTIONS = (
-    "host",
-    "sslmode",
-    "sslrootcert",
-    "sslcert",
-    "sslkey",
-    "channel_binding",
-    "gssencmode",
-    "krbsrvname",
-)
+_OPTIONS = ("host", "sslmode", "sslrootcert", "sslcert", "sslkey", "channel_binding", "gssencmode", "krbsrvname")
 _NAME = re.compile(r'(?:(?P<schema>"(?:[^"]|"")+"|[^."]+)\.)?(?P<table>"(?:[^"]|"")+"|[^."]+)')
 _BATCH_ROWS = 50_000
 _NUMBERS = count()
@@ -49,7 +41,8 @@ _KINDS = """
     JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
     WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped"""
 _TOKEN = """
-    SELECT (pg_control_system()).system_identifier::text, pg_postmaster_start_time()::text, pg_current_snapshot()::text"""
+    SELECT (pg_control_system()).system_identifier::text, pg_postmaster_start_time()::text,
+        pg_current_snapshot()::text"""
 _RELATION = """
     SELECT c.oid, row_security_active(c.oid), c.relkind::text IN ('r', 'p', 'm') AND NOT EXISTS (
         WITH RECURSIVE parts AS (
@@ -64,12 +57,15 @@ _MORE_THAN_READ = """
     places AS (SELECT oid, nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema$)')
     SELECT 'is a superuser, or may create roles or databases, or may replicate' FROM mine
         WHERE rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication
-    UNION SELECT 'may write all data, read or write files of the server, run programs, or stop the work of others' FROM mine
-        WHERE rolname IN ('pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program',
+    UNION SELECT 'may write all data, read or write files of the server, run programs, or stop the work of others'
+        FROM mine
+        WHERE rolname IN ('pg_write_all_data', 'pg_read_server_files', 'pg_write_server_files',
+            'pg_execute_server_program',
             'pg_signal_backend', 'pg_maintain', 'pg_create_subscription')
     UNION SELECT 'may create schemas in the database' FROM mine
         WHERE has_database_privilege(mine.oid, current_database(), 'CREATE')
-    UNION SELECT 'may create tables in a schema' FROM mine, places WHERE has_schema_privilege(mine.oid, places.oid, 'CREATE')
+    UNION SELECT 'may create tables in a schema' FROM mine, places
+        WHERE has_schema_privilege(mine.oid, places.oid, 'CREATE')
     UNION SELECT 'owns a table, or may change one' FROM mine, pg_class c JOIN places ON places.oid = c.relnamespace
         WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND (c.relowner = mine.oid
             OR has_table_privilege(mine.oid, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
@@ -97,8 +93,10 @@ class Address:
             raise DocumentError(f"The address of the database cannot be read. {_EXAMPLE}") from None
         if parts.password is not None or any("pass" in name.lower() for name in options):
             raise DocumentError(
-                "The address of the database holds a password. Take it out of the document (and change it, if others could"
-                " read it): PGPASSWORD in the environment or a password file (PGPASSFILE, ~/.pgpass) that only its owner"
+                "The address of the database holds a password. Take it out of the document (and change it, if others "
+                "could"
+                " read it): PGPASSWORD in the environment or a password file (PGPASSFILE, ~/.pgpass) that only its "
+                "owner"
                 " can read are where it is looked for."
             )
         named = options.pop("table", "") or table
@@ -107,12 +105,7 @@ class Address:
                 f"The address of the database has options that are not read: {', '.join(map(repr, unknown))}. Known are"
                 f" table, {', '.join(_OPTIONS)}."
             )
-        where = {
-            "user": parts.username,
-            "host": parts.hostname,
-            "port": port,
-            "dbname": parts.path.strip("/"),
-        }
+        where = {"user": parts.username, "host": parts.hostname, "port": port, "dbname": parts.path.strip("/")}
         connection = {name: unquote(str(value)) for name, value in where.items() if value} | options
         match = _NAME.fullmatch(named)
         if "dbname" not in connection or match is None:
@@ -130,15 +123,11 @@ class Address:
         if "://" in source:
             other = Address.of(source, table)
             if other.connection != self.connection:
-                raise DocumentError(
-                    "Tables that are joined stand in one database, which reads them as of one moment."
-                )
+                raise DocumentError("Tables that are joined stand in one database, which reads them as of one moment.")
             return other
         match = _NAME.fullmatch(table)
         if source or match is None:
-            raise DocumentError(
-                'A further table of a database is named: table = "schema.name" in [tables.…].'
-            )
+            raise DocumentError('A further table of a database is named: table = "schema.name" in [tables.…].')
         names = [_unquoted(match[part] or "public") for part in ("schema", "table")]
         return replace(self, schema=names[0], table=names[1])
 
@@ -225,13 +214,15 @@ class Session:
         if self._connection is None:
             if os.environ.get("PGSERVICE"):
                 raise DocumentError(
-                    "PGSERVICE is set, and nobody checks who can read its file. Write host, database and role into the address."
+                    "PGSERVICE is set, and nobody checks who can read its file. Write host, database and role into "
+                    "the address."
                 )
             try:
                 self._connection = self._connected()
             except self._psycopg.Error as error:
                 raise DocumentError(
-                    "The table could not be opened in PostgreSQL: the server cannot be reached, or it does not know the role, its"
+                    "The table could not be opened in PostgreSQL: the server cannot be reached, or it does not know "
+                    "the role, its"
                     f" password or the database. Complaint: {type(error).__name__}."
                 ) from None
         return self._connection
@@ -255,8 +246,10 @@ class Session:
         more = [str(row[0]) for row in connection.execute(_MORE_THAN_READ).fetchall()]
         if more:
             raise DocumentError(
-                f"The role of the database {'; it '.join(more)}. Dalenius reads with a role that may do nothing else: make one"
-                " with CONNECT on the database, USAGE on the schema and SELECT on the table, and REVOKE CREATE ON SCHEMA"
+                f"The role of the database {'; it '.join(more)}. Dalenius reads with a role that may do nothing "
+                "else: make one"
+                " with CONNECT on the database, USAGE on the schema and SELECT on the table, and REVOKE CREATE ON "
+                "SCHEMA"
                 " public FROM PUBLIC where servers before version 15 grant it."
             )
         for address in (self._address, *self._others):
@@ -272,7 +265,8 @@ class Session:
         number, is_filtered, is_stored = entry
         if is_filtered or not is_stored:
             raise DocumentError(
-                "The source must be a table, a partitioned table or a materialised view whose rows this role sees all: what a"
+                "The source must be a table, a partitioned table or a materialised view whose rows this role sees "
+                "all: what a"
                 " view, a foreign table or a row security policy shows can change without a trace."
             )
         # The lock that reading takes keeps the table from being rewritten under the snapshot.

@@ -1,12 +1,13 @@
-"""Aggregation where the data are: a database groups, sums and sends back cells, never free SQL and never more than is needed.
+"""Aggregation where the data are: a database groups, sums and sends back cells, never free SQL and never more than is
+needed.
 
-Categories are grouped by their raw values, which the scalar reader then codes once each. Numbers are coded by the statement
-where they are beyond doubt (`_number_sql`) and come back as they are where they are not. Sums are of codes whose size the
-declaration bounds, in a type that is wide enough for them. Statements depend on the declaration and on the types of columns
-alone, and read the whole table.
+Categories are grouped by their raw values, which the scalar reader then codes once each. Numbers are coded by the
+statement where they are beyond doubt (`_number_sql`) and come back as they are where they are not. Sums are of codes
+whose size the declaration bounds, in a type that is wide enough for them. Statements depend on the declaration and on
+the types of columns alone, and read the whole table.
 
-Rows of persons within the bound are aggregated in the database. Only the rows of persons beyond it are fetched, as codes,
-and chosen by the same keyed hash as on every other engine.
+Rows of persons within the bound are aggregated in the database. Only the rows of persons beyond it are fetched, as
+codes, and chosen by the same keyed hash as on every other engine.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,7 +47,9 @@ class _GroupKey:
 
 @dataclass(eq=False, kw_only=True)
 class Pushdown:
-    """A table of a database, seen through a declared domain; `run` answers at once, `stream` in batches of many rows."""
+    """A table of a database, seen through a declared domain; `run` answers at once, `stream` in batches of
+    many rows.
+    """
 
     domain: Domain
     secret: bytes
@@ -83,7 +86,9 @@ class Pushdown:
         return tally.result()
 
     def _persons_in_cells(self, query: TableQuery) -> IntArray:
-        """Different persons: counted by the database within the bound and beyond doubt, and here among the other rows."""
+        """Different persons: counted by the database within the bound and beyond doubt, and here among the
+        other rows.
+        """
         largest_contribution(query, self.domain)
         statements = PersonStatements(self, query)
         tally = tally_of_persons(query, self.domain)
@@ -137,7 +142,9 @@ class Pushdown:
         return np.sort(np.concatenate(parts))
 
     def labels(self, query: LabelsQuery) -> Labels:
-        """Texts that are not declared, with numbers of units; of persons within the bound the database sends numbers alone."""
+        """Texts that are not declared, with numbers of units; of persons within the bound the database sends numbers
+        alone.
+        """
         if self.domain.unit_id is None:
             return counted_labels(self.domain, self.secret, query, counts=self.contents(query.variable))
         column = self.domain.variable(query.variable).source_column
@@ -185,14 +192,13 @@ class Pushdown:
     def _sizes(self) -> tuple[int, int, int, int]:
         """Rows, units, rows without a unit, and rows beyond the bound."""
         if self.domain.unit_id is None:
-            total = sum(
-                int(row[0]) for rows in self.run(f"SELECT count(*) FROM {self.relation}") for row in rows
-            )
+            total = sum(int(row[0]) for rows in self.run(f"SELECT count(*) FROM {self.relation}") for row in rows)
             return total, total, 0, 0
         most = self.domain.neighbours.max_rows
         statement = (
             f"SELECT u IS NULL, count(*), sum(n), sum(CASE WHEN n > {most} THEN n - {most} ELSE 0 END) FROM"
-            f" (SELECT {self._unit()} AS u, count(*) AS n FROM {self.relation} GROUP BY {self._unit()}) g GROUP BY u IS NULL"
+            f" (SELECT {self._unit()} AS u, count(*) AS n FROM {self.relation} GROUP BY {self._unit()}) g GROUP BY u "
+            "IS NULL"
         )
         units = total = without = over = 0
         for rows in self.run(statement):
@@ -241,9 +247,7 @@ class Pushdown:
         names = variable.source_columns
         if len(names) == 1:
             return self.dialect.name(names[0]), self.kinds[names[0]]
-        check_pair(
-            variable, {name: self.dialect.sort(self.kinds[name]) in ("text", "whole") for name in names}
-        )
+        check_pair(variable, {name: self.dialect.sort(self.kinds[name]) in ("text", "whole") for name in names})
         texts = ", chr(31), ".join(self.dialect.text(self.dialect.name(name)) for name in names)
         is_missing = " OR ".join(f"{self.dialect.name(name)} IS NULL" for name in names)
         return f"CASE WHEN {is_missing} THEN NULL ELSE concat({texts}) END", "text"
@@ -252,7 +256,10 @@ class Pushdown:
         """How a numeric variable is read."""
         column, kind = self.column(variable)
         if variable.lookup is not None:
-            code = f"CAST(CASE WHEN {self.dialect.is_missing(value, kind)} THEN {missing_number(variable.bounds)} END AS BIGINT)"
+            code = (
+                f"CAST(CASE WHEN {self.dialect.is_missing(value, kind)} THEN {missing_number(variable.bounds)} "
+                "END AS BIGINT)"
+            )
             return NumberSQL(self.dialect.plain(column, kind), None, code, True)
         if variable.is_date:
             return date_sql(self.dialect, variable.bounds, column, kind, value=value, real=real)
@@ -293,9 +300,7 @@ class Pushdown:
         import pyarrow as pa
 
         variables = self.domain.variables
-        columns = {
-            n: np.concatenate([b[n] for b in batches]).astype(code_type(variables[n])) for n in variables
-        }
+        columns = {n: np.concatenate([b[n] for b in batches]).astype(code_type(variables[n])) for n in variables}
         people = people_of([pa.array(units)] if units else [])
         keep = kept_rows(self.domain, self.secret, columns, people)
         self._owners = people.numbers[keep].astype(np.int64)
@@ -313,7 +318,8 @@ class Pushdown:
             variable, place = self.domain.variable(name), self._place(name)
             if not variable.is_numeric:
                 column, kind = self.column(variable)
-                # Whole numbers are grouped by in their own type: nothing is reckoned with them, and a cast of each takes its time.
+                # Whole numbers are grouped by in their own type: nothing is reckoned with them, and a cast of each
+                # takes its time.
                 is_whole = self.dialect.sort(kind) == "whole"
                 first.append(f"{column if is_whole else self.dialect.plain(column, kind)} AS k{place}")
                 second.append(f"k{place}")
@@ -346,9 +352,7 @@ class Pushdown:
         variable, place = self.domain.variable(name), self._place(name)
         read = _remembering(variable)
         if not variable.is_numeric:
-            return _GroupKey(
-                name, (f"k{place}",), lambda columns: _array([read(value) for value in columns[0]])
-            )
+            return _GroupKey(name, (f"k{place}",), lambda columns: _array([read(value) for value in columns[0]]))
         rest = (f"r{place}",) if self._may_be_undecided(name) else ()
         expression = None if edges is None else self.dialect.place(f"c{place}", edges)
         if expression is None or edges is None:
@@ -380,9 +384,7 @@ class _Grouped:
         parts = [e for key in self._keys for e in key.expressions]
         if doubtful:
             parts.append(f"CASE WHEN {is_plain} THEN 1 ELSE 0 END")
-            parts += [
-                f"CASE WHEN {is_plain} THEN NULL ELSE {e} END" for k in self._rest for e in k.expressions
-            ]
+            parts += [f"CASE WHEN {is_plain} THEN NULL ELSE {e} END" for k in self._rest for e in k.expressions]
         names = tuple(dict.fromkeys([*grouped, *self._measured]))
         chosen = ", ".join([*parts, "count(*) AS n", f"{self._aggregate(pushed, query)} AS s"])
         self.sql = f"SELECT {chosen} FROM {pushed._coded(names)}"
@@ -465,9 +467,7 @@ def _either(columns: Sequence[Sequence[Any]], read: Callable[[object], int]) -> 
     """The code that the database found, or the scalar reader's of what it could not decide."""
     if len(columns) == 1:
         return _array(columns[0])
-    return _array(
-        [read(rest) if code is None else code for code, rest in zip(columns[0], columns[1], strict=True)]
-    )
+    return _array([read(rest) if code is None else code for code, rest in zip(columns[0], columns[1], strict=True)])
 
 
 def _array(codes: Sequence[int]) -> IntArray:

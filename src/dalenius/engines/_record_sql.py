@@ -1,4 +1,5 @@
-"""Declared codes as a database works them out: for features of persons and for numbers of persons, where it must know them itself.
+"""Declared codes as a database works them out: for features of persons and for numbers of persons, where it must know
+them itself.
 
 An expression is NULL where the database cannot decide beyond doubt; the reader of all engines then decides.
 """
@@ -38,15 +39,14 @@ def code_sql(pushed: Any, variable: Variable) -> tuple[str, bool]:
         by_code.setdefault(code, []).append(str(values[text]))
     if not cases or len(cases) >= len(by_code):
         cases = [
-            f"WHEN {column} IN ({', '.join(listed)}) THEN {code}"
-            for code, listed in by_code.items()
-            if code != rest
+            f"WHEN {column} IN ({', '.join(listed)}) THEN {code}" for code, listed in by_code.items() if code != rest
         ]
     return f"CAST(CASE {missing} {' '.join(cases)} ELSE {rest} END AS BIGINT)", False
 
 
 def _runs(column: str, codes: Mapping[str, int]) -> list[str]:
-    """A case for each run of whole numbers whose codes follow one another: most often one, where a case for each category keeps a database busy.
+    """A case for each run of whole numbers whose codes follow one another: most often one, where a case for each
+    category keeps a database busy.
 
     What is reckoned stays within the run, so that it cannot overflow, whether its case is taken or not.
     """

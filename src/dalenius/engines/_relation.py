@@ -50,9 +50,7 @@ class ReadableTable:
             stats = [(path, path.stat()) for path in paths]
         except OSError:
             return None
-        return tuple(
-            (str(p.absolute()), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns, s.st_dev) for p, s in stats
-        )
+        return tuple((str(p.absolute()), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns, s.st_dev) for p, s in stats)
 
     def changed_at(self) -> float | None:
         """The latest time of content or attributes of the files; None where one cannot be looked at."""
@@ -60,7 +58,9 @@ class ReadableTable:
         return None if not stamp else max(max(times[1], times[4]) for times in stamp) / 1e9
 
     def check_chunks(self, connection: Any, columns: Sequence[str]) -> None:
-        """Refuse Parquet files that say of a declared column that a part of it would fill the memory, before a row is read."""
+        """Refuse Parquet files that say of a declared column that a part of it would fill the memory, before a row is
+        read.
+        """
         if not self.sql.startswith("read_parquet("):
             return
         import duckdb
@@ -76,7 +76,8 @@ class ReadableTable:
             return
         if not 0 <= (least or 0) <= (most or 0) <= LARGEST_CHUNK or (rows or 0) < 0:
             raise TooLarge(
-                f"By what a Parquet file says of itself, a part of a declared column would take more than {LARGEST_CHUNK >> 20:,} MiB"
+                "By what a Parquet file says of itself, a part of a declared column would take more than "
+                f"{LARGEST_CHUNK >> 20:,} MiB"
                 " of memory, or less than nothing: write it again, with smaller row groups.",
                 limit=LARGEST_CHUNK,
             )
@@ -122,7 +123,8 @@ class ReadableTable:
 
 
 def plain_lines(path: Path) -> int | None:
-    """How many lines a text file has, where they end alike, none is empty or long, and no quotation mark occurs; otherwise None.
+    """How many lines a text file has, where they end alike, none is empty or long, and no quotation mark occurs;
+    otherwise None.
 
     Each line of such a file is a record, whichever reader reads it.
     """
@@ -149,8 +151,8 @@ def _has_long_line(chunk: bytes) -> bool:
 def _opens_no_quotation_late(path: Path, delimiter: str) -> bool:
     """Whether every quotation mark that begins quoted text is the first sign of its field, and ends it.
 
-    After a space, or after a quotation that has ended, the database opens a quotation where other readers see a sign like
-    any other: that quotation could run over the line end and hide the rows after it.
+    After a space, or after a quotation that has ended, the database opens a quotation where other readers see a sign
+    like any other: that quotation could run over the line end and hide the rows after it.
     """
     mark = re.escape(delimiter)
     field = rf'(?:"(?:[^"]|"")*+"[^"{mark}]*|(?! *")[^{mark}]*)'
@@ -230,7 +232,8 @@ def _header(line: bytes, delimiter: str) -> list[str]:
     # A name needs a sign and a delimiter: what is too wide is refused before the line is taken apart.
     if len(line) > _LONGEST_HEADER or line.count(delimiter.encode()) >= _MOST_COLUMNS:
         raise TooLarge(
-            f"A CSV file may have at most {_MOST_COLUMNS:,} columns, and a header line of {_LONGEST_HEADER:,} bytes: write"
+            f"A CSV file may have at most {_MOST_COLUMNS:,} columns, and a header line of {_LONGEST_HEADER:,} bytes: "
+            "write"
             " the columns that are declared, or the data as Parquet.",
             limit=_MOST_COLUMNS,
         )
@@ -242,9 +245,7 @@ def _only_table(connection: Any) -> str:
     rows = connection.sql("SELECT table_name FROM duckdb_tables() WHERE database_name = 'microdata'")
     names = [str(row[0]) for row in rows.fetchall()]
     if len(names) != 1:
-        raise DocumentError(
-            f'The DuckDB file holds {len(names)} tables; say which is meant: table = "…" in [dataset].'
-        )
+        raise DocumentError(f'The DuckDB file holds {len(names)} tables; say which is meant: table = "…" in [dataset].')
     return names[0]
 
 

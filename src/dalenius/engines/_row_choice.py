@@ -1,11 +1,12 @@
 """Which rows stay of persons with too many, without a sort of all rows: chunk by chunk, then some persons at a time.
 
-Persons are numbers. Rows of a chunk are brought into the order of the first bits of their person's number times a secret odd factor.
-Rows of all chunks with the same first bits hold all rows of their persons, and are few enough for the cache of a processor. There they
-are put in order by further bits of the product and the first bits of the hash, so that rows of a person lie side by side, those of
-smallest hash first; what these bits do not tell apart is told apart by whole numbers and hashes. Words of 16 bits are put in order by their
-digits, which is as fast on one machine as on another. Nothing is skipped because of what most rows are like: a person's rows
-change the work on these rows and nothing else.
+Persons are numbers. Rows of a chunk are brought into the order of the first bits of their person's number times a
+secret odd factor. Rows of all chunks with the same first bits hold all rows of their persons, and are few enough for
+the cache of a processor. There they are put in order by further bits of the product and the first bits of the hash, so
+that rows of a person lie side by side, those of smallest hash first; what these bits do not tell apart is told apart by
+whole numbers and hashes. Words of 16 bits are put in order by their digits, which is as fast on one machine as on
+another. Nothing is skipped because of what most rows are like: a person's rows change the work on these rows and
+nothing else.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +31,9 @@ _PARTS = np.arange(2**_PART_BITS, dtype=np.uint8)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chunk:
-    """Rows in the order of their parts: persons and contents, where each part begins, and which row each was if that is asked for."""
+    """Rows in the order of their parts: persons and contents, where each part begins, and which row each was if that is
+    asked for.
+    """
 
     persons: IntArray
     contents: NDArray[Any]
@@ -39,7 +42,9 @@ class _Chunk:
 
 
 class RowChoice:
-    """Takes persons and contents of rows, chunk after chunk, and tells which `most` rows of each person stay: those of smallest hash."""
+    """Takes persons and contents of rows, chunk after chunk, and tells which `most` rows of each person stay: those of
+    smallest hash.
+    """
 
     def __init__(self, most: int, factor: int, hashed: Callable[[IntArray, NDArray[Any]], Words]) -> None:
         self._most, self._hashed, self._factor = most, hashed, np.uint64(factor)
@@ -49,7 +54,9 @@ class RowChoice:
         self.persons = 0
 
     def add(self, persons: IntArray, contents: NDArray[Any], *, has_order: bool = True) -> None:
-        """A chunk of rows; masks can only be had of chunks that keep their order, and others are cut and put together as it suits."""
+        """A chunk of rows; masks can only be had of chunks that keep their order, and others are cut and put together
+        as it suits.
+        """
         if has_order:
             self._part(persons, contents, has_order=True)
             return
@@ -87,8 +94,7 @@ class RowChoice:
         keeps = [np.empty(len(chunk.persons), dtype=np.bool_) for chunk in self._chunks]
         for first, last, _, _, stay in self._decided():
             spans = [
-                keep[chunk.bounds[first] : chunk.bounds[last]]
-                for keep, chunk in zip(keeps, self._chunks, strict=True)
+                keep[chunk.bounds[first] : chunk.bounds[last]] for keep, chunk in zip(keeps, self._chunks, strict=True)
             ]
             mask = np.zeros(sum(map(len, spans)), dtype=np.bool_)
             mask[stay] = True
@@ -104,7 +110,9 @@ class RowChoice:
         self._chunks.clear()
 
     def kept(self, *, has_persons: bool) -> Iterator[tuple[NDArray[Any], IntArray | None]]:
-        """The contents of the rows that stay, in an order of their own, and if asked for their persons; chunks are let go of."""
+        """The contents of the rows that stay, in an order of their own, and if asked for their persons; chunks are let
+        go of.
+        """
         self._part_waiting()
         for _, _, persons, contents, stay in self._decided():
             owners = np.take(persons, stay, mode="clip") if has_persons else None

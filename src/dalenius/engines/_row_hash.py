@@ -1,14 +1,15 @@
 """The hash by which rows of a person are ordered: a word for the person, a word for the codes, mixed.
 
-A person whose text is a whole number of at most 18 digits is that number; any other text is its word of `_person_words`. The codes
-of a row are packed into as few words of 64 bits as the declaration needs; several are folded into one. Person and content are
-multiplied by a secret odd number each and added, and the sum is mixed by shifts and multiplications. No step loses anything of
-the content, so rows of one person whose codes fit into one word hash alike exactly if they are equal; of more words, two different
-rows do so about once in 2^64 pairs, and are then taken to be equal.
+A person whose text is a whole number of at most 18 digits is that number; any other text is its word of
+`_person_words`. The codes of a row are packed into as few words of 64 bits as the declaration needs; several are folded
+into one. Person and content are multiplied by a secret odd number each and added, and the sum is mixed by shifts and
+multiplications. No step loses anything of the content, so rows of one person whose codes fit into one word hash alike
+exactly if they are equal; of more words, two different rows do so about once in 2^64 pairs, and are then taken to be
+equal.
 
-The guarantee of privacy does not rest on this hash: whatever function of a person's own rows and a secret it were, one person more
-or less would change no other person's rows. It is keyed and mixed so that no content is preferred. For that little, a hash
-made against adversaries who choose messages (SipHash) takes many times as long.
+The guarantee of privacy does not rest on this hash: whatever function of a person's own rows and a secret it were, one
+person more or less would change no other person's rows. It is keyed and mixed so that no content is preferred. For that
+little, a hash made against adversaries who choose messages (SipHash) takes many times as long.
 
 References: Steele, Lea and Flood (2014), Fast splittable pseudorandom number generators, OOPSLA (the mixing).
 """
@@ -125,7 +126,9 @@ def _shifted(codes: NDArray[Any], kind: np.dtype[Any], shift: int) -> NDArray[An
 
 
 def _together(columns: list[tuple[NDArray[Any], NDArray[Any]]]) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Values and places of columns, those of few values as one of all combinations: a lookup takes longer than a sum."""
+    """Values and places of columns, those of few values as one of all combinations: a lookup takes longer
+    than a sum.
+    """
     joined: list[tuple[NDArray[Any], NDArray[Any]]] = []
     for values, places in columns:
         if not joined or len(joined[-1][0]) * len(values) > _MOST_COMBINATIONS:

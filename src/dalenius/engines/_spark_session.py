@@ -1,7 +1,7 @@
 """The one Spark session of a process: started when data are first opened, quiet, and stopped when the process ends.
 
-`spark://local?path=…` runs on this machine, `spark://host:port?path=…` on a standalone cluster. Whoever has a session already
-(in a notebook) keeps it, and data are opened in it beside whatever else it does.
+`spark://local?path=…` runs on this machine, `spark://host:port?path=…` on a standalone cluster. Whoever has a session
+already (in a notebook) keeps it, and data are opened in it beside whatever else it does.
 """
 
 import atexit
@@ -20,10 +20,14 @@ from urllib.parse import parse_qsl, urlsplit
 from dalenius.errors import DocumentError, InternalError, MissingExtra
 
 SCHEME = "spark"
-_EXAMPLE = 'For example: source = "spark://local?path=/data/persons" or "spark://master.example:7077?path=hdfs://name/persons".'
+_EXAMPLE = (
+    'For example: source = "spark://local?path=/data/persons" or '
+    '"spark://master.example:7077?path=hdfs://name/persons".'
+)
 _BATCH_ROWS = 50_000
 # Where the cluster is, who may use it and how much memory it takes is the business of Spark's own configuration.
-# Statistics of confidential columns decide nothing, odd values of foreign types print alike everywhere, overflow is loud.
+# Statistics of confidential columns decide nothing, odd values of foreign types print alike everywhere, overflow is
+# loud.
 _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
@@ -65,7 +69,8 @@ class SparkAddress:
         path = options.pop("path", "")
         if parts.username or parts.password or options or parts.path.strip("/") or not parts.hostname:
             raise DocumentError(
-                f"The address of a Spark cluster is a host, a port and the path of its data, and nothing else. {_EXAMPLE}"
+                "The address of a Spark cluster is a host, a port and the path of its data, and nothing else. "
+                f"{_EXAMPLE}"
             )
         if "://" not in path and not Path(path).is_absolute():
             raise DocumentError(f"The path of data in Spark must be absolute, or an address. {_EXAMPLE}")
@@ -100,7 +105,8 @@ class SparkFrame:
         except Exception as error:
             # What Spark says may quote what a file holds.
             raise DocumentError(
-                "The data could not be read by Spark: a Parquet file or a folder of them is accepted, and every worker must"
+                "The data could not be read by Spark: a Parquet file or a folder of them is accepted, and every "
+                "worker must"
                 f" reach it. Complaint: {type(error).__name__}."
             ) from None
 
@@ -146,7 +152,9 @@ class SparkFrame:
 
 
 class _Watch:
-    """Ends the jobs of a cluster that has no worker left: Spark itself would wait for ever, with a charge that nobody completes."""
+    """Ends the jobs of a cluster that has no worker left: Spark itself would wait for ever, with a charge that nobody
+    completes.
+    """
 
     def __init__(self, context: Any, address: SparkAddress) -> None:
         self._context = context
@@ -192,7 +200,8 @@ def _session_of(master: str) -> Any:
             active = _started(master)
         elif active.sparkContext.master.partition("[")[0] != master.partition("[")[0]:
             raise DocumentError(
-                "This process already works with another Spark cluster; a process has one. Open the data in a process of their own."
+                "This process already works with another Spark cluster; a process has one. Open the data in a "
+                "process of their own."
             )
         session = active.newSession()
         for name, value in _SETTINGS.items():

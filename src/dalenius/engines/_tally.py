@@ -60,8 +60,7 @@ def largest_contribution(query: TableQuery, domain: Domain) -> int:
         _check_clip(query, domain, size)
     if size >= LIMIT:
         raise TooLarge(
-            "One row could contribute 2^62 steps or more to a cell. Use a coarser step or narrower bounds.",
-            limit=LIMIT,
+            "One row could contribute 2^62 steps or more to a cell. Use a coarser step or narrower bounds.", limit=LIMIT
         )
     return size
 
@@ -73,7 +72,8 @@ def _check_clip(query: TableQuery, domain: Domain, size: int) -> None:
     assert query.clip is not None  # The caller looks.
     if size * domain.neighbours.max_rows * query.clip.fineness >= MOST_STEPS:
         raise TooLarge(
-            "All rows of a person together could add 10^18 parts of a step or more to a cell. Use a coarser step, narrower bounds or"
+            "All rows of a person together could add 10^18 parts of a step or more to a cell. Use a coarser step, "
+            "narrower bounds or"
             " a smaller max_rows.",
             limit=MOST_STEPS,
         )
@@ -198,7 +198,9 @@ class Tally:
         self._low += joint.table(axes, kept)
 
     def add_aggregates(self, batch: Mapping[str, Column], aggregates: Sequence[int]) -> None:
-        """Combine aggregates that a database took of groups of rows, each as wide as it came, into the cells of the groups."""
+        """Combine aggregates that a database took of groups of rows, each as wide as it came, into the cells of the
+        groups.
+        """
         cells, mask = self._cells(batch)
         where = np.arange(len(cells)) if mask is None else np.flatnonzero(mask)
         chosen = [aggregates[row] for row in where.tolist()]

@@ -66,7 +66,8 @@ _NESTED = ("STRUCT", "MAP", "UNION", "[", "VARIANT", "GEOMETRY")
 _PLAIN_NUMBER = r"[+-]?[0-9]+(\.[0-9]*)?"
 
 
-# Statistics in a file are its content: a plan that follows them tells of it by its time, and wrong ones make wrong counts.
+# Statistics in a file are its content: a plan that follows them tells of it by its time, and wrong ones make wrong
+# counts.
 _WITHOUT_STATISTICS = "statistics_propagation,compressed_materialization,filter_pushdown,join_filter_pushdown"
 
 _OPEN: "WeakSet[DuckDBSource]" = WeakSet()
@@ -146,9 +147,7 @@ class DuckDBSource:
         tables = {"": own}
         for name in domain.tables:
             place, inside = split_place((others or {})[name])
-            tables[name] = cls(
-                domain.table_of_records(name), place, secret, table=inside, delimiter=delimiter
-            )
+            tables[name] = cls(domain.table_of_records(name), place, secret, table=inside, delimiter=delimiter)
         return PersonSource(domain, tables, lambda persons, columns: cls(persons, columns, secret))
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
@@ -164,13 +163,10 @@ class DuckDBSource:
             answers = dict(enumerate(self.tables([q for p, q in enumerate(queries) if p not in apart])))
             rest = iter(answers.values())
             return tuple(
-                self._persons_in_cells(query) if place in apart else next(rest)
-                for place, query in enumerate(queries)
+                self._persons_in_cells(query) if place in apart else next(rest) for place, query in enumerate(queries)
             )
         # Where rows are units, each of them is a person.
-        queries = [
-            replace(q, aggregate=Aggregate.COUNT) if p in persons else q for p, q in enumerate(queries)
-        ]
+        queries = [replace(q, aggregate=Aggregate.COUNT) if p in persons else q for p, q in enumerate(queries)]
         tallies = [Tally(query=query, domain=self.domain) for query in queries]
         scanned = []
         for tally in tallies:
@@ -324,9 +320,7 @@ class DuckDBSource:
         )
         columns = [self._judged(variable) for variable in self.domain.variables.values()]
         zero_variables = self._zero_variables()
-        zeros = (
-            sum(self._zero_rows(batch) for batch in self._batches(zero_variables)) if zero_variables else 0
-        )
+        zeros = sum(self._zero_rows(batch) for batch in self._batches(zero_variables)) if zero_variables else 0
         kept, units, without = total, total, 0
         if self.domain.unit_id is not None:
             kept, (units, without) = len(next(iter(self._bounded().values()))), self._sizes()
@@ -339,9 +333,7 @@ class DuckDBSource:
             "rows_without_unit": without,
             "rows_over_max": total - without - kept,
             "rows_in_structural_zeros": zeros,
-            "variables": remark_counts(
-                columns, self._relation.sql, self._stream, is_one_pass=self._relation.is_csv
-            ),
+            "variables": remark_counts(columns, self._relation.sql, self._stream, is_one_pass=self._relation.is_csv),
         }
 
     def _check_records(self) -> None:
@@ -352,7 +344,8 @@ class DuckDBSource:
             raise DocumentError("A field of the CSV file is longer than can be a value.") from None
         if not is_plain:
             raise DocumentError(
-                "A quoted field of the CSV file runs over a line end, or lines end in different ways. A quotation mark that is"
+                "A quoted field of the CSV file runs over a line end, or lines end in different ways. A quotation "
+                "mark that is"
                 " never closed would hide every row after it, so such files are refused: write the data as Parquet, or"
                 " without line ends inside fields."
             )
@@ -392,14 +385,10 @@ class DuckDBSource:
         for variable in pairs.values():
             check_pair(
                 variable,
-                {
-                    n: self._types[n] in _INTEGERS or self._types[n] == "VARCHAR"
-                    for n in variable.source_columns
-                },
+                {n: self._types[n] in _INTEGERS or self._types[n] == "VARCHAR" for n in variable.source_columns},
             )
         texts = ", ".join(
-            " || chr(31) || ".join(f"{name_of(n)}::VARCHAR" for n in v.source_columns)
-            + f" AS {name_of(column)}"
+            " || chr(31) || ".join(f"{name_of(n)}::VARCHAR" for n in v.source_columns) + f" AS {name_of(column)}"
             for column, v in pairs.items()
         )
         self._relation = replace(self._relation, sql=f"(SELECT *, {texts} FROM {self._relation.sql})")
@@ -453,7 +442,9 @@ class DuckDBSource:
             self._connection = None
 
     def _may_group(self, query: TableQuery, names: Sequence[str]) -> bool:
-        """Whether raw values may be grouped: a plain count of few declared values that have no fixed places, no person to bound."""
+        """Whether raw values may be grouped: a plain count of few declared values that have no fixed places, no person
+        to bound.
+        """
         is_plain = query.aggregate is Aggregate.COUNT and query.weight is None and query.value is None
         if not is_plain or not names or self.domain.unit_id is not None:
             return False
@@ -487,8 +478,7 @@ class DuckDBSource:
         statement = f"SELECT {chosen}, count(*) AS n FROM {self._relation.sql} GROUP BY {', '.join(columns)}"
         for batch in self._stream(statement):
             coded: dict[str, Column] = {
-                name: code_array(self.domain.variable(name), batch.column(f"v{i}"))
-                for i, name in enumerate(names)
+                name: code_array(self.domain.variable(name), batch.column(f"v{i}")) for i, name in enumerate(names)
             }
             yield coded, as_numpy(batch.column("n")).astype(np.int64)
 
@@ -575,9 +565,7 @@ class DuckDBSource:
             columns = dict(rows.columns)
             self._owners = _those(rows.people.numbers, keep) if self._has_owners else None
             del rows
-            self._held = {
-                n: _as_places(v, _those(columns.pop(n), keep)) for n, v in self.domain.variables.items()
-            }
+            self._held = {n: _as_places(v, _those(columns.pop(n), keep)) for n, v in self.domain.variables.items()}
         return self._held
 
     @property
@@ -658,7 +646,8 @@ def _narrow(column: Column, kind: "np.dtype[Any]") -> NDArray[Any]:
         return column.astype(kind, copy=False)
     codes = column.codes.astype(kind)
     narrow = np.empty(len(column.places), dtype=kind)
-    # A stretch at a time: places are widened before they are looked up, and those of a whole batch would not stay in the cache.
+    # A stretch at a time: places are widened before they are looked up, and those of a whole batch would not stay in
+    # the cache.
     for start in range(0, len(narrow), _STRETCH):
         part = slice(start, start + _STRETCH)
         np.take(codes, column.places[part], out=narrow[part], mode="wrap")

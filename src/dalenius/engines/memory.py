@@ -219,11 +219,7 @@ class MemorySource:
             digest.update(f"column {len(name)} {name} {self._rows}\n".encode())
             for value in self._columns[name]:
                 text = canonical_text(value)
-                content = (
-                    b"-"
-                    if text is None
-                    else f"{type(value).__name__} {text}".encode("utf-8", "surrogateescape")
-                )
+                content = b"-" if text is None else f"{type(value).__name__} {text}".encode("utf-8", "surrogateescape")
                 digest.update(len(content).to_bytes(8, "little") + content)
         return digest.hexdigest()
 
@@ -324,9 +320,7 @@ class MemorySource:
 
     def _in_structural_zero(self, row: Codes) -> bool:
         for zero in self.domain.structural_zeros:
-            codes = {
-                name: [self.domain.variable(name).categories.code(c) for c in zero[name]] for name in zero
-            }
+            codes = {name: [self.domain.variable(name).categories.code(c) for c in zero[name]] for name in zero}
             if all(row[name] in codes[name] for name in codes):
                 return True
         return False

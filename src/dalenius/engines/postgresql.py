@@ -1,8 +1,8 @@
 """Microdata in a PostgreSQL table: the server counts and sums, and sends back cells.
 
-`source = "postgresql://role@host/database?table=schema.name"` in a dataset document. The role may read and do nothing else,
-which is checked; a password comes from the environment or from a password file, never from the document. How values are
-read is decided as on every engine (`_pushdown`).
+`source = "postgresql://role@host/database?table=schema.name"` in a dataset document. The role may read and do nothing
+else, which is checked; a password comes from the environment or from a password file, never from the document. How
+values are read is decided as on every engine (`_pushdown`).
 """
 
 import hmac
@@ -144,17 +144,13 @@ class PostgreSQLSource:
         self._session = Session(own, tuple(places.values()))
         self._finalizer = finalize(self, self._session.close)
         self._state = self._session.token()
-        self._tables = {
-            name: self._session.tables[place.relation] for name, place in {"": own, **places}.items()
-        }
+        self._tables = {name: self._session.tables[place.relation] for name, place in {"": own, **places}.items()}
         for name, stored in self._tables.items():
             columns = self._columns(name)
             check_columns(columns, stored.kinds)
             for column in columns:
                 if stored.kinds[column] == "nested":
-                    raise DocumentError(
-                        f"The column {column!r} is nested; a declared variable needs plain values."
-                    )
+                    raise DocumentError(f"The column {column!r} is nested; a declared variable needs plain values.")
         check_texts(domain, {n: kind in _TEXTS for n, kind in self._tables[""].kinds.items()})
         self._pushed = pushdown_of(
             domain,
@@ -246,13 +242,10 @@ class PostgreSQLSource:
         stored, names = self._tables[table], sorted(self._columns(table))
         row = ", ".join(f"CAST({quoted(name)} AS TEXT)" for name in names).replace("%", "%%")
         hashed = f"sha256(CAST(%s AS BYTEA) || convert_to(CAST(ROW({row}) AS TEXT), 'UTF8'))"
-        parts = (
-            f"sum(CAST(CAST('x' || substr(h, {1 + 15 * i}, 15) AS BIT(60)) AS BIGINT))" for i in range(_PARTS)
-        )
+        parts = (f"sum(CAST(CAST('x' || substr(h, {1 + 15 * i}, 15) AS BIT(60)) AS BIGINT))" for i in range(_PARTS))
         relation = stored.relation.replace("%", "%%")
         statement = (
-            f"SELECT count(*), {', '.join(parts)} FROM"
-            f" (SELECT encode({hashed}, 'hex') AS h FROM {relation} OFFSET 0) q"
+            f"SELECT count(*), {', '.join(parts)} FROM (SELECT encode({hashed}, 'hex') AS h FROM {relation} OFFSET 0) q"
         )
         for name in names:
             digest.update(f"column {len(name)} {name} {stored.kinds[name]}\n".encode())

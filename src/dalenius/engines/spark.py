@@ -1,7 +1,7 @@
 """Microdata in Spark: Parquet files that the workers of a cluster count and sum, so that only cells come back.
 
-`source = "spark://local?path=/data/persons"` in a dataset document, or the host and port of a standalone cluster. How values
-are read is decided as on every engine (`_pushdown`).
+`source = "spark://local?path=/data/persons"` in a dataset document, or the host and port of a standalone cluster. How
+values are read is decided as on every engine (`_pushdown`).
 """
 
 import hmac
@@ -138,16 +138,11 @@ class SparkSource:
             check_columns(columns, frame.kinds)
             for column in columns:
                 if frame.kinds[column].startswith(_NESTED):
-                    raise DocumentError(
-                        f"The column {column!r} is nested; a declared variable needs plain values."
-                    )
+                    raise DocumentError(f"The column {column!r} is nested; a declared variable needs plain values.")
         check_texts(domain, {n: kind in _TEXTS for n, kind in self._frame.kinds.items()})
         self._pushed = pushdown_of(
             domain,
-            {
-                name: TableOfRecords(relation=frame.relation, kinds=frame.kinds)
-                for name, frame in self._frames.items()
-            },
+            {name: TableOfRecords(relation=frame.relation, kinds=frame.kinds) for name, frame in self._frames.items()},
             secret=secret,
             dialect=SparkDialect(),
             run=self._frame.run,
@@ -214,7 +209,9 @@ class SparkSource:
         return tuple((str(p), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns) for p, s in stats)
 
     def changed_at(self) -> float | None:
-        """When files of this machine were last changed; None where workers of a cluster may see others under the same names."""
+        """When files of this machine were last changed; None where workers of a cluster may see others under the same
+        names.
+        """
         stamp: Any = self.stamp() if self._frame.is_here else None
         return max(max(file[1], file[4]) for file in stamp) / 1e9 if stamp else None
 
@@ -239,24 +236,17 @@ class SparkSource:
         row = ", ".join(_told(name, frame.kinds[name]) for name in names)
         hashes = f"SELECT sha2(concat('{own}', {row}), 256) AS h FROM {frame.relation}"
         parts = (
-            f"CAST(conv(substr(h, {1 + _DIGITS * i}, {_DIGITS}), 16, 10) AS BIGINT) AS x{i}"
-            for i in range(_PARTS)
+            f"CAST(conv(substr(h, {1 + _DIGITS * i}, {_DIGITS}), 16, 10) AS BIGINT) AS x{i}" for i in range(_PARTS)
         )
-        # Sums of twenty bits at a time are whole numbers of 64 bits, for as many rows as there may be: decimals take twice as long.
-        sums = (
-            f"sum(shiftright(x{i}, {shift}) & {_MASK}L)"
-            for i in range(_PARTS)
-            for shift in (0, _BITS, 2 * _BITS)
-        )
+        # Sums of twenty bits at a time are whole numbers of 64 bits, for as many rows as there may be: decimals take
+        # twice as long.
+        sums = (f"sum(shiftright(x{i}, {shift}) & {_MASK}L)" for i in range(_PARTS) for shift in (0, _BITS, 2 * _BITS))
         statement = f"SELECT count(*), {', '.join(sums)} FROM (SELECT {', '.join(parts)} FROM ({hashes}) q) r"
         for name in names:
             digest.update(f"column {len(name)} {name} {frame.kinds[name]}\n".encode())
         for rows in self._frame.run(statement):
             count, *words = (int(word or 0) for word in rows[0])
-            totals = [
-                words[i] + (words[i + 1] << _BITS) + (words[i + 2] << 2 * _BITS)
-                for i in range(0, len(words), 3)
-            ]
+            totals = [words[i] + (words[i + 1] << _BITS) + (words[i + 2] << 2 * _BITS) for i in range(0, len(words), 3)]
             digest.update(" ".join(map(str, [count, *totals])).encode())
 
     def _columns(self, table: str = "") -> tuple[str, ...]:
@@ -270,9 +260,9 @@ def _close_all(frames: Sequence[SparkFrame]) -> None:
 
 
 def _told(name: str, kind: str) -> str:
-    """A value as text that no other value has: doubles in base 16, since versions of Java print decimals differently."""
+    """A value as text that no other value has: doubles in base 16, since versions of Java print decimals
+    differently.
+    """
     column = SparkDialect().name(name)
-    text = (
-        f"format_string('%a', CAST({column} AS DOUBLE))" if kind in _FLOATS else f"CAST({column} AS STRING)"
-    )
+    text = f"format_string('%a', CAST({column} AS DOUBLE))" if kind in _FLOATS else f"CAST({column} AS STRING)"
     return f"CASE WHEN {column} IS NULL THEN '-' ELSE concat(length({text}), ':', {text}) END"

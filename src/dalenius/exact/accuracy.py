@@ -1,8 +1,8 @@
 """How close a table with Laplace noise comes to the truth, and what a smaller sensitivity gains.
 
 For k answers with independent Laplace noise of scale b = sensitivity / epsilon, all errors are at most b log(k / gamma)
-in absolute value with probability exactly (1 - gamma/k)^k, which is at least 1 - gamma. O'Keefe & Charest (2018), Theorem
-4, print "at least gamma" and a sup norm without absolute values; their ratio of accuracies (Result 12) stands.
+in absolute value with probability exactly (1 - gamma/k)^k, which is at least 1 - gamma. O'Keefe & Charest (2018),
+Theorem 4, print "at least gamma" and a sup norm without absolute values; their ratio of accuracies (Result 12) stands.
 """
 
 from fractions import Fraction

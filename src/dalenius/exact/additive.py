@@ -47,9 +47,9 @@ def geometric_weights(rate: Fraction, bits: int, limit: int | None = None) -> We
 def moves(sensitivity: Sensitivity) -> tuple[tuple[int, ...], ...]:
     """The listed moves, or the most concentrated one that the norms allow.
 
-    The second attains the largest sum of a cost that is convex in the shift of a cell and zero at zero, and of no other:
-    of two cells that could take from each other, the larger gains at least what the smaller loses. For costs of another
-    shape there is `worst_sum`.
+    The second attains the largest sum of a cost that is convex in the shift of a cell and zero at zero, and of no
+    other: of two cells that could take from each other, the larger gains at least what the smaller loses. For costs of
+    another shape there is `worst_sum`.
     """
     if sensitivity.patterns is not None:
         return sensitivity.patterns
@@ -60,18 +60,17 @@ def moves(sensitivity: Sensitivity) -> tuple[tuple[int, ...], ...]:
     return ((largest,) * min(whole, sensitivity.l0) + ((rest,) if rest and whole < sensitivity.l0 else ()),)
 
 
-def worst_sum(
-    sensitivity: Sensitivity, cost: Callable[[int], Fraction], *, is_concave: bool = False
-) -> Fraction:
+def worst_sum(sensitivity: Sensitivity, cost: Callable[[int], Fraction], *, is_concave: bool = False) -> Fraction:
     """The largest sum of cost(s) over the cells that one unit moves, or more; a cost never falls with s and is 0 at 0.
 
-    Where the moves are listed this is the largest sum over the list: every move is dominated by one of it, cell by cell.
+    Where the moves are listed this is the largest sum over the list: every move is dominated by one of it, cell by
+    cell.
     Where only norms are known, a move is any s_1, …, s_j with j <= l0, s_i <= linf and s_1 + … + s_j <= l1, all whole.
-    - Concave costs: no sum exceeds that of the evenest move. Let k = min(l0, l1). If s_i > s_j + 1, taking one from s_i and
-      giving it to s_j does not lower the sum; adding to a cell does not lower it either. So the largest sum is reached
-      where all k cells hold floor(l1 / k) or one more, each cut at linf.
-    - Any other cost: the largest sum over all moves, by adding one cell at a time; where that is too much work, k times the
-      cost at linf, which no sum exceeds.
+    - Concave costs: no sum exceeds that of the evenest move. Let k = min(l0, l1). If s_i > s_j + 1, taking one from s_i
+      and giving it to s_j does not lower the sum; adding to a cell does not lower it either. So the largest sum is
+      reached where all k cells hold floor(l1 / k) or one more, each cut at linf.
+    - Any other cost: the largest sum over all moves, by adding one cell at a time; where that is too much work, k times
+      the cost at linf, which no sum exceeds.
     """
     if sensitivity.patterns is not None:
         return largest_sum(sensitivity.patterns, cost)
@@ -90,10 +89,10 @@ Tallied = tuple[tuple[int, int], ...]
 
 
 @lru_cache(maxsize=64)
-def tallied_moves(
-    moves: tuple[tuple[int, ...], ...],
-) -> tuple[tuple[int, ...], tuple[Tallied, ...], FloatArray]:
-    """The sizes that occur in some moves; each move as sizes with how many cells move so far; and the same as a matrix."""
+def tallied_moves(moves: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], tuple[Tallied, ...], FloatArray]:
+    """The sizes that occur in some moves; each move as sizes with how many cells move so far; and the same
+    as a matrix.
+    """
     sizes = tuple(sorted({size for move in moves for size in move}))
     tallied = tuple(tuple(sorted(Counter(move).items())) for move in moves)
     place, counts = {size: i for i, size in enumerate(sizes)}, np.zeros((len(moves), len(sizes)))
@@ -127,9 +126,7 @@ def least_product(moves: tuple[tuple[int, ...], ...], part: Callable[[int], Frac
     # What is missing to one keeps its digits however little it is.
     logs = {size: -log1p(-float(1 - one)) if one > _FLOAT_ERROR else inf for size, one in parts.items()}
     candidates = _costliest(moves, logs)
-    products = (
-        prod((parts[size] ** times for size, times in move), start=Fraction(1)) for move in candidates
-    )
+    products = (prod((parts[size] ** times for size, times in move), start=Fraction(1)) for move in candidates)
     return min(products, default=Fraction(1))
 
 
@@ -158,10 +155,7 @@ def _largest_sum(costs: Sequence[Fraction], cells: int, total: int) -> Fraction:
     prices = [int(cost * whole) for cost in costs]
     best = [0] * (total + 1)
     for _ in range(cells):
-        best = [
-            max(map(add, prices, reversed(best[max(n - len(prices) + 1, 0) : n + 1])))
-            for n in range(total + 1)
-        ]
+        best = [max(map(add, prices, reversed(best[max(n - len(prices) + 1, 0) : n + 1]))) for n in range(total + 1)]
     return Fraction(best[total], whole)
 
 
@@ -175,9 +169,7 @@ def shifts_of(law: IntegerLaw, sensitivity: Sensitivity) -> tuple[tuple[Shift, .
     if sensitivity.patterns is None:
         return ()
     _, tallied, _ = tallied_moves(sensitivity.patterns)
-    shifts = {
-        (size, times): Shift(law, size, times) for size, times in {pair for move in tallied for pair in move}
-    }
+    shifts = {(size, times): Shift(law, size, times) for size, times in {pair for move in tallied for pair in move}}
     return tuple(tuple(shifts[pair] for pair in move) for move in tallied)
 
 
@@ -200,21 +192,19 @@ def product_losses(products: tuple[tuple[Shift, ...], ...]) -> tuple[loss.LossDi
 Tail = Callable[[tuple[Shift, ...], Fraction], Fraction]
 
 
-def product_tail(
-    products: tuple[tuple[Shift, ...], ...], epsilon: Fraction, *, is_estimated: bool = False
-) -> Fraction:
+def product_tail(products: tuple[tuple[Shift, ...], ...], epsilon: Fraction, *, is_estimated: bool = False) -> Fraction:
     """P(|loss| > epsilon) of the worst move that one of the products dominates, or more; epsilon is not negative.
 
-    Let T be P(loss > epsilon) of a move. A loss below -epsilon is one above epsilon for the neighbour and exp(-epsilon) times as
-    likely at most, so the answer is at most (1 + exp(-epsilon)) T; it is T where no finite loss exceeds epsilon, because an
-    output that the neighbour cannot give has no counterpart.
+    Let T be P(loss > epsilon) of a move. A loss below -epsilon is one above epsilon for the neighbour and exp(-epsilon)
+    times as likely at most, so the answer is at most (1 + exp(-epsilon)) T; it is T where no finite loss exceeds
+    epsilon, because an output that the neighbour cannot give has no counterpart.
 
-    Unlike delta(epsilon), T need not fall when a cell moves less. For log-concave noise the loss of a cell,
-    log p(x) - log p(x - s), is convex in s and 0 at 0: where it exceeds some e >= 0 at a shift, it does so at every larger
-    one. Raise one cell's shift to the extreme. Where the other cells lose more than epsilon by themselves, that cell may have
-    helped less before; elsewhere it helps only more now. So T is at most T with the cell at its extreme plus T without the
-    cell, and, cell by cell, at most the sum of T over all choices of cells at their extremes. One cell, or cells that can
-    only move by one, are at an extreme or not moved: the largest T counts.
+    Unlike delta(epsilon), T need not fall when a cell moves less. For log-concave noise the loss of a cell, log p(x) -
+    log p(x - s), is convex in s and 0 at 0: where it exceeds some e >= 0 at a shift, it does so at every larger one.
+    Raise one cell's shift to the extreme. Where the other cells lose more than epsilon by themselves, that cell may
+    have helped less before; elsewhere it helps only more now. So T is at most T with the cell at its extreme plus T
+    without the cell, and, cell by cell, at most the sum of T over all choices of cells at their extremes. One cell, or
+    cells that can only move by one, are at an extreme or not moved: the largest T counts.
 
     With `is_estimated` the same in floats: for searching, never for a statement.
     """
@@ -278,10 +268,7 @@ def _composed(product: tuple[Shift, ...]) -> tuple[loss.LossDistribution, int]:
     if not product:
         return loss.of_statement(Fraction(0)), 0
     parts = [loss.of_shift(s.law, s.size).times(s.times) for s in product]
-    whole, convolved = (
-        parts[0],
-        sum(len(p.masses) for s, p in zip(product, parts, strict=True) if s.times > 1),
-    )
+    whole, convolved = (parts[0], sum(len(p.masses) for s, p in zip(product, parts, strict=True) if s.times > 1))
     for part in parts[1:]:
         whole = whole.beside(part)
         convolved += len(whole.masses)
@@ -296,8 +283,8 @@ def _ranked_delta(
 ) -> Fraction:
     """`product_delta`, leaving out the products whose rho alone shows that they are not the worst.
 
-    They are looked at by falling rho, as floats tell it: a product that comes later has a rho that is larger by no more than
-    their error.
+    They are looked at by falling rho, as floats tell it: a product that comes later has a rho that is larger by no more
+    than their error.
     """
     if not products:
         raise TooLarge("The moves are not listed, so there is no exact curve.")
@@ -330,8 +317,9 @@ def assembled(
 ) -> PrivacyProfile:
     """A profile from the statements a symmetric, log-concave law makes, with the best curve that is known.
 
-    Log-concave noise loses more at a larger shift, which is why the extreme moves are enough; a symmetric one loses the same
-    in both directions, which is why their signs do not matter. `cell_rho` gives rho of one moved cell, where rhos add.
+    Log-concave noise loses more at a larger shift, which is why the extreme moves are enough; a symmetric one loses the
+    same in both directions, which is why their signs do not matter. `cell_rho` gives rho of one moved cell, where rhos
+    add.
     """
     products = shifts_of(law, sensitivity)
 

@@ -1,9 +1,9 @@
 """Protection by secret sampling with a known fraction, where it is proved.
 
-If the data are a random sample that nobody can see, an (epsilon, delta) step on the sample is (log(1 + q (e^epsilon - 1)), q delta)
-on the population it was drawn from. Proved for Poisson sampling under add-remove and for samples of a fixed size without
-replacement under replace (Balle, Barthe & Gaboardi 2018, Theorems 8 and 9). Zero-concentrated privacy is *not* amplified by
-sampling: its view is dropped and derived again from the pure one.
+If the data are a random sample that nobody can see, an (epsilon, delta) step on the sample is (log(1 + q (e^epsilon -
+1)), q delta) on the population it was drawn from. Proved for Poisson sampling under add-remove and for samples of a
+fixed size without replacement under replace (Balle, Barthe & Gaboardi 2018, Theorems 8 and 9). Zero-concentrated
+privacy is *not* amplified by sampling: its view is dropped and derived again from the pure one.
 """
 
 from dataclasses import dataclass
@@ -37,14 +37,13 @@ class SecretSample:
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction <= 1:
-            raise ParameterError(
-                f"A sampling fraction lies above 0 and at most at 1; received {self.fraction}."
-            )
+            raise ParameterError(f"A sampling fraction lies above 0 and at most at 1; received {self.fraction}.")
 
     def epsilon(self, epsilon: Fraction) -> Fraction:
         """log(1 + q (e^epsilon - 1)), rounded up.
 
-        >>> float(SecretSample(fraction=Fraction(1, 10), scheme=Scheme.POISSON).epsilon(Fraction(1)))  # doctest: +ELLIPSIS
+        >>> sample = SecretSample(fraction=Fraction(1, 10), scheme=Scheme.POISSON)
+        >>> float(sample.epsilon(Fraction(1)))  # doctest: +ELLIPSIS
         0.158...
         """
         return round_up(log_upper(1 + self.fraction * (exp_upper(epsilon) - 1)), 10**15)
@@ -73,10 +72,7 @@ class SecretSample:
             curve=curve,
             evidence=Evidence(
                 level=Level.PROVED,
-                references=(
-                    *profile.evidence.references,
-                    "Balle, Barthe & Gaboardi (2018), Theorems 8 and 9",
-                ),
+                references=(*profile.evidence.references, "Balle, Barthe & Gaboardi (2018), Theorems 8 and 9"),
                 assumptions=(
                     *profile.evidence.assumptions,
                     f"{self.scheme} sampling with fraction {self.fraction}; nobody knows who was sampled",

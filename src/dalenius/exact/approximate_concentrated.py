@@ -5,27 +5,29 @@ events E of P and E' of Q, each of probability at least 1 - delta, with D_a(P|E 
 D_a(Q|E' || P|E) <= a rho for every order a > 1.
 
 Claim. `concentrated` returns (rho, delta') for which the pair behind a `Pair` satisfies the definition, in both
-directions with one choice of events; delta' is the delta asked for, or the least probability that must be cut if that is
-larger. So does every pair of which it is the dominating pair.
+directions with one choice of events; delta' is the delta asked for, or the least probability that must be cut if that
+is larger. So does every pair of which it is the dominating pair.
 
 Proof. Let l be the loss, S the outputs with -M <= l <= L, and E = E' = S.
-1. The events are large enough: the cut mass of P is at most the sum of the upper bounds of its cut masses, with what only P
-   can give; Q(S) is at least the sum of exp(-l) p(l) over S, less what the bounds p overstate in all, times exp(M).
-2. With t = a - 1, t D_a(P|S || Q|S) = k(t) = log sum_S p exp(t l) - (1 + t) log P(S) + t log Q(S). Each part is taken at
-   the end of its enclosure that makes k larger. The other direction is the same with -l for l and P and Q swapped: its sum
-   is that of p exp(-(1 + t) l).
+1. The events are large enough: the cut mass of P is at most the sum of the upper bounds of its cut masses, with what
+   only P can give; Q(S) is at least the sum of exp(-l) p(l) over S, less what the bounds p overstate in all, times
+   exp(M).
+2. With t = a - 1, t D_a(P|S || Q|S) = k(t) = log sum_S p exp(t l) - (1 + t) log P(S) + t log Q(S). Each part is taken
+   at the end of its enclosure that makes k larger. The other direction is the same with -l for l and P and Q swapped:
+   its sum is that of p exp(-(1 + t) l).
 3. k is convex and k(0) = 0. Hence k lies below its chords: between two orders of the grid D_a / a is at most
-   (c + b t) / (t (1 + t)) with the chord c + b t, whose largest value has a closed form; below the first order t0 it is at
-   most k(t0) / t0. A chord through upper bounds lies above the chord through the values.
+   (c + b t) / (t (1 + t)) with the chord c + b t, whose largest value has a closed form; below the first order t0 it is
+   at most k(t0) / t0. A chord through upper bounds lies above the chord through the values.
 4. D_a never exceeds the largest loss left, L + log Q(S) / P(S): the grid ends where this, divided by a, is no more than
    what was found.
-5. Post-processing keeps the statement: if one channel maps (P, Q) to (P*, Q*), the channel's outputs given E and E' have no
-   larger divergences, and E and E' keep their probabilities. A `LossDistribution` is a dominating pair of the step it stands
-   for: a loss that was rounded up leaves part of Q's mass where P has none, and the channel that puts it back gives the step.
+5. Post-processing keeps the statement: if one channel maps (P, Q) to (P*, Q*), the channel's outputs given E and E'
+   have no larger divergences, and E and E' keep their probabilities. A `LossDistribution` is a dominating pair of the
+   step it stands for: a loss that was rounded up leaves part of Q's mass where P has none, and the channel that puts it
+   back gives the step.
 
-Rounding. Masses are integers over 2**BITS, cut by integers alone; rounded up. The sums of step 2 are floats, summed without
-error by `math.fsum`, with exponentials taken to be right to eight units in the last place; each logarithm is raised by more
-than these errors together (`_slack`). The result is rounded up.
+Rounding. Masses are integers over 2**BITS, cut by integers alone; rounded up. The sums of step 2 are floats, summed
+without error by `math.fsum`, with exponentials taken to be right to eight units in the last place; each logarithm is
+raised by more than these errors together (`_slack`). The result is rounded up.
 """
 
 from collections.abc import Callable, Mapping
@@ -63,11 +65,10 @@ _GRID = 10**15
 class Pair:
     """Two laws on the same outputs, by rising loss, in units of 2**-BITS.
 
-    losses     log P / Q of each output that both can give, right to a few units in the last place
-    first      upper bounds of P's masses
-    second     lower bounds of Q's masses, but for `excess`
-    alone      upper bound of the mass of what only P can give
-    excess     what the upper bounds of P's masses overstate, in all; `second` overstates as much times exp(-loss)
+    losses     log P / Q of each output that both can give, right to a few units in the last place first      upper
+    bounds of P's masses second     lower bounds of Q's masses, but for `excess` alone      upper bound of the mass of
+    what only P can give excess     what the upper bounds of P's masses overstate, in all; `second` overstates as much
+    times exp(-loss)
     """
 
     losses: FloatArray
@@ -229,8 +230,8 @@ def _slack(largest: float) -> float:
 def _supremum(k: Callable[[float], float], largest: float) -> float:
     """Upper bound of k(t) / (t (1 + t)) over t > 0, for a convex k with k(0) = 0 and k(t) <= t * largest.
 
-    It is the largest value on the chords between neighbouring orders. The chord over several orders lies above theirs: where
-    its largest value is no more than what was found elsewhere, the orders between are not looked at.
+    It is the largest value on the chords between neighbouring orders. The chord over several orders lies above theirs:
+    where its largest value is no more than what was found elsewhere, the orders between are not looked at.
     """
     values = {0: k(_ORDERS[0])}
     supremum, last, spans = values[0] / _ORDERS[0], 0, list[tuple[float, int, int]]()

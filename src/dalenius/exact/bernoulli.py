@@ -1,4 +1,6 @@
-"""Coins with a rational probability, or exp(-x) for a rational x, exact (Canonne, Kamath & Steinke 2020, Algorithm 1)."""
+"""Coins with a rational probability, or exp(-x) for a rational x, exact (Canonne, Kamath & Steinke 2020,
+Algorithm 1).
+"""
 
 from fractions import Fraction
 

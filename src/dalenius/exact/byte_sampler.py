@@ -1,8 +1,9 @@
 """Draws of small whole numbers that one random byte nearly always decides.
 
-The generator of the system is the slowest part of drawing many small numbers. A uniform number is read eight bits at a time: the first
-eight decide wherever no threshold of the law lies inside their interval (49 times in 50 for Poisson(1)), then sixteen by the guide of
-the table, then as many as are needed. What is decided by fewer bits is what more bits would have decided: the law is exactly the stated one.
+The generator of the system is the slowest part of drawing many small numbers. A uniform number is read eight bits at a
+time: the first eight decide wherever no threshold of the law lies inside their interval (49 times in 50 for
+Poisson(1)), then sixteen by the guide of the table, then as many as are needed. What is decided by fewer bits is what
+more bits would have decided: the law is exactly the stated one.
 """
 
 from typing import Any
@@ -18,7 +19,9 @@ _UNDECIDED = 255
 
 
 class ByteSampler:
-    """One random byte for each draw of a law from zero on, and more for the undecided; answers are bytes, unless one is too large."""
+    """One random byte for each draw of a law from zero on, and more for the undecided; answers are bytes, unless one is
+    too large.
+    """
 
     def __init__(self, law: IntegerLaw) -> None:
         self._table = TableSampler(law)

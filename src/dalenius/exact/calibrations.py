@@ -1,7 +1,7 @@
 """Calibrations of this process, kept: whoever looks at a preview and then asks for the release waits once.
 
-What is kept depends on a family of noise, a declared sensitivity and a budget, never on data or on who asks; the work is counted
-in every plan as if it were done there, so that no refusal depends on what was asked before.
+What is kept depends on a family of noise, a declared sensitivity and a budget, never on data or on who asks; the work
+is counted in every plan as if it were done there, so that no refusal depends on what was asked before.
 """
 
 from functools import lru_cache
@@ -33,11 +33,7 @@ def calibrated(
 
 @lru_cache(maxsize=1024)
 def _calibration(
-    family: Any,
-    sensitivity: Sensitivity,
-    relation: Relation,
-    definition: type[Definition],
-    budget: Budget,
+    family: Any, sensitivity: Sensitivity, relation: Relation, definition: type[Definition], budget: Budget
 ) -> tuple[Mechanism | None, str, dict[str, Any], int]:
     """A member or the words of a refusal, and the work that it took."""
     made, message, detail = None, "", {}

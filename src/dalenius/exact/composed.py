@@ -1,7 +1,7 @@
 """The loss of several steps that are all fixed in advance: their loss distributions, added exactly.
 
-Claim. For every combination of the steps' worst moves `composed_losses` gives one loss distribution, which dominates that of all
-steps together where a unit moves each of them so. The steps' parameters must not depend on earlier answers.
+Claim. For every combination of the steps' worst moves `composed_losses` gives one loss distribution, which dominates
+that of all steps together where a unit moves each of them so. The steps' parameters must not depend on earlier answers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,8 @@ _MOST_WORK = 256
 def composed_losses(profiles: Sequence[PrivacyProfile]) -> Iterator[LossDistribution]:
     """The sum of the loss distributions, for every combination of the steps' worst moves.
 
-    A step with only (epsilon, delta) enters as the randomised response that dominates it; `TooLarge` where a step has neither.
+    A step with only (epsilon, delta) enters as the randomised response that dominates it; `TooLarge` where a step has
+    neither.
     """
     choices = [_losses(profile) for profile in profiles]
     if prod(map(len, choices)) > _MOST_WORK or len(profiles) > _MOST_WORK:

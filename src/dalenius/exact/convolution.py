@@ -1,12 +1,12 @@
 """Exact convolution of long lists of integers, rounded up to a scale: the arithmetic behind sums of independent losses.
 
-Short lists are one multiplication of long numbers. Long ones are transformed in floats, twelve bits at a time, and every sum is the
-nearest whole number: that is the exact one, because the error of a float transform is bounded.
+Short lists are one multiplication of long numbers. Long ones are transformed in floats, twelve bits at a time, and
+every sum is the nearest whole number: that is the exact one, because the error of a float transform is bounded.
 
-Proof. A digit is below 2^12 and a list has n <= 2^16 entries, so that its 2-norm is below 2^20. Brent, Percival & Zimmermann (2007),
-Theorem 5.1: transforms of length 2^k with roots right to a unit in the last place err in a convolution of x and y by less than
-|x| |y| 13 k u, u = 2^-53. With k <= 17 and at most 10 pairs of digits in one sum, the error is below 2^40 * 10 * 221 * 2^-53 < 0.28,
-less than one half. A real transform is a part of a complex one.
+Proof. A digit is below 2^12 and a list has n <= 2^16 entries, so that its 2-norm is below 2^20. Brent, Percival &
+Zimmermann (2007), Theorem 5.1: transforms of length 2^k with roots right to a unit in the last place err in a
+convolution of x and y by less than |x| |y| 13 k u, u = 2^-53. With k <= 17 and at most 10 pairs of digits in one sum,
+the error is below 2^40 * 10 * 221 * 2^-53 < 0.28, less than one half. A real transform is a part of a complex one.
 """
 
 from collections.abc import Sequence

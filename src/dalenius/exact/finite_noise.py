@@ -52,17 +52,16 @@ def _impossible(law: IntegerLaw, size: int) -> Fraction:
     assert low is not None and high is not None
     if size > high - low:
         return Fraction(1)
-    if isinstance(law, SquaredExponential):
-        table = squared_weights(law.decay, law.limit, 256)
-    else:
-        table = law.weights(256)
+    table = squared_weights(law.decay, law.limit, 256) if isinstance(law, SquaredExponential) else law.weights(256)
     ends = max(sum(table.upper[:size]), sum(table.upper[-size:])) if size else 0
     return min(Fraction(1), round_up(Fraction(ends, sum(table.lower)), 10**40))
 
 
 @lru_cache(maxsize=8)
 def squared_weights(decay: Fraction, limit: int, bits: int) -> WeightTable:
-    """exp(-decay x^2) by two multiplications for each weight; enclosed a little wider than one exponential at a time."""
+    """exp(-decay x^2) by two multiplications for each weight; enclosed a little wider than one exponential
+    at a time.
+    """
     work = bits + 64
     low = high = 1 << work
     # w(x + 1) = w(x) r(x) and r(x + 1) = r(x) c.
@@ -93,18 +92,13 @@ def _largest_finite_loss(law: IntegerLaw, size: int) -> Fraction:
 
 
 def profile(
-    law: IntegerLaw,
-    sensitivity: Sensitivity,
-    relation: Relation,
-    evidence: Evidence,
-    *,
-    is_log_concave: bool,
+    law: IntegerLaw, sensitivity: Sensitivity, relation: Relation, evidence: Evidence, *, is_log_concave: bool
 ) -> PrivacyProfile:
     """The exact pair for the worst move; the exact curve too where larger moves are known to lose more.
 
-    The largest finite loss of a law exp(-rate x^2) is concave in the shift, so unlisted moves lose most when they are spread;
-    the chance to keep the count, P(noise <= limit - s), is log-concave in s for every log-concave law, so it falls most
-    when they are concentrated. A law of another shape takes the bounds that hold for any.
+    The largest finite loss of a law exp(-rate x^2) is concave in the shift, so unlisted moves lose most when they are
+    spread; the chance to keep the count, P(noise <= limit - s), is log-concave in s for every log-concave law, so it
+    falls most when they are concentrated. A law of another shape takes the bounds that hold for any.
     """
     if sensitivity.linf > MOST_LIMIT:
         raise TooLarge("A cell moves by more than noise on a finite range can hide.")

@@ -107,7 +107,9 @@ def coarse_estimate(sigma_squared: Fraction, size: int) -> LossEstimate:
 
 
 def _range_masses(sigma_squared: Fraction, width: int, count: int) -> Iterator[tuple[int, int]]:
-    """Upper bounds of the sums of 2**BITS w(x) over [i width, (i + 1) width), and over the mirror of (i width, (i + 1) width]."""
+    """Upper bounds of the sums of 2**BITS w(x) over [i width, (i + 1) width), and over the mirror of (i width, (i + 1)
+    width].
+    """
     work = BITS + 160
     one = 1 << work
     starts = [_Walk(sigma_squared, width, shift, work) for shift in (0, 1)]
@@ -119,7 +121,9 @@ def _range_masses(sigma_squared: Fraction, width: int, count: int) -> Iterator[t
 
 
 class _Walk:
-    """w(x), and exp(-(2 x + 1) / (2 s2)), at x = shift, shift + width, …; upper enclosures, and lower ones of the decay's power."""
+    """w(x), and exp(-(2 x + 1) / (2 s2)), at x = shift, shift + width, …; upper enclosures, and lower ones of the
+    decay's power.
+    """
 
     def __init__(self, s2: Fraction, width: int, shift: int, work: int) -> None:
         self._work = work
@@ -154,9 +158,9 @@ def _tail_mass(sigma_squared: Fraction, start: int) -> int:
 class RejectionSampler:
     """P(x) proportional to exp(-x^2 / (2 s2)) by rejection from a two-sided geometric of scale t = floor(sigma) + 1.
 
-    A proposal y is kept with probability f(|y|) = exp(-(|y| - s2 / t)^2 / (2 s2)). Between the ends of a range of width w the
-    chord is within w^2 / (8 s2) of f, because |f''| <= 1 / s2; a uniform farther from the chord than that is decided by
-    integers alone, and the few others are compared with the exact number, refined as far as needed.
+    A proposal y is kept with probability f(|y|) = exp(-(|y| - s2 / t)^2 / (2 s2)). Between the ends of a range of width
+    w the chord is within w^2 / (8 s2) of f, because |f''| <= 1 / s2; a uniform farther from the chord than that is
+    decided by integers alone, and the few others are compared with the exact number, refined as far as needed.
     """
 
     def __init__(self, sigma_squared: Fraction) -> None:

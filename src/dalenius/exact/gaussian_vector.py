@@ -1,10 +1,11 @@
 """Many cells of discrete Gaussian noise as one Gaussian step: what delta they have together, never too small.
 
-Lemma. Let t < s2. Draw g from the normal law with variance s2 - t about an integer a, and x from the discrete Gaussian with variance t about g. By Poisson
-summation the total weight of the second law is sqrt(2 pi t) (1 + r) with |r| <= h = 2 sum exp(-2 pi^2 t k^2), whatever g is, so that x has the discrete Gaussian law
-with variance s2 about a up to factors between 1/k and k, k = (1 + h) / (1 - h). Hence m cells of discrete Gaussian noise are, up to a factor exp(c) with c = sum log k,
-post-processing of normal noise with variances s2 - t, and delta(e) <= exp(c) delta_mu(e - 2 c) with mu^2 the sum of squared shifts over s2 - t. A cell that
-does not move counts for nothing.
+Lemma. Let t < s2. Draw g from the normal law with variance s2 - t about an integer a, and x from the discrete Gaussian
+with variance t about g. By Poisson summation the total weight of the second law is sqrt(2 pi t) (1 + r) with |r| <= h =
+2 sum exp(-2 pi^2 t k^2), whatever g is, so that x has the discrete Gaussian law with variance s2 about a up to factors
+between 1/k and k, k = (1 + h) / (1 - h). Hence m cells of discrete Gaussian noise are, up to a factor exp(c) with c =
+sum log k, post-processing of normal noise with variances s2 - t, and delta(e) <= exp(c) delta_mu(e - 2 c) with mu^2 the
+sum of squared shifts over s2 - t. A cell that does not move counts for nothing.
 
 References: Canonne, Kamath & Steinke (2020); Balle & Wang (2018), Theorem 8.
 """
@@ -40,11 +41,10 @@ class Smoothed:
 
 
 def smoothed(
-    variances: Mapping[Key, Fraction],
-    cells: Mapping[Key, int],
-    price: Callable[[Mapping[Key, Fraction]], Fraction],
+    variances: Mapping[Key, Fraction], cells: Mapping[Key, int], price: Callable[[Mapping[Key, Fraction]], Fraction]
 ) -> Smoothed | None:
-    """From the variances of parts, how many of their cells may move, and the worst sum of squared shifts over variances.
+    """From the variances of parts, how many of their cells may move, and the worst sum of squared shifts over
+    variances.
 
     None where some noise is so narrow that its grain would show.
     """

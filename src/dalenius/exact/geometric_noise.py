@@ -1,7 +1,8 @@
-"""What laws share that lose as one draw of two-sided geometric noise does: its profile, and where a search for a rate begins.
+"""What laws share that lose as one draw of two-sided geometric noise does: its profile, and where a search for a rate
+begins.
 
-The noise of `discrete_laplace` is one such draw. A sum of independent draws of which one is two-sided geometric is that draw after
-processing, so that no statement about the draw is too small for the sum.
+The noise of `discrete_laplace` is one such draw. A sum of independent draws of which one is two-sided geometric is that
+draw after processing, so that no statement about the draw is too small for the sum.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,9 @@ from dalenius.exact import additive
 def geometric_profile(
     law: IntegerLaw, rate: Fraction, sensitivity: Sensitivity, relation: Relation, evidence: Evidence
 ) -> PrivacyProfile:
-    """Pure, zero-concentrated as one draw of this rate is, and the exact curve of the law itself where the moves are listed."""
+    """Pure, zero-concentrated as one draw of this rate is, and the exact curve of the law itself where the moves are
+    listed.
+    """
 
     def cell_rho(shift: int) -> Fraction:
         return discrete_laplace_to_rho(rate, shift)

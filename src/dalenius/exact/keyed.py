@@ -1,9 +1,10 @@
 """Randomness that is a function of a secret and of what it is used for.
 
-Noise drawn from it is the same whenever the same thing is asked for, so it need not be stored. The key binds the
-secret of the population, the fingerprint of the data and how they are read, the list, the law with its parameters, and the block
-of cells: the same uniform under two laws, two readings or two versions would solve for the count. A claim that rests on it is computational: it holds
-against anybody who cannot tell the stream (SHAKE-256 of an HMAC) from random bits.
+Noise drawn from it is the same whenever the same thing is asked for, so it need not be stored. The key binds the secret
+of the population, the fingerprint of the data and how they are read, the list, the law with its parameters, and the
+block of cells: the same uniform under two laws, two readings or two versions would solve for the count. A claim that
+rests on it is computational: it holds against anybody who cannot tell the stream (SHAKE-256 of an HMAC) from random
+bits.
 """
 
 import hashlib
@@ -42,10 +43,7 @@ class KeyedRandomness:
 
 def keyed_noise(law: IntegerLaw, cells: IntArray, secret: bytes, description: Mapping[str, Any]) -> IntArray:
     """The noise of some cells of a list, by position; cells are drawn in blocks, each block under its own key."""
-    bound = dict(description) | {
-        "law": law.name,
-        "parameters": {k: str(v) for k, v in sorted(law.parameters.items())},
-    }
+    bound = dict(description) | {"law": law.name, "parameters": {k: str(v) for k, v in sorted(law.parameters.items())}}
     positions = np.asarray(cells, dtype=np.int64)
     out = np.empty(len(positions), dtype=np.int64)
     blocks = positions // BLOCK

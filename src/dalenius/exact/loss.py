@@ -1,9 +1,9 @@
 """Loss distributions of shifted integer noise, in integers, rounded towards privacy.
 
-The loss at x of the pair (noise, noise + s) is log p(x) - log p(x - s). Its distribution says everything about a
-step: delta(epsilon) = P(loss = infinity) + E max(0, 1 - exp(epsilon - loss)); losses of independent cells add. Masses are
-integers over 2**bits and are rounded up, losses are multiples of a rational unit and are rounded up, so every
-statement derived here is at least the truth.
+The loss at x of the pair (noise, noise + s) is log p(x) - log p(x - s). Its distribution says everything about a step:
+delta(epsilon) = P(loss = infinity) + E max(0, 1 - exp(epsilon - loss)); losses of independent cells add. Masses are
+integers over 2**bits and are rounded up, losses are multiples of a rational unit and are rounded up, so every statement
+derived here is at least the truth.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -187,9 +187,7 @@ def _of_shift(held: Hashable, size: int) -> LossDistribution:
     return _collected(unit * step, [k for k, _ in finite], [m for _, m in finite], min(infinite, scale))
 
 
-def _exact_keys(
-    law: IntegerLaw, first: int, count: int, size: int, key: Callable[[int], int]
-) -> list[int | None]:
+def _exact_keys(law: IntegerLaw, first: int, count: int, size: int, key: Callable[[int], int]) -> list[int | None]:
     low, high = law.support
     return [
         None

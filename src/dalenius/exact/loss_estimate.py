@@ -1,8 +1,8 @@
 """Loss distributions in floats, step for step as `exact.loss` makes them: for searching, never for a statement.
 
-A calibration looks at a dozen laws and keeps one. These estimates say which laws are worth an exact look; what is kept is
-always judged by the exact distribution. They follow the exact ones through every rounding to a coarser grid, so that the
-search takes the way it would take by exact numbers alone.
+A calibration looks at a dozen laws and keeps one. These estimates say which laws are worth an exact look; what is kept
+is always judged by the exact distribution. They follow the exact ones through every rounding to a coarser grid, so that
+the search takes the way it would take by exact numbers alone.
 """
 
 from collections.abc import Hashable
@@ -164,7 +164,9 @@ def _collected(unit: Fraction, keys: FloatArray, weight: FloatArray, infinite: f
 
 
 def _convolved(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Every sum of products, in pieces that one thread works out; all terms are positive, so that small sums keep their digits."""
+    """Every sum of products, in pieces that one thread works out; all terms are positive, so that small sums keep their
+    digits.
+    """
     short, long = (left, right) if len(left) <= len(right) else (right, left)
     whole = np.zeros(len(left) + len(right) - 1)
     for start in range(0, len(short), _PIECE):

@@ -1,9 +1,9 @@
 """How often each unit counts in a bootstrap sample, drawn exactly, and the totals that follow.
 
-Each unit counts a Poisson(1) number of times, on its own. Units that add the same number to a total are drawn together: the sum of m
-independent Poisson(1) numbers is Poisson(m), and Poisson(m) is the sum over the binary digits of m of Poisson(2^j). So a file of ten
-million rows with a hundred different values takes a hundred short sums, and the totals have exactly the law of counting row by row.
-Multiplicities are never kept: each is added to its total and forgotten.
+Each unit counts a Poisson(1) number of times, on its own. Units that add the same number to a total are drawn together:
+the sum of m independent Poisson(1) numbers is Poisson(m), and Poisson(m) is the sum over the binary digits of m of
+Poisson(2^j). So a file of ten million rows with a hundred different values takes a hundred short sums, and the totals
+have exactly the law of counting row by row. Multiplicities are never kept: each is added to its total and forgotten.
 """
 
 from collections.abc import Callable, Mapping
@@ -86,7 +86,9 @@ class PoissonLaw:
 
 
 def _outwards(work: int, ratio: Callable[[int], tuple[int, int]], most: int | None) -> list[tuple[int, int]]:
-    """Enclosures of weights that are multiplied by rational ratios, until the rest of their sum is below a unit of 2**-GUARD."""
+    """Enclosures of weights that are multiplied by rational ratios, until the rest of their sum is below a unit of
+    2**-GUARD.
+    """
     low = high = 1 << work
     weights = [(low, high)]
     while most is None or len(weights) <= most:
@@ -106,10 +108,8 @@ def resampled_totals(values: IntArray, counts: IntArray, replicates: int, rng: R
     values, counts = values[adds].astype(np.int64), counts[adds].astype(np.int64)
     most = max(_AT_ONCE // replicates, 1)
     for digit in range(_LAST_DIGIT + 1):
-        if digit < _LAST_DIGIT:
-            added = values[(counts >> digit) & 1 == 1]
-        else:
-            added = np.repeat(values, counts >> digit)
+        is_set = (counts >> digit) & 1 == 1
+        added = values[is_set] if digit < _LAST_DIGIT else np.repeat(values, counts >> digit)
         for start in range(0, len(added), most):
             some = added[start : start + most]
             drawn = _sampler(digit).draw(len(some) * replicates, rng).reshape(replicates, len(some))
@@ -127,8 +127,9 @@ def _sampler(digit: int) -> ExactSampler | ByteSampler:
 def weighted_sums(drawn: NDArray[np.integer[Any]], values: IntArray) -> list[int]:
     """For each row of multiplicities the sum of value * multiplicity, exactly.
 
-    Values are cut into digits of 24 bits; multiplicities of a byte times a digit, over fewer than 2^21 units, stay below 2^53, so
-    that floating-point products and sums of these whole numbers are exact in whatever order they are taken.
+    Values are cut into digits of 24 bits; multiplicities of a byte times a digit, over fewer than 2^21 units, stay
+    below 2^53, so that floating-point products and sums of these whole numbers are exact in whatever order they are
+    taken.
     """
     if drawn.dtype != np.uint8:
         return _wide_sums(drawn, values)

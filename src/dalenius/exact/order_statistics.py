@@ -86,9 +86,7 @@ def index_rule(q: Fraction, n: int) -> int:
     return ceil(q * n)
 
 
-def local_of_monotone(
-    data: Sorted, function: Callable[[Sorted], int], *, is_replace: bool, group: int = 1
-) -> int:
+def local_of_monotone(data: Sorted, function: Callable[[Sorted], int], *, is_replace: bool, group: int = 1) -> int:
     """Local sensitivity of a function that never falls when a value rises, to up to `group` records.
 
     Replacing any records by any values gives a data set between the two of `ends_replaced`; adding or removing any
@@ -104,12 +102,13 @@ def local_of_monotone(
 
 
 def records_before(data: Sorted, position: int, bound: int) -> int:
-    """How many records can change before one more could move x_position by more than the bound; at most one more than there are.
+    """How many records can change before one more could move x_position by more than the bound; at most one more than
+    there are.
 
-    The least k for which some x_{position + t} - x_{position + t - k - 1}, 0 <= t <= k + 1, is larger than the bound. Under replace
-    this is exact: so far the k + 1 records can move it. A record that is added, removed or replaced changes it by at most one, because
-    it moves every value by at most one place and the position by at most one; and where it is positive no record that is added,
-    removed or replaced moves the answer by more than the bound.
+    The least k for which some x_{position + t} - x_{position + t - k - 1}, 0 <= t <= k + 1, is larger than the bound.
+    Under replace this is exact: so far the k + 1 records can move it. A record that is added, removed or replaced
+    changes it by at most one, because it moves every value by at most one place and the position by at most one; and
+    where it is positive no record that is added, removed or replaced moves the answer by more than the bound.
     """
 
     def is_wide(k: int) -> bool:
@@ -157,9 +156,7 @@ def rational_base(beta: Fraction) -> Fraction:
     return Fraction((lower.numerator << 64) // lower.denominator + 2, 1 << 64)
 
 
-def smooth_replace(
-    data: Sorted, left: int, right: int, base: Fraction, least: int, spread: int = 1
-) -> Fraction:
+def smooth_replace(data: Sorted, left: int, right: int, base: Fraction, least: int, spread: int = 1) -> Fraction:
     """max(least, max over i <= left, j >= right, j - i >= spread of (x_j - x_i) w_{j-i-spread} / w_0).
 
     left = right = m and spread = 1: the smooth sensitivity under replace of the m-th order statistic. left = h,
@@ -187,10 +184,10 @@ def smooth_replace(
 def _divide_and_conquer(data: Sorted, left: int, right: int, w: tuple[int, ...], spread: int) -> int:
     """The same maximum in O(K log K), rounded up by at most one part in 2**100.
 
-    With weights base**k exactly, (x_j - x_i) base**k is log-supermodular in (i, j), so the best right end rises with the
-    left end. Rounded weights differ by less than one part in 2**110 (their rate is bounded from below), and each
-    level of the recursion can lose at most that factor; the last line gives it back. `rational_base` leaves more
-    room than that between -log(base) and beta.
+    With weights base**k exactly, (x_j - x_i) base**k is log-supermodular in (i, j), so the best right end rises with
+    the left end. Rounded weights differ by less than one part in 2**110 (their rate is bounded from below), and each
+    level of the recursion can lose at most that factor; the last line gives it back. `rational_base` leaves more room
+    than that between -log(base) and beta.
     """
     K = (len(w) - 1) // 2 - spread
     origin = left - K - spread
@@ -224,8 +221,7 @@ def smooth_add_remove(data: Sorted, m: int, base: Fraction, least: int) -> Fract
     K = len(w) - 1
     if K > _MOST_REACH:
         raise ParameterError(
-            "beta is too small for bounds so wide; take a larger beta, a larger floor or narrower bounds.",
-            name="beta",
+            "beta is too small for bounds so wide; take a larger beta, a larger floor or narrower bounds.", name="beta"
         )
     origin = m - 2 * K - 2
     x = data.window(origin, m + 2 * K + 2)

@@ -34,9 +34,7 @@ def kernel_from_rows(name: str, rows: Mapping[int, Mapping[int, Fraction]]) -> K
         row = {b: p for b, p in rows[a].items() if p}
         total = sum(row.values(), Fraction(0))
         if not row or min(row.values()) < 0 or abs(total - 1) > _TOLERANCE:
-            raise DocumentError(
-                f"Row {a} of the perturbation table is not a probability distribution.", row=a
-            )
+            raise DocumentError(f"Row {a} of the perturbation table is not a probability distribution.", row=a)
         first, last = min(row), max(row)
         whole = [int(row.get(b, Fraction(0)) * SCALE / total) for b in range(first, last + 1)]
         whole[whole.index(max(whole))] += SCALE - sum(whole)
@@ -124,7 +122,8 @@ def to_text(kernel: Kernel) -> str:
 
 
 def show(kernel: Kernel, digits: int = 4, most: int = 10**9, largest: int = 10**9) -> str:
-    """The table for reading: one line for each count up to the largest, at most so many outputs that are as likely as can be seen.
+    """The table for reading: one line for each count up to the largest, at most so many outputs that are as likely as
+    can be seen.
 
     What is left out is said in a last line.
     """
@@ -207,9 +206,7 @@ def hockey_stick(kernel: Kernel, size: int, epsilon: Fraction) -> Fraction:
 def table_delta(kernel: Kernel, sensitivity: Sensitivity, epsilon: Fraction) -> Fraction:
     """delta of the whole table at a total epsilon: shared among the moved cells in proportion to their moves."""
     if sensitivity.patterns is None:
-        raise Unsupported(
-            "A perturbation table is priced from patterns of change; fewer rows to a unit are needed."
-        )
+        raise Unsupported("A perturbation table is priced from patterns of change; fewer rows to a unit are needed.")
     worst = Fraction(0)
     for pattern in sensitivity.patterns:
         kept = Fraction(1)
@@ -264,7 +261,8 @@ def judge(kernel: Kernel, sensitivity: Sensitivity, epsilon: Fraction, delta: Fr
         else f"its largest loss is {float(one.largest_finite):.4g}"
     )
     raise NotAllowed(
-        f"The perturbation table {kernel.name!r} is ({float(epsilon):g}, {float(exact_delta):.3g})-differentially private and"
+        f"The perturbation table {kernel.name!r} is ({float(epsilon):g}, {float(exact_delta):.3g})-differentially "
+        "private and"
         f" not ({float(epsilon):g}, {float(delta):.3g}): {reason}.",
         epsilon=str(epsilon),
         delta=float(exact_delta),
@@ -294,9 +292,7 @@ def max_entropy_kernel(limit: int, variance: float, threshold: int = 0) -> Kerne
     rows: dict[int, dict[int, Fraction]] = {}
     for a in range(limit + threshold + 1):
         values = [v for v in range(-min(a, limit), limit + 1) if a + v == 0 or a + v > threshold]
-        rows[a] = {
-            a + v: Fraction(float(p)) for v, p in zip(values, _lagrange(values, variance), strict=True)
-        }
+        rows[a] = {a + v: Fraction(float(p)) for v, p in zip(values, _lagrange(values, variance), strict=True)}
     return kernel_from_rows("max_entropy", rows)
 
 

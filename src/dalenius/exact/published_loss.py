@@ -1,15 +1,17 @@
-"""Losses of noisy bootstrap totals whose multiplicities are counted as published: what holds where nothing sharper is proved.
+"""Losses of noisy bootstrap totals whose multiplicities are counted as published: what holds where nothing sharper is
+proved.
 
-Let a unit own up to c rows, each with a hidden multiplicity of its own. Tell the multiplicities of these rows as well: that gives away
-more, and given them the rest of the resample has the same law in both data sets. Then c rows of one cell move its total by at most
-K * reach with K ~ Poisson(c), known to everybody, and the pair
+Let a unit own up to c rows, each with a hidden multiplicity of its own. Tell the multiplicities of these rows as well:
+that gives away more, and given them the rest of the resample has the same law in both data sets. Then c rows of one
+cell move its total by at most K * reach with K ~ Poisson(c), known to everybody, and the pair
 
     ((K, N(K reach, s2)), (K, N(0, s2)))
 
-dominates: a smaller shift of noise whose loss is monotone is worse on no half-line, mixtures over what is published keep the order, and
-rows in several cells give the product of such pairs, one for each cell. Under replace, tell the multiplicities of the rows of both
-units, each drawn in both data sets whether it is used or not: twice as many rows. Nothing is asked of the noise, of signs, of centring
-or of angles. The pair is its own mirror image, so that one order is enough.
+dominates: a smaller shift of noise whose loss is monotone is worse on no half-line, mixtures over what is published
+keep the order, and rows in several cells give the product of such pairs, one for each cell. Under replace, tell the
+multiplicities of the rows of both units, each drawn in both data sets whether it is used or not: twice as many rows.
+Nothing is asked of the noise, of signs, of centring or of angles. The pair is its own mirror image, so that one order
+is enough.
 
 References
     Joint convexity of hockey-stick divergences; Wang, Cheng & Awan (2022) for the mixture.
@@ -39,11 +41,15 @@ class PublishedPair:
     rows: int
 
     def shifts(self) -> tuple[float, float]:
-        """The shift of one Gaussian total that would move as much in the root of the mean square, in standard deviations."""
+        """The shift of one Gaussian total that would move as much in the root of the mean square, in standard
+        deviations.
+        """
         return float(self.reach) / sqrt(float(self.sigma_squared)) * sqrt(self.rows + self.rows**2), 0.0
 
     def masses(self, unit: Fraction) -> tuple[int, FloatArray, float]:
-        """First point of the grid, masses, and what is counted as unbounded: the mixture over K, and all K beyond the last."""
+        """First point of the grid, masses, and what is counted as unbounded: the mixture over K, and all K beyond the
+        last.
+        """
         weights, rest = poisson_head(self.rows)
         parts = [(0, weights[0] * np.ones(1))]
         unbounded = rest
@@ -67,7 +73,9 @@ class PublishedPair:
 
 @lru_cache(maxsize=64)
 def poisson_head(rate: int) -> tuple[tuple[float, ...], float]:
-    """Probabilities of Poisson(rate) from zero on, and a bound of the rest, which is below what is counted as nothing."""
+    """Probabilities of Poisson(rate) from zero on, and a bound of the rest, which is below what is counted
+    as nothing.
+    """
     weights = [exp(-rate)]
     while len(weights) <= 2 * rate or weights[-1] > TAIL / 4:
         weights.append(weights[-1] * rate / len(weights))

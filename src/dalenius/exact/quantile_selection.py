@@ -6,11 +6,12 @@ from a list with w[s] / w[s + 1] <= 1 / base for every s: log w is as Lipschitz 
 two outputs' odds moves by at most base ** (-2 * change of s), and the draw is one uniform integer below the sum of
 weights. No floating point, no tables per data set.
 
-By depth the score is not cut at 0: s(y) = max(-D, b #{x < y} - a n, a n - b #{x <= y}). Its two parts are the same counts, each of
-which a row that is added or removed moves by a or by b - a, and a row that is replaced by at most b; a maximum of functions that move
-by at most c moves by at most c, so both scores have one sensitivity. Only an atom with the rank strictly inside it scores below 0, and
-there is at most one: every other score is the same, so its odds against every other point only grow, and among the others no odds
-change. D is public: from there on all other points together weigh less than 2^-40 of it, and more depth would show nowhere.
+By depth the score is not cut at 0: s(y) = max(-D, b #{x < y} - a n, a n - b #{x <= y}). Its two parts are the same
+counts, each of which a row that is added or removed moves by a or by b - a, and a row that is replaced by at most b; a
+maximum of functions that move by at most c moves by at most c, so both scores have one sensitivity. Only an atom with
+the rank strictly inside it scores below 0, and there is at most one: every other score is the same, so its odds against
+every other point only grow, and among the others no odds change. D is public: from there on all other points together
+weigh less than 2^-40 of it, and more depth would show nowhere.
 """
 
 from bisect import bisect_right
@@ -34,7 +35,8 @@ _LIMB_BITS = 16
 _SAFE = 2**62
 # Beyond this rate one record away from the quantile weighs less than exp(-30), and more epsilon buys nothing.
 _LEAST_RATE, _LARGEST_RATE = Fraction(1, 5000), Fraction(60)
-# Lists of weights at small rates are long, up to 140 megabytes each: whoever asks with many an epsilon must not fill the memory.
+# Lists of weights at small rates are long, up to 140 megabytes each: whoever asks with many an epsilon must not fill
+# the memory.
 _RATE_OF_MANY, _RATE_OF_SOME = Fraction(1, 100), Fraction(1, 1000)
 
 
@@ -55,12 +57,12 @@ def check_rate(epsilon: Fraction, change: Fraction) -> None:
     """Refuse, before anything is charged, an epsilon for which there are no weights."""
     if epsilon / change < _LEAST_RATE:
         raise ParameterError(
-            "epsilon is too small for a quantile with so fine a q; use a q such as 1/2, 1/4 or 0.95.",
-            name="epsilon",
+            "epsilon is too small for a quantile with so fine a q; use a q such as 1/2, 1/4 or 0.95.", name="epsilon"
         )
     if epsilon / change > _LARGEST_RATE:
         raise ParameterError(
-            f"epsilon is larger than a quantile can use: {float(_LARGEST_RATE * change / epsilon):.3g} times as much gives the"
+            f"epsilon is larger than a quantile can use: {float(_LARGEST_RATE * change / epsilon):.3g} times as much "
+            "gives the"
             " same answer. Ask for less.",
             name="epsilon",
         )
@@ -83,10 +85,10 @@ class Weights(tuple[int, ...]):
         return np.frombuffer(content, dtype="<u2").reshape(len(self), count)
 
 
-def score_weights(
-    epsilon: Fraction, change: Fraction, low: int, high: int, score: Score = Score.DISTANCE
-) -> Weights:
-    """Weights by score, flat from where all candidates together no longer matter; by depth also flat from where only one does."""
+def score_weights(epsilon: Fraction, change: Fraction, low: int, high: int, score: Score = Score.DISTANCE) -> Weights:
+    """Weights by score, flat from where all candidates together no longer matter; by depth also flat from where only
+    one does.
+    """
     rate = epsilon / change
     cache = _many if rate >= _RATE_OF_MANY else _some if rate >= _RATE_OF_SOME else _few
     return cache(epsilon, change, low, high, score)
@@ -118,9 +120,9 @@ def score_runs(
 ) -> Runs:
     """(first, last, score + depth) of maximal runs of grid points with the same counts below and up to them.
 
-    Values are sorted, and scores are distances from a rank in parts of a record, or how deep inside an atom it lies, up to `depth`, below
-    zero. The runs follow each other without a gap. With `reach`, runs whose last entries are at least so large may be put together, at
-    entries that are not smaller than it.
+    Values are sorted, and scores are distances from a rank in parts of a record, or how deep inside an atom it lies, up
+    to `depth`, below zero. The runs follow each other without a gap. With `reach`, runs whose last entries are at least
+    so large may be put together, at entries that are not smaller than it.
     """
     if reach is not None:
         return _near_runs(ordered, low, high, parts, rank, reach, depth)
@@ -138,7 +140,9 @@ def score_runs(
 
 
 def _near_runs(ordered: IntArray, low: int, high: int, parts: int, rank: int, reach: int, depth: int) -> Runs:
-    """The runs of the values within reach of the rank, and one run on either side of them for all that is farther away."""
+    """The runs of the values within reach of the rank, and one run on either side of them for all that is
+    farther away.
+    """
     width = (reach - depth) // parts + 2
     first, last = (min(max(rank // parts + way, 0), len(ordered)) for way in (-width, width))
     if first:
@@ -192,8 +196,8 @@ def _sums(first: int, sizes: IntArray, places: IntArray, w: tuple[int, ...]) -> 
 def drawn_point(runs: Runs, w: tuple[int, ...], rng: RandomSource) -> int:
     """One grid point of the runs, with probability proportional to the weight of its score.
 
-    Scores fall to the rank and rise beyond it, and all from the last weight on weigh the same: only the runs near the rank are gone
-    through one by one.
+    Scores fall to the rank and rise beyond it, and all from the last weight on weigh the same: only the runs near the
+    rank are gone through one by one.
     """
     firsts, lasts, scores = runs
     far, last = w[-1], len(w) - 1
@@ -215,9 +219,7 @@ def drawn_point(runs: Runs, w: tuple[int, ...], rng: RandomSource) -> int:
     return int(firsts[start + index] + (draw - sums[index]) // w[places[index]])
 
 
-def _runs(
-    values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...], reach: int | None = None
-) -> Runs:
+def _runs(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...], reach: int | None = None) -> Runs:
     cut = np.clip(values, low, high)
     ordered = cut if bool(np.all(cut[1:] >= cut[:-1])) else np.sort(cut)
     depth = w.depth if isinstance(w, Weights) else 0
@@ -230,7 +232,9 @@ def select(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...
 
 
 def counted_weights(counts: Sequence[int], q: Fraction, w: tuple[int, ...]) -> list[int]:
-    """Weight of each of a few ordered candidates, from how many records lie at each of them; q is their share up to the answer."""
+    """Weight of each of a few ordered candidates, from how many records lie at each of them; q is their share up to the
+    answer.
+    """
     last, total = len(w) - 1, sum(counts)
     upto = list(accumulate(counts))
     scores = (

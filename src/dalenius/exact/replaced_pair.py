@@ -1,18 +1,21 @@
 """Whether the pair (P_s, P_-s) dominates every replacement inside [-s, s], for hidden Poisson(1) multiplicities.
 
-P_u is sum_k Poisson(1)(k) N(k u, 1), in standard deviations of the noise. Replacing a value u by w, both at most s in size, must be no
-easier to see than replacing -s by s.
+P_u is sum_k Poisson(1)(k) N(k u, 1), in standard deviations of the noise. Replacing a value u by w, both at most s in
+size, must be no easier to see than replacing -s by s.
 
 Proof. Write H_g(P||Q) for the integral of (P - g Q)^+, g >= 1; g < 1 follows by symmetry.
-1. w <= 0 <= u: the ratio rises along the line, so half-lines are the best events; P_u there grows with u and P_w shrinks as w falls.
+1. w <= 0 <= u: the ratio rises along the line, so half-lines are the best events; P_u there grows with u and P_w
+   shrinks as w falls.
 2. 0 <= w < u <= s: term by term P_u <= P_w below zero, and P_w >= P_-s above it.
 3. The same in the other order: H_g(P_w||P_u) <= R(g) + A(g) with
-   R = int_{x<=0} (P_0 - g P_s)^+ and A = int_{x>0} phi(x) ((1 - g) p_0 + sum_{k > x/s} p_k (e^(x^2/2) - g min(1, e^(ksx - k^2 s^2/2))))^+.
-   That R + A <= H_g(P_s||P_-s) is evaluated here at the actual s: both fall in g, so that R + A at one point of a grid is compared
-   with H at the next. Beyond the grid R + A is below what a loss distribution counts as unbounded.
+   R = int_{x<=0} (P_0 - g P_s)^+ and A = int_{x>0} phi(x) ((1 - g) p_0 + sum_{k > x/s} p_k (e^(x^2/2) - g min(1, e^(ksx
+   - k^2 s^2/2))))^+.
+   That R + A <= H_g(P_s||P_-s) is evaluated here at the actual s: both fall in g, so that R + A at one point of a grid
+   is compared with H at the next. Beyond the grid R + A is below what a loss distribution counts as unbounded.
 4. Negative values by reflection. On integers the same holds with sums in place of integrals.
 
-Requires s <= 1: beyond it R + A is too weak, and nothing is claimed. Evaluated in floats, with a margin of a thousandth.
+Requires s <= 1: beyond it R + A is too weak, and nothing is claimed. Evaluated in floats, with a margin of a
+thousandth.
 """
 
 from fractions import Fraction

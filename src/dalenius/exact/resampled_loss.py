@@ -1,18 +1,19 @@
 """Loss distributions of one noisy total over a resampled file: mixtures of shifted normal noise against each other.
 
-In a bootstrap sample each unit counts k times, k hidden and drawn anew for each replicate. What a unit adds to a total is k times its
-value, so that two neighbours give sum_k p_k N(k u, s2) and sum_k p_k N(k w, s2), shifted by the same independent sum of everybody
-else. With u >= 0 >= w the loss rises along the line.
+In a bootstrap sample each unit counts k times, k hidden and drawn anew for each replicate. What a unit adds to a total
+is k times its value, so that two neighbours give sum_k p_k N(k u, s2) and sum_k p_k N(k w, s2), shifted by the same
+independent sum of everybody else. With u >= 0 >= w the loss rises along the line.
 
 Claim
-    `one_loss(pair, unit)` dominates the pair: its delta(epsilon) is at least the true one at every epsilon, in both orders when the
-    pair is reversed. Outputs with a loss between two points of the grid are given to the two points so that both laws keep their
-    masses there (Doroshenko et al. 2022); merging the points again is a channel. k is cut where less than `TAIL` is left, which is
-    counted as an unbounded loss, as is everything beyond the last point.
+    `one_loss(pair, unit)` dominates the pair: its delta(epsilon) is at least the true one at every epsilon, in both
+    orders when the pair is reversed. Outputs with a loss between two points of the grid are given to the two points so
+    that both laws keep their masses there (Doroshenko et al. 2022); merging the points again is a channel. k is cut
+    where less than `TAIL` is left, which is counted as an unbounded loss, as is everything beyond the last point.
 Rounding
-    Masses are floats, right to a relative 1e-13; the part of each that moves to the upper point is raised by `_LIFT` of the mass,
-    ten times the error that this leaves on a grid of a hundredth, and every mass is rounded up. Noise on integers that is too wide
-    to be listed is integrated between half integers, with the first correction of the midpoint rule.
+    Masses are floats, right to a relative 1e-13; the part of each that moves to the upper point is raised by `_LIFT` of
+    the mass, ten times the error that this leaves on a grid of a hundredth, and every mass is rounded up. Noise on
+    integers that is too wide to be listed is integrated between half integers, with the first correction of the
+    midpoint rule.
 References
     Doroshenko, Ghazi, Kamath, Kumar & Manurangsi (2022); Wang, Cheng & Awan (2022) for the mixture.
 """
@@ -111,7 +112,9 @@ class MixturePair:
         return max(_LEFT, self.reversed.top()[0]) if self.down else _LEFT
 
     def top(self) -> tuple[float, float]:
-        """Where less than `TAIL` of the first law is left, in standard deviations, and the mass of copies that were left out."""
+        """Where less than `TAIL` of the first law is left, in standard deviations, and the mass of copies that were
+        left out.
+        """
         from scipy.special import ndtr
 
         a, high = self.shifts()[0], 8.0
@@ -174,9 +177,7 @@ def _listed(pair: MixturePair, high: float, h: float) -> tuple[int, FloatArray, 
     p, q = (_by_parts(pair, y, shift) + base for shift in pair.shifts())
     places = np.maximum.accumulate(np.floor((p - q) / h).astype(np.int64))
     first = int(places[0])
-    above, below = (
-        np.asarray(np.bincount(places - first, weights=np.exp(w)), dtype=np.float64) for w in (p, q)
-    )
+    above, below = (np.asarray(np.bincount(places - first, weights=np.exp(w)), dtype=np.float64) for w in (p, q))
     return first, above, below
 
 
@@ -186,7 +187,9 @@ def _by_parts(pair: MixturePair, y: FloatArray, shift: float) -> FloatArray:
 
 
 def _integrated(pair: MixturePair, high: float, h: float) -> tuple[int, FloatArray, FloatArray]:
-    """The same by integrals between the points where the loss crosses the grid; half integers where noise is on integers."""
+    """The same by integrals between the points where the loss crosses the grid; half integers where noise is on
+    integers.
+    """
     left = -pair.bottom()
     mesh = np.linspace(left, high, _MESH)
     loss = np.maximum.accumulate(pair.losses(mesh)[0])
@@ -206,8 +209,8 @@ def _integrated(pair: MixturePair, high: float, h: float) -> tuple[int, FloatArr
 def _between(pair: MixturePair, ends: FloatArray, shift: float) -> FloatArray:
     """Mass below the first end and between neighbouring ends; the smaller tail is differenced, so that digits are kept.
 
-    The sum over the integers between two half integers is the integral less a twenty-fourth of the change of the slope (the
-    midpoint rule of Euler and Maclaurin); what then is left is of the order of (y / s)^4 / 1000.
+    The sum over the integers between two half integers is the integral less a twenty-fourth of the change of the slope
+    (the midpoint rule of Euler and Maclaurin); what then is left is of the order of (y / s)^4 / 1000.
     """
     from scipy.special import ndtr
 
@@ -238,7 +241,8 @@ def grid_unit(pair: LossPair, replicates: int) -> Fraction:
     """A power of two fine enough that the grid adds less than a thousandth to the variance of the whole loss."""
     a, b = pair.shifts()
     mu = (a - b) * sqrt(replicates)
-    # Losses of all replicates together reach thirteen standard deviations to either side, and are listed without a coarser grid.
+    # Losses of all replicates together reach thirteen standard deviations to either side, and are listed without a
+    # coarser grid.
     wanted = mu * max(sqrt(2e-3 / replicates), 26 / 15_000)
     # One replicate with a large shift has losses far beyond those that matter together.
     power = max(floor(-np.log2(min(wanted, 0.05))), 4)

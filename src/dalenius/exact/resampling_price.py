@@ -1,24 +1,27 @@
-"""What noisy totals over bootstrap samples give away together: (epsilon, delta) and a delta-approximate rho, and the noise for a target.
+"""What noisy totals over bootstrap samples give away together: (epsilon, delta) and a delta-approximate rho, and the
+noise for a target.
 
 Guarantee
-    With Poisson(1) multiplicities that are drawn anew for each replicate and never shown, discrete Gaussian noise in each total, and
-    values of at most `reach` in size, the replicates together satisfy delta(epsilon) of the composed loss distribution, and are
-    concentrated with the rho that this distribution has outside an event of probability delta.
+    With Poisson(1) multiplicities that are drawn anew for each replicate and never shown, discrete Gaussian noise in
+    each total, and values of at most `reach` in size, the replicates together satisfy delta(epsilon) of the composed
+    loss distribution, and are concentrated with the rho that this distribution has outside an event of probability
+    delta.
 
-    relation     where                  dominating pairs, P_u the sum of Poisson(1)(k) N(k u, s2)
-    add-remove   one unit in one cell   (P_D, N) and its reverse: the rest of the total is independent, and adding it is post-processing
-    replace      one cell               (P_D, P_-D), where `replaced_pair` proves it: D <= s
-    replace      several cells          also (P_D x N, N x P_D): the unit leaves one cell and enters another
-    either       several rows           multiplicities counted as published, every way to spread rows over cells (`published_loss`)
+relation     where                  dominating pairs, P_u the sum of Poisson(1)(k) N(k u, s2) add-remove   one unit in
+one cell   (P_D, N) and its reverse: the rest of the total is independent, and adding it is post-processing replace
+one cell               (P_D, P_-D), where `replaced_pair` proves it: D <= s replace      several cells          also
+(P_D x N, N x P_D): the unit leaves one cell and enters another either       several rows           multiplicities
+counted as published, every way to spread rows over cells (`published_loss`)
 
-    Sums that are measured once beside the replicates (the number of rows, squares) have independent noise of their own: their pairs,
-    shifts of discrete Gaussian noise by the most that the rows of a unit add, stand beside those of the replicates.
+    Sums that are measured once beside the replicates (the number of rows, squares) have independent noise of their own:
+    their pairs, shifts of discrete Gaussian noise by the most that the rows of a unit add, stand beside those of the
+    replicates.
 Requires
     Multinomial multiplicities are not covered: their sum is fixed, so that centring hides
     nothing (docs/explanation/private-bootstrap.md). There is no exact rho: every Renyi divergence is infinite.
 Evidence
-    Proved but for the rounding of floats, which is covered by margins; never below the mixture-Gaussian loss of dp-accounting,
-    tests/exact/test_resampling_price.py.
+    Proved but for the rounding of floats, which is covered by margins; never below the mixture-Gaussian loss of
+    dp-accounting, tests/exact/test_resampling_price.py.
 """
 
 from collections.abc import Callable
@@ -46,10 +49,14 @@ _STRIDES = 24
 _HOPELESS = 5.0
 _TRIMMED = 1e-19
 _RAISED = Fraction(1001, 1000)
-_TOO_MANY = f"At this rho and delta at most {limits.REPLICATES} replicates are priced; more need a smaller rho or a larger delta."
+_TOO_MANY = (
+    f"At this rho and delta at most {limits.REPLICATES} replicates are priced; more need a smaller rho or a "
+    "larger delta."
+)
 _MOST_RAISES = 60
 _ONE_COPY = (0.0, 1.0)
-# Rows that neighbours differ in: so many can be spread over cells in few enough ways, and so many in one cell have few enough sums.
+# Rows that neighbours differ in: so many can be spread over cells in few enough ways, and so many in one cell have few
+# enough sums.
 _MOST_SPREAD, _MOST_TOUCHED = 6, 24
 
 
@@ -59,7 +66,9 @@ Copies = tuple[LossPair, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """A sum that is measured once: the most that one row adds to it, and its share of what neighbours differ by, squared."""
+    """A sum that is measured once: the most that one row adds to it, and its share of what neighbours differ by,
+    squared.
+    """
 
     largest: int
     share: Fraction
@@ -67,7 +76,8 @@ class Beside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResamplingPrice:
-    """Replicates of totals whose units have up to `rows` rows that add at most `reach` each, in steps, times their multiplicity.
+    """Replicates of totals whose units have up to `rows` rows that add at most `reach` each, in steps, times their
+    multiplicity.
 
     `beside` are sums over the rows themselves, each measured once.
     """
@@ -82,7 +92,9 @@ class ResamplingPrice:
 
     @property
     def variances(self) -> tuple[Fraction, ...]:
-        """Of the noise of the sums beside the replicates: one row moves each by its share, and the replicates by what is left."""
+        """Of the noise of the sums beside the replicates: one row moves each by its share, and the replicates by what
+        is left.
+        """
         left = 1 - sum((one.share for one in self.beside), Fraction(0))
         moved = Fraction(self.replicates * self.reach**2) / self.sigma_squared
         return tuple(_short(one.largest**2 * left / (one.share * moved)) for one in self.beside)
@@ -92,10 +104,7 @@ class ResamplingPrice:
         return tuple(
             (
                 MixturePair(
-                    up=Fraction(rows * one.largest),
-                    down=Fraction(0),
-                    sigma_squared=variance,
-                    weights=_ONE_COPY,
+                    up=Fraction(rows * one.largest), down=Fraction(0), sigma_squared=variance, weights=_ONE_COPY
                 ),
                 1,
             )
@@ -104,10 +113,7 @@ class ResamplingPrice:
 
     def _pair(self, up: int, down: int) -> MixturePair:
         return MixturePair(
-            up=Fraction(up),
-            down=Fraction(down),
-            sigma_squared=self.sigma_squared,
-            weights=poisson_weights(),
+            up=Fraction(up), down=Fraction(down), sigma_squared=self.sigma_squared, weights=poisson_weights()
         )
 
     def _published(self, rows: int) -> PublishedPair:
@@ -141,9 +147,7 @@ class ResamplingPrice:
         if self.rows > 1:
             spread = partitions(self.touched) if self.has_cells else [(self.touched,)]
             return tuple(
-                tuple(
-                    copies for rows in parts for copies in ((self._published(rows), many), *self._sums(rows))
-                )
+                tuple(copies for rows in parts for copies in ((self._published(rows), many), *self._sums(rows)))
                 for parts in spread
             )
         added, removed = self._pair(self.reach, 0), self._pair(0, -self.reach)
@@ -157,7 +161,8 @@ class ResamplingPrice:
         """One composed loss distribution for each pattern of change; together they dominate both orders."""
         if not self.is_proved:
             raise Unsupported(
-                "The noise of one replicate is smaller than half of the range of a value; the price of replacing a unit is proved"
+                "The noise of one replicate is smaller than half of the range of a value; the price of replacing a "
+                "unit is proved"
                 " for more noise only. Ask for more replicates or spend less."
             )
         whole = _losses(self)
@@ -211,7 +216,8 @@ def _rho(price: ResamplingPrice, delta: Fraction) -> tuple[Fraction, Fraction]:
 def calibrated(
     price: ResamplingPrice, *, epsilon: Fraction | None, rho: Fraction | None, delta: Fraction
 ) -> ResamplingPrice:
-    """The least noise, to about a thousandth of its variance, whose replicates stay within the target; judged by the loss distribution itself.
+    """The least noise, to about a thousandth of its variance, whose replicates stay within the target; judged by the
+    loss distribution itself.
 
     Where less noise has no rho at this delta, to about a fiftieth.
     """
@@ -242,7 +248,8 @@ def _calibrated(
     is_bounded = price.is_replace and price.rows == 1
     low = max(2 * log(price.reach) - (0.0 if is_bounded else log(4.0)), log(0.25))
     if rho is None:
-        # Far below the guess losses reach so far that their lists are long; nothing is looked for there unless it must be.
+        # Far below the guess losses reach so far that their lists are long; nothing is looked for there unless it must
+        # be.
         start = max(low, _guess(price, _rho_for(float(epsilon or 0), float(delta))) - 1.0)
         variance = _crossing(excess, start if excess(start) > 0 else low)
     else:
@@ -278,7 +285,9 @@ def _guess(price: ResamplingPrice, rho: float) -> float:
 
 
 def _near(excess: Callable[[float], float], low: float, at: float) -> Fraction:
-    """As `_crossing`, in few steps where rho falls about as the variance rises; roughly where less noise has no rho at all."""
+    """As `_crossing`, in few steps where rho falls about as the variance rises; roughly where less noise has no rho at
+    all.
+    """
     below, enough, tolerance = -inf, inf, _NEAR
     for _ in range(_STRIDES):
         at = max(at, low)

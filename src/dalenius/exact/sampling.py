@@ -3,8 +3,8 @@
 A uniform U in [0, 1) is read bit by bit from the random source, and the answer is the smallest k with F(k) > U.
 Three stages read as few bits as they need:
 
-1. a short first word indexes a guide (for few draws it is compared with the thresholds themselves); where no threshold F(k) lies
-   inside the word's interval, k is decided;
+1. a short first word indexes a guide (for few draws it is compared with the thresholds themselves); where no threshold
+   F(k) lies inside the word's interval, k is decided;
 2. otherwise U is extended to 64 bits and compared with certified enclosures of 2**64 F(k);
 3. where even that is undecided, U and F are refined together, 64 bits at a time, until they separate.
 
@@ -97,7 +97,8 @@ class Thresholds:
         table = law.weights(bits)
         if len(table.lower) > LARGEST_TABLE:
             raise TooLarge(
-                f"The law {law.name} would need a table of {len(table.lower)} entries; at most {LARGEST_TABLE} are served."
+                f"The law {law.name} would need a table of {len(table.lower)} entries; at most {LARGEST_TABLE} are "
+                "served."
             )
         if max(abs(table.first), abs(table.last)) > LARGEST_VALUE:
             raise TooLarge(f"The law {law.name} would leave the range of 64-bit integers.")
@@ -135,9 +136,8 @@ def _cut(numbers: list[int], top: int) -> list[int]:
 class TableSampler:
     """Inversion by table; `guide_bits` and the word types are smaller in tests, which enumerate every path.
 
-    first_type   type of the first word, of which the leading `guide_bits` bits are used
-    next_type    type of the second word, which fills U up to `precision` bits
-    deep_bits    bits added at a time where the table cannot decide
+    first_type   type of the first word, of which the leading `guide_bits` bits are used next_type    type of the second
+    word, which fills U up to `precision` bits deep_bits    bits added at a time where the table cannot decide
     """
 
     def __init__(
@@ -164,9 +164,7 @@ class TableSampler:
         start = max(bisect_right(high, 0) - 1, 0)
         top = (1 << precision) - 1
         stop = min(bisect_left(low, top) + 1, len(low) - 1 if thresholds.is_final else len(low))
-        if not (thresholds.is_initial or high[start] == 0) or not (
-            thresholds.is_final or low[stop - 1] >= top
-        ):
+        if not (thresholds.is_initial or high[start] == 0) or not (thresholds.is_final or low[stop - 1] >= top):
             raise InternalError("The weights of a law leave too much outside their table.", law=law.name)
         self._first = first + start
         self._low = np.array(_cut(low[start:stop], top), dtype=np.uint64)
@@ -176,7 +174,8 @@ class TableSampler:
     def _certified(self) -> Thresholds:
         """Thresholds with every floor certain; a law with dyadic F may never get there, and stays enclosed."""
         whole = self._precision + 64
-        # Half the spare bits are nearly always enough, and thresholds that are certain are the same for any number of them.
+        # Half the spare bits are nearly always enough, and thresholds that are certain are the same for any number of
+        # them.
         for bits in (self._precision + 32, whole, 2 * whole, 4 * whole):
             thresholds = Thresholds(self.law, self._precision, bits)
             if thresholds.low == thresholds.high:
@@ -236,9 +235,7 @@ class TableSampler:
             out[undecided] = self._second(words_left, self._guide[1][words_left], rng)
         return out
 
-    def _second(
-        self, first: NDArray[np.unsignedinteger[Any]], least: IntArray, rng: RandomSource
-    ) -> IntArray:
+    def _second(self, first: NDArray[np.unsignedinteger[Any]], least: IntArray, rng: RandomSource) -> IntArray:
         """Fill U up to the precision of the table and compare."""
         more = words(rng, len(first), self._next_type).astype(np.uint64) >> np.uint64(self._next_spare)
         word = (first.astype(np.uint64) << np.uint64(self._precision - self._guide_bits)) | more
@@ -272,6 +269,4 @@ class TableSampler:
                 return max(-self._largest, min(self._largest, least))
             word = (word << self._deep_bits) | int.from_bytes(rng.bytes(self._deep_bits // 8), "big")
             bits_read, bits = bits_read + self._deep_bits, bits + max(self._deep_bits, 64)
-        raise InternalError(
-            "A draw could not be decided; the weights of the law do not narrow.", law=self.law.name
-        )
+        raise InternalError("A draw could not be decided; the weights of the law do not narrow.", law=self.law.name)

@@ -1,8 +1,10 @@
-"""Several quantiles of one list by exact selection: the middle one first, then those on either side of the released value.
+"""Several quantiles of one list by exact selection: the middle one first, then those on either side of the released
+value.
 
-Targets are public ranks, and `linear/ranks.py` says in which order they are asked for. Between two targets that were answered before, a third one is a rank
-among the values in between, at the share at which it lies between them; so each level of the recursion works on disjoint parts of the
-data, and a record takes part in one selection of each level. Weights are whole numbers; no floating point touches the data.
+Targets are public ranks, and `linear/ranks.py` says in which order they are asked for. Between two targets that were
+answered before, a third one is a rank among the values in between, at the share at which it lies between them; so each
+level of the recursion works on disjoint parts of the data, and a record takes part in one selection of each level.
+Weights are whole numbers; no floating point touches the data.
 
 References: Kaplan, Schnapp & Stemmer (2022), with the tie-aware score of `quantile_selection`.
 """
@@ -21,8 +23,8 @@ from dalenius.exact.quantile_selection import Runs, Score, Weights, drawn_point,
 class RankStep(Protocol):
     """One selection: of which target, between which answered ones (-1: the lower bound, their number: the upper bound).
 
-    Among the n' values in between its rank is (part * n' + shift) / parts. Ranks are counted in parts of a record, so that scores are
-    whole numbers.
+    Among the n' values in between its rank is (part * n' + shift) / parts. Ranks are counted in parts of a record, so
+    that scores are whole numbers.
     """
 
     @property
@@ -59,20 +61,14 @@ def score_moves(step: RankStep, rows: int) -> Fraction:
     return Fraction(max(step.part, step.parts - step.part) * rows)
 
 
-def _part(
-    ordered: IntArray, step: RankStep, answers: dict[int, int], count: int, *, is_open: bool
-) -> IntArray:
+def _part(ordered: IntArray, step: RankStep, answers: dict[int, int], count: int, *, is_open: bool) -> IntArray:
     """The values between two answers: a record is in at most one part of each level, by its own value.
 
     Values at an answer are in no later part where `is_open`, and in the part above it elsewhere.
     """
     side: Literal["left", "right"] = "right" if is_open else "left"
     first = 0 if step.left == -1 else int(np.searchsorted(ordered, answers[step.left], side=side))
-    last = (
-        len(ordered)
-        if step.right == count
-        else int(np.searchsorted(ordered, answers[step.right], side="left"))
-    )
+    last = len(ordered) if step.right == count else int(np.searchsorted(ordered, answers[step.right], side="left"))
     return ordered[min(first, last) : last]
 
 
@@ -88,7 +84,9 @@ def select_all(
     score: Score = Score.DISTANCE,
     is_open: bool = False,
 ) -> list[int]:
-    """One grid point for each target, in the order of the targets; they never fall. `epsilons` are what the levels lose."""
+    """One grid point for each target, in the order of the targets; they never fall. `epsilons` are what the levels
+    lose.
+    """
     count = len(steps)
     answers: dict[int, int] = {-1: low, count: high}
     # Lists come nearly in order, which a stable sort makes use of.
@@ -101,7 +99,8 @@ def select_all(
 
 
 def spread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
-    """Values on a grid `fineness` (a power of two up to 256) times finer, each moved by an independent uniform part of a step.
+    """Values on a grid `fineness` (a power of two up to 256) times finer, each moved by an independent uniform part of
+    a step.
 
     Records that share a value can then be parted by rank; what is done to a record depends on no other record.
     """
@@ -111,10 +110,10 @@ def spread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
     return values * fineness + parts
 
 
-def runs(
-    ordered: IntArray, low: int, high: int, aim: RankStep, reach: int | None = None, depth: int = 0
-) -> Runs:
-    """(first, last, score) of maximal runs of grid points with the same counts below and up to them; put together beyond `reach`."""
+def runs(ordered: IntArray, low: int, high: int, aim: RankStep, reach: int | None = None, depth: int = 0) -> Runs:
+    """(first, last, score) of maximal runs of grid points with the same counts below and up to them; put together
+    beyond `reach`.
+    """
     return score_runs(ordered, low, high, aim.parts, aim.part * len(ordered) + aim.shift, reach, depth)
 
 

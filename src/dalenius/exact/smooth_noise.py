@@ -1,8 +1,8 @@
 """Noise for smooth sensitivity: release f + scale * S * Z, with the constants that make it private.
 
 Premises: S is at least the local sensitivity at every data set, and |log S - log S'| <= beta between neighbours, both
-for the relation of the claim. With g = -log density of Z in the unit scale / S, the loss is at most epsilon if, for all z,
-|s| <= 1/scale and 0 <= b <= beta, both g(e^b z + s) - b - g(z) and g(e^-b (z + s)) + b - g(z) are. Each class states
+for the relation of the claim. With g = -log density of Z in the unit scale / S, the loss is at most epsilon if, for all
+z, |s| <= 1/scale and 0 <= b <= beta, both g(e^b z + s) - b - g(z) and g(e^-b (z + s)) + b - g(z) are. Each class states
 its scale as a rational rounded up, and draws ideal values for `exact.ideal_rounding`.
 """
 

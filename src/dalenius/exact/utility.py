@@ -58,9 +58,7 @@ def risk_utility(
                 )
             except Unsupported:
                 continue
-            lines.append(
-                {"mechanism": name, "epsilon": float(budget.epsilon or 0), **expected(Additive(noise))}
-            )
+            lines.append({"mechanism": name, "epsilon": float(budget.epsilon or 0), **expected(Additive(noise))})
     return lines
 
 
@@ -117,7 +115,8 @@ def in_words(epsilon: float, delta: float = 0.0) -> str:
     """What an epsilon means for somebody who had even odds about one unit.
 
     >>> in_words(1.0)
-    'Whoever thought it a fifty-fifty matter whether a unit is in the data can, after the release, be at most 73.1 % sure.'
+    'Whoever thought it a fifty-fifty matter whether a unit is in the data can, after the release, be at most 73.1 %
+    sure.'
     """
     sure = 100 / (1 + exp(-epsilon))
     sentence = (

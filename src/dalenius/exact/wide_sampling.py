@@ -93,9 +93,7 @@ def _leading(rate: Fraction, gap: Fraction) -> _Piece:
     def table(bits: int) -> WeightTable:
         lower, upper, rest = falling(rate, None, bits)
         left_lower, left_upper, _ = falling(rate, None, bits, gap)
-        return WeightTable(
-            bits, -len(left_lower), left_lower[::-1] + lower, left_upper[::-1] + upper, rest, rest
-        )
+        return WeightTable(bits, -len(left_lower), left_lower[::-1] + lower, left_upper[::-1] + upper, rest, rest)
 
     return _Piece(None, None, table)
 
@@ -103,8 +101,8 @@ def _leading(rate: Fraction, gap: Fraction) -> _Piece:
 class TwoSidedGeometric:
     """P(x) proportional to exp(-rate |x|) on all integers: leading part with sign, then digits.
 
-    With G geometric, X is G with probability 1 / (1 + b) and -1 - G otherwise, b = exp(-rate). The lowest `low_bits` bits
-    of G are drawn as digits of at most eight bits; the leading part is drawn from a table.
+    With G geometric, X is G with probability 1 / (1 + b) and -1 - G otherwise, b = exp(-rate). The lowest `low_bits`
+    bits of G are drawn as digits of at most eight bits; the leading part is drawn from a table.
     """
 
     def __init__(self, rate: Fraction, low_bits: int | None = None) -> None:
@@ -113,9 +111,7 @@ class TwoSidedGeometric:
         count = -(-low_bits // _DIGIT_BITS)
         sizes = [(low_bits + i) // count for i in range(count)] if count else []
         self.width = 1 << low_bits
-        self._leading = TableSampler(
-            _leading(rate * self.width, rate), largest=LARGEST_VALUE // self.width - 1
-        )
+        self._leading = TableSampler(_leading(rate * self.width, rate), largest=LARGEST_VALUE // self.width - 1)
         self._digits: list[tuple[int, TableSampler]] = []
         weight = 1
         for bits in sizes:

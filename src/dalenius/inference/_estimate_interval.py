@@ -6,14 +6,7 @@ from dalenius.core.estimate import Kind
 from dalenius.core.law import FloatArray, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
-from dalenius.inference.drawn import (
-    Drawn,
-    condition,
-    drawn_as,
-    refuse_census,
-    refuse_clusters,
-    refuse_weights,
-)
+from dalenius.inference.drawn import Drawn, condition, drawn_as, refuse_census, refuse_clusters, refuse_weights
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.linear.estimates import curves_of, deconvolved_ends, is_certified, is_resampled
@@ -38,16 +31,11 @@ SELECTED = {
 DECONVOLUTION = "deconvolution"
 
 
-def _deconvolved(
-    release: Release, table: Table, kind: Kind, confidence: float
-) -> tuple[FloatArray, FloatArray]:
-    if (
-        kind is not Kind.NOISE_AND_SAMPLING
-        or not isinstance(release.law, Joint)
-        or not is_resampled(release.law)
-    ):
+def _deconvolved(release: Release, table: Table, kind: Kind, confidence: float) -> tuple[FloatArray, FloatArray]:
+    if kind is not Kind.NOISE_AND_SAMPLING or not isinstance(release.law, Joint) or not is_resampled(release.law):
         raise Unsupported(
-            'Deconvolution is for parameters of estimates with error = "bootstrap": it takes the noise off their replicates.'
+            'Deconvolution is for parameters of estimates with error = "bootstrap": it takes the noise off their '
+            "replicates."
         )
     return deconvolved_ends(release.law, release.blocks, table.space.size, confidence)
 
@@ -83,9 +71,7 @@ def estimate_intervals(
     zeros = table.space.structural_indices
     cells = table.space.size - len(zeros)
     curves = curves_of(release.law, cells)
-    level = (
-        simultaneous_confidence(confidence, cells if curves is None else curves) if together else confidence
-    )
+    level = simultaneous_confidence(confidence, cells if curves is None else curves) if together else confidence
     if together and is_certified(release.law):
         # Quantiles of one cell share their counts: errors are added, as nothing is known of their dependence.
         level = 1 - (1 - confidence) / max(cells, 1)

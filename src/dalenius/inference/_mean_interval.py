@@ -1,8 +1,9 @@
 """Intervals for means: every quotient that the noise of count and total allows together, cut to what is possible.
 
-A mean is centre + total / count of two measured blocks. Each noise stays within its own half width with half of the error
-probability, so both do with at least `confidence`; the exact mean then lies between the extreme quotients, whatever the size of
-the cell. Counts of a mean are at least one. No normal approximation is made, so that small cells are covered too.
+A mean is centre + total / count of two measured blocks. Each noise stays within its own half width with half of the
+error probability, so both do with at least `confidence`; the exact mean then lies between the extreme quotients,
+whatever the size of the cell. Counts of a mean are at least one. No normal approximation is made, so that small cells
+are covered too.
 """
 
 from fractions import Fraction
@@ -61,12 +62,12 @@ def _quotients(
     is_simultaneous: bool,
     least: float = 1.0,
 ) -> IntervalTable:
-    """All quotients of a count and a total about the centre, each given with the reach of its noise; a count is at least `least`."""
+    """All quotients of a count and a total about the centre, each given with the reach of its noise; a count is at
+    least `least`.
+    """
     (counts, near), (totals, far), (low, high) = count, total, limits
     fewest = max(least, _TINY)
-    corners = [
-        centre + (totals + t * far) / np.maximum(counts + n * near, fewest) for t in (-1, 1) for n in (-1, 1)
-    ]
+    corners = [centre + (totals + t * far) / np.maximum(counts + n * near, fewest) for t in (-1, 1) for n in (-1, 1)]
     lower, upper = np.min(corners, axis=0), np.max(corners, axis=0)
     # A cell that may hold nobody has no mean, and nothing is said of it but what is possible.
     is_empty = counts + near < fewest

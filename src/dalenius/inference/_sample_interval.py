@@ -18,7 +18,8 @@ def sample_intervals(
     table = find_table(release, names)
     if kind != "population" or set(names) not in (set(), {axis.name for axis in table.space.axes}):
         raise Unsupported(
-            "Counts of a secret sample have intervals for the population, cell by cell; ask for those of the whole table."
+            "Counts of a secret sample have intervals for the population, cell by cell; ask for those of the whole "
+            "table."
         )
     zeros = table.space.structural_indices
     level = simultaneous_confidence(confidence, table.space.size - len(zeros)) if together else confidence

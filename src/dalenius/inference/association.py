@@ -1,9 +1,10 @@
 """Measures of association in noisy two-way tables: odds ratio, phi, Cramer's V, lambda.
 
 Guarantee
-    Odds ratio: profile-likelihood interval of the noise-aware saturated model, infinite ends allowed. Phi and V: the first-order
-    inflation by noise and by sampling is subtracted (Bergsma's correction with a noise term). Lambda: simulated bias subtracted.
-    Intervals of phi, V and lambda are percentile intervals of simulated measurements, and approximate.
+    Odds ratio: profile-likelihood interval of the noise-aware saturated model, infinite ends allowed. Phi and V: the
+    first-order inflation by noise and by sampling is subtracted (Bergsma's correction with a noise term). Lambda:
+    simulated bias subtracted. Intervals of phi, V and lambda are percentile intervals of simulated measurements, and
+    approximate.
 Requires
     A two-way table; a published law.
 References
@@ -40,8 +41,7 @@ def odds_ratio(
     """(mu11 mu22) / (mu12 mu21) of two rows and two columns (the first two of each unless named)."""
     observation = _two_way(source, rows, columns)
     pairs = [
-        _pair(axis.labels, chosen)
-        for axis, chosen in zip(observation.axes, (row_labels, column_labels), strict=True)
+        _pair(axis.labels, chosen) for axis, chosen in zip(observation.axes, (row_labels, column_labels), strict=True)
     ]
     saturated = formula.saturated(observation.names)
     matrix, _ = formula.design(saturated, observation.axes)
@@ -58,35 +58,19 @@ def odds_ratio(
         interval=coefficient_interval(observation, matrix, fit, contrast, confidence=confidence),
         assumptions=(sampling_note(observation), *observation.notes),
     )
-    labels = [
-        f"{observation.axes[a].labels[p]}/{observation.axes[a].labels[q]}" for a, (p, q) in enumerate(pairs)
-    ]
-    return exponentiated(
-        log, f"odds ratio {observation.names[0]} {labels[0]}, {observation.names[1]} {labels[1]}"
-    )
+    labels = [f"{observation.axes[a].labels[p]}/{observation.axes[a].labels[q]}" for a, (p, q) in enumerate(pairs)]
+    return exponentiated(log, f"odds ratio {observation.names[0]} {labels[0]}, {observation.names[1]} {labels[1]}")
 
 
 def cramers_v(
-    source: Source,
-    rows: str = "",
-    columns: str = "",
-    *,
-    confidence: float = 0.95,
-    replicates: int = 499,
-    seed: int = 0,
+    source: Source, rows: str = "", columns: str = "", *, confidence: float = 0.95, replicates: int = 499, seed: int = 0
 ) -> Estimate:
     """Cramer's V, corrected for noise and for sampling."""
     return _simulated(source, rows, columns, "Cramer's V", _v, confidence, replicates, seed)
 
 
 def phi(
-    source: Source,
-    rows: str = "",
-    columns: str = "",
-    *,
-    confidence: float = 0.95,
-    replicates: int = 499,
-    seed: int = 0,
+    source: Source, rows: str = "", columns: str = "", *, confidence: float = 0.95, replicates: int = 499, seed: int = 0
 ) -> Estimate:
     """The square root of the corrected mean square contingency."""
 
@@ -97,13 +81,7 @@ def phi(
 
 
 def goodman_kruskal_lambda(
-    source: Source,
-    rows: str = "",
-    columns: str = "",
-    *,
-    confidence: float = 0.95,
-    replicates: int = 499,
-    seed: int = 0,
+    source: Source, rows: str = "", columns: str = "", *, confidence: float = 0.95, replicates: int = 499, seed: int = 0
 ) -> Estimate:
     """Share of errors in guessing the column that knowing the row removes; simulated bias subtracted."""
     checked(confidence)
@@ -201,11 +179,7 @@ def _estimate(
 
 
 def _saturated_mean(observation: Seen) -> FloatArray:
-    return (
-        np.maximum(observation.values, 0.0)
-        if isinstance(observation, JointObserved)
-        else observation.saturated[0]
-    )
+    return np.maximum(observation.values, 0.0) if isinstance(observation, JointObserved) else observation.saturated[0]
 
 
 def _two_way(source: Source, rows: str, columns: str) -> Seen:

@@ -1,13 +1,15 @@
 """Bayesian answers: the posterior of the true counts and their margins, by exact Gibbs steps.
 
 Guarantee
-    Each step draws from the exact full conditional: the true count of a cell given its mean and its released value from the
-    discrete weights P(x | a) Poisson(a; mu), the means given the counts from gamma laws. Models: "saturated" (each cell with
-    its own Jeffreys mean) and "independence" (products of one factor for each axis, Jeffreys on each).
+    Each step draws from the exact full conditional: the true count of a cell given its mean and its released value from
+    the discrete weights P(x | a) Poisson(a; mu), the means given the counts from gamma laws. Models: "saturated" (each
+    cell with its own Jeffreys mean) and "independence" (products of one factor for each axis, Jeffreys on each).
 Requires
-    A law for each cell (additive or kernel); joint laws are refused, because their cells are not conditionally independent.
+    A law for each cell (additive or kernel); joint laws are refused, because their cells are not conditionally
+    independent.
 Evidence
-    The saturated posterior is known in closed form, and the tests compare with it. Split R-hat is reported; above 1.01 run longer.
+    The saturated posterior is known in closed form, and the tests compare with it. Split R-hat is reported; above 1.01
+    run longer.
 References
     Gelman et al. (2013), section 11.4.
 """
@@ -65,9 +67,7 @@ class Posterior:
     def count(self, where: Where, *, confidence: float = 0.95) -> Estimate:
         """Posterior of the true count of a selection of cells, a margin for example."""
         weights = selection(self.observation, where)
-        return self._summary(
-            f"posterior count of {describe(where)}", self.counts @ weights, confidence, Kind.NOISE
-        )
+        return self._summary(f"posterior count of {describe(where)}", self.counts @ weights, confidence, Kind.NOISE)
 
     def odds_ratio(self, *, confidence: float = 0.95) -> Estimate:
         """Posterior of the odds ratio of the means of a 2 x 2 table."""
@@ -83,9 +83,7 @@ class Posterior:
         """Equal-tail posterior intervals of every true count: cells x 2."""
         checked(confidence)
         tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-        return np.quantile(
-            self.counts.reshape(-1, self.counts.shape[2]), tails, axis=0, method="inverted_cdf"
-        ).T
+        return np.quantile(self.counts.reshape(-1, self.counts.shape[2]), tails, axis=0, method="inverted_cdf").T
 
     def _summary(self, name: str, draws: FloatArray, confidence: float, kind: Kind) -> Estimate:
         checked(confidence)
@@ -96,17 +94,9 @@ class Posterior:
             value=float(draws.mean()),
             std_error=float(draws.std()),
             interval=Interval(
-                lower=float(low),
-                upper=float(high),
-                confidence=confidence,
-                kind=kind,
-                method="equal-tail posterior",
+                lower=float(low), upper=float(high), confidence=confidence, kind=kind, method="equal-tail posterior"
             ),
-            assumptions=(
-                f"Model: {self.model}, Jeffreys priors.",
-                f"Split R-hat {rhat:.4f}.",
-                *self.observation.notes,
-            ),
+            assumptions=(f"Model: {self.model}, Jeffreys priors.", f"Split R-hat {rhat:.4f}.", *self.observation.notes),
         )
 
     def __str__(self) -> str:
@@ -120,9 +110,7 @@ class Posterior:
         for place, (mean, (low, high)) in enumerate(zip(self.mean.reshape(-1), ends, strict=True)):
             at = np.unravel_index(place, self.observation.shape)
             label = " | ".join(axis.labels[i] for axis, i in zip(self.axes, at, strict=True))
-            lines.append(
-                f"  {label:40s} {short(float(mean)):>10s}  [{short(float(low))}, {short(float(high))}]"
-            )
+            lines.append(f"  {label:40s} {short(float(mean)):>10s}  [{short(float(low))}, {short(float(high))}]")
             if place > 200:
                 break
         return "\n".join([*lines, *(f"  {n}" for n in self.observation.notes)])
@@ -174,15 +162,11 @@ def posterior(
         raise ParameterError("At least 2 chains of 4 draws are needed to judge convergence.")
     observation = observe(source, *names, of_process=False)
     if isinstance(observation, JointObserved):
-        raise Unsupported(
-            "Gibbs sampling needs a law for each cell; this table combines several measurements."
-        )
+        raise Unsupported("Gibbs sampling needs a law for each cell; this table combines several measurements.")
     rng = simulation.generator(seed)
     inside = observation.possible.reshape(-1)
     weights = observation.likelihood.windows()
-    mean = np.maximum(observation.guess.reshape(-1)[inside], 0.5) * rng.gamma(
-        5.0, 0.2, (chains, int(inside.sum()))
-    )
+    mean = np.maximum(observation.guess.reshape(-1)[inside], 0.5) * rng.gamma(5.0, 0.2, (chains, int(inside.sum())))
     counts = np.zeros((chains, draws, inside.size), dtype=np.int64)
     means = np.zeros((chains, draws, inside.size))
     factors = [np.ones((chains, len(axis))) for axis in observation.axes]
@@ -194,14 +178,10 @@ def posterior(
         else:
             full = np.zeros((chains, inside.size))
             full[:, inside] = a
-            mean = _draw_factors(full.reshape(chains, *observation.shape), factors, observation, rng)[
-                :, inside
-            ]
+            mean = _draw_factors(full.reshape(chains, *observation.shape), factors, observation, rng)[:, inside]
         if step >= 0:
             counts[:, step, inside], means[:, step, inside] = a, mean
-    return Posterior(
-        observation=observation, model=model, counts=counts, means=means, rhat=split_rhat(counts)
-    )
+    return Posterior(observation=observation, model=model, counts=counts, means=means, rhat=split_rhat(counts))
 
 
 def _draw_counts(first: IntArray, base: FloatArray, mean: FloatArray, rng: np.random.Generator) -> IntArray:

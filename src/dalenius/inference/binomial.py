@@ -1,12 +1,13 @@
 """Exact tests for one binomial proportion behind a noisy count.
 
 Guarantee
-    The law of x = Binomial(N, p0) + noise is summed exactly, so p-values are exact for every N: at most nominal in size,
-    and exactly nominal for the randomised ("tulap") form.
+    The law of x = Binomial(N, p0) + noise is summed exactly, so p-values are exact for every N: at most nominal in
+    size, and exactly nominal for the randomised ("tulap") form.
 Requires
     N known exactly and at most ten million; an additive law. Released values of probability below 1e-18 under the
-    hypothesis are not ordered one by one: all of them count against it. The optimality of the randomised one-sided test (uniformly most powerful among
-    private tests) holds for discrete Laplace noise, to which a uniform in (-1/2, 1/2) is added: the Tulap law.
+    hypothesis are not ordered one by one: all of them count against it. The optimality of the randomised one-sided test
+    (uniformly most powerful among private tests) holds for discrete Laplace noise, to which a uniform in (-1/2, 1/2) is
+    added: the Tulap law.
 References
     Rinott et al. (2018), section 6.2; Awan & Slavkovic (2018).
 """
@@ -50,13 +51,11 @@ def binomial_test(
 ) -> TestResult:
     """Test that the proportion is `probability`.
 
-    "likelihood-ratio" orders values by their likelihood ratio (two-sided) or by size (one-sided); "tulap" is the randomised
-    test, whose one uniform number comes from `seed`.
+    "likelihood-ratio" orders values by their likelihood ratio (two-sided) or by size (one-sided); "tulap" is the
+    randomised test, whose one uniform number comes from `seed`.
     """
     if alternative not in ALTERNATIVES:
-        raise ParameterError(
-            f"alternative must be one of {', '.join(ALTERNATIVES)}; received {alternative!r}."
-        )
+        raise ParameterError(f"alternative must be one of {', '.join(ALTERNATIVES)}; received {alternative!r}.")
     if method not in METHODS:
         raise ParameterError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")
     if not 0 <= probability <= 1 or size < 1:
@@ -68,9 +67,7 @@ def binomial_test(
             limit=MOST_TRIALS,
         )
     if method == "tulap" and isinstance(law, Additive) and law.noise.name != "discrete_laplace":
-        raise Unsupported(
-            "The randomised test is optimal for discrete Laplace noise only; use likelihood-ratio."
-        )
+        raise Unsupported("The randomised test is optimal for discrete Laplace noise only; use likelihood-ratio.")
     noise = as_noise(law)
     first, pmf = released_law(noise, size, probability)
     place = value - first
@@ -81,9 +78,7 @@ def binomial_test(
     if method == "tulap":
         split = float(generator(seed).random())
         greater, less = above + split * pmf[place], below + (1 - split) * pmf[place]
-        p_value = {"greater": greater, "less": less, "two-sided": min(1.0, 2 * min(greater, less))}[
-            alternative
-        ]
+        p_value = {"greater": greater, "less": less, "two-sided": min(1.0, 2 * min(greater, less))}[alternative]
         how = "randomised exact (Tulap) test"
     elif alternative == "two-sided":
         likely = np.flatnonzero(pmf > _NEGLIGIBLE)
@@ -124,9 +119,7 @@ def binomial_test_of_cell(
         raise Unsupported("The exact test needs an additive law for each cell.")
     is_single = int(weights.sum()) == 1
     if method == "tulap" and (not is_single or not isinstance(source, Release) or not _is_laplace(source)):
-        raise Unsupported(
-            "The randomised test is for a single cell with discrete Laplace noise; use likelihood-ratio."
-        )
+        raise Unsupported("The randomised test is for a single cell with discrete Laplace noise; use likelihood-ratio.")
     value = int(weights @ observation.released.reshape(-1))
     tested = binomial_test(
         value, size, noise, probability=probability, alternative=alternative, method=method, seed=seed
@@ -146,7 +139,8 @@ def released_law(noise: Noise, size: int, probability: float) -> tuple[int, Floa
 def likelihood_ratio(values: IntArray, noise: Noise, size: int, probability: float) -> FloatArray:
     """Twice the log-likelihood ratio of each released value, by EM for the free proportion.
 
-    A value meets only the counts that the noise can have moved there, so that memory and time do not grow with the size.
+    A value meets only the counts that the noise can have moved there, so that memory and time do not grow with the
+    size.
     """
     each = max(_MOST_NUMBERS // len(noise.pmf), 1)
     parts = [

@@ -1,19 +1,19 @@
 """p-values by simulating the whole measurement under the null model, with nuisance parameters made safe.
 
-A p-value that is simulated from the plain fit is too small, for three reasons. Fitted margins of noisy tables are more spread out
-than the true ones, so that tables simulated from them are too empty (up to 9 % instead of 5 % where noise exceeds the counts).
-And the fit is an estimate: a critical value that is right on average and varies is exceeded more often than a fixed one,
-because tails are convex. Last, the critical value rises steeply with the mean count while that is below the noise and is flat, or
-falls a little, above it: where the total is underestimated too many tables are rejected, and where it is overestimated the loss
-does not make up for it. So margins are first drawn towards equality by the positive-part James-Stein factor, to where their
-squared error is smallest; then tables
-simulated from there are fitted and drawn alike, and each replicate is simulated from one of these null means, which vary about
-the first as it varies about the truth. All this is done twice, with the total as it was fitted and with one that is a standard
-error larger, on common random numbers, and the larger p-value is given. Where noise is small against the margins, nothing of
+A p-value that is simulated from the plain fit is too small, for three reasons. Fitted margins of noisy tables are more
+spread out than the true ones, so that tables simulated from them are too empty (up to 9 % instead of 5 % where noise
+exceeds the counts). And the fit is an estimate: a critical value that is right on average and varies is exceeded more
+often than a fixed one, because tails are convex. Last, the critical value rises steeply with the mean count while that
+is below the noise and is flat, or falls a little, above it: where the total is underestimated too many tables are
+rejected, and where it is overestimated the loss does not make up for it. So margins are first drawn towards equality by
+the positive-part James-Stein factor, to where their squared error is smallest; then tables simulated from there are
+fitted and drawn alike, and each replicate is simulated from one of these null means, which vary about the first as it
+varies about the truth. All this is done twice, with the total as it was fitted and with one that is a standard error
+larger, on common random numbers, and the larger p-value is given. Where noise is small against the margins, nothing of
 this changes anything. `verify/independence_level.py` and `verify/inference_levels.py` measure the level.
 
-References: Davison & Hinkley (1997), section 4.4; James & Stein (1961); Beran (1990), Calibrating prediction regions; Berger &
-Boos (1994), P values maximized over a confidence set for the nuisance parameter.
+References: Davison & Hinkley (1997), section 4.4; James & Stein (1961); Beran (1990), Calibrating prediction regions;
+Berger & Boos (1994), P values maximized over a confidence set for the nuisance parameter.
 """
 
 from collections.abc import Sequence
@@ -63,9 +63,7 @@ def monte_carlo_p(statistic: float, simulated: FloatArray) -> float:
 
 def largest_p(statistic: float, alternatives: Sequence[FloatArray]) -> tuple[float, FloatArray]:
     """The largest p-value over several simulated null distributions, and the distribution that gives it."""
-    return max(
-        ((monte_carlo_p(statistic, simulated), simulated) for simulated in alternatives), key=itemgetter(0)
-    )
+    return max(((monte_carlo_p(statistic, simulated), simulated) for simulated in alternatives), key=itemgetter(0))
 
 
 def shrunken(mean: FloatArray, variance: FloatArray, model: Model) -> FloatArray:
@@ -76,11 +74,7 @@ def shrunken(mean: FloatArray, variance: FloatArray, model: Model) -> FloatArray
     if not generators:
         return mean
     disjoint = sum(len(g) for g in generators) == len({a for g in generators for a in g})
-    if (
-        disjoint
-        and np.all(mean.reshape(len(mean), -1).min(1) > 0)
-        and len(set().union(*generators)) == mean.ndim - 1
-    ):
+    if disjoint and np.all(mean.reshape(len(mean), -1).min(1) > 0) and len(set().union(*generators)) == mean.ndim - 1:
         product = total
         for g in generators:
             margin, factor = _factor(mean, variance, g)
@@ -93,9 +87,7 @@ def shrunken(mean: FloatArray, variance: FloatArray, model: Model) -> FloatArray
     return _proportional(factor * mean + (1 - factor) * even, generators, possible)
 
 
-def _factor(
-    mean: FloatArray, variance: FloatArray, generator: tuple[int, ...]
-) -> tuple[FloatArray, FloatArray]:
+def _factor(mean: FloatArray, variance: FloatArray, generator: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
     """A margin and how much of its deviation from equality to keep."""
     axes = tuple(range(1, mean.ndim))
     over = tuple(a for a in axes if a - 1 not in generator)
@@ -108,9 +100,7 @@ def _factor(
     return margin, np.maximum(0.0, 1 - expected / np.maximum(spread, 1e-12))
 
 
-def _proportional(
-    target: FloatArray, generators: list[tuple[int, ...]], possible: NDArray[np.bool_]
-) -> FloatArray:
+def _proportional(target: FloatArray, generators: list[tuple[int, ...]], possible: NDArray[np.bool_]) -> FloatArray:
     """The member of the model that has the margins of the target."""
     axes = tuple(range(1, target.ndim))
     mean = possible.astype(np.float64)
@@ -126,11 +116,7 @@ def _proportional(
 
 
 def null_means(
-    table: Observed | JointObserved,
-    fitted: FloatArray,
-    null: Model,
-    replicates: int,
-    rng: np.random.Generator,
+    table: Observed | JointObserved, fitted: FloatArray, null: Model, replicates: int, rng: np.random.Generator
 ) -> FloatArray:
     """Null means to simulate from, one for each replicate: as uncertain about the truth as the fitted ones."""
     first = shrunken(fitted[None], table.variance(fitted), null)[0]
@@ -143,9 +129,11 @@ def null_means(
 def null_tables(
     table: Observed | JointObserved, means: FloatArray, total: FloatArray, rng: np.random.Generator
 ) -> list[tuple[FloatArray, FloatArray | IntArray]]:
-    """Null means and a simulated measurement for each of them: as they are, and with a total that is a standard error above.
+    """Null means and a simulated measurement for each of them: as they are, and with a total that is a standard error
+    above.
 
-    `total` is the fitted one, or one for each table of means. Where the total is public there is nothing to be uncertain about.
+    `total` is the fitted one, or one for each table of means. Where the total is public there is nothing to be
+    uncertain about.
     """
     counts = _counts(table, means, rng)
     if table.total is not None:
@@ -183,9 +171,7 @@ def calibrate(
     above = None if alternative is None else fit_one(observation, alternative, start=below.mean)
     if isinstance(observation, JointObserved):
         # One quadratic form for data and simulations alike.
-        observed = float(
-            statistics(observation, observation.values[None], null, alternative, below.mean)[0][0]
-        )
+        observed = float(statistics(observation, observation.values[None], null, alternative, below.mean)[0][0])
     else:
         top = saturated_log_likelihood(observation) if above is None else above.log_likelihood
         observed = max(2 * (top - below.log_likelihood), 0.0)
@@ -212,7 +198,9 @@ def calibrate(
 
 
 def is_safe(observation: Observed | JointObserved, mean: FloatArray) -> bool:
-    """Whether every fitted mean is large enough, by itself and against the noise, for the chi-square law to be shown."""
+    """Whether every fitted mean is large enough, by itself and against the noise, for the chi-square law to
+    be shown.
+    """
     inside = observation.possible
     smallest = mean[inside].min(initial=np.inf)
     return bool(smallest >= SAFE_MEAN and np.all(observation.variance(mean)[inside] < SAFE_SHARE * smallest))

@@ -1,7 +1,7 @@
 """Intervals for every cell of a released table, of either kind, one by one or all together.
 
-kind "population"   the exact count (or total) in the file: privacy noise only
-kind "parameter"    the Poisson mean behind the count, or the process behind an estimate: privacy noise and sampling
+kind "population"   the exact count (or total) in the file: privacy noise only kind "parameter"    the Poisson mean
+behind the count, or the process behind an estimate: privacy noise and sampling
 
 The two answer different questions and carry different names in every output.
 """
@@ -88,9 +88,7 @@ def intervals(
     )
 
 
-def _totals(
-    release: Release, names: tuple[str, ...], confidence: float, together: bool
-) -> IntervalTable | None:
+def _totals(release: Release, names: tuple[str, ...], confidence: float, together: bool) -> IntervalTable | None:
     """Population intervals of totals, which are signed and on a grid; None if the table holds counts."""
     table = find_table(release, names)
     if table.measure == "count":
@@ -152,7 +150,9 @@ def _totals(
 
 
 def _reach(law: Additive, terms: int, level: float) -> float:
-    """Half the width of an interval for a sum of so many cells, in steps: by the law, or by its variance where it is too wide."""
+    """Half the width of an interval for a sum of so many cells, in steps: by the law, or by its variance where it is
+    too wide.
+    """
     if terms == 1:
         return law.half_width(level)
     if has_table(law):
@@ -188,11 +188,7 @@ def _population(observation: Observed, level: float) -> tuple[FloatArray, FloatA
     values = observation.released.reshape(-1, *observation.released.shape[len(observation.shape) :])
     if isinstance(channel, Shifted | Grouped):
         noises = channel.noises if isinstance(channel, Grouped) else (channel.noise,)
-        which = (
-            channel.groups.reshape(-1)
-            if isinstance(channel, Grouped)
-            else np.zeros(len(values), dtype=np.int64)
-        )
+        which = channel.groups.reshape(-1) if isinstance(channel, Grouped) else np.zeros(len(values), dtype=np.int64)
         q = np.array([n.half_width(level) for n in noises])[which]
         return np.maximum(values - q, 0).astype(float), np.maximum(values + q, 0).astype(float), NOISE_LAW
     if isinstance(channel, Repeated):
@@ -276,7 +272,5 @@ def _joint(
     spread = np.sqrt(np.maximum(variance, 1e-12))
     scaled = np.abs(noise) / spread
     q = np.quantile(scaled.max(1), confidence) if together else np.quantile(scaled, confidence, axis=0)
-    how = "simulated noise of the measured blocks" + (
-        ", Poisson parameter, approximate" if kind == "parameter" else ""
-    )
+    how = "simulated noise of the measured blocks" + (", Poisson parameter, approximate" if kind == "parameter" else "")
     return np.maximum(x - q * spread, 0.0), np.maximum(x + q * spread, 0.0), how

@@ -1,11 +1,13 @@
 """Several releases of the same numbers: best weights, and what it costs to have asked more than once.
 
 Guarantee
-    Weights proportional to 1 / variance give the smallest variance of any unbiased weighted mean, 1 / sum(1 / variance).
-    For Laplace noise 1 / variance is proportional to epsilon squared (Brawner & Honaker print its inverse; eq. 6 corrected).
+    Weights proportional to 1 / variance give the smallest variance of any unbiased weighted mean, 1 / sum(1 /
+    variance).
+    For Laplace noise 1 / variance is proportional to epsilon squared (Brawner & Honaker print its inverse; eq. 6
+    corrected).
 Requires
-    Independent releases of the same exact counts. For tests and models pass the releases as a list: the exact likelihood is
-    then used instead of the mean.
+    Independent releases of the same exact counts. For tests and models pass the releases as a list: the exact
+    likelihood is then used instead of the mean.
 References
     Brawner & Honaker (2018), section 3, with the corrections of docs/explanation/errata.md.
 """
@@ -71,9 +73,7 @@ class Combined:
         return two_lines(*(line.strip() for line in str(self).split("\n")[:2]))
 
     def _repr_html_(self) -> str:
-        cells = zip(
-            CellSpace(self.axes).labels(), self.values.reshape(-1), self.std_error.reshape(-1), strict=True
-        )
+        cells = zip(CellSpace(self.axes).labels(), self.values.reshape(-1), self.std_error.reshape(-1), strict=True)
         lines = [[*labels, short(float(x)), short(float(error))] for labels, x, error in cells]
         heads = [*(axis.name for axis in self.axes), "Value", "Standard error"]
         first, second = str(self).split("\n")[:2]
@@ -96,9 +96,7 @@ def combine(releases: Sequence[Release | Seen], *names: str) -> Combined:
     observation = [observe(r, *names, of_process=False) for r in releases]
     for other in observation[1:]:
         if [(a.name, a.labels) for a in other.axes] != [(a.name, a.labels) for a in observation[0].axes]:
-            raise Unsupported(
-                "The releases show different tables; only releases of the same cells are combined."
-            )
+            raise Unsupported("The releases show different tables; only releases of the same cells are combined.")
     for one in observation:
         refuse_censored(one, "means of several releases")
     spread = np.stack([np.maximum(s.variance(np.maximum(s.guess, 0.0)), 1e-300) for s in observation])
@@ -131,7 +129,8 @@ class Equipartition:
     def __str__(self) -> str:
         return "\n".join(
             [
-                f"One budget (epsilon {self.epsilon:g}, delta {self.delta:g}) cut into {self.parts} equal releases, averaged:",
+                f"One budget (epsilon {self.epsilon:g}, delta {self.delta:g}) cut into {self.parts} equal releases, "
+                "averaged:",
                 f"  pure (Laplace, epsilon/k)                     variance x {short(self.pure)}",
                 f"  advanced composition (Laplace)                variance x {short(self.advanced)}",
                 f"    its large-k form as published, ln(1/delta)  variance x {short(self.advanced_as_published)}",
@@ -147,14 +146,13 @@ class Equipartition:
 def equipartition(parts: int, *, epsilon: float = 1.0, delta: float = 1e-6) -> Equipartition:
     """The three inflation factors for `parts` equal shares of a budget.
 
-    Pure composition gives each release epsilon / k, so the mean has k times the variance. Advanced composition gives each
-    the largest e with sqrt(2 k ln(1/delta)) e + k e (exp(e) - 1) <= epsilon (or epsilon / k if that is more); the published
-    factor ln(1/delta) leaves out a 2 and the second term. Under zero-concentrated composition nothing is lost.
+    Pure composition gives each release epsilon / k, so the mean has k times the variance. Advanced composition gives
+    each the largest e with sqrt(2 k ln(1/delta)) e + k e (exp(e) - 1) <= epsilon (or epsilon / k if that is more); the
+    published factor ln(1/delta) leaves out a 2 and the second term. Under zero-concentrated composition nothing is
+    lost.
     """
     if parts < 1 or epsilon <= 0 or not 0 < delta < 1:
-        raise ParameterError(
-            "parts must be at least 1, epsilon positive, and delta strictly between 0 and 1."
-        )
+        raise ParameterError("parts must be at least 1, epsilon positive, and delta strictly between 0 and 1.")
     low, high = 0.0, epsilon
     for _ in range(200):
         middle = (low + high) / 2

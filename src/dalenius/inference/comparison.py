@@ -1,4 +1,5 @@
-"""Comparisons between models and between groups: nested log-linear models, homogeneity, conditional independence, trend.
+"""Comparisons between models and between groups: nested log-linear models, homogeneity, conditional independence,
+trend.
 
 Guarantee
     Every default p-value simulates the whole measurement under the smaller model (see `calibration`).
@@ -38,31 +39,17 @@ def compare(
     low = formula.model(null, observation.names)
     high = None if alternative is None else formula.model(alternative, observation.names)
     if high is not None and not (low <= high and low.terms != high.terms):
-        raise ParameterError(
-            f"{low} is not a smaller model inside {high}; models are compared only if nested."
-        )
+        raise ParameterError(f"{low} is not a smaller model inside {high}; models are compared only if nested.")
     if high is not None and high.terms == formula.saturated(observation.names).terms:
         high = None
     other = "the saturated model" if high is None else high.notation
     return nested_test(
-        observation,
-        low,
-        high,
-        f"{low.notation} against {other}",
-        method=method,
-        replicates=replicates,
-        seed=seed,
+        observation, low, high, f"{low.notation} against {other}", method=method, replicates=replicates, seed=seed
     )
 
 
 def homogeneity(
-    source: Source,
-    groups: str,
-    outcome: str,
-    *,
-    method: str = "monte-carlo",
-    replicates: int = 999,
-    seed: int = 0,
+    source: Source, groups: str, outcome: str, *, method: str = "monte-carlo", replicates: int = 999, seed: int = 0
 ) -> TestResult:
     """Whether the outcome is distributed alike in all groups."""
     observation = observe(source, groups, outcome)
@@ -104,8 +91,7 @@ def trend(
         raise ParameterError("alternative must be two-sided, increasing or decreasing.")
     observation = observe(source, rows, columns)
     scores = [
-        _scores(given, width)
-        for given, width in zip((row_scores, column_scores), observation.shape, strict=True)
+        _scores(given, width) for given, width in zip((row_scores, column_scores), observation.shape, strict=True)
     ]
     null = formula.independent(observation.names)
     fit = fit_one(observation, null)
@@ -114,12 +100,7 @@ def trend(
     rng = simulation.generator(seed)
     means = null_means(observation, fit.mean, null, replicates, rng)
     slopes = [
-        _slope(
-            observation.guesses(values),
-            statistics(observation, values, null, None, start)[1],
-            variance,
-            scores,
-        )
+        _slope(observation.guesses(values), statistics(observation, values, null, None, start)[1], variance, scores)
         for start, values in null_tables(observation, means, fit.mean.sum(), rng)
     ]
     extremity = {"two-sided": np.abs, "increasing": np.positive, "decreasing": np.negative}[alternative]

@@ -32,9 +32,7 @@ class Repeated:
         for begin, _, rows in parts:
             index = (first - begin)[:, None] + np.arange(length)
             inside = index < rows.shape[1]
-            total += np.where(
-                inside, np.take_along_axis(rows, np.minimum(index, rows.shape[1] - 1), 1), -np.inf
-            )
+            total += np.where(inside, np.take_along_axis(rows, np.minimum(index, rows.shape[1] - 1), 1), -np.inf)
         if not np.all(np.isfinite(total).any(1)):
             raise impossible()
         return Window(first, np.arange(length), total)
@@ -48,8 +46,7 @@ class Repeated:
         guesses = np.stack([c.centre(values[..., k]) for k, c in enumerate(self.channels)], axis=-1)
         mean = guesses.mean(-1)
         weights = np.stack(
-            [1 / np.maximum(c.variance(mean, values[..., k]), 1e-12) for k, c in enumerate(self.channels)],
-            axis=-1,
+            [1 / np.maximum(c.variance(mean, values[..., k]), 1e-12) for k, c in enumerate(self.channels)], axis=-1
         )
         # Relative to the first guess, so that releases that agree are answered by the number they agree on.
         beyond = (guesses - guesses[..., :1]) * weights
@@ -57,9 +54,7 @@ class Repeated:
 
     def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
         """Variance of that mean."""
-        weights = [
-            1 / np.maximum(c.variance(mean, values[..., k]), 1e-12) for k, c in enumerate(self.channels)
-        ]
+        weights = [1 / np.maximum(c.variance(mean, values[..., k]), 1e-12) for k, c in enumerate(self.channels)]
         return np.asarray(1 / np.sum(weights, axis=0))
 
 

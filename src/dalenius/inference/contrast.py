@@ -1,15 +1,15 @@
 """Sums, differences and rates of released cells, with the covariance of their noise.
 
-A selection of cells is a mapping from axes to labels, such as {"sex": "F", "age": ["20-29", "30-39"]}; axes that are not named
-are summed over. "20-29..60-69" is the range from one label to another, in the order of the axis.
+A selection of cells is a mapping from axes to labels, such as {"sex": "F", "age": ["20-29", "30-39"]}; axes that are
+not named are summed over. "20-29..60-69" is the range from one label to another, in the order of the axis.
 
 Guarantee
-    Sums and differences, population kind: exact, from the convolved noise law. Sums, parameter kind: exact, because a sum of Poisson
-    counts is Poisson. Differences of parameters, and every joint law, use quantiles with the exact covariance, and say so: normal ones,
-    or those of a Laplace draw where a joint law is of Laplace noise.
+    Sums and differences, population kind: exact, from the convolved noise law. Sums, parameter kind: exact, because a
+    sum of Poisson counts is Poisson. Differences of parameters, and every joint law, use quantiles with the exact
+    covariance, and say so: normal ones, or those of a Laplace draw where a joint law is of Laplace noise.
 References
-    Garwood (1936), Biometrika 28, for the exact interval of a Poisson mean; here the count is seen through the noise, and a sum of
-    independent Poisson counts is one Poisson count.
+    Garwood (1936), Biometrika 28, for the exact interval of a Poisson mean; here the count is seen through the noise,
+    and a sum of independent Poisson counts is one Poisson count.
 """
 
 from collections.abc import Mapping, Sequence
@@ -161,13 +161,7 @@ def noise_of(observation: Observed, weights: FloatArray) -> Noise | None:
 
 
 def _linear(
-    observation: Seen | TreeObserved,
-    weights: FloatArray,
-    name: str,
-    kind: str,
-    confidence: float,
-    *,
-    is_signed: bool,
+    observation: Seen | TreeObserved, weights: FloatArray, name: str, kind: str, confidence: float, *, is_signed: bool
 ) -> Estimate:
     checked(confidence)
     check_kind(kind, observation)
@@ -181,25 +175,21 @@ def _linear(
         exact = int(weights @ observation.released.reshape(-1))
         interval = count_interval(exact, noise, confidence=confidence, is_signed=is_signed)
     elif isinstance(observation, Observed) and noise is not None and not is_signed and observation.rows == 1:
-        interval = poisson_interval(
-            int(weights @ observation.released.reshape(-1)), noise, confidence=confidence
-        )
+        interval = poisson_interval(int(weights @ observation.released.reshape(-1)), noise, confidence=confidence)
     else:
         reach = standard_errors(observation, kind, confidence) * sqrt(spread)
         low, high = value - reach, value + reach
         low, high = (low, high) if is_signed else (max(low, 0.0), max(high, 0.0))
         interval = made(low, high, confidence, named_kind(kind), "normal, exact covariance")
     return Estimate(
-        name=name,
-        value=value,
-        std_error=sqrt(spread),
-        interval=interval,
-        assumptions=assumptions(observation, kind),
+        name=name, value=value, std_error=sqrt(spread), interval=interval, assumptions=assumptions(observation, kind)
     )
 
 
 def standard_errors(observation: Seen | TreeObserved, kind: str, confidence: float) -> float:
-    """How many of them hold a combination of cells: normal with sampling; of noise alone what the noise of the blocks asks for."""
+    """How many of them hold a combination of cells: normal with sampling; of noise alone what the noise of the blocks
+    asks for.
+    """
     if kind == "population" and isinstance(observation, TreeObserved | JointObserved):
         return joint.reach(observation.laws, confidence)
     return float(ndtri((1 + confidence) / 2))
@@ -213,7 +203,8 @@ def check_kind(kind: str, cells: Seen | TreeObserved) -> None:
         refuse_parameters(cells)
     if kind == "parameter" and isinstance(cells, TreeObserved) and not cells.is_counted:
         raise Unsupported(
-            "The error of sampling of totals along a hierarchy was not measured; ask with kind 'population', for the privacy noise alone.",
+            "The error of sampling of totals along a hierarchy was not measured; ask with kind 'population', for the "
+            "privacy noise alone.",
             measure=cells.measure,
         )
 

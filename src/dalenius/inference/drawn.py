@@ -1,10 +1,11 @@
 """What analyses of the process behind a table assume of how its records were drawn, and which designs they refuse.
 
-Tests, models and parameter intervals take counts as Poisson or multinomial, which records are that were drawn independently. Clusters
-are refused: a level of 5 % would not be one. A census has no error of sampling, so that parameter intervals are refused; tests and models
-are served, because they speak of a process behind the persons anyway, and say so. Units with several rows spread a count at most so many
-times as much as independent rows (`core/estimate.py`): intervals, tests of independence and log-linear models allow for that factor, other
-analyses refuse.
+Tests, models and parameter intervals take counts as Poisson or multinomial, which records are that were drawn
+independently. Clusters are refused: a level of 5 % would not be one. A census has no error of sampling, so that
+parameter intervals are refused; tests and models are served, because they speak of a process behind the persons anyway,
+and say so. Units with several rows spread a count at most so many times as much as independent rows
+(`core/estimate.py`): intervals, tests of independence and log-linear models allow for that factor, other analyses
+refuse.
 """
 
 from dataclasses import dataclass
@@ -15,12 +16,16 @@ from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 
 IF_INDEPENDENT = "It holds if the records were drawn independently."
-IF_UNITS_INDEPENDENT = "It holds if the units were drawn independently; the variance of counts is multiplied by {rows}, the rows of a unit."
-DECLARED = "The data set declares that its records were drawn independently."
-DECLARED_UNITS = "The data set declares that its units were drawn independently; the variance of counts is multiplied by {rows}, the rows of a unit."
-OF_A_CENSUS = (
-    "The data are a census: this speaks of a process of which the records would be independent draws."
+IF_UNITS_INDEPENDENT = (
+    "It holds if the units were drawn independently; the variance of counts is multiplied by "
+    "{rows}, the rows of a unit."
 )
+DECLARED = "The data set declares that its records were drawn independently."
+DECLARED_UNITS = (
+    "The data set declares that its units were drawn independently; the variance of counts is "
+    "multiplied by {rows}, the rows of a unit."
+)
+OF_A_CENSUS = "The data are a census: this speaks of a process of which the records would be independent draws."
 
 
 class DrawnCounts(Protocol):
@@ -63,7 +68,8 @@ def refuse_clusters(draws: Draws) -> None:
     """Raise `Unsupported` for records that were drawn in clusters."""
     if draws is Draws.CLUSTERS:
         raise Unsupported(
-            "The records were drawn in clusters, and this analysis is for records that were drawn independently: its errors would be too"
+            "The records were drawn in clusters, and this analysis is for records that were drawn independently: its "
+            "errors would be too"
             " small. Ask about the population (kind = 'population'), for which the privacy noise is the only error.",
             draws=str(draws),
         )
@@ -82,7 +88,8 @@ def refuse_weights(draws: Draws) -> None:
     """Raise `Unsupported` for weighted numbers of a data set that does not say how its records were drawn."""
     if not draws.has_sampling(is_weighted=True):
         raise Unsupported(
-            "With survey weights an error of sampling needs a data set that says how its records were drawn: [design] with draws ="
+            "With survey weights an error of sampling needs a data set that says how its records were drawn: "
+            "[design] with draws ="
             " \"independent\". Ask about the population (kind = 'population').",
             draws=str(draws),
         )
@@ -98,7 +105,8 @@ def refuse_several_rows(rows: int) -> None:
     """Raise `Unsupported` for units with several rows, where an analysis has no correction for them."""
     if rows > 1:
         raise Unsupported(
-            f"A unit may have {rows} rows, which are no independent draws, and this analysis does not allow for that. Use intervals, a test"
+            f"A unit may have {rows} rows, which are no independent draws, and this analysis does not allow for "
+            "that. Use intervals, a test"
             " of independence or a log-linear model, which do, or declare one row per person (features).",
             rows=rows,
         )

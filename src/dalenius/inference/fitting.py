@@ -1,8 +1,8 @@
 """Fits of hierarchical models to one observed table or to many simulated ones, for every kind of law.
 
-Cell-by-cell laws are fitted by maximum likelihood (sweeps of `hierarchy`, then Newton steps on all coefficients at once);
-joint laws by the quasi-likelihood of `joint`. The test statistic between nested models is the likelihood ratio, or the
-quadratic distance for joint laws.
+Cell-by-cell laws are fitted by maximum likelihood (sweeps of `hierarchy`, then Newton steps on all coefficients at
+once); joint laws by the quasi-likelihood of `joint`. The test statistic between nested models is the likelihood ratio,
+or the quadratic distance for joint laws.
 """
 
 from dataclasses import dataclass
@@ -65,9 +65,7 @@ def fit_one(observation: Observed | JointObserved, model: Model, *, start: Float
         one = observation.moments(mean[0])
         return Moments(one.log_likelihood[None], one.residual[None], one.variance[None])
 
-    swept = maximise(
-        evaluate, begin[None], model.generators, tolerance=1e-8, sweeps=400, total=observation.total
-    )
+    swept = maximise(evaluate, begin[None], model.generators, tolerance=1e-8, sweeps=400, total=observation.total)
     is_done = bool(swept.is_converged[0])
     if observation.possible.size * formula.coefficients(model, observation.shape) > formula.MOST_ENTRIES:
         return Fit(swept.mean[0], float(swept.log_likelihood[0]), np.empty(0), np.empty((0, 0)), is_done)
@@ -160,11 +158,7 @@ def statistics(
     if len(values) > per:
         parts = [
             statistics(
-                observation,
-                values[i : i + per],
-                null,
-                alternative,
-                _part(start, len(observation.shape), i, i + per),
+                observation, values[i : i + per], null, alternative, _part(start, len(observation.shape), i, i + per)
             )
             for i in range(0, len(values), per)
         ]
@@ -175,9 +169,7 @@ def statistics(
     if alternative is None:
         high = many.saturated
     else:
-        top = maximise(
-            many, low.mean, alternative.generators, tolerance=QUICK, sweeps=80, total=observation.total
-        )
+        top = maximise(many, low.mean, alternative.generators, tolerance=QUICK, sweeps=80, total=observation.total)
         high = top.log_likelihood
     return 2 * (high - low.log_likelihood), low.mean
 

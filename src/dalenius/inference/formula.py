@@ -1,10 +1,8 @@
 """Hierarchical log-linear models written as formulas.
 
-    A + B          main effects only: independence
-    A * B          main effects and interaction
-    A:B            the interaction (and, because models are hierarchical, everything inside it)
-    (A + B + C)^2  all interactions up to second order
-    1              the same mean in every cell
+    A + B          main effects only: independence A * B          main effects and interaction A:B            the
+    interaction (and, because models are hierarchical, everything inside it) (A + B + C)^2  all interactions up to
+    second order 1              the same mean in every cell
 
 Names with other signs than letters, digits, `_` and `.` are written in backquotes. A left side such as `count ~` may
 be given and is ignored.
@@ -97,7 +95,8 @@ def design(chosen: Model, axes: Sequence[Axis]) -> tuple[FloatArray, list[str]]:
     width = coefficients(chosen, shape)
     if prod(shape) * width > MOST_ENTRIES:
         raise TooLarge(
-            f"The model has {width:,} coefficients on {prod(shape):,} cells, which is more than is served. Use fewer or "
+            f"The model has {width:,} coefficients on {prod(shape):,} cells, which is more than is served. Use fewer "
+            "or "
             "coarser axes, or a smaller model."
         )
     cells = np.indices(shape).reshape(len(shape), -1)
@@ -128,9 +127,7 @@ class _FormulaReader:
         while place < len(text):
             token = _TOKEN.match(text, place)
             if not token:
-                raise ParameterError(
-                    f"The formula cannot be read at {text[place : place + 20]!r}.", received=text
-                )
+                raise ParameterError(f"The formula cannot be read at {text[place : place + 20]!r}.", received=text)
             quoted, plain, number, sign = token.groups()
             kind = "name" if quoted or plain else ("number" if number else sign)
             tokens.append((kind, quoted or plain or number or sign))
@@ -183,9 +180,7 @@ class _FormulaReader:
             self._take()
             kind, text = self._take()
             if kind != "number" or not 1 <= int(text) <= 10:
-                raise ParameterError(
-                    f"A power in a formula is a whole number from 1 to 10; received {text!r}."
-                )
+                raise ParameterError(f"A power in a formula is a whole number from 1 to 10; received {text!r}.")
             raised = terms
             for _ in range(int(text) - 1):
                 raised = raised | {a | b for a in raised for b in terms}

@@ -1,11 +1,11 @@
 """Tests that counts follow a given distribution, seen through noise.
 
 Guarantee
-    The p-value simulates counts from the given distribution (with the public total, or with the fitted one and one a standard
-    error above, of which the larger p-value is given) and measures them anew.
+    The p-value simulates counts from the given distribution (with the public total, or with the fitted one and one a
+    standard error above, of which the larger p-value is given) and measures them anew.
 Requires
-    Declared probabilities for every cell; Poisson counts, or multinomial ones with a public total. Structural zeros have
-    no probability, no expected count and no degree of freedom.
+    Declared probabilities for every cell; Poisson counts, or multinomial ones with a public total. Structural zeros
+    have no probability, no expected count and no degree of freedom.
 References
     Rinott et al. (2018), section 6.2.
 """
@@ -39,14 +39,14 @@ def goodness_of_fit(
     seed: int = 0,
     total: int | None = None,
 ) -> TestResult:
-    """Test that the counts follow the given cell probabilities (equal ones for all possible cells if none are given)."""
+    """Test that the counts follow the given cell probabilities (equal ones for all possible cells if none
+    are given).
+    """
     if method not in METHODS[:2]:
         raise ParameterError(f"method must be one of {', '.join(METHODS[:2])}; received {method!r}.")
     observation = observe(source, *names, total=total)
     share = _shares(probabilities, observation.possible)
-    level = (
-        max(float(observation.guess.sum()), 1.0) if observation.total is None else float(observation.total)
-    )
+    level = max(float(observation.guess.sum()), 1.0) if observation.total is None else float(observation.total)
     null = Model(_LEVEL_ONLY, observation.names)
 
     def of(values: FloatArray | IntArray, start: FloatArray) -> tuple[FloatArray, FloatArray]:

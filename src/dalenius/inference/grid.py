@@ -1,10 +1,11 @@
 """The likelihood of many simulated tables at once, by interpolation in s = 2 sqrt(mu).
 
-On that scale a Poisson log-likelihood has unit curvature everywhere, and is closer to a parabola the larger the mean, so that
-two step widths serve all means. Values and derivatives at the nodes are exact (matrix products of P(x | a) with Poisson probabilities); between nodes cubic Hermite
-interpolation errs by less than 1e-6, and what lies off the grid is evaluated directly. Released values are taken in
-blocks, each with the nodes within its reach, so that large counts cost no more than small ones; under very wide noise each node looks
-at the counts that its Poisson law can give, not at all that the noise allows.
+On that scale a Poisson log-likelihood has unit curvature everywhere, and is closer to a parabola the larger the mean,
+so that two step widths serve all means. Values and derivatives at the nodes are exact (matrix products of P(x | a) with
+Poisson probabilities); between nodes cubic Hermite interpolation errs by less than 1e-6, and what lies off the grid is
+evaluated directly. Released values are taken in blocks, each with the nodes within its reach, so that large counts cost
+no more than small ones; under very wide noise each node looks at the counts that its Poisson law can give, not at all
+that the noise allows.
 """
 
 import numpy as np
@@ -21,7 +22,8 @@ _BLOCK = 128
 _LEAST_LOG = -650.0
 _WIDE_WINDOW = 1 << 12
 _RUN = 4.0
-# Counts that are left out add less than exp(-48) of a value's largest probability; a likelihood this many logarithms below it is
+# Counts that are left out add less than exp(-48) of a value's largest probability; a likelihood this many logarithms
+# below it is
 # evaluated directly, so that others are right to 1e-8.
 _FAINT = 29.0
 
@@ -33,15 +35,15 @@ def _runs(s: FloatArray) -> list[slice]:
 
 
 def _counts(mu: FloatArray, low: int, high: int) -> slice:
-    """Counts within ten standard deviations and fifty of some means: all others have probability below exp(-48) together."""
+    """Counts within ten standard deviations and fifty of some means: all others have probability below exp(-48)
+    together.
+    """
     least, most = float(mu[0]), float(mu[-1])
     start = min(max(int(least - 10 * np.sqrt(least)) - 50, low), high - 1)
     return slice(start, max(min(int(most + 10 * np.sqrt(most)) + 51, high), start + 1))
 
 
-def _sums(
-    chances: FloatArray, mu: FloatArray, span: slice
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _sums(chances: FloatArray, mu: FloatArray, span: slice) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Likelihood (scaled by the peak of each node), residual, variance and log-likelihood at some means."""
     a = np.arange(span.start, span.stop)
     log_poisson = a[:, None] * np.log(mu) - mu - gammaln(a + 1.0)[:, None]
@@ -149,18 +151,13 @@ class GridLikelihood:
         off |= ~np.isfinite(value + residual + variance)
         if off.any():
             is_large = flat >= self._small
-            for engine, here, shift in (
-                (self._exact, off & ~is_large, 0),
-                (self._quick, off & is_large, self._small),
-            ):
+            for engine, here, shift in ((self._exact, off & ~is_large, 0), (self._quick, off & is_large, self._small)):
                 if engine is not None and here.any():
                     exact = engine.at_distinct(flat[here] - shift, mu[here])
                     value[here], residual[here] = exact.log_likelihood, exact.residual
                     variance[here] = exact.variance
         shape = which.shape
-        return Moments(
-            value.reshape(shape), residual.reshape(shape), np.maximum(variance, 0.0).reshape(shape)
-        )
+        return Moments(value.reshape(shape), residual.reshape(shape), np.maximum(variance, 0.0).reshape(shape))
 
     @property
     def saturated(self) -> tuple[FloatArray, FloatArray]:

@@ -103,11 +103,7 @@ def _newton_sweep(
 
 
 def _em_sweep(
-    mean: FloatArray,
-    moments: Moments,
-    sums: list[tuple[int, ...]],
-    total: float | None,
-    axes: tuple[int, ...],
+    mean: FloatArray, moments: Moments, sums: list[tuple[int, ...]], total: float | None, axes: tuple[int, ...]
 ) -> FloatArray:
     """Proportional fitting of the posterior means."""
     filled = mean + moments.residual

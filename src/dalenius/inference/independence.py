@@ -2,14 +2,15 @@
 
 Guarantee
     The default p-value simulates counts under independence and the whole measurement anew, from null means that are as
-    uncertain as the fitted ones, at the fitted total and at one a standard error above. `verify/independence_level.py` measures
-    the level at nominal 5 % on ten settings drawn at random and claims at most 5.5 % in each.
+    uncertain as the fitted ones, at the fitted total and at one a standard error above. `verify/independence_level.py`
+    measures the level at nominal 5 % on ten settings drawn at random and claims at most 5.5 % in each.
 Requires
     Poisson (or, with a public total, multinomial) counts; independent noise of a published law.
 Noise
     Enters through the likelihood: a cell that is mostly noise says little.
 Evidence
-    Known answers in tests/inference/test_independence.py; the naive chi-square on noisy tables has levels of 19-90 % (Rinott et al., Table 3).
+    Known answers in tests/inference/test_independence.py; the naive chi-square on noisy tables has levels of 19-90 %
+    (Rinott et al., Table 3).
 References
     Rinott, O'Keefe, Shlomo & Skinner (2018), section 6.1; Gaboardi, Lim, Rogers & Vadhan (2016).
 """
@@ -75,7 +76,8 @@ def nested_test(
     )
     if method == "asymptotic" and not calibration.is_asymptotic_safe:
         raise ParameterError(
-            "The chi-square law is not safe here: the noise variance must be below 0.05 times the smallest fitted mean, "
+            "The chi-square law is not safe here: the noise variance must be below 0.05 times the smallest fitted "
+            "mean, "
             "and that mean at least 5. Use method='monte-carlo'."
         )
     return result(observation, calibration, title, method)
@@ -84,11 +86,7 @@ def nested_test(
 def result(observation: Seen, level: Calibrated, title: str, method: str) -> TestResult:
     """A calibrated statistic as a test result."""
     kind = "quadratic distance" if isinstance(observation, JointObserved) else "noise-aware likelihood ratio"
-    how = (
-        f"{kind}, {len(level.simulated)} simulated measurements"
-        if method == "monte-carlo"
-        else f"{kind}, chi-square"
-    )
+    how = f"{kind}, {len(level.simulated)} simulated measurements" if method == "monte-carlo" else f"{kind}, chi-square"
     details: dict[str, Any] = {"fitted": level.mean, "simulated": level.simulated}
     if level.is_asymptotic_safe:
         details["asymptotic_p_value"] = level.asymptotic_p_value
@@ -106,13 +104,14 @@ def result(observation: Seen, level: Calibrated, title: str, method: str) -> Tes
 def sampling_note(observation: Seen) -> str:
     """What is assumed of the counts, and of how their records were drawn."""
     if isinstance(observation, JointObserved) and observation.is_weighted:
-        model = (
-            "Assumes weights that were fixed before records were drawn, and the published law of the noise."
-        )
+        model = "Assumes weights that were fixed before records were drawn, and the published law of the noise."
     elif observation.total is None:
         model = "Assumes Poisson counts and the published law of the noise."
     else:
-        model = f"Assumes multinomial counts with the public total {observation.total:,} and the published law of the noise."
+        model = (
+            f"Assumes multinomial counts with the public total {observation.total:,} and the published law of "
+            "the noise."
+        )
     return f"{model} {condition(observation)}"
 
 

@@ -1,7 +1,7 @@
 """Confidence intervals for one released count, of two kinds that are never mixed.
 
-population count     the exact count in the file; uncertainty is the privacy noise alone
-model parameter      the Poisson or binomial parameter behind the count; noise and sampling together
+population count     the exact count in the file; uncertainty is the privacy noise alone model parameter      the
+Poisson or binomial parameter behind the count; noise and sampling together
 
 Guarantee
     Population count: a lies in [x - q, x + q] with probability at least `confidence`, q the smallest integer with
@@ -74,12 +74,7 @@ def count_interval(
 
 
 def poisson_interval(
-    value: int,
-    law: Additive | Noise,
-    *,
-    confidence: float = 0.95,
-    method: str = "exact",
-    exposure: float = 1.0,
+    value: int, law: Additive | Noise, *, confidence: float = 0.95, method: str = "exact", exposure: float = 1.0
 ) -> Interval:
     """For the Poisson mean (or the rate per unit of a known exposure) behind one released value."""
     low, high = poisson_limits(np.array([value]), law, confidence=confidence, method=method)
@@ -95,12 +90,7 @@ def poisson_interval(
 
 
 def poisson_limits(
-    values: object,
-    law: Additive | Noise,
-    *,
-    confidence: float = 0.95,
-    method: str = "exact",
-    multiple: int = 1,
+    values: object, law: Additive | Noise, *, confidence: float = 0.95, method: str = "exact", multiple: int = 1
 ) -> tuple[FloatArray, FloatArray]:
     """Lower and upper limits for many released values at once; each is `multiple` times a Poisson count, plus noise."""
     noise, x = as_noise(law), np.asarray(values, dtype=np.int64)
@@ -125,10 +115,7 @@ def binomial_interval(
 
     def tails(p: FloatArray) -> tuple[FloatArray, FloatArray]:
         return _mixed(
-            noise,
-            x,
-            lambda a: np.where(a >= size, 1.0, bdtr(np.minimum(a, size - 1), size, p[:, None])),
-            method,
+            noise, x, lambda a: np.where(a >= size, 1.0, bdtr(np.minimum(a, size - 1), size, p[:, None])), method
         )
 
     low, high = _invert(tails, tail, np.zeros(1), np.ones(1))
@@ -147,7 +134,8 @@ def _mixed(
     """P(released <= x) and P(released >= x), with the method's share of P(released = x) in each."""
     first = x - noise.last - 1
     a = (first[:, None] + np.arange(len(noise.pmf) + 1)) // multiple
-    # F(a) for a = x - l - 1 and a = x - l share one table: neighbours along the noise (and floors of both over the multiple).
+    # F(a) for a = x - l - 1 and a = x - l share one table: neighbours along the noise (and floors of both over the
+    # multiple).
     f = np.where(a < 0, 0.0, cdf(np.maximum(a, 0).astype(np.float64)))
     weights = noise.pmf[::-1]
     at_most, less = f[:, 1:] @ weights, f[:, :-1] @ weights
@@ -156,10 +144,7 @@ def _mixed(
 
 
 def _invert(
-    tails: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
-    tail: float,
-    low: FloatArray,
-    high: FloatArray,
+    tails: Callable[[FloatArray], tuple[FloatArray, FloatArray]], tail: float, low: FloatArray, high: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest parameter that neither one-sided test rejects; the lower tail falls as it grows."""
     # On the normal scale tails are nearly linear in the parameter, and false position needs few steps.

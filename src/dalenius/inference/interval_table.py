@@ -41,9 +41,7 @@ class IntervalTable:
         place = 0
         for axis, label in zip(self.axes, wanted, strict=True):
             if label not in axis.labels:
-                raise ParameterError(
-                    f"There is no label {label!r} of {axis.name}; declared: {', '.join(axis.labels)}."
-                )
+                raise ParameterError(f"There is no label {label!r} of {axis.name}; declared: {', '.join(axis.labels)}.")
             place = place * len(axis) + axis.labels.index(label)
         return self.at(place)
 
@@ -63,10 +61,7 @@ class IntervalTable:
 
     def __str__(self) -> str:
         together = ", all cells together" if self.is_simultaneous else ""
-        lines = [
-            f"{level(self.confidence)} intervals for each {self.kind}{together}",
-            f"  method: {self.method}",
-        ]
+        lines = [f"{level(self.confidence)} intervals for each {self.kind}{together}", f"  method: {self.method}"]
         cells = zip(self.labels(), self.values, self.lower, self.upper, strict=True)
         for place, (label, x, low, high) in enumerate(cells):
             ends = f"[{short(float(low))}, {short(float(high))}]"

@@ -35,8 +35,9 @@ Sampler = Callable[[int, np.random.Generator], FloatArray]
 class JointObserved:
     """Unbiased values with a covariance, and a way to draw such noise again.
 
-    `dispersion` is the variance of each exact cell in multiples of its mean: one for counts, which is left out, what the weights
-    say for weighted counts, and the rows of a unit where there are several. `impossible` are structural zeros (flat positions).
+    `dispersion` is the variance of each exact cell in multiples of its mean: one for counts, which is left out, what
+    the weights say for weighted counts, and the rows of a unit where there are several. `impossible` are structural
+    zeros (flat positions).
     """
 
     axes: tuple[Axis, ...]
@@ -93,7 +94,9 @@ class JointObserved:
         return float(self.covariance.sum()) + spread
 
     def counts(self, means: FloatArray, rng: np.random.Generator) -> FloatArray | IntArray:
-        """New exact cells for each table of means; weighted ones are multiples of Poisson counts with the right variance."""
+        """New exact cells for each table of means; weighted ones are multiples of Poisson counts with the right
+        variance.
+        """
         if self.dispersion is None:
             return simulation.counts(means, rng, self.total)
         return np.asarray(self.dispersion * simulation.counts(means / self.dispersion, rng), dtype=np.float64)
@@ -175,9 +178,7 @@ def collapse_matrix(shape: tuple[int, ...], order: list[int]) -> FloatArray:
     cells = np.indices(shape).reshape(len(shape), -1)
     kept = tuple(shape[k] for k in order)
     target = (
-        np.ravel_multi_index([cells[k] for k in order], kept)
-        if order
-        else np.zeros(cells.shape[1], dtype=np.int64)
+        np.ravel_multi_index([cells[k] for k in order], kept) if order else np.zeros(cells.shape[1], dtype=np.int64)
     )
     matrix = np.zeros((int(np.prod(kept)), cells.shape[1]))
     matrix[target, np.arange(cells.shape[1])] = 1.0
@@ -191,9 +192,7 @@ def _interior(release: Release) -> int:
 
 def _notes(release: Release) -> tuple[str, ...]:
     if _interior(release) > _MOST_INTERIOR:
-        return (
-            "The noise was simulated as normal with its exact covariance, because the full cross is large.",
-        )
+        return ("The noise was simulated as normal with its exact covariance, because the full cross is large.",)
     return ()
 
 
@@ -272,9 +271,7 @@ def quasi_fit(
         weighted, information = _normal_equations(mean, covariance, design, spread)
         score = np.einsum("bnp,bn->bp", weighted, values - mean)
         ridge = 1e-9 * np.trace(information, axis1=1, axis2=2)[:, None, None] * np.eye(design.shape[1])
-        step = np.linalg.solve(information + ridge + 1e-12 * np.eye(design.shape[1]), score[..., None])[
-            ..., 0
-        ]
+        step = np.linalg.solve(information + ridge + 1e-12 * np.eye(design.shape[1]), score[..., None])[..., 0]
         largest = np.abs(step @ design.T).max(1, keepdims=True)
         beta = beta + step * np.minimum(1.0, 1.5 / np.maximum(largest, 1e-12))
         theta = np.clip(fixed + beta @ design.T, -25.0, 40.0)

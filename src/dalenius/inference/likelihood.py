@@ -2,9 +2,8 @@
 
 For a cell with released value x and mean mu the weights are w(a) = P(x | a) Poisson(a; mu). With theta = log mu
 
-    log-likelihood    log sum w
-    posterior mean    E = sum w a / sum w          score        E - mu
-    posterior var.    V = sum w (a - E)^2 / sum w  information  mu - V
+    log-likelihood    log sum w posterior mean    E = sum w a / sum w          score        E - mu posterior var.    V =
+    sum w (a - E)^2 / sum w  information  mu - V
 
 (the missing-information identity). Everything runs in log space, vectorised over cells, with the windows of P(x | a)
 computed once for each distinct released value.
@@ -40,9 +39,7 @@ class Moments:
 
     def reshaped(self, shape: tuple[int, ...]) -> "Moments":
         """The same numbers in another shape."""
-        return Moments(
-            self.log_likelihood.reshape(shape), self.residual.reshape(shape), self.variance.reshape(shape)
-        )
+        return Moments(self.log_likelihood.reshape(shape), self.residual.reshape(shape), self.variance.reshape(shape))
 
 
 class CountLikelihood:
@@ -113,10 +110,7 @@ class CountLikelihood:
         """Safeguarded Newton steps on E(mu) = mu within a bracket; zero where the likelihood falls from there on."""
         every = np.arange(len(self._distinct))
         guess = self.channel.centre(self._distinct)
-        reach = (
-            10 * np.sqrt(self.channel.variance(np.maximum(guess, 0.0), self._distinct) + np.abs(guess) + 1)
-            + 10
-        )
+        reach = 10 * np.sqrt(self.channel.variance(np.maximum(guess, 0.0), self._distinct) + np.abs(guess) + 1) + 10
         mean = np.clip(guess, 0.05, None)
         empty = self._at(every, np.full(len(every), 1e-9))
         first = self._at(every, mean)

@@ -1,8 +1,9 @@
 """Log-linear models of noisy tables: fitted values, coefficients, deviance, logistic regression.
 
 Guarantee
-    Maximum likelihood of Poisson counts seen through the published law (EM-type sweeps, Newton finish); as noise vanishes
-    the fit is the ordinary Poisson regression. Standard errors come from the observed information, which the noise lowers.
+    Maximum likelihood of Poisson counts seen through the published law (EM-type sweeps, Newton finish); as noise
+    vanishes the fit is the ordinary Poisson regression. Standard errors come from the observed information, which the
+    noise lowers.
 Requires
     A hierarchical model given as a formula; a published law.
 Evidence
@@ -81,9 +82,7 @@ class LoglinearFit:
         contrast[place] = 1.0
         made: Interval | None = None
         if interval == "profile":
-            made = coefficient_interval(
-                self.observation, self.design, self.fit, contrast, confidence=confidence
-            )
+            made = coefficient_interval(self.observation, self.design, self.fit, contrast, confidence=confidence)
         elif interval != "none":
             raise ParameterError(f"interval must be 'profile' or 'none'; received {interval!r}.")
         return Estimate(
@@ -113,9 +112,7 @@ class LoglinearFit:
     def __str__(self) -> str:
         p = self.p_value
         free = self.degrees_of_freedom
-        tail = (
-            "p-value not shown (chi-square not safe at this noise)" if p is None else f"p-value {p_words(p)}"
-        )
+        tail = "p-value not shown (chi-square not safe at this noise)" if p is None else f"p-value {p_words(p)}"
         fit = f"deviance {short(self.deviance)} on {free} degree{'' if free == 1 else 's'} of freedom, {tail}"
         lines = [
             f"Log-linear model {self.model.notation} of {' x '.join(self.observation.names)}",
@@ -129,9 +126,7 @@ class LoglinearFit:
             lines.append(f"  {label:{width}s} {_cell(table[label])}")
         if len(wanted) > _MOST_PRINTED:
             lines.append(f"  … and {len(wanted) - _MOST_PRINTED} more")
-        return "\n".join(
-            [*lines, f"  {sampling_note(self.observation)}", *(f"  {n}" for n in self.observation.notes)]
-        )
+        return "\n".join([*lines, f"  {sampling_note(self.observation)}", *(f"  {n}" for n in self.observation.notes)])
 
     def to_dict(self) -> dict[str, Any]:
         """For documents."""
@@ -144,8 +139,7 @@ class LoglinearFit:
             "p_value": self.p_value,
             "log_likelihood": self.log_likelihood,
             "coefficients": [
-                {"name": e.name, "value": e.value, "std_error": e.std_error}
-                for e in self.coefficients.values()
+                {"name": e.name, "value": e.value, "std_error": e.std_error} for e in self.coefficients.values()
             ],
             "fitted": self.fitted.reshape(-1).tolist(),
             "assumptions": [sampling_note(self.observation), *self.observation.notes],
@@ -163,15 +157,11 @@ class LoglinearFit:
     def plot(self, path: object = None) -> "Axes":
         """Coefficients with two standard errors."""
         table = [
-            e
-            for e in self.coefficients.values()
-            if e.name != "(all)" and (not self.shown or e.name in self.shown)
+            e for e in self.coefficients.values() if e.name != "(all)" and (not self.shown or e.name in self.shown)
         ]
         axes = figure(path, height=1 + 0.22 * len(table))
         place = np.arange(len(table))[::-1]
-        axes.errorbar(
-            [e.value for e in table], place, xerr=[2 * e.std_error for e in table], fmt="o", markersize=3
-        )
+        axes.errorbar([e.value for e in table], place, xerr=[2 * e.std_error for e in table], fmt="o", markersize=3)
         axes.set_yticks(place, [e.name for e in table], fontsize="x-small")
         axes.axvline(0, color="0.7", linewidth=0.8)
         axes.set_xlabel("coefficient, two standard errors")
@@ -239,9 +229,7 @@ def logistic(source: Source, outcome: str, predictors: str, *names: str) -> Logl
     terms = formulas.closed([others, *(term | {own} for term in effects.terms)])
     whole = loglinear(observation, Model(terms, observation.names))
     prefix = f"{outcome}["
-    shown = tuple(
-        label for label in whole.labels if any(part.startswith(prefix) for part in label.split(":"))
-    )
+    shown = tuple(label for label in whole.labels if any(part.startswith(prefix) for part in label.split(":")))
     return LoglinearFit(
         model=whole.model,
         observation=observation,

@@ -162,7 +162,9 @@ class Noise:
 
 
 def has_table(law: Additive) -> bool:
-    """Whether the noise has few enough possible values to be tabulated; a fine step between wide bounds has too many."""
+    """Whether the noise has few enough possible values to be tabulated; a fine step between wide bounds has
+    too many.
+    """
     return 2 * law.half_width(1 - OUTER_MASS) < _WIDEST_TABLE
 
 
@@ -170,7 +172,8 @@ def has_table(law: Additive) -> bool:
 def _of(law: Additive) -> Noise:
     if not has_table(law):
         raise TooLarge(
-            f"The noise has more than {_WIDEST_TABLE:,} possible values, too many for this analysis. Ask for the release with a"
+            f"The noise has more than {_WIDEST_TABLE:,} possible values, too many for this analysis. Ask for the "
+            "release with a"
             " larger budget, or declare a coarser `step` or narrower `bounds`.",
             limit=_WIDEST_TABLE,
         )

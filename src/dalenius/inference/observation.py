@@ -1,9 +1,9 @@
 """What an analyst sees of a table: released values, the law through which they were seen, and nothing else.
 
-`observe(release, …)` finds the right values and the right law for a table: the measured block where one shows the table,
-the sum of a block's cells (with the law of the sum) for a margin, the least-squares table with its covariance where
-several blocks overlap. Shown tables that were clipped or rounded are never analysed: their law is another, and the
-measured values are in the release. A law that is withheld is refused.
+`observe(release, …)` finds the right values and the right law for a table: the measured block where one shows the
+table, the sum of a block's cells (with the law of the sum) for a margin, the least-squares table with its covariance
+where several blocks overlap. Shown tables that were clipped or rounded are never analysed: their law is another, and
+the measured values are in the release. A law that is withheld is refused.
 """
 
 from collections.abc import Sequence
@@ -25,13 +25,9 @@ from dalenius.inference.likelihood import CountLikelihood, Moments
 from dalenius.inference.many import Many
 from dalenius.inference.noise import Noise
 
-ADJUSTED = (
-    "The shown table was adjusted ({names}); the measured values, which are unbiased, were analysed instead."
-)
+ADJUSTED = "The shown table was adjusted ({names}); the measured values, which are unbiased, were analysed instead."
 
-CENSORED = (
-    "Counts below {least} are shown as 0 by a rule of the policy; the analysis uses the law of what is shown."
-)
+CENSORED = "Counts below {least} are shown as 0 by a rule of the policy; the analysis uses the law of what is shown."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -152,11 +148,7 @@ def from_values(
     else:
         channel = Kernelled(law) if isinstance(law, Kernel) else Shifted(Noise.of(law))
     return Observed(
-        axes=made,
-        values=array.astype(np.int64),
-        channel=channel,
-        possible=np.ones(array.shape, bool),
-        total=total,
+        axes=made, values=array.astype(np.int64), channel=channel, possible=np.ones(array.shape, bool), total=total
     )
 
 
@@ -169,9 +161,7 @@ def of_block(block: Block, names: Sequence[str]) -> Observed:
     values = block.values.reshape(block.space.shape)
     possible = np.ones(values.size, dtype=bool)
     possible[list(block.space.structural_indices)] = False
-    terms = (
-        possible.reshape(values.shape).sum(axis=over) if over else possible.reshape(values.shape).astype(int)
-    )
+    terms = possible.reshape(values.shape).sum(axis=over) if over else possible.reshape(values.shape).astype(int)
     kept = tuple(axes[k] for k in keep)
     if isinstance(law, Kernel):
         if law.is_clamped:
@@ -179,14 +169,13 @@ def of_block(block: Block, names: Sequence[str]) -> Observed:
                 "Counts beyond this perturbation table are all shown alike, so no analysis of them is valid."
             )
         if over:
-            raise Unsupported(
-                "A margin of values seen through a kernel has no simple law; analyse the whole table."
-            )
+            raise Unsupported("A margin of values seen through a kernel has no simple law; analyse the whole table.")
         return Observed(axes=kept, values=values, channel=Kernelled(law), possible=terms > 0)
     if isinstance(law, Censored):
         if over:
             raise Unsupported(
-                f"Counts below {law.least} are shown as 0, so that sums of cells have no simple law; analyse the whole table."
+                f"Counts below {law.least} are shown as 0, so that sums of cells have no simple law; analyse the "
+                "whole table."
             )
         seen_through = CensoredShift(Noise.of(law.additive), law.least)
         return Observed(axes=kept, values=values, channel=seen_through, possible=terms > 0)
@@ -219,9 +208,7 @@ def find_table(release: Release, names: Sequence[str]) -> Table:
         unknown = [n for n in names if n not in names_shown]
         if unknown:
             raise UnknownName.among("axis", unknown[0], names_shown)
-        raise Unsupported(
-            f"No released table has the axes {', '.join(names)} together.", received=list(names)
-        )
+        raise Unsupported(f"No released table has the axes {', '.join(names)} together.", received=list(names))
     return min(fitting, key=lambda t: t.space.size)
 
 
@@ -257,7 +244,8 @@ def refuse_censored(observation: object, what: str) -> None:
     """Sums, differences and shares need values that are unbiased; hidden small counts are not."""
     if isinstance(observation, Observed) and isinstance(observation.channel, CensoredShift):
         raise Unsupported(
-            f"Counts below {observation.channel.least} are shown as 0, so that {what} have no valid error; tests of models and"
+            f"Counts below {observation.channel.least} are shown as 0, so that {what} have no valid error; tests of "
+            "models and"
             " intervals of single cells use the law of what is shown."
         )
 
@@ -270,7 +258,5 @@ def refusal(law: object) -> Unsupported:
             law="withheld",
         )
     if isinstance(law, Joint):
-        return Unsupported(
-            "This block is a transform of several noisy arrays; analyse a shown table instead."
-        )
+        return Unsupported("This block is a transform of several noisy arrays; analyse a shown table instead.")
     return Unsupported("The law of this block is not one that inference knows.")

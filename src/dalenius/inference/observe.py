@@ -21,18 +21,15 @@ Source = Release | Seen | Sequence[Release]
 
 
 def observe(
-    source: Source,
-    *names: str,
-    total: int | None = None,
-    takes_weights: bool = False,
-    of_process: bool = True,
+    source: Source, *names: str, total: int | None = None, takes_weights: bool = False, of_process: bool = True
 ) -> Seen:
     """The table over the named axes (the first shown table if none are named), as an analyst may use it.
 
     `source` is a release, several releases of the same table (independent measurements of the same counts), or
-    something already observed. `total` is the exact total where it is public. `takes_weights`: weighted counts are served too, with the
-    dispersion that their squared weights say, and so are units with several rows. `of_process`: the analysis is about the process
-    behind the records, for which designs are refused whose errors it would understate.
+    something already observed. `total` is the exact total where it is public. `takes_weights`: weighted counts are
+    served too, with the dispersion that their squared weights say, and so are units with several rows. `of_process`:
+    the analysis is about the process behind the records, for which designs are refused whose errors it would
+    understate.
     """
     observation = _seen(source, names, total=total, takes_weights=takes_weights)
     return _of_process(observation, takes_dispersion=takes_weights) if of_process else observation
@@ -41,9 +38,7 @@ def observe(
 def _of_process(observation: Seen, *, takes_dispersion: bool) -> Seen:
     """The same table for an analysis of independent draws, with a dispersion where units have several rows."""
     refuse_clusters(observation.draws)
-    if observation.rows == 1 or (
-        isinstance(observation, JointObserved) and observation.dispersion is not None
-    ):
+    if observation.rows == 1 or (isinstance(observation, JointObserved) and observation.dispersion is not None):
         return observation
     if not takes_dispersion or observation.total is not None:
         refuse_several_rows(observation.rows)
@@ -53,7 +48,9 @@ def _of_process(observation: Seen, *, takes_dispersion: bool) -> Seen:
 
 
 def _dispersed(observation: Observed) -> JointObserved:
-    """Counts with additive noise as values with a covariance: units with several rows make them multiples of Poisson counts."""
+    """Counts with additive noise as values with a covariance: units with several rows make them multiples of Poisson
+    counts.
+    """
     channel = observation.channel
     if not isinstance(channel, Shifted) or not observation.possible.all():
         refuse_several_rows(observation.rows)
@@ -121,7 +118,8 @@ def _exact_block(release: Release, table: Table, names: tuple[str, ...]) -> Bloc
         if isinstance(b.law, Additive | Censored | Kernel) and set(names) <= {a.name for a in b.space.axes}
     ]
     if isinstance(release.law, Joint):
-        # With overlapping blocks a single one would waste the others: only a lone block decides alone, unless it is known that
+        # With overlapping blocks a single one would waste the others: only a lone block decides alone, unless it is
+        # known that
         # some of its cells are 0.
         is_alone = len(release.blocks) == 1 and not release.law.parameters.get("zeros")
         return usable[0] if is_alone and usable else None
@@ -144,14 +142,16 @@ def refuse_others(releases: Sequence[object]) -> None:
     sources = {(r.provenance.population, r.provenance.dataset, r.provenance.version) for r in made}
     if len(sources) > 1:
         raise Unsupported(
-            "The releases are not of the same version of one data set, so their numbers differ by more than noise. Combine"
+            "The releases are not of the same version of one data set, so their numbers differ by more than noise. "
+            "Combine"
             " releases of one version.",
             received=sorted(" ".join(source) for source in sources),
         )
     asked = {(about.measure, about.of, about.weight, about.where) for about in (r.about for r in made)}
     if len(asked) > 1:
         raise Unsupported(
-            "The releases do not measure the same number. Combine releases with the same `measure`, `of`, `weight` and `where`."
+            "The releases do not measure the same number. Combine releases with the same `measure`, `of`, `weight` "
+            "and `where`."
         )
 
 
@@ -168,9 +168,7 @@ def _several(releases: Sequence[Release], names: Sequence[str]) -> Observed:
         raise Unsupported("Only releases with a law for each cell can be combined cell by cell.")
     for other in single[1:]:
         if [a.labels for a in other.axes] != [a.labels for a in first.axes] or other.names != first.names:
-            raise Unsupported(
-                "The releases show different tables; only releases of the same cells are combined."
-            )
+            raise Unsupported("The releases show different tables; only releases of the same cells are combined.")
     if len(single) == 1:
         return single[0]
     if any(isinstance(p.channel, Grouped) for p in single):

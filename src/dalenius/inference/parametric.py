@@ -1,16 +1,18 @@
-"""The parametric bootstrap: intervals from a model that is fitted to a release, with its privacy noise (Ferrando, Wang & Sheldon 2022).
+"""The parametric bootstrap: intervals from a model that is fitted to a release, with its privacy noise (Ferrando, Wang
+& Sheldon 2022).
 
-What was measured is a function of rows plus noise of a published law. The model is fitted to the release alone; new measurements are
-drawn from the fitted model and the same noise, and the estimate is computed from each as it was from the release. How far these
-estimates lie from the fitted value is how far the released one may lie from the truth: both errors in one interval, free of charge.
+What was measured is a function of rows plus noise of a published law. The model is fitted to the release alone; new
+measurements are drawn from the fitted model and the same noise, and the estimate is computed from each as it was from
+the release. How far these estimates lie from the fitted value is how far the released one may lie from the truth: both
+errors in one interval, free of charge.
 
-    released                                      model
-    counts                                        Poisson, one mean for each cell
-    mean, variance, standard deviation            normal
-    covariance, correlation                       two normal variables
+    released                                      model counts                                        Poisson, one mean
+    for each cell mean, variance, standard deviation            normal covariance, correlation                       two
+    normal variables
 
-Sums of normal rows are drawn by their own laws (normal, chi-squared, Wishart), so that a million rows cost what ten do. Differences are
-taken on the scale on which they vary least with the value: logarithms of variances, Fisher's z of correlations, roots of counts.
+Sums of normal rows are drawn by their own laws (normal, chi-squared, Wishart), so that a million rows cost what ten do.
+Differences are taken on the scale on which they vary least with the value: logarithms of variances, Fisher's z of
+correlations, roots of counts.
 """
 
 from collections.abc import Callable
@@ -71,11 +73,7 @@ def parametric_bootstrap(
         name = str(release.law.parameters["estimate"])
         if name not in MODELS:
             raise _no_model(table)
-        simulated, scale, model = (
-            _moments(release, release.law, replicates, rng),
-            _SCALES.get(name, _PLAIN),
-            "normal",
-        )
+        simulated, scale, model = (_moments(release, release.law, replicates, rng), _SCALES.get(name, _PLAIN), "normal")
     else:
         simulated, scale, model = _counts(release, table, replicates, rng), _ROOT, "Poisson"
     lower, upper = _turned(table.values, simulated, scale, confidence)
@@ -97,7 +95,8 @@ def parametric_bootstrap(
 
 def _no_model(table: Table) -> Unsupported:
     return Unsupported(
-        f"There is no model to simulate a {table.measure} from; counts, means, variances, standard deviations, covariances and"
+        f"There is no model to simulate a {table.measure} from; counts, means, variances, standard deviations, "
+        "covariances and"
         " correlations have one.",
         measure=table.measure,
     )

@@ -65,9 +65,7 @@ def covariance(fit: Fit) -> FloatArray:
 
 
 def _made(lower: float, upper: float, confidence: float, method: str) -> Interval:
-    return Interval(
-        lower=lower, upper=upper, confidence=confidence, kind=Kind.NOISE_AND_SAMPLING, method=method
-    )
+    return Interval(lower=lower, upper=upper, confidence=confidence, kind=Kind.NOISE_AND_SAMPLING, method=method)
 
 
 def _rotated(matrix: FloatArray, contrast: FloatArray) -> tuple[FloatArray, FloatArray]:

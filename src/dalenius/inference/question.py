@@ -1,7 +1,7 @@
 """What every question of `inference/questions/` states: the contract of one thing that can be asked of a release.
 
-A question is a function of a release with typed parameters. Its signature is its declaration: the command line makes the
-options of a verb from it, the server the keys of a request, and both find it by the registry.
+A question is a function of a release with typed parameters. Its signature is its declaration: the command line makes
+the options of a verb from it, the server the keys of a request, and both find it by the registry.
 """
 
 from collections.abc import Callable, Mapping
@@ -67,8 +67,8 @@ class InferenceQuestion:
 
     `ask` takes the release (or several of one table) and the parameters; the first line of its docstring is the help.
     `assumes` is what an answer stands on beside the published law of the noise; every answer repeats it in detail.
-    `verb` is a shorter name on the command line. A server answers for tables of up to `served_cells` cells, and does not
-    offer a question whose work no table bounds (0). `examples` are asked of a table of counts over A, B and C.
+    `verb` is a shorter name on the command line. A server answers for tables of up to `served_cells` cells, and does
+    not offer a question whose work no table bounds (0). `examples` are asked of a table of counts over A, B and C.
     """
 
     name: str

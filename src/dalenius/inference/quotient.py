@@ -1,10 +1,10 @@
 """Ratios and proportions of released cells.
 
 Guarantee
-    Population kind: the set of values r that num - r den does not contradict at the exact law of the noise of that combination
-    (Fieller's argument without the normal assumption); it covers at least `confidence`. Parameter kind, sums of very many cells and
-    joint laws: normal quantiles with the exact covariance, or those of one Laplace draw where a joint law is of Laplace noise, and
-    says so. Ends may be infinite.
+    Population kind: the set of values r that num - r den does not contradict at the exact law of the noise of that
+    combination (Fieller's argument without the normal assumption); it covers at least `confidence`. Parameter kind,
+    sums of very many cells and joint laws: normal quantiles with the exact covariance, or those of one Laplace draw
+    where a joint law is of Laplace noise, and says so. Ends may be infinite.
 References
     Fieller (1954).
 """
@@ -41,12 +41,7 @@ _MOST_PAIRS = 4_000_000
 
 
 def ratio(
-    source: Source,
-    numerator: Where,
-    denominator: Where,
-    *,
-    kind: str = "population",
-    confidence: float = 0.95,
+    source: Source, numerator: Where, denominator: Where, *, kind: str = "population", confidence: float = 0.95
 ) -> Estimate:
     """Count of one selection over count of another; ends may be infinite where the denominator may be zero."""
     observation = observed_for(source, {**numerator, **denominator})
@@ -56,20 +51,13 @@ def ratio(
 
 
 def proportion(
-    source: Source,
-    part: Where,
-    whole: Where | None = None,
-    *,
-    kind: str = "population",
-    confidence: float = 0.95,
+    source: Source, part: Where, whole: Where | None = None, *, kind: str = "population", confidence: float = 0.95
 ) -> Estimate:
     """Share of a selection in a larger one (in the whole table if none is named)."""
     observation = observed_for(source, {**part, **(whole or {})})
     inner, outer = selection(observation, part), selection(observation, whole or {})
     if np.any(inner > outer):
-        raise ParameterError(
-            "A proportion needs a part that lies inside the whole; use ratio for other quotients."
-        )
+        raise ParameterError("A proportion needs a part that lies inside the whole; use ratio for other quotients.")
     odds = _ratio(observation, inner, outer - inner, "odds", kind, confidence)
     assert odds.interval is not None
     x = observation.guess.reshape(-1)
@@ -80,21 +68,14 @@ def proportion(
     return Estimate(
         name=f"share of {describe(part)}" + (f" in {describe(whole)}" if whole else ""),
         value=value,
-        std_error=odds.std_error / (1 + max(odds.value, 0.0)) ** 2
-        if odds.value == odds.value
-        else float("nan"),
+        std_error=odds.std_error / (1 + max(odds.value, 0.0)) ** 2 if odds.value == odds.value else float("nan"),
         interval=made(share[0], share[1], confidence, odds.interval.kind, odds.interval.method),
         assumptions=odds.assumptions,
     )
 
 
 def _ratio(
-    observation: Seen | TreeObserved,
-    above: FloatArray,
-    below: FloatArray,
-    name: str,
-    kind: str,
-    confidence: float,
+    observation: Seen | TreeObserved, above: FloatArray, below: FloatArray, name: str, kind: str, confidence: float
 ) -> Estimate:
     checked(confidence)
     check_kind(kind, observation)
@@ -129,14 +110,11 @@ def _ratio(
 
 
 def _fieller(
-    up: float,
-    down: float,
-    covariance: FloatArray,
-    laws: tuple[Noise, Noise] | None,
-    reach: float,
-    confidence: float,
+    up: float, down: float, covariance: FloatArray, laws: tuple[Noise, Noise] | None, reach: float, confidence: float
 ) -> tuple[float, float]:
-    """Smallest and largest r >= 0 with |up - r down| within the quantile, or within so many standard errors, of the noise of that combination."""
+    """Smallest and largest r >= 0 with |up - r down| within the quantile, or within so many standard errors, of the
+    noise of that combination.
+    """
 
     def accepts(angle: float) -> bool:
         # r = tan(angle): the same question in a form that also reaches r = infinity.

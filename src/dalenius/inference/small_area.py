@@ -1,11 +1,14 @@
 """A small-area view of a released table: an empirical Bayes model in which the cells of a group vary about its mean.
 
-The released cells x have known variances v. Cells of a group are taken to vary about the group's mean m with variance phi m, one phi for all groups, as counts of
-comparable places do. phi is estimated from how much more the cells of groups differ than noise alone would make them, as its posterior mean given that it
-is not negative, so that it is never nothing. A cell is then m + B (x - m) with B = a / (a + w): a what the model leaves to a deviation, w its noise. Its error adds the noise of
-the group's mean, B w, and twice what the uncertainty of phi brings (Prasad & Rao). The cells of a group still add up to it.
+The released cells x have known variances v. Cells of a group are taken to vary about the group's mean m with variance
+phi m, one phi for all groups, as counts of comparable places do. phi is estimated from how much more the cells of
+groups differ than noise alone would make them, as its posterior mean given that it is not negative, so that it is never
+nothing. A cell is then m + B (x - m) with B = a / (a + w): a what the model leaves to a deviation, w its noise. Its
+error adds the noise of the group's mean, B w, and twice what the uncertainty of phi brings (Prasad & Rao). The cells of
+a group still add up to it.
 
-**It is a model.** Where a few places of a group are unlike the others they are drawn towards it, and their intervals miss: look at the raw table for them.
+**It is a model.** Where a few places of a group are unlike the others they are drawn towards it, and their intervals
+miss: look at the raw table for them.
 
 References: Fay & Herriot (1979); Prasad & Rao (1990); Morris (1983).
 """
@@ -28,18 +31,18 @@ from dalenius.linear.tree_law import STRUCTURE, TreeLaw
 
 METHOD = "empirical Bayes: a model of small areas"
 MODEL = (
-    "A model, not a measurement: cells are drawn towards the mean of their group as far as groups look alike. Cells that are unlike their"
+    "A model, not a measurement: cells are drawn towards the mean of their group as far as groups look alike. Cells "
+    "that are unlike their"
     " group are better read in the released table."
 )
 _LEAST_MEAN = 0.25
 
 
-def small_areas(
-    source: Source, *names: str, within: Sequence[str] = (), confidence: float = 0.95
-) -> IntervalTable:
+def small_areas(source: Source, *names: str, within: Sequence[str] = (), confidence: float = 0.95) -> IntervalTable:
     """Every cell of a released table of counts or totals, as the model sees it.
 
-    Groups are the parents of the places in a release along a hierarchy, by the other axes; elsewhere the cells that agree in the axes of `within`.
+    Groups are the parents of the places in a release along a hierarchy, by the other axes; elsewhere the cells that
+    agree in the axes of `within`.
     """
     if not isinstance(source, Release):
         raise Unsupported("The small-area view is of one release.")
@@ -112,9 +115,7 @@ def _mean_variances(release: Release, table: Table, groups: IntArray) -> FloatAr
         squares = [read.square(position, (groups == g).astype(np.float64)) for g in range(len(sizes))]
         return np.array(squares) / sizes**2
     covariance = joint.covariance(release, table, range(len(groups)))
-    return (
-        np.array([covariance[np.ix_(groups == g, groups == g)].sum() for g in range(len(sizes))]) / sizes**2
-    )
+    return np.array([covariance[np.ix_(groups == g, groups == g)].sum() for g in range(len(sizes))]) / sizes**2
 
 
 class _Areas:

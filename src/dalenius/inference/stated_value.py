@@ -1,8 +1,9 @@
 """A test that one released value is a stated one, by turning its intervals around.
 
-The p-value is one less the largest confidence at which the interval of the cell leaves the stated value out. So it is as valid as the
-intervals are, whatever is released: counts, totals, means, proportions, with privacy noise only or with sampling as well. For replicates
-of a bootstrap it stands in the place of the z-test of Brawner & Honaker (2018, section 7), whose standard error is too small.
+The p-value is one less the largest confidence at which the interval of the cell leaves the stated value out. So it is
+as valid as the intervals are, whatever is released: counts, totals, means, proportions, with privacy noise only or with
+sampling as well. For replicates of a bootstrap it stands in the place of the z-test of Brawner & Honaker (2018, section
+7), whose standard error is too small.
 """
 
 from collections.abc import Mapping
@@ -70,8 +71,6 @@ def _place(table: IntervalTable, cell: Mapping[str, tuple[str, ...]]) -> int:
     for axis in table.axes:
         (label,) = cell[axis.name]
         if label not in axis.labels:
-            raise ParameterError(
-                f"There is no label {label!r} of {axis.name}; declared: {', '.join(axis.labels)}."
-            )
+            raise ParameterError(f"There is no label {label!r} of {axis.name}; declared: {', '.join(axis.labels)}.")
         place = place * len(axis) + axis.labels.index(label)
     return place

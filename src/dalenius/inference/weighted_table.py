@@ -1,10 +1,12 @@
-"""Weighted counts as tests see them: values with the covariance of their noise, and how far weights spread the exact cells.
+"""Weighted counts as tests see them: values with the covariance of their noise, and how far weights spread the exact
+cells.
 
-A sum of weights over records that were drawn independently has a variance of the sum of squared weights: its mean times a dispersion, the
-mean of w^2 over that of w among its records. Squared weights are released with noise. The dispersion of all cells together is
-known best; what single cells say more than that is believed as far as their noise allows (Efron & Morris, 1975), one standard
-error of the noise is added to the common part, and no dispersion leaves the declared range of weights. Tests then simulate
-multiples of Poisson counts with that mean and variance, as Rao and Scott's corrections do for the chi-square law, through the noise itself.
+A sum of weights over records that were drawn independently has a variance of the sum of squared weights: its mean times
+a dispersion, the mean of w^2 over that of w among its records. Squared weights are released with noise. The dispersion
+of all cells together is known best; what single cells say more than that is believed as far as their noise allows
+(Efron & Morris, 1975), one standard error of the noise is added to the common part, and no dispersion leaves the
+declared range of weights. Tests then simulate multiples of Poisson counts with that mean and variance, as Rao and
+Scott's corrections do for the chi-square law, through the noise itself.
 
 Evidence
     verify/weighted_tests.py: levels of tests of independence and of log-linear models on weighted tables.
@@ -36,7 +38,9 @@ def is_weighted(release: Release) -> bool:
 
 
 def of_weighted(release: Release, names: tuple[str, ...]) -> JointObserved:
-    """The weighted counts over the named axes, or those of the first table; refused where no design says how records were drawn."""
+    """The weighted counts over the named axes, or those of the first table; refused where no design says how records
+    were drawn.
+    """
     assert isinstance(release.law, Joint)
     drawn = drawn_as(release)
     refuse_clusters(drawn.draws)
@@ -44,11 +48,7 @@ def of_weighted(release: Release, names: tuple[str, ...]) -> JointObserved:
     counts = _weighted(release, release.law, names)
     assert counts.dispersion is not None
     return replace(
-        counts,
-        dispersion=drawn.rows * counts.dispersion,
-        rows=drawn.rows,
-        draws=drawn.draws,
-        is_weighted=True,
+        counts, dispersion=drawn.rows * counts.dispersion, rows=drawn.rows, draws=drawn.draws, is_weighted=True
     )
 
 
@@ -58,18 +58,12 @@ def _weighted(release: Release, law: Joint, names: tuple[str, ...]) -> JointObse
         return _listed(release, law, names)
     counts, squares = release.tables
     if any(counts.space.structural_zeros):
-        raise Unsupported(
-            "Weighted tables with impossible cells are not tested; ask for a table without them."
-        )
+        raise Unsupported("Weighted tables with impossible cells are not tested; ask for a table without them.")
     axes = counts.space.axes
     order = _order(counts, names)
     measured = release.blocks[0].law
     assert isinstance(measured, Additive)
-    noise, step, collapse = (
-        Noise.of(measured),
-        float(measured.step),
-        collapse_matrix(counts.space.shape, order),
-    )
+    noise, step, collapse = (Noise.of(measured), float(measured.step), collapse_matrix(counts.space.shape, order))
 
     def draw(replicates: int, rng: np.random.Generator) -> FloatArray:
         drawn = simulation.pick(noise.first, noise.pmf, (replicates, counts.space.size), rng)
@@ -121,7 +115,8 @@ def _observed(
 ) -> JointObserved:
     spread = dispersion(counts.values.reshape(-1), squares, noise, limits).reshape(counts.shape)
     note = (
-        f"Weights make the variance of a cell {float(spread.min()):.3g} to {float(spread.max()):.3g} times its weighted count, by the"
+        f"Weights make the variance of a cell {float(spread.min()):.3g} to {float(spread.max()):.3g} times its "
+        "weighted count, by the"
         " released squared weights."
     )
     return replace(counts, dispersion=spread, notes=(*counts.notes, note))
@@ -130,7 +125,9 @@ def _observed(
 def dispersion(
     weights: FloatArray, squares: FloatArray, noise: FloatArray, limits: tuple[float, float] | None
 ) -> FloatArray:
-    """The sum of squared weights over the sum of weights of every cell, from released sums; `noise` is the covariance of the squares."""
+    """The sum of squared weights over the sum of weights of every cell, from released sums; `noise` is the covariance
+    of the squares.
+    """
     total = max(float(weights.sum()), 1e-9)
     common = max(float(squares.sum()), 0.0) / total
     doubt = float(np.sqrt(max(noise.sum(), 0.0))) / total

@@ -3,12 +3,10 @@
 A charge is paid by every purse it falls under, all or none. Purses without a limit count all the same, so that a
 quota or a cap declared later knows what was spent before:
 
-total      the population's own limit on one page, which nothing exceeds
-others     the total less the share kept back for official tables; paid by every other request
-analyst    an analyst's quota
-variable   the cap of a sensitive variable
-wave       one version's part of a declared schedule
-overlaps   no limit: counts the populations that share persons with this one, whose accounts pay for every charge as well; under the
+total      the population's own limit on one page, which nothing exceeds others     the total less the share kept back
+for official tables; paid by every other request analyst    an analyst's quota variable   the cap of a sensitive
+variable wave       one version's part of a declared schedule overlaps   no limit: counts the populations that share
+persons with this one, whose accounts pay for every charge as well; under the
            name of one of them, whether it is declared
 """
 
@@ -42,8 +40,10 @@ WARNING = (
 )
 WARNINGS = {
     DATA_DEPENDENT: WARNING,
-    PUBLIC_ATTRIBUTES: "Releases that leave publicly known attributes out of their promise are recorded on a page of their own. "
-    "They protect neither who is in the data nor what is public about them, both can be linked to what was released, and "
+    PUBLIC_ATTRIBUTES: "Releases that leave publicly known attributes out of their promise are recorded on a page of "
+    "their own. "
+    "They protect neither who is in the data nor what is public about them, both can be linked to what was released, "
+    "and "
     "this statement does not cover them.",
 }
 """What a reader must know of the charges on each page beside the master account."""
@@ -72,10 +72,7 @@ class Purse(NamedTuple):
 
     def pays(self, units: Units) -> bool:
         """Whether the charge fits."""
-        return (
-            self.spent_rho + units.rho <= self.limit_rho
-            and self.spent_delta + units.delta <= self.limit_delta
-        )
+        return self.spent_rho + units.rho <= self.limit_rho and self.spent_delta + units.delta <= self.limit_delta
 
     def after(self, units: Units) -> "Purse":
         """The purse once the charge is paid; a pure sum that outgrows its column is no longer stated."""

@@ -43,7 +43,7 @@ class Register:
         if owner != self.population:
             raise LedgerMismatch(
                 f"Data set {self.dataset!r} belongs to population {owner!r}; a new version of it cannot belong to "
-                f"{self.population!r}, because a new version brings no new budget.",
+                f"{self.population!r}, because a new version brings no new budget."
             )
         registration = draft.state.registrations.get((self.dataset, self.version))
         if registration is not None:
@@ -57,7 +57,7 @@ class Register:
             if registration.domain_digest != self.domain_digest:
                 raise Conflict(
                     f"{self.dataset!r}, version {self.version!r}, is registered with another declaration. "
-                    "Register the changed declaration under a new version.",
+                    "Register the changed declaration under a new version."
                 )
             return registration
         body = {
@@ -91,7 +91,7 @@ class Grant:
         if terms is not None and terms.relation is not self.relation:
             raise LedgerMismatch(
                 f"The account of {self.population!r} is kept under {terms.relation}; a grant under "
-                f"{self.relation} is never added to it.",
+                f"{self.relation} is never added to it."
             )
         return draft.emit("grant", population=self.population, by=self.by, body=self.body)
 
@@ -162,7 +162,9 @@ class OpenAccount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneSegment:
-    """Several commands in one segment: all of them, or none. A trial writes nothing, and refuses what would be refused."""
+    """Several commands in one segment: all of them, or none. A trial writes nothing, and refuses what would
+    be refused.
+    """
 
     parts: tuple[Command, ...]
     is_trial: bool = False
@@ -184,12 +186,12 @@ class OneSegment:
 class DeclareOverlap:
     """Two populations share some persons: from now on both accounts pay for every release about either.
 
-    Each account is charged at once what releases about the other have spent so far, on every page; where one cannot pay, nothing is
-    declared. What is declared already stays as it is.
+    Each account is charged at once what releases about the other have spent so far, on every page; where one cannot
+    pay, nothing is declared. What is declared already stays as it is.
 
-    What the other account paid for third populations is not charged. A person of both who is in a third population too makes each of
-    them share persons with it, so that this is declared by itself. Whenever it is declared, an account then holds the same:
-    the releases about its population, and about every one that shares persons with it.
+    What the other account paid for third populations is not charged. A person of both who is in a third population too
+    makes each of them share persons with it, so that this is declared by itself. Whenever it is declared, an account
+    then holds the same: the releases about its population, and about every one that shares persons with it.
     """
 
     population: str
@@ -221,7 +223,8 @@ class DeclareOverlap:
                 )
         if len({one.relation for one in terms if one is not None}) > 1:
             raise LedgerMismatch(
-                f"The accounts of {self.population!r} and {self.other!r} are kept under different relations, so that neither can pay"
+                f"The accounts of {self.population!r} and {self.other!r} are kept under different relations, so that "
+                "neither can pay"
                 " for the other's releases."
             )
         if draft.state.purse(overlap_with(self.population, self.other)).charges:
@@ -232,9 +235,12 @@ class DeclareOverlap:
                 purse = draft.state.purse(PurseKey(payer, page, kind, ""))
                 if not purse.is_limited or not purse.pays(Units(rho, delta, epsilon)):
                     raise Conflict(
-                        f"{self.population!r} and {self.other!r} share persons, and something was released about one of them before that"
-                        f" was declared. The account of {payer!r} cannot pay on the {page} page what releases about the other have spent until"
-                        " now: grant it more, or give both data sets one population, in a ledger of their own. Nothing was declared."
+                        f"{self.population!r} and {self.other!r} share persons, and something was released about one "
+                        "of them before that"
+                        f" was declared. The account of {payer!r} cannot pay on the {page} page what releases about "
+                        "the other have spent until"
+                        " now: grant it more, or give both data sets one population, in a ledger of their own. "
+                        "Nothing was declared."
                     )
         body = {"with": self.other, "past": past}
         return draft.emit("overlap", population=self.population, by=self.by, body=body)

@@ -1,10 +1,10 @@
 """The head of the chain, signed and kept in a second file, so that a shortened or replaced store is noticed.
 
 Every segment appends a line with the head it ends in and an Ed25519 signature of that line; the store keeps the same
-signature beside its head, so that nobody without the key can add lines to a store that is ahead of its anchor. The secret key is kept
-outside the store; the public one stands in the ledger's first line, so that an auditor can check what only the
-custodian can sign. The file is synchronised to disk whenever the segment holds a release. Lines of several writers may
-stand in another order than the chain: each line speaks for itself.
+signature beside its head, so that nobody without the key can add lines to a store that is ahead of its anchor. The
+secret key is kept outside the store; the public one stands in the ledger's first line, so that an auditor can check
+what only the custodian can sign. The file is synchronised to disk whenever the segment holds a release. Lines of
+several writers may stand in another order than the chain: each line speaks for itself.
 """
 
 import errno
@@ -89,7 +89,9 @@ class AnchorFile:
         return self._is_signed(_body(ledger, head, at), signature)
 
     def append(self, ledger: str, head: Head, at: str, signature: str = "", *, is_release: bool) -> None:
-        """Add a head, signed unless it comes with a signature; one write, so that lines of several processes do not mix."""
+        """Add a head, signed unless it comes with a signature; one write, so that lines of several processes do not
+        mix.
+        """
         signature = signature or self.sign(ledger, head, at)
         # The line break comes first: a line that a power failure cut short does not spoil the next one.
         line = f'\n{_text(ledger, head, at)},"signature":"{signature}"}}'
@@ -135,9 +137,7 @@ class AnchorFile:
             document = json.loads(text)
             signature = str(document.pop("signature"))
             good = self._is_signed(document, signature)
-            return AnchorLine(
-                int(document["seq"]), str(document["head"]), good, ledger=str(document["ledger"])
-            )
+            return AnchorLine(int(document["seq"]), str(document["head"]), good, ledger=str(document["ledger"]))
         except _UNREADABLE:
             return AnchorLine(0, "", False)
 

@@ -1,9 +1,10 @@
 """Batches: steps whose parameters are all fixed in advance, accounted by their loss distribution, charged as one event.
 
 Guarantee
-    (epsilon, delta) of the whole batch, by numerical composition with pessimistic estimates: never below the truth
-    but for the rounding of floats, which is covered by a margin. The charge is the rho that the exact loss distribution of the
-    whole batch has outside an event of probability delta, in integers rounded up (`exact/approximate_concentrated.py`).
+    (epsilon, delta) of the whole batch, by numerical composition with pessimistic estimates: never below the truth but
+    for the rounding of floats, which is covered by a margin. The charge is the rho that the exact loss distribution of
+    the whole batch has outside an event of probability delta, in integers rounded up
+    (`exact/approximate_concentrated.py`).
 Requires
     Every parameter is fixed before the first answer is seen. A batch is not a filter: parameters chosen from
     earlier answers are charged to the master account one by one.
@@ -24,27 +25,12 @@ from typing import Any
 from dalenius.core.budget import Cost
 from dalenius.core.conversions import discrete_laplace_to_rho, laplace_to_rho, pure_to_rho
 from dalenius.core.neighbours import Relation
-from dalenius.core.rationals import (
-    float_lower,
-    float_upper,
-    rational,
-    round_up,
-    sqrt_upper,
-)
+from dalenius.core.rationals import float_lower, float_upper, rational, round_up, sqrt_upper
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.exact.approximate_concentrated import rho_of
 from dalenius.exact.loss import BITS, LossDistribution
 from dalenius.ledger.composition import epsilon_at
-from dalenius.ledger.events import (
-    LISTED,
-    Event,
-    loss_of,
-    loss_of_law,
-    number_of,
-    positive_of,
-    times_of,
-    whole_of,
-)
+from dalenius.ledger.events import LISTED, Event, loss_of, loss_of_law, number_of, positive_of, times_of, whole_of
 
 _MARGIN = Fraction(1, 10**9)
 
@@ -72,16 +58,8 @@ _RHO: dict[str, Callable[[Event], tuple[Fraction, Fraction, Fraction | None]]] =
         Fraction(0),
         number_of(e, "rate") * whole_of(e, "shift"),
     ),
-    "gaussian": lambda e: (
-        number_of(e, "shift_squared") / (2 * positive_of(e, "variance")),
-        Fraction(0),
-        None,
-    ),
-    "discrete_gaussian": lambda e: (
-        whole_of(e, "shift") ** 2 / (2 * positive_of(e, "variance")),
-        Fraction(0),
-        None,
-    ),
+    "gaussian": lambda e: (number_of(e, "shift_squared") / (2 * positive_of(e, "variance")), Fraction(0), None),
+    "discrete_gaussian": lambda e: (whole_of(e, "shift") ** 2 / (2 * positive_of(e, "variance")), Fraction(0), None),
     "noise": _of_law_alone,
 }
 
@@ -95,9 +73,7 @@ def _loss(event: Event, interval: float) -> Any:
     match event["kind"]:
         case "pure" | "approximate":
             delta = number_of(event, "delta") if event["kind"] == "approximate" else Fraction(0)
-            stated = common.DifferentialPrivacyParameters(
-                float_upper(number_of(event, "epsilon")), float_upper(delta)
-            )
+            stated = common.DifferentialPrivacyParameters(float_upper(number_of(event, "epsilon")), float_upper(delta))
             return pld.from_privacy_parameters(stated, **options)
         case "laplace":
             scale = float_lower(1 / number_of(event, "epsilon"))
@@ -111,9 +87,7 @@ def _loss(event: Event, interval: float) -> Any:
             )
         case "gaussian":
             shift = float_upper(sqrt_upper(number_of(event, "shift_squared"), 80))
-            return pld.from_gaussian_mechanism(
-                _sigma(event), sensitivity=shift, pessimistic_estimate=True, **options
-            )
+            return pld.from_gaussian_mechanism(_sigma(event), sensitivity=shift, pessimistic_estimate=True, **options)
         case _:
             return pld.from_discrete_gaussian_mechanism(
                 _sigma(event), sensitivity=whole_of(event, "shift"), pessimistic_estimate=True, **options
@@ -124,9 +98,10 @@ def _loss(event: Event, interval: float) -> Any:
 class Batch:
     """A fixed list of events, such as `{"kind": "discrete_laplace", "rate": "0.1", "shift": 1, "times": 50}`.
 
-    kinds: pure (epsilon), approximate (epsilon, delta), laplace (epsilon), discrete_laplace (rate, shift),
-    gaussian (variance, shift_squared), discrete_gaussian (variance, shift), noise (mechanism, parameters, shift); each with
-    `times`. Integer noise of a finite range is the kind that gains most: its steps fail together, and are charged together.
+    kinds: pure (epsilon), approximate (epsilon, delta), laplace (epsilon), discrete_laplace (rate, shift), gaussian
+    (variance, shift_squared), discrete_gaussian (variance, shift), noise (mechanism, parameters, shift); each with
+    `times`. Integer noise of a finite range is the kind that gains most: its steps fail together, and are charged
+    together.
     """
 
     events: tuple[Event, ...]
@@ -145,8 +120,9 @@ class Batch:
     def cost(self, delta: object = 0) -> Cost:
         """What the master account is charged for all events as one: never more than the sum of their own charges.
 
-        Without a failure probability it is that sum. With one, `delta`, it is the least rho that the loss distribution of the
-        whole batch has outside an event of that probability; the failures that events state themselves are part of it.
+        Without a failure probability it is that sum. With one, `delta`, it is the least rho that the loss distribution
+        of the whole batch has outside an event of that probability; the failures that events state themselves are part
+        of it.
         """
         whole, failure = self._sum(), rational(delta, "delta")
         if not 0 <= failure < 1:
@@ -158,9 +134,7 @@ class Batch:
         except TooLarge:
             return whole
         # Gaussian events have no failure to gain from beyond their rho: it is added to that of the others.
-        rho += sum(
-            (times_of(e) * _RHO[e["kind"]](e)[0] for e in self.events if e["kind"] == "gaussian"), Fraction(0)
-        )
+        rho += sum((times_of(e) * _RHO[e["kind"]](e)[0] for e in self.events if e["kind"] == "gaussian"), Fraction(0))
         if rho >= whole.rho:
             return whole
         return Cost(relation=self.relation, rho=rho, delta=used, epsilon=None if used else whole.epsilon)
@@ -185,9 +159,7 @@ class Batch:
         """Whether some event has an exact loss only; then no event may be continuous."""
         kinds = {event["kind"] for event in self.events}
         if "noise" in kinds and "gaussian" in kinds:
-            raise Unsupported(
-                "Named integer noise and continuous Gaussian noise have no common statement here."
-            )
+            raise Unsupported("Named integer noise and continuous Gaussian noise have no common statement here.")
         return "noise" in kinds
 
     def _composed(self) -> Any:

@@ -67,9 +67,7 @@ class Books:
         """The rows of a query."""
         return self.look(lambda reader: list(reader.ask(sql, parameters)))
 
-    def state(
-        self, tables: Mapping[str, tuple[str, tuple[Any, ...]]], *scopes: bytes
-    ) -> dict[str, list[Row]]:
+    def state(self, tables: Mapping[str, tuple[str, tuple[Any, ...]]], *scopes: bytes) -> dict[str, list[Row]]:
         """Rows of the state by table, each by its condition, compared with what the head names.
 
         `LedgerCorrupt` if one of them was changed outside the ledger, or one of those under the scopes is missing.
@@ -143,9 +141,7 @@ class Books:
 
     def notes(self, population: str, kind: str) -> list[Entry]:
         """Notes of one kind about a population, in the order of the chain."""
-        rows = self.ask(
-            schema.ENTRIES + " WHERE population = ? AND kind = ? ORDER BY seq", (population, "note")
-        )
+        rows = self.ask(schema.ENTRIES + " WHERE population = ? AND kind = ? ORDER BY seq", (population, "note"))
         return [entry for row in rows if (entry := Entry.read(row[4])).body.get("kind") == kind]
 
     def _declared_overlaps(self) -> list[Entry]:
@@ -187,15 +183,9 @@ class Books:
         def read(reader: Store) -> list[Row]:
             with reader.snapshot():
                 head, rows = reader.ask_all(
-                    [
-                        (schema.SEALED_HEAD, ()),
-                        (f"{schema.DOCUMENTS} WHERE {where} ORDER BY c.seq", values),
-                    ]
+                    [(schema.SEALED_HEAD, ()), (f"{schema.DOCUMENTS} WHERE {where} ORDER BY c.seq", values)]
                 )
-                released = {
-                    "releases": [row[_RELEASE] for row in rows],
-                    "charges": [row[_CHARGE] for row in rows],
-                }
+                released = {"releases": [row[_RELEASE] for row in rows], "charges": [row[_CHARGE] for row in rows]}
                 compare(reader, only(head), released, (), self.witness)
                 return rows
 
@@ -241,7 +231,9 @@ class Books:
         return read_odometer(account, rational(delta, "delta"), events=events)
 
     def _events(self, population: str) -> list[Event] | None:
-        """What the charges on the master page say was done; None if one of them states a rho alone, as the past of another account does."""
+        """What the charges on the master page say was done; None if one of them states a rho alone, as the past of
+        another account does.
+        """
         if self._paid_late(population):
             return None
         rows = self.ask(schema.ENTRIES + " WHERE population = ? AND kind = ?", (population, "charge"))
@@ -259,11 +251,7 @@ class Books:
         return export_lines(self.entries(population), form)
 
     def verify(
-        self,
-        anchor: str | Path | None = None,
-        *,
-        heads: Iterable[str] = (),
-        is_anchored: bool = True,
+        self, anchor: str | Path | None = None, *, heads: Iterable[str] = (), is_anchored: bool = True
     ) -> VerifyReport:
         """Recompute everything. `heads` are heads kept elsewhere; without the anchor less can be known."""
         lines = None

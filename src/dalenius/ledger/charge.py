@@ -17,7 +17,9 @@ _MOST_UNITS = 10**17
 
 
 def relation_on(page: str, account: Relation) -> Relation:
-    """How neighbours differ in the charges of a page: as the account says, but whoever keeps what is public is replaced."""
+    """How neighbours differ in the charges of a page: as the account says, but whoever keeps what is public is
+    replaced.
+    """
     return Relation.REPLACE if page == PUBLIC_ATTRIBUTES else account
 
 
@@ -35,9 +37,7 @@ class Units:
         pure = None if cost.epsilon is None else units_up(cost.epsilon)
         units = cls(units_up(cost.rho), units_up(cost.delta), pure)
         if min(units.rho, units.delta, pure or 0) < 0 or max(units.rho, units.delta, pure or 0) > _MOST_UNITS:
-            raise ParameterError(
-                f"A cost lies between 0 and {plain(_MOST_UNITS * UNIT)}; received {cost.to_dict()}."
-            )
+            raise ParameterError(f"A cost lies between 0 and {plain(_MOST_UNITS * UNIT)}; received {cost.to_dict()}.")
         return units
 
     def to_dict(self) -> dict[str, int | None]:
@@ -52,11 +52,10 @@ class Charge:
     key             memo key, the digest of the canonical request with all that determines its answer
     page            "master", "data-dependent" for definitions whose promise is made only at or within the data, or
                     "public-attributes" for one that leaves out what everybody knows
-    variables       variables that carry a cap of their own
-    events          what will be done, in words a loss distribution can be computed from
-    units           the cost in ledger units, rounded up
-    is_official     whether the request is one of the official tables, for which a share may be kept back
-    overlaps        populations that share some persons, whose accounts pay as well
+    variables       variables that carry a cap of their own events          what will be done, in words a loss
+    distribution can be computed from units           the cost in ledger units, rounded up is_official     whether the
+    request is one of the official tables, for which a share may be kept back overlaps        populations that share
+    some persons, whose accounts pay as well
     """
 
     population: str
@@ -90,12 +89,11 @@ class Charge:
         if not self.key or not self.population:
             raise ParameterError("A charge needs a key and a population.")
         if self.cost.relation is not self.relation:
-            raise ParameterError(
-                f"The cost was computed under {self.cost.relation}, the charge says {self.relation}."
-            )
+            raise ParameterError(f"The cost was computed under {self.cost.relation}, the charge says {self.relation}.")
         if self.page == MASTER and self._promise is not Scope.EVERYWHERE:
             raise NotAllowed(
-                f"The definition {self.definition!r} promises something only {self._promise}; it is charged on a page of its "
+                f"The definition {self.definition!r} promises something only {self._promise}; it is charged on a "
+                "page of its "
                 "own, never to the master account.",
                 definition=self.definition,
             )

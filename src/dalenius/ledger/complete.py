@@ -43,13 +43,10 @@ class Complete:
             return row.entry
         if row.lease != self.reservation.lease:
             raise Conflict(
-                "Another process has taken over this request; its release will be the answer.",
-                entry=row.entry,
+                "Another process has taken over this request; its release will be the answer.", entry=row.entry
             )
         if (row.fingerprint, row.plan_digest) != (self.reservation.fingerprint, self.reservation.plan_digest):
-            raise Conflict(
-                "A charge is completed only on the data and plan it was made for.", entry=row.entry
-            )
+            raise Conflict("A charge is completed only on the data and plan it was made for.", entry=row.entry)
         if (row.is_tainted or self.is_tainted) and not row.is_public_data:
             raise NotAllowed("A release made with recorded randomness is refused: the data are not public.")
         body = {

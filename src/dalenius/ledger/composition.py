@@ -100,11 +100,12 @@ def for_group(cost: Cost, size: int) -> Cost:
 
 
 def as_one(profiles: Sequence[PrivacyProfile], delta: Fraction | None = None) -> Cost:
-    """What the master account is charged for steps that are all fixed in advance, as one event: never more than their sum.
+    """What the master account is charged for steps that are all fixed in advance, as one event: never more than their
+    sum.
 
-    With a failure probability, `delta`, it is the least rho that the loss distribution of all steps together has outside an event
-    of that probability; the failures that steps state themselves are part of it. It is the sum where that is less, or where the
-    loss is too large to be listed.
+    With a failure probability, `delta`, it is the least rho that the loss distribution of all steps together has
+    outside an event of that probability; the failures that steps state themselves are part of it. It is the sum where
+    that is less, or where the loss is too large to be listed.
     """
     whole = in_sequence((profile.cost() for profile in profiles), profiles[0].relation)
     if not delta or whole.delta > delta:

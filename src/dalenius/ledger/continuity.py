@@ -83,7 +83,8 @@ def find_break(store: Store, name: str, anchor: AnchorFile, texts: Sequence[str]
     for seq, digest in ((last.seq, last.head), (head.seq, head.digest)):
         if [tuple(row) for row in store.ask(_DIGEST, (seq,))] != [(digest,)]:
             return Break(
-                message=f"Line {seq} of the store is not the one that was written there: the chain was replaced. {_NEXT}",
+                message=f"Line {seq} of the store is not the one that was written there: the chain was replaced. "
+                f"{_NEXT}",
                 anchored=last,
             )
     return None
@@ -119,7 +120,8 @@ def _follows(row: Row, place: int, previous: str) -> bool:
 
 def _anchor_missing(anchor: AnchorFile, lines: int) -> Break:
     return Break(
-        message=f"The store holds {lines} lines, and its anchor is not at {str(anchor.path)!r}. Name the place where the "
+        message=f"The store holds {lines} lines, and its anchor is not at {str(anchor.path)!r}. Name the place where "
+        "the "
         "anchor is kept (--anchor, or anchor = …); if it is lost, `dalenius ledger restore` begins another.",
         is_anchor_missing=True,
     )

@@ -22,13 +22,7 @@ class Declarations:
     submit: Callable[[Command], Any]
 
     def register(
-        self,
-        population: str,
-        dataset: str,
-        version: str,
-        fingerprint: str,
-        domain_digest: str,
-        by: str = "",
+        self, population: str, dataset: str, version: str, fingerprint: str, domain_digest: str, by: str = ""
     ) -> Registration:
         """Tie a file to its version; `DataChanged` if another file is registered under it."""
         command = Register(
@@ -57,21 +51,15 @@ class Declarations:
             Grant(population=population, relation=Relation(relation), body=body, by=by)
         )
 
-    def _limit(
-        self, kind: str, population: str, name: str, rho: object, delta: object, by: str, page: str
-    ) -> Entry:
+    def _limit(self, kind: str, population: str, name: str, rho: object, delta: object, by: str, page: str) -> Entry:
         body = _amounts(rho, delta, page) | {"purse": LIMIT_KINDS[kind], "name": name, "as": kind}
         return self.submit(Limit(kind="limit", population=population, body=body, by=by))  # type: ignore[no-any-return]
 
-    def quota(
-        self, population: str, analyst: str, rho: object, delta: object, by: str, page: str = MASTER
-    ) -> Entry:
+    def quota(self, population: str, analyst: str, rho: object, delta: object, by: str, page: str = MASTER) -> Entry:
         """Set what an analyst may spend in all; what was spent before counts."""
         return self._limit("quota", population, analyst, rho, delta, by, page)
 
-    def cap(
-        self, population: str, variable: str, rho: object, delta: object, by: str, page: str = MASTER
-    ) -> Entry:
+    def cap(self, population: str, variable: str, rho: object, delta: object, by: str, page: str = MASTER) -> Entry:
         """Set what all requests that use a sensitive variable may spend together."""
         return self._limit("cap", population, variable, rho, delta, by, page)
 
@@ -81,9 +69,9 @@ class Declarations:
 
     def approval(self, population: str, above: object, by: str) -> Entry:
         """Ask for a second person's approval of every charge of more than this rho; None asks no more."""
-        limit = None if above is None else _amounts(above, 0, MASTER)["units"]["rho"]
-        body = {"above": limit}
-        return self.submit(Limit(kind="approval", population=population, body=body, by=by))  # type: ignore[no-any-return]
+        body = {"above": None if above is None else _amounts(above, 0, MASTER)["units"]["rho"]}
+        limit = Limit(kind="approval", population=population, body=body, by=by)
+        return self.submit(limit)  # type: ignore[no-any-return]
 
     def schedule(
         self, population: str, waves: Iterable[tuple[str, object, object]], by: str, page: str = MASTER
@@ -93,11 +81,11 @@ class Declarations:
         body = {
             "page": page,
             "waves": [
-                {"version": version} | dict(_amounts(rho, delta, page)["units"])
-                for version, rho, delta in waves
+                {"version": version} | dict(_amounts(rho, delta, page)["units"]) for version, rho, delta in waves
             ],
         }
-        return self.submit(Limit(kind="schedule", population=population, body=body, by=by))  # type: ignore[no-any-return]
+        limit = Limit(kind="schedule", population=population, body=body, by=by)
+        return self.submit(limit)  # type: ignore[no-any-return]
 
     def open_account(self, population: str, declare: "Callable[[Declarations], None]") -> bool:
         """Write all that `declare` declares as one segment; False, and nothing, if the account is open already."""
@@ -106,7 +94,9 @@ class Declarations:
         return bool(self.submit(OpenAccount(population=population, parts=tuple(parts))))
 
     def overlap(self, population: str, other: str, by: str) -> Entry | None:
-        """Declare that two populations share some persons: each account pays for what was and will be released about either."""
+        """Declare that two populations share some persons: each account pays for what was and will be released about
+        either.
+        """
         return self.submit(DeclareOverlap(population=population, other=other, by=by))  # type: ignore[no-any-return]
 
     def note(self, kind: str, payload: Mapping[str, Any], by: str, population: str = "") -> Entry:
@@ -123,9 +113,7 @@ def _amounts(rho: object, delta: object, page: str) -> dict[str, Any]:
         raise ParameterError(f"page must be one of {', '.join(PAGES)}; received {page!r}.")
     for name, most in (("rho", 1000), ("delta", 1)):
         if not 0 <= exact[name] <= most:
-            raise ParameterError(
-                f"{name} must lie between 0 and {most}; received {plain(exact[name])}.", name=name
-            )
+            raise ParameterError(f"{name} must lie between 0 and {most}; received {plain(exact[name])}.", name=name)
     return {
         "page": page,
         "amounts": {name: plain(amount) for name, amount in exact.items()},

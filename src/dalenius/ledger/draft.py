@@ -68,9 +68,7 @@ class Draft:
         self.documents: dict[str, bytes] = {}
         self._unsealed: Entry | None = None
 
-    def emit(
-        self, kind: str, *, population: str, by: str, body: Mapping[str, Any], text: str | None = None
-    ) -> Entry:
+    def emit(self, kind: str, *, population: str, by: str, body: Mapping[str, Any], text: str | None = None) -> Entry:
         """Write the next line and fold it into the state."""
         check_text(population, by, *[value for value in body.values() if isinstance(value, str)])
         entry = Entry.write(

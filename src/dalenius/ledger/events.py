@@ -1,8 +1,8 @@
 """Events: what was done, in words from which a loss distribution can be computed, and those distributions.
 
-A ledger line may say of a charge what noise was added and how far one unit can move it. Composed as a fixed plan such events say
-more than the rho that was charged: rho covers every law of that rho, the worst of them included. Losses are exact integers,
-rounded up; lines without events keep what they say, a pure epsilon or a rho.
+A ledger line may say of a charge what noise was added and how far one unit can move it. Composed as a fixed plan such
+events say more than the rho that was charged: rho covers every law of that rho, the worst of them included. Losses are
+exact integers, rounded up; lines without events keep what they say, a pure epsilon or a rho.
 """
 
 import json
@@ -61,7 +61,9 @@ def times_of(event: Event) -> int:
 
 
 def _of_laplace(event: Event) -> LossDistribution:
-    """Continuous Laplace noise: the loss falls from epsilon to -epsilon between the two centres, in steps rounded up."""
+    """Continuous Laplace noise: the loss falls from epsilon to -epsilon between the two centres, in steps
+    rounded up.
+    """
     epsilon, one = positive_of(event, "epsilon"), 1 << BITS
     falls = [exp_enclosure(-epsilon * j / _PARTS, BITS) for j in range(_PARTS + 1)]
     between = [max(high[1] - low[0], 0) // 2 + 1 for high, low in pairwise(falls)]
@@ -122,9 +124,7 @@ def _worst_move(moves: tuple[tuple[Shift, ...], ...]) -> tuple[Shift, ...] | Non
     """The move that contains all others, cell by cell; without the cells that it has more it gives no more away."""
 
     def contains(move: tuple[Shift, ...], other: tuple[Shift, ...]) -> bool:
-        return all(
-            any(s.law == o.law and s.size == o.size and s.times >= o.times for s in move) for o in other
-        )
+        return all(any(s.law == o.law and s.size == o.size and s.times >= o.times for s in move) for o in other)
 
     return next((move for move in moves if all(contains(move, other) for other in moves)), None)
 

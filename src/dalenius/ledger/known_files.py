@@ -1,8 +1,8 @@
 """Files that were digested before: a later process that finds the same stamp need not read them again.
 
-For each registration one small file lies in the folder of keys. It holds a keyed hash of the fingerprint and of the stamp under which the
-file was found to have it, and nothing else: who does not have the population's secret can neither make one nor learn anything from it. Where it is missing,
-damaged or about another stamp, the file is digested.
+For each registration one small file lies in the folder of keys. It holds a keyed hash of the fingerprint and of the
+stamp under which the file was found to have it, and nothing else: who does not have the population's secret can neither
+make one nor learn anything from it. Where it is missing, damaged or about another stamp, the file is digested.
 """
 
 import hmac

@@ -102,9 +102,7 @@ class Ledger:
             self._reader = connect(location, may_write=may_write)
             self.books = Books(self._reader, signed, wait_seconds)
             witness = Witness(signed, lambda: self.books.name)
-            self._writer = (
-                Writer(self._store, clock, witness, self._anchor_segment) if may_write else ReadOnly()
-            )
+            self._writer = Writer(self._store, clock, witness, self._anchor_segment) if may_write else ReadOnly()
             self.declarations = Declarations(self.submit)
             self._answer_for_both()
             self._last: Head | None = None
@@ -133,10 +131,10 @@ class Ledger:
     ) -> "Ledger":
         """Open the SQLite file or PostgreSQL database; a missing ledger is created.
 
-        `anchor` is the second file for signed heads, best on another disk; `keys` the private folder for secrets.
-        Both lie next to a SQLite file unless told otherwise, and in the user's state folder for a database.
-        With `public_key` instead of the keys a ledger can be read and verified, and nothing is written; so too with
-        the keys if it may not be written. `AnchorMismatch` if it may, and the store is not the one that its anchor knows.
+        `anchor` is the second file for signed heads, best on another disk; `keys` the private folder for secrets. Both
+        lie next to a SQLite file unless told otherwise, and in the user's state folder for a database. With
+        `public_key` instead of the keys a ledger can be read and verified, and nothing is written; so too with the keys
+        if it may not be written. `AnchorMismatch` if it may, and the store is not the one that its anchor knows.
         """
         return cls(
             str(location),
@@ -246,10 +244,7 @@ class Ledger:
             body = {"nonce": nonce, "public_key": self.public_key}
             self.submit(Note(kind="open", population="", body=body, by=""))
         # The name is read once, before anybody else reads over the same connection.
-        if (
-            self.books.name
-            and Entry.read(self.books.first_line()[4]).body.get("public_key") != self.public_key
-        ):
+        if self.books.name and Entry.read(self.books.first_line()[4]).body.get("public_key") != self.public_key:
             raise LedgerMismatch(
                 "The key is not the one named in this ledger's first line. Restore the ledger's own folder of keys; "
                 "if that is the one in use, the first line was changed."
@@ -277,8 +272,10 @@ class Ledger:
         if [tuple(row) for row in rows] != [(last.seq, last.digest)]:
             self._last = last
             raise LedgerCorrupt(
-                "The last line that this process knew is no longer in the store: an older copy was put back while the ledger was open. Nothing is"
-                " released. Put the newest store back; if its last lines are lost, `dalenius ledger restore` goes on from what"
+                "The last line that this process knew is no longer in the store: an older copy was put back while "
+                "the ledger was open. Nothing is"
+                " released. Put the newest store back; if its last lines are lost, `dalenius ledger restore` goes on "
+                "from what"
                 " there is and counts every budget as spent."
             )
 
@@ -377,12 +374,7 @@ class Ledger:
         return reservation.under(head.digest, stored)
 
     def commit(
-        self,
-        reservation: Reservation,
-        document: bytes,
-        status: str = Status.PUBLISHED,
-        *,
-        is_tainted: bool = False,
+        self, reservation: Reservation, document: bytes, status: str = Status.PUBLISHED, *, is_tainted: bool = False
     ) -> StoredRelease:
         """Store the document if no release is stored under the key, and answer what is read back."""
         if reservation.stored is not None:

@@ -8,14 +8,14 @@ running      valid whenever one looks, however requests were chosen from earlier
 
 Running bound. Along any sequence of zero-concentrated steps chosen from the past, with rho spent so far and loss L,
 exp(k (L - rho) - k^2 rho) is a supermartingale for each k > 0. Mixed over k with a half-normal density of precision g,
-with x = L - rho, v = x / (2 sqrt(rho + g)) and erf(v) >= 1 - exp(-v^2), it is at least
-sqrt(g / (rho + g)) (2 exp(v^2) - 1). By Ville's inequality it ever reaches 1/delta with probability at most delta, so L
-never exceeds rho + 2 sqrt((rho + g) log((1 + sqrt((rho + g) / g) / delta) / 2)) but with that probability. A few
-precisions, each with its share of delta, serve small and large budgets alike; they are fixed here.
+with x = L - rho, v = x / (2 sqrt(rho + g)) and erf(v) >= 1 - exp(-v^2), it is at least sqrt(g / (rho + g)) (2 exp(v^2)
+- 1). By Ville's inequality it ever reaches 1/delta with probability at most delta, so L never exceeds rho + 2 sqrt((rho
++ g) log((1 + sqrt((rho + g) / g) / delta) / 2)) but with that probability. A few precisions, each with its share of
+delta, serve small and large budgets alike; they are fixed here.
 
-The sharper conversion of rho is not a tail bound, so it serves the fixed plan only. A failure probability that was charged
-depends on earlier answers, so the running figure counts every failure that was granted.
-References: Canonne, Kamath & Steinke (2020); Kairouz, Oh & Viswanath (2017); Whitehouse, Ramdas, Rogers & Wu (2023).
+The sharper conversion of rho is not a tail bound, so it serves the fixed plan only. A failure probability that was
+charged depends on earlier answers, so the running figure counts every failure that was granted. References: Canonne,
+Kamath & Steinke (2020); Kairouz, Oh & Viswanath (2017); Whitehouse, Ramdas, Rogers & Wu (2023).
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,15 +27,7 @@ from typing import Any
 from dalenius.core.budget import MASTER
 from dalenius.core.conversions import rho_to_delta, rho_to_epsilon
 from dalenius.core.neighbours import Relation
-from dalenius.core.rationals import (
-    exp_lower,
-    exp_upper,
-    float_upper,
-    log_upper,
-    plain,
-    round_up,
-    sqrt_upper,
-)
+from dalenius.core.rationals import exp_lower, exp_upper, float_upper, log_upper, plain, round_up, sqrt_upper
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.loss import LossDistribution
 from dalenius.ledger.account import Account
@@ -45,11 +37,7 @@ from dalenius.ledger.events import Event, loss_of
 
 _GRID = 10**6
 # Precisions of the half-normal densities, and the share of delta that each is given.
-_MIXTURE = (
-    (Fraction(1, 10**4), Fraction(1, 4)),
-    (Fraction(1, 100), Fraction(1, 2)),
-    (Fraction(1), Fraction(1, 4)),
-)
+_MIXTURE = ((Fraction(1, 10**4), Fraction(1, 4)), (Fraction(1, 100), Fraction(1, 2)), (Fraction(1), Fraction(1, 4)))
 _MOST_KINDS = 64
 _NO_BOUND = Fraction(10**6)
 _LEAST_RANGE = Fraction(1, 100)
@@ -72,11 +60,7 @@ def running_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
 def power_of_test(epsilon: Fraction, delta: Fraction, level: Fraction) -> Fraction:
     """Largest power of any test of that level between two neighbours, under (epsilon, delta)-DP; rounded up."""
-    bounds = (
-        Fraction(1),
-        exp_upper(epsilon) * level + delta,
-        1 - exp_lower(-epsilon) * (1 - delta - level),
-    )
+    bounds = (Fraction(1), exp_upper(epsilon) * level + delta, 1 - exp_lower(-epsilon) * (1 - delta - level))
     return min(bounds)
 
 
@@ -167,22 +151,24 @@ class OdometerReading:
         fixed, running = self.fixed, self.running
         failure = f", but for a probability of {_shown(running.delta, 2)}" if running.delta else ""
         return (
-            f"Together {scope} is {fixed.words} as a fixed plan, that is if what would be asked was decided before the first "
+            f"Together {scope} is {fixed.words} as a fixed plan, that is if what would be asked was decided before "
+            "the first "
             f"answer{besides or '; nothing was charged to another page'}.",
-            f"Running bound: {scope} is {running.words} whenever one looks, however requests followed from earlier answers"
+            f"Running bound: {scope} is {running.words} whenever one looks, however requests followed from earlier "
+            "answers"
             f"{besides}.",
             f"Likelihood ratio: {scope} is at most {_shown(exp_upper(running.epsilon))} times as likely "
             f"under one answer to the question {pair} as under the other{failure}, by the running bound{besides}.",
             f"Best test: an intruder who knows everything else and accepts {float(self.level):.0%} false alarms "
-            f"recognises the truth from {scope} in at most {float(round_up(self.power, 1000)):.1%} of cases, as a fixed plan"
+            f"recognises the truth from {scope} in at most {float(round_up(self.power, 1000)):.1%} of cases, as a "
+            "fixed plan"
             f"{besides}.",
         )
 
     def to_dict(self) -> dict[str, Any]:
         """For documents."""
         return {
-            "fixed_plan": self.fixed.to_dict()
-            | {"level": plain(self.level), "power": float_upper(self.power)},
+            "fixed_plan": self.fixed.to_dict() | {"level": plain(self.level), "power": float_upper(self.power)},
             "running": self.running.to_dict(),
             "bounds": {name: plain(value) for name, value in self.bounds.items()},
             "covers": {"page": MASTER, "charges": self.charges},
@@ -230,9 +216,7 @@ def read_odometer(
     def figure(names: tuple[str, ...], failure: Fraction) -> Figure:
         # A statement without failures is the better one, unless another epsilon is smaller by more than a hundredth.
         best = min((n for n in names if n in bounds), key=lambda n: bounds[n] * (_NEAR if n == "pure" else 1))
-        return Figure(
-            epsilon=bounds[best], delta=Fraction(0) if best == "pure" else delta + failure, basis=best
-        )
+        return Figure(epsilon=bounds[best], delta=Fraction(0) if best == "pure" else delta + failure, basis=best)
 
     return OdometerReading(
         fixed=figure(("pure", "loss", "rho"), spent.delta),

@@ -34,7 +34,9 @@ def check_opening(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: st
 def register(
     ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, *, fingerprint: str, domain_digest: str
 ) -> None:
-    """Tie a file to its version, open the population's account and declare with whom it shares persons: all of it, or nothing."""
+    """Tie a file to its version, open the population's account and declare with whom it shares persons: all of it, or
+    nothing.
+    """
 
     def declare(book: Declarations) -> None:
         book.register(
@@ -107,11 +109,7 @@ def _pages(policy: PolicyDocument) -> tuple[str, ...]:
 
 
 def ensure_quota(
-    ledger: Ledger,
-    population: str,
-    analyst: str,
-    policy: PolicyDocument,
-    declarations: Declarations | None = None,
+    ledger: Ledger, population: str, analyst: str, policy: PolicyDocument, declarations: Declarations | None = None
 ) -> None:
     """Hand the policy's quota of an analyst who has none yet to `declarations`, those of the ledger unless given."""
     if policy.default_quota is None and analyst not in policy.analysts:
@@ -137,8 +135,10 @@ def declare_unit(ledger: Ledger, domain: Domain, by: str) -> None:
     known = _unit_of(ledger, population)
     if known != unit:
         raise LedgerMismatch(
-            f"The account of {population!r} protects one {known}, this document protects one {unit}. If the data are about"
-            f" the same people, declare the same [unit] (`id` names the column that tells them apart) and register again;"
+            f"The account of {population!r} protects one {known}, this document protects one {unit}. If the data are "
+            "about"
+            " the same people, declare the same [unit] (`id` names the column that tells them apart) and register "
+            "again;"
             " another population name is for other people only, because it would give the same people a second budget.",
             known=known,
             received=unit,
@@ -153,7 +153,8 @@ def overlaps_to_declare(ledger: Ledger, domain: Domain) -> tuple[str, ...]:
         unit = _unit_of(ledger, other)
         if unit is not None and unit != domain.neighbours.unit:
             raise LedgerMismatch(
-                f"The account of {other!r} protects one {unit}, this document protects one {domain.neighbours.unit}: persons who are"
+                f"The account of {other!r} protects one {unit}, this document protects one {domain.neighbours.unit}: "
+                "persons who are"
                 " in both are protected by neither account alone. Declare the same [unit] in both.",
                 known=unit,
                 received=domain.neighbours.unit,

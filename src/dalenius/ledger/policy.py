@@ -1,8 +1,8 @@
 """The policy in force is the one in the ledger: recorded when a data set is first used, changed by adoption only.
 
 A line holds the whole policy and its digest. Of the lines that record a first use the first one counts, whatever was
-written at the same moment; of those that adopt another policy, the last. A data set that is not registered yet comes under
-the policy of its population, so that registering the same people again under another name brings no laxer rules.
+written at the same moment; of those that adopt another policy, the last. A data set that is not registered yet comes
+under the policy of its population, so that registering the same people again under another name brings no laxer rules.
 
 Rules (`RULES`) bind: with other ones in the file nothing opens. Amounts became lines of their own when the account was
 opened; other amounts in the file change nothing, and that is said with the command that would.
@@ -70,8 +70,10 @@ def policy_in_force(ledger: Ledger, domain: Domain, given: PolicyDocument | None
         return given or PolicyDocument()
     if given is not None and (changes := differences(in_force.policy, given, RULES)):
         raise PolicyDiffers(
-            f"The policy is not the one in force for {domain.name!r} (recorded {in_force.at[:10]} by {in_force.by or 'nobody named'},"
-            f" digest {in_force.digest[:12]}). Different: {'; '.join(changes)}. Leave the policy out to use the recorded one;"
+            f"The policy is not the one in force for {domain.name!r} (recorded {in_force.at[:10]} by "
+            f"{in_force.by or 'nobody named'},"
+            f" digest {in_force.digest[:12]}). Different: {'; '.join(changes)}. Leave the policy out to use the "
+            "recorded one;"
             f" {_ADOPT}.",
             recorded=in_force.digest,
             received=policy_digest(given),
@@ -120,7 +122,9 @@ def bind(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str) -> Non
 
 
 def adopt(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, note: str = "") -> list[str]:
-    """Put another policy in force: limits that changed become lines, then the policy does. The budget is not touched."""
+    """Put another policy in force: limits that changed become lines, then the policy does. The budget is
+    not touched.
+    """
     in_force = recorded(ledger, domain)
     before = PolicyDocument() if in_force is None else in_force.policy
     changed = {name for name in LIMITS if getattr(before, name) != getattr(policy, name)}
@@ -151,8 +155,9 @@ def check_ledger(document: DatasetDocument, given: str | Path | None) -> None:
     if not is_same:
         raise LedgerMismatch(
             f"The dataset document keeps the account of {document.dataset.population!r} in {_place(named)}, and"
-            f" {_place(str(given))} was named. Two ledgers would be two budgets on the same people: leave the ledger out, or"
-            " correct the document.",
+            f" {_place(str(given))} was named. Two ledgers would be two budgets on the same people: leave the ledger "
+            "out, or"
+            " correct the document."
         )
 
 
@@ -180,12 +185,14 @@ def _budget_notice(ledger: Ledger, population: str, given: PolicyDocument) -> st
     if not rho and not delta:
         return ""
     said = (
-        f"The policy file says budget {_amounts(given.budget.rho, given.budget.delta)}; the account of {population!r} was"
+        f"The policy file says budget {_amounts(given.budget.rho, given.budget.delta)}; the account of "
+        f"{population!r} was"
         f" granted {_amounts(limit.rho, limit.delta)}, and that holds."
     )
     if rho < 0 or delta < 0:
         return f"{said} What was granted cannot be taken back."
-    return f"{said} `dalenius ledger grant --population {population} --rho {plain(rho)} --delta {plain(delta)}` adds the rest."
+    more = f"--rho {plain(rho)} --delta {plain(delta)}"
+    return f"{said} `dalenius ledger grant --population {population} {more}` adds the rest."
 
 
 def _amounts(rho: Fraction, delta: Fraction) -> str:
@@ -200,9 +207,7 @@ def _in_force(notes: Iterable[Entry]) -> Entry | None:
     return current
 
 
-def _record(
-    ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, how: str, note: str = ""
-) -> None:
+def _record(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, how: str, note: str = "") -> None:
     payload = {
         "dataset": domain.name,
         "digest": policy_digest(policy),
@@ -218,8 +223,7 @@ def _content(policy: PolicyDocument) -> dict[str, Any]:
     content.pop("population", None)
     if "allow" in content:
         content["allow"] = {
-            key: sorted(value) if isinstance(value, list) else value
-            for key, value in content["allow"].items()
+            key: sorted(value) if isinstance(value, list) else value for key, value in content["allow"].items()
         }
     return content
 

@@ -137,12 +137,7 @@ class PostgresStore:
             yield
         except (errors.DiskFull, errors.ReadOnlySqlTransaction) as error:
             raise StorageError(f"The ledger's database refused: {type(error).__name__}.") from error
-        except (
-            errors.DataCorrupted,
-            errors.IndexCorrupted,
-            errors.UndefinedTable,
-            errors.UndefinedColumn,
-        ) as error:
+        except (errors.DataCorrupted, errors.IndexCorrupted, errors.UndefinedTable, errors.UndefinedColumn) as error:
             raise LedgerCorrupt(f"The ledger's database is damaged: {type(error).__name__}.") from error
         except (errors.SerializationFailure, errors.DeadlockDetected, errors.IntegrityError) as error:
             raise Raced(type(error).__name__) from error

@@ -63,9 +63,7 @@ class Reserve:
         """What can be prepared before the writer's turn; a request that JSON cannot hold is refused here."""
         own = purses_of(charge)
         body = charge.body() | {"purses": [[key.kind, key.name] for key in own]}
-        others = purses_elsewhere(
-            charge.overlaps, charge.page, analyst=charge.analyst, variables=charge.variables
-        )
+        others = purses_elsewhere(charge.overlaps, charge.page, analyst=charge.analyst, variables=charge.variables)
         purses = (*own, *others)
         return cls(charge, lease, lease_seconds, purses, body, canonical_body(body))
 
@@ -86,9 +84,7 @@ class Reserve:
             return self._again(draft, row)
         self._check(draft)
         charge = self.charge
-        entry = draft.emit(
-            "charge", population=charge.population, by=charge.analyst, body=self.body, text=self.text
-        )
+        entry = draft.emit("charge", population=charge.population, by=charge.analyst, body=self.body, text=self.text)
         self._take(draft, draft.state.charges[self.charge.key])
         return self._reservation(entry.name, self.lease)
 
@@ -104,9 +100,7 @@ class Reserve:
         )
 
     def _take(self, draft: Draft, row: ChargeRow) -> None:
-        draft.state.charges[row.key] = row._replace(
-            lease=self.lease, lease_until=draft.now + self.lease_seconds
-        )
+        draft.state.charges[row.key] = row._replace(lease=self.lease, lease_until=draft.now + self.lease_seconds)
 
     def _again(self, draft: Draft, row: ChargeRow) -> Reservation:
         charge = self.charge
@@ -158,7 +152,7 @@ class Reserve:
         if registered.population != charge.population:
             raise LedgerMismatch(
                 f"Data set {charge.dataset!r} belongs to population {registered.population!r}, "
-                f"not to {charge.population!r}.",
+                f"not to {charge.population!r}."
             )
         if charge.fingerprint != registered.fingerprint:
             raise DataChanged(
@@ -209,7 +203,8 @@ class Reserve:
         charge = self.charge
         if not names_overlaps(draft.state, charge.population, charge.overlaps):
             raise Conflict(
-                f"This request names other populations than those that are declared to share persons with {charge.population!r}: one was"
+                "This request names other populations than those that are declared to share persons with "
+                f"{charge.population!r}: one was"
                 " declared while it was prepared; ask again, so that each of their accounts pays."
             )
 
@@ -253,7 +248,8 @@ def _unlimited_here(key: PurseKey, charge: Charge) -> Exception:
     what = "quota of" if key.kind == ANALYST else "cap of variable"
     where = _account_phrase(key.population, charge)
     message = (
-        f"The {what} {key.name!r}{where} says nothing about the {key.page} page, so nothing is charged there; the custodian"
+        f"The {what} {key.name!r}{where} says nothing about the {key.page} page, so nothing is charged there; the "
+        "custodian"
         " sets one on that page."
     )
     kind = QuotaExhausted if key.kind == ANALYST else BudgetExhausted
@@ -269,7 +265,8 @@ def _refusal(purse: Purse, charge: Charge) -> Exception:
     reason = {
         TOTAL: f"The account of population {purse.key.population!r} cannot pay {asked}.",
         OTHERS: f"What is left for {purse.key.population!r} is kept back for official tables; asked: {asked}.",
-        VARIABLE: f"The cap of variable {purse.key.name!r}{_account_phrase(purse.key.population, charge)} cannot pay {asked}.",
+        VARIABLE: f"The cap of variable {purse.key.name!r}{_account_phrase(purse.key.population, charge)} cannot pay "
+        f"{asked}.",
         WAVE: f"The part of the schedule for version {purse.key.name!r}, {_limit(purse)} in all, cannot pay {asked}.",
     }[purse.key.kind]
     return BudgetExhausted(reason, cost=cost, purse=purse.key.kind)

@@ -36,9 +36,7 @@ class Restore:
     @property
     def needs(self) -> Needs:
         """Every purse that has a limit."""
-        return Needs(
-            populations=frozenset(key.population for key in self.purses), purses=frozenset(self.purses)
-        )
+        return Needs(populations=frozenset(key.population for key in self.purses), purses=frozenset(self.purses))
 
     def decide(self, draft: Draft) -> tuple[Entry, ...]:
         """One line for the ledger, and one for each page that had something left."""
@@ -47,9 +45,7 @@ class Restore:
             kept = [draft.state.purse(key) for key in sorted(self.purses) if key[:2] == (population, page)]
             left = [purse for purse in kept if _left(purse) != (0, 0)]
             if left:
-                lines.append(
-                    draft.emit("forfeit", population=population, by=self.by, body=_forfeit(page, left))
-                )
+                lines.append(draft.emit("forfeit", population=population, by=self.by, body=_forfeit(page, left)))
         return tuple(lines)
 
 
@@ -67,12 +63,7 @@ def _forfeit(page: str, left: list[Purse]) -> dict[str, Any]:
 
 
 def restore(
-    location: str | Path,
-    *,
-    by: str,
-    note: str,
-    anchor: str | Path | None = None,
-    keys: str | Path | None = None,
+    location: str | Path, *, by: str, note: str, anchor: str | Path | None = None, keys: str | Path | None = None
 ) -> tuple[Entry, ...]:
     """Go on from the store as it is; its lines say so. Refused where store and anchor agree, or nothing is there.
 

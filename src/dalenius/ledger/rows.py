@@ -21,12 +21,7 @@ def _flag(value: object) -> bool:
 
 def as_terms(row: Row) -> Terms:
     """What was agreed for a population."""
-    return Terms(
-        population=row[0],
-        relation=Relation(row[1]),
-        approval_above=row[2],
-        is_scheduled=_flag(row[3]),
-    )
+    return Terms(population=row[0], relation=Relation(row[1]), approval_above=row[2], is_scheduled=_flag(row[3]))
 
 
 def as_purse(row: Row) -> Purse:
@@ -58,12 +53,7 @@ def as_charge(row: Row) -> ChargeRow:
 def as_registration(row: Row) -> Registration:
     """A registered file."""
     return Registration(
-        dataset=row[0],
-        version=row[1],
-        population=row[2],
-        fingerprint=row[3],
-        domain_digest=row[4],
-        entry=row[5],
+        dataset=row[0], version=row[1], population=row[2], fingerprint=row[3], domain_digest=row[4], entry=row[5]
     )
 
 
@@ -75,9 +65,7 @@ def as_release(row: Row) -> ReleaseRow:
 def stored(row: Row) -> StoredRelease:
     """A release as it was read back; a document that was turned into text is told by its digest."""
     document = row[2].encode() if isinstance(row[2], str) else bytes(row[2])
-    return StoredRelease(
-        entry=row[0], key=row[1], document=document, status=row[3], population=row[4], analyst=row[5]
-    )
+    return StoredRelease(entry=row[0], key=row[1], document=document, status=row[3], population=row[4], analyst=row[5])
 
 
 def of_terms(terms: Terms) -> Row:

@@ -14,9 +14,7 @@ from dalenius.errors import ParameterError
 Wave = tuple[str, Fraction, Fraction]
 
 
-def spread(
-    versions: Sequence[str], rho: object, delta: object, weights: Sequence[object] | None = None
-) -> list[Wave]:
+def spread(versions: Sequence[str], rho: object, delta: object, weights: Sequence[object] | None = None) -> list[Wave]:
     """(version, rho, delta) for each wave, in proportion to the weights (equal without), rounded down to units.
 
     >>> spread(["2025-01", "2025-02"], "0.5", 0)

@@ -157,44 +157,30 @@ CHARGES_TABLE = StateTable(
 )
 RELEASES_TABLE = StateTable("releases", b"3", 0, ("seq", "entry", "key", "digest", "status"))
 REGISTRATIONS_TABLE = StateTable(
-    "registrations",
-    b"4",
-    2,
-    ("dataset", "version", "population", "fingerprint", "domain_digest", "entry"),
+    "registrations", b"4", 2, ("dataset", "version", "population", "fingerprint", "domain_digest", "entry")
 )
 CHECKS_TABLE = StateTable("checks", b"5", 1, ("population", "value"))
 STATE = {
     table.name: table
-    for table in (
-        TERMS_TABLE,
-        PURSES_TABLE,
-        CHARGES_TABLE,
-        RELEASES_TABLE,
-        REGISTRATIONS_TABLE,
-        CHECKS_TABLE,
-    )
+    for table in (TERMS_TABLE, PURSES_TABLE, CHARGES_TABLE, RELEASES_TABLE, REGISTRATIONS_TABLE, CHECKS_TABLE)
 }
 TERMS, PURSES, CHARGES = TERMS_TABLE.select, PURSES_TABLE.select, CHARGES_TABLE.select
 RELEASES, REGISTRATIONS, CHECKS = RELEASES_TABLE.select, REGISTRATIONS_TABLE.select, CHECKS_TABLE.select
 
-FIRST_HEAD = (
-    "INSERT INTO head (id, seq, digest, salt, signature) VALUES (1, 0, ?, ?, '') ON CONFLICT (id) DO NOTHING"
-)
+FIRST_HEAD = "INSERT INTO head (id, seq, digest, salt, signature) VALUES (1, 0, ?, ?, '') ON CONFLICT (id) DO NOTHING"
 HEAD = "SELECT seq, digest FROM head WHERE id = 1"
 SEALED_HEAD = """
 SELECT h.seq, h.digest, h.salt, h.signature, e.line
 FROM head h LEFT JOIN entries e ON e.seq = h.seq WHERE h.id = 1
 """
-MOVE_HEAD = (
-    "UPDATE head SET seq = ?, digest = ?, salt = ?, signature = ? WHERE id = 1 AND seq = ? AND digest = ?"
-)
+MOVE_HEAD = "UPDATE head SET seq = ?, digest = ?, salt = ?, signature = ? WHERE id = 1 AND seq = ? AND digest = ?"
 
 NODES = "SELECT place, content FROM tree"
-PUT_NODE = "INSERT INTO tree (place, content) VALUES (?, ?) ON CONFLICT (place) DO UPDATE SET content = excluded.content"
-
-ADD_ENTRY = (
-    "INSERT INTO entries (seq, name, kind, population, line, previous, digest) VALUES (?, ?, ?, ?, ?, ?, ?)"
+PUT_NODE = (
+    "INSERT INTO tree (place, content) VALUES (?, ?) ON CONFLICT (place) DO UPDATE SET content = excluded.content"
 )
+
+ADD_ENTRY = "INSERT INTO entries (seq, name, kind, population, line, previous, digest) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 PUT_TERMS = """
 INSERT INTO terms (population, relation, approval_above, is_scheduled, changed, salt) VALUES (?, ?, ?, ?, ?, ?)

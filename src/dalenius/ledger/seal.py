@@ -1,15 +1,17 @@
 """The state of a store, bound to the chain: what decides about money or permission cannot be edited beside it.
 
 Guarantee
-    Every row of the state is a leaf of a hash tree (`tree`). The last line of each segment names SHA-256 of a fresh salt
-    and the root, the head is its digest, and the store keeps the head's signature. Whoever changes, adds or removes a
-    row, puts an older one back, or edits the tree is noticed when the row is read and when the ledger is opened.
+    Every row of the state is a leaf of a hash tree (`tree`). The last line of each segment names SHA-256 of a fresh
+    salt and the root, the head is its digest, and the store keeps the head's signature. Whoever changes, adds or
+    removes a row, puts an older one back, or edits the tree is noticed when the row is read and when the ledger is
+    opened.
 Requires
-    The signing key is not with whoever writes to the store. An older store put back as a whole is the anchor's business.
+    The signing key is not with whoever writes to the store. An older store put back as a whole is the anchor's
+    business.
     Salts stay in the store: a leaf or a root without one would let a reader of heads try out the few numbers in it.
 Cost
-    A row that is read or changed costs the nodes above it, and nothing is scanned. Nodes and rows that were compared once
-    are remembered; what is remembered counts only under a root that the chain names.
+    A row that is read or changed costs the nodes above it, and nothing is scanned. Nodes and rows that were compared
+    once are remembered; what is remembered counts only under a root that the chain names.
 Absence
     Rows are looked up under the beginning of their names (a population's purses, a data set's versions), so that a
     missing one is noticed too. A charge is found by its key and named by its line: a removed charge is noticed on
@@ -29,17 +31,7 @@ from dalenius.ledger.draft import Draft, Head
 from dalenius.ledger.entry import GENESIS, Entry, canonical
 from dalenius.ledger.rows import Row
 from dalenius.ledger.schema import StateTable
-from dalenius.ledger.tree import (
-    EMPTY,
-    SALT_SIZE,
-    HashTree,
-    Lacking,
-    Node,
-    decode,
-    leaf_digest,
-    node_digest,
-    places_in,
-)
+from dalenius.ledger.tree import EMPTY, SALT_SIZE, HashTree, Lacking, Node, decode, leaf_digest, node_digest, places_in
 
 _MOST_REMEMBERED = 20_000
 _POPULATION = 1 + 32
@@ -146,9 +138,7 @@ class Witness:
         digests: dict[bytes, bytes] = {}
         for start in range(0, len(wanted), 200):
             part = wanted[start : start + 200]
-            digests |= self._remember(
-                ask(f"{schema.NODES} WHERE place IN ({', '.join('?' * len(part))})", part)
-            )
+            digests |= self._remember(ask(f"{schema.NODES} WHERE place IN ({', '.join('?' * len(part))})", part))
         return digests
 
     def _remember(self, nodes: Iterable[Row]) -> dict[bytes, bytes]:

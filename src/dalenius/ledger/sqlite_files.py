@@ -2,7 +2,8 @@
 
 Guarantee
     Nothing here opens a file that a connection of this process may have open. Closing *any* descriptor of a file drops
-    all POSIX locks that the process holds on it; SQLite then takes another process for the last user and deletes the log.
+    all POSIX locks that the process holds on it; SQLite then takes another process for the last user and deletes the
+    log.
     A file that was replaced or removed all the same is noticed by its device and inode.
 References
     "How To Corrupt An SQLite Database File" (sqlite.org), sections 2.2, 2.4 and 2.6.
@@ -32,9 +33,7 @@ def create_private(path: Path) -> None:
 
 
 # A process is forked while nobody creates a file, so that the lock is free in the child.
-os.register_at_fork(
-    before=_creating.acquire, after_in_parent=_creating.release, after_in_child=_creating.release
-)
+os.register_at_fork(before=_creating.acquire, after_in_parent=_creating.release, after_in_child=_creating.release)
 
 
 def identity_of(path: Path | str) -> Identity | None:
@@ -55,9 +54,7 @@ class OpenFiles:
 
     def __init__(self, path: Path) -> None:
         self._path, self._store = path, str(path)
-        self._opened = {
-            name: identity for ending in _ENDINGS if (identity := identity_of(name := f"{path}{ending}"))
-        }
+        self._opened = {name: identity for ending in _ENDINGS if (identity := identity_of(name := f"{path}{ending}"))}
 
     @property
     def identity(self) -> Identity | None:  # pragma: no cover - asked for in forked children only
@@ -70,8 +67,10 @@ class OpenFiles:
             status = _status_of(name)
             if status is None or (status.st_dev, status.st_ino) != identity:
                 raise LedgerCorrupt(
-                    f"The file {Path(name).name!r} was replaced or removed while the ledger was open: what is written to"
-                    " its log would be lost, so nothing is released. Let only Dalenius and SQLite open the store, and open"
+                    f"The file {Path(name).name!r} was replaced or removed while the ledger was open: what is "
+                    "written to"
+                    " its log would be lost, so nothing is released. Let only Dalenius and SQLite open the store, "
+                    "and open"
                     " the ledger again; `dalenius ledger verify` compares it with its anchor."
                 )
             if name == self._store:

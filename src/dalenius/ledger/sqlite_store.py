@@ -39,7 +39,9 @@ def _close_all() -> None:
 
 
 def _leave_inherited() -> None:  # pragma: no cover - called in forked children only
-    """In a forked child: the connections are the parent's, and SQLite here believes that this process has their locks."""
+    """In a forked child: the connections are the parent's, and SQLite here believes that this process has
+    their locks.
+    """
     for store in list(_open_stores):
         _inherited.add(store.identity)
         store.leave()
@@ -111,9 +113,7 @@ class SqliteStore:
         is_still = not Path(f"{path}-wal").exists() and not os.access(path.parent, os.W_OK)
         place = f"{path.as_uri()}?mode=ro" + ("&immutable=1" if is_still else "")
         self._refuse_inherited(path)
-        self._connection = sqlite3.connect(
-            place, uri=True, timeout=60.0, isolation_level=None, check_same_thread=False
-        )
+        self._connection = sqlite3.connect(place, uri=True, timeout=60.0, isolation_level=None, check_same_thread=False)
         if "head" not in self._names():
             raise LedgerMismatch(f"{path.name!r} is not a ledger.")
 
@@ -145,7 +145,8 @@ class SqliteStore:
         """A second connection here would take no locks of its own, and lose its log when the parent closes."""
         if identity_of(path) in _inherited:  # pragma: no cover - true in forked children only
             raise InternalError(
-                f"{_FORKED}: this one was forked while {path.name!r} was open, and SQLite would lose its locks. Close the"
+                f"{_FORKED}: this one was forked while {path.name!r} was open, and SQLite would lose its locks. "
+                "Close the"
                 " ledger before the fork, or start the process anew (multiprocessing: the method 'spawn')."
             )
 
@@ -189,9 +190,7 @@ class SqliteStore:
             try:
                 self._files.check()
             except OSError as error:
-                raise StorageError(
-                    f"The ledger {self._path.name!r} cannot be reached: {error.strerror}."
-                ) from error
+                raise StorageError(f"The ledger {self._path.name!r} cannot be reached: {error.strerror}.") from error
 
     def _refuse_closed(self) -> None:
         if self._is_closed:

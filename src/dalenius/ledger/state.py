@@ -118,9 +118,7 @@ def _grant(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     relation = Relation(body["relation"])
     state.terms.setdefault(entry.population, Terms(population=entry.population, relation=relation))
     for page in dict.fromkeys((*FIRST_PAGES, body["page"])):
-        rho, delta = (
-            (int(body["units"]["rho"]), int(body["units"]["delta"])) if page == body["page"] else (0, 0)
-        )
+        rho, delta = (int(body["units"]["rho"]), int(body["units"]["delta"])) if page == body["page"] else (0, 0)
         for kind in (TOTAL, OTHERS):
             key = PurseKey(entry.population, page, kind, "")
             purse = state.purses.get(key) or Purse(key=key, limit_rho=0, limit_delta=0)
@@ -216,7 +214,9 @@ def names_overlaps(state: State, population: str, named: Sequence[str]) -> bool:
 
 
 def past_of(state: State, population: str, other: str) -> list[list[Any]]:
-    """What was spent on each page for releases about each of two, beside the account of the other, which pays for it: (payer, page, rho, delta, epsilon)."""
+    """What was spent on each page for releases about each of two, beside the account of the other, which pays for it:
+    (payer, page, rho, delta, epsilon).
+    """
     past: list[list[Any]] = []
     for payer, spender in ((population, other), (other, population)):
         for page in PAGES:

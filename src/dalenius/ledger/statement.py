@@ -71,8 +71,7 @@ class Statement:
     def __repr__(self) -> str:
         whose = f", {self.analyst}" if self.analyst else ""
         return two_lines(
-            f"Statement of {self.population}{whose}: {len(self.lines)} movements ({self.relation})",
-            self._balance(),
+            f"Statement of {self.population}{whose}: {len(self.lines)} movements ({self.relation})", self._balance()
         )
 
     def _balance(self) -> str:
@@ -159,18 +158,7 @@ def make_statement(entries: Iterable[Entry], account: Account, analyst: str | No
         _movement(entry, purse, state, account.population)
         for entry, purse in drafts
         if entry.kind
-        in (
-            "charge",
-            "grant",
-            "limit",
-            "schedule",
-            "approval",
-            "register",
-            "note",
-            "status",
-            "forfeit",
-            "overlap",
-        )
+        in ("charge", "grant", "limit", "schedule", "approval", "register", "note", "status", "forfeit", "overlap")
         and (analyst is None or (entry.kind == "charge" and entry.body["analyst"] == analyst))
     ]
     shown = [p for p in account.purses if analyst is None or p.key[2:] == (ANALYST, analyst)]
@@ -268,9 +256,7 @@ def export_lines(entries: Iterable[Entry], form: str) -> str:
         return "".join(entry.line + "\n" for entry in entries)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        ["seq", "at", "entry", "kind", "population", "by", "rho", "delta", "epsilon", "digest", "line"]
-    )
+    writer.writerow(["seq", "at", "entry", "kind", "population", "by", "rho", "delta", "epsilon", "digest", "line"])
     for e in entries:
         amounts = e.body.get("cost") or e.body.get("amounts") or {}
         cost = [amounts.get(name) or "" for name in ("rho", "delta", "epsilon")]

@@ -1,10 +1,14 @@
-"""What is left of a release that was stopped halfway: the lease is let go of, and the exception says what was charged."""
+"""What is left of a release that was stopped halfway: the lease is let go of, and the exception says what
+was charged.
+"""
 
 from dalenius.ledger import Charge, Ledger, Reservation
 
 
 def stopped(stop: BaseException, ledger: Ledger, charge: Charge, lease: str) -> BaseException:
-    """The same exception with a note for whoever catches it, and without the frames, which hold an answer nobody may read."""
+    """The same exception with a note for whoever catches it, and without the frames, which hold an answer nobody may
+    read.
+    """
     stop.add_note(_let_go(ledger, charge, lease))
     stop.__cause__ = stop.__context__ = None
     return stop.with_traceback(None)
@@ -21,5 +25,7 @@ def _let_go(ledger: Ledger, charge: Charge, lease: str) -> str:
         if ledger.is_stored(charge.key):
             return f"The release is stored in the ledger. {free}"
     except Exception:
-        return "`dalenius ledger show` says whether the release was charged. If it was, asking again for the same is free."
+        return (
+            "`dalenius ledger show` says whether the release was charged. If it was, asking again for the same is free."
+        )
     return "Nothing was charged."

@@ -94,7 +94,8 @@ def read_back(store: Store, lines: Sequence[Entry]) -> None:
         rows = witness.ask(schema.DIGESTS, (lines[0].seq, lines[-1].seq))
     if [tuple(row) for row in rows] != [(line.seq, line.digest) for line in lines]:
         raise LedgerCorrupt(
-            "A line that was written to the ledger could not be read back through a new connection, so nothing is released."
+            "A line that was written to the ledger could not be read back through a new connection, so nothing is "
+            "released."
             " Open the ledger again; `dalenius ledger verify` compares it with its anchor."
         )
 
@@ -103,9 +104,7 @@ Search = tuple[str, str, Row]
 """A query, and what its rows are."""
 
 
-def _where(
-    what: str, sql: str, columns: tuple[str, ...], values: Collection[tuple[str, ...]]
-) -> Iterator[Search]:
+def _where(what: str, sql: str, columns: tuple[str, ...], values: Collection[tuple[str, ...]]) -> Iterator[Search]:
     """Queries for the rows whose columns equal one of the given tuples."""
     wanted = sorted(values)
     for start in range(0, len(wanted), _CHUNK):
@@ -217,10 +216,7 @@ def apply(store: Store, draft: Draft, tree: HashTree, witness: Witness) -> Row:
     moved = (draft.tip.seq, draft.tip.digest, salt, signature, draft.head.seq, draft.head.digest)
     statements = [
         *_statements(changes, marks),
-        (
-            schema.ADD_ENTRY,
-            [(e.seq, e.name, e.kind, e.population, e.line, e.previous, e.digest) for e in draft.lines],
-        ),
+        (schema.ADD_ENTRY, [(e.seq, e.name, e.kind, e.population, e.line, e.previous, e.digest) for e in draft.lines]),
         (schema.PUT_NODE, [(place.decode(), content) for place, content in tree.changes()]),
         (schema.MOVE_HEAD, [moved]),
     ]
@@ -248,14 +244,7 @@ def _statements(changes: Iterable[Change], marks: Iterable[Row]) -> list[Stateme
 
 # Limits come before payments: what a batch spends from one purse is one conditional statement.
 _ORDER = (
-    *(
-        schema.PUT_TERMS,
-        schema.OPEN_PURSE,
-        schema.SET_LIMIT,
-        schema.PAY,
-        schema.ADD_CHARGE,
-        schema.TAKE_LEASE,
-    ),
+    *(schema.PUT_TERMS, schema.OPEN_PURSE, schema.SET_LIMIT, schema.PAY, schema.ADD_CHARGE, schema.TAKE_LEASE),
     *(schema.COMPLETE, schema.ADD_RELEASE, schema.SET_STATUS, schema.ADD_REGISTRATION, schema.ADD_CHECK),
 )
 

@@ -127,7 +127,9 @@ class HashTree:
                 self._gather_all(name, branch[-_SIZE:], leaves)
 
     def put(self, name: bytes, digest: bytes) -> None:
-        """Add or replace a leaf; the root is out of date until `seal`. Raises `Lacking` and has then changed nothing."""
+        """Add or replace a leaf; the root is out of date until `seal`. Raises `Lacking` and has then
+        changed nothing.
+        """
         last = self._changed.get(self._last)
         if last is not None and name.startswith(self._last):
             rest = name[len(self._last) :]
@@ -160,9 +162,7 @@ class HashTree:
         self._parents.update(zip(places[1:], places, strict=False))
         self._last = place
 
-    def _fork(
-        self, place: bytes, node: Node, branch: bytes, rest: bytes, digest: bytes
-    ) -> tuple[bytes, Node]:
+    def _fork(self, place: bytes, node: Node, branch: bytes, rest: bytes, digest: bytes) -> tuple[bytes, Node]:
         """A new node where a branch and a new name part, in the place of the branch."""
         below = branch[2:-_SIZE]
         at = _split(below, rest)

@@ -57,11 +57,7 @@ class _Findings(list[str]):
 
 
 def verify_store(
-    store: Store,
-    anchored: list[AnchorLine] | None,
-    public_key: str,
-    heads: Iterable[str],
-    witness: Witness,
+    store: Store, anchored: list[AnchorLine] | None, public_key: str, heads: Iterable[str], witness: Witness
 ) -> VerifyReport:
     """Check everything against everything. The anchor must have been read before this is called."""
     problems = _Findings()
@@ -154,9 +150,7 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
                 problems.add(f"Line {entry.seq} is not paid by exactly the populations that share persons.")
         if entry.kind == "release" and entry.body["entry"] in state.releases:
             problems.add(f"Line {entry.seq} completes a charge that was completed before.")
-        if entry.kind == "overlap" and entry.body["past"] != past_of(
-            state, entry.population, entry.body["with"]
-        ):
+        if entry.kind == "overlap" and entry.body["past"] != past_of(state, entry.population, entry.body["with"]):
             problems.add(
                 f"Line {entry.seq} does not charge what earlier releases about the other population had spent."
             )
@@ -214,9 +208,7 @@ def _check_anchor(
         if not line.is_signed:
             problems.add("A line of the anchor is damaged, forged, or belongs to another ledger.")
         elif line.seq > count:
-            problems.add(
-                f"The anchor knows line {line.seq}; the ledger ends at line {count}: lines were removed."
-            )
+            problems.add(f"The anchor knows line {line.seq}; the ledger ends at line {count}: lines were removed.")
         elif digests.get(line.seq) != line.head:
             problems.add(f"Line {line.seq} is not the one that the anchor knows: the chain was rewritten.")
         else:

@@ -38,11 +38,7 @@ class Writer:
     """
 
     def __init__(
-        self,
-        store: Store,
-        clock: Callable[[], float],
-        witness: Witness,
-        settled: Callable[[Draft, str], None],
+        self, store: Store, clock: Callable[[], float], witness: Witness, settled: Callable[[Draft, str], None]
     ) -> None:
         self._store = store
         self._witness = witness

@@ -54,8 +54,8 @@ def tied(
 ) -> list[FloatArray]:
     """Values of every shown table, flat, moved as little as possible to have the margins known for its axes.
 
-    Impossible cells stay zero. Then the finest table is moved and the others are its sums, because tables that are moved one by
-    one around their own zeros would no longer add up.
+    Impossible cells stay zero. Then the finest table is moved and the others are its sums, because tables that are
+    moved one by one around their own zeros would no longer add up.
     """
     zeros = [impossible(table) for table in release.tables]
     if not any(cells.any() for cells in zeros):
@@ -73,10 +73,7 @@ def tied(
 
 
 def impose(
-    values: FloatArray,
-    margin: Margin,
-    truths: Mapping[Margin, FloatArray],
-    zeros: NDArray[np.bool_] | None = None,
+    values: FloatArray, margin: Margin, truths: Mapping[Margin, FloatArray], zeros: NDArray[np.bool_] | None = None
 ) -> FloatArray:
     """The nearest array (least squares) whose margins equal the known ones, which must agree with each other.
 
@@ -103,9 +100,9 @@ def _around_zeros(
 ) -> FloatArray:
     """The nearest array with the wanted margins among those that are zero outside the free cells.
 
-    Conjugate gradients for the least squares problem A x = wanted, started at the values: every step lies in the range of A', so
-    the limit is the nearest solution. Each margin cell is scaled by its number of free cells. Where zeros forbid the
-    margins, the gradient vanishes while something is left over.
+    Conjugate gradients for the least squares problem A x = wanted, started at the values: every step lies in the range
+    of A', so the limit is the nearest solution. Each margin cell is scaled by its number of free cells. Where zeros
+    forbid the margins, the gradient vanishes while something is left over.
     """
     weight = {b: np.maximum(sum_out(free.astype(np.float64), margin, b), 1.0) for b in wanted}
 

@@ -1,9 +1,11 @@
-"""What each row adds to its cell: one, a bounded whole number of steps of a variable, or either times the row's own weight.
+"""What each row adds to its cell: one, a bounded whole number of steps of a variable, or either times the row's own
+weight.
 
-A row that adds v steps moves everything that is linear in counts by v times as much. A row that is added or removed moves it by at most M = max |v|
-times what a counted row does. Under replace two rows add v and -u with v, u between the bounds or 0. The squared shift is convex in (v, u), so that
-it is largest at the corners: M^2 times the pair of counted rows where the signs agree, and at most (high - low)^2 times one counted
-row where they differ, which two values in the same cell reach.
+A row that adds v steps moves everything that is linear in counts by v times as much. A row that is added or removed
+moves it by at most M = max |v| times what a counted row does. Under replace two rows add v and -u with v, u between the
+bounds or 0. The squared shift is convex in (v, u), so that it is largest at the corners: M^2 times the pair of counted
+rows where the signs agree, and at most (high - low)^2 times one counted row where they differ, which two values in the
+same cell reach.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +24,8 @@ MOST_SCALED = 2**31
 class Amounts:
     """A whole number of steps in [low, high], less `centre`; a row without a value adds nothing.
 
-    Where `weight` names a variable each row adds that times its weight, a whole number in `weights`; a row without a weight adds nothing.
+    Where `weight` names a variable each row adds that times its weight, a whole number in `weights`; a row without a
+    weight adds nothing.
     """
 
     value: str
@@ -102,7 +105,9 @@ class Amounts:
         )
 
     def cost(self, counted: Fraction, alone: Fraction, *, is_replace: bool) -> Fraction:
-        """The price of a list of these amounts, from that of counts: for the worst neighbours, and for one row that is added."""
+        """The price of a list of these amounts, from that of counts: for the worst neighbours, and for one row that is
+        added.
+        """
         paid = self.largest**2 * counted
         return max(paid, self.span**2 * alone) if is_replace else paid
 
@@ -110,7 +115,8 @@ class Amounts:
         """Refuse arrays that are scaled by so many cells where a file of billions of rows could leave 64 bits."""
         if self.largest * cells > MOST_SCALED:
             raise TooLarge(
-                f"One row may add {self.largest:,} steps of {self.value or self.weight!r}, which is too much for components of {cells:,} cells;"
+                f"One row may add {self.largest:,} steps of {self.value or self.weight!r}, which is too much for "
+                f"components of {cells:,} cells;"
                 " a wider step of its bounds helps.",
                 received=self.largest * cells,
                 limit=MOST_SCALED,

@@ -1,7 +1,7 @@
 """A release with the labels of its answers: a selected cell by its own, and one number by the name of its measure.
 
-What was measured and stored stays as it is: the place of the cell among the candidates, and the label that the step gave its
-number. Both are named here, from the request that the release holds.
+What was measured and stored stays as it is: the place of the cell among the candidates, and the label that the step
+gave its number. Both are named here, from the request that the release holds.
 """
 
 from collections.abc import Callable
@@ -79,8 +79,5 @@ def _cell_of(release: Release, place: int) -> CellSpace:
     candidates = release.about.candidates or Subject.derived(release.provenance.request).candidates
     places = np.unravel_index(place, tuple(len(axis) for axis in candidates))
     return CellSpace(
-        tuple(
-            replace(axis, labels=(axis.labels[int(place)],))
-            for axis, place in zip(candidates, places, strict=True)
-        )
+        tuple(replace(axis, labels=(axis.labels[int(place)],)) for axis, place in zip(candidates, places, strict=True))
     )

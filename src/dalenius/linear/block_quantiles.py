@@ -1,12 +1,12 @@
 """Quantiles of block estimates, each with a lower and an upper end at shifted ranks: values, errors and intervals.
 
-A selected rank is off by about a two-sided exponential number of records, whatever the data are; so the ends are asked for at ranks
-that noise and sampling together leave in between with the stated confidence. How many records lie between the ends says how dense
-the data are there, which turns errors of ranks into errors of values.
+A selected rank is off by about a two-sided exponential number of records, whatever the data are; so the ends are asked
+for at ranks that noise and sampling together leave in between with the stated confidence. How many records lie between
+the ends says how dense the data are there, which turns errors of ranks into errors of values.
 
-Whoever reads a release computes again at which ranks was asked. That gives the same everywhere: ranks are made of rationals, of the
-four operations of floating-point numbers and of square roots, all of which IEEE 754 rounds alike on every machine, and of a constant;
-no power, logarithm or quantile function of a library takes part.
+Whoever reads a release computes again at which ranks was asked. That gives the same everywhere: ranks are made of
+rationals, of the four operations of floating-point numbers and of square roots, all of which IEEE 754 rounds alike on
+every machine, and of a constant; no power, logarithm or quantile function of a library takes part.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,8 @@ from dalenius.core.law import FloatArray
 from dalenius.core.release import Block
 from dalenius.linear.ranks import Step, steps_of
 
-# The level at which the ends are asked for, with the quantile of the normal law for it; other levels are scaled from it.
+# The level at which the ends are asked for, with the quantile of the normal law for it; other levels are scaled from
+# it.
 CONFIDENCE, NORMAL_QUANTILE = 0.95, 1.959963984540054
 
 
@@ -31,8 +32,9 @@ CONFIDENCE, NORMAL_QUANTILE = 0.95, 1.959963984540054
 class Ranks:
     """Public ranks that are asked for in one list: each quantile between its two ends, in the order in which they rise.
 
-    `places[j]` are the positions of the lower end, the quantile and the upper end of quantile j among the rising ranks; `moves`
-    how many ranks the ends are away, `noise` the variance of the error of each quantile's own rank, and `ends` that of an end's.
+    `places[j]` are the positions of the lower end, the quantile and the upper end of quantile j among the rising ranks;
+    `moves` how many ranks the ends are away, `noise` the variance of the error of each quantile's own rank, and `ends`
+    that of an end's.
     """
 
     steps: tuple[Step, ...]
@@ -44,24 +46,23 @@ class Ranks:
 
 @lru_cache(maxsize=4096)
 def ranks_of(size: int, qs: tuple[Fraction, ...], epsilon: Fraction, rows: int) -> Ranks:
-    """What to ask for in a list of a public or released size; epsilon is what one level of selections loses a row of a unit."""
+    """What to ask for in a list of a public or released size; epsilon is what one level of selections loses a row of a
+    unit.
+    """
     size = max(size, 1)
     sampling = [size * float(q * (1 - q)) for q in qs]
     noise = [0.0] * (3 * len(qs))
     for _ in range(3):
-        # How far the ends are away depends on the noise of their ranks, and that on their order: a few rounds settle it.
+        # How far the ends are away depends on the noise of their ranks, and that on their order: a few rounds settle
+        # it.
         ends = [max(noise[3 * j], noise[3 * j + 2]) for j in range(len(qs))]
         moves = [ceil(_reach(sampling[j] + ends[j], ends[j], NORMAL_QUANTILE)) for j in range(len(qs))]
-        ranks = [
-            round(q * size) + sign * move for q, move in zip(qs, moves, strict=True) for sign in (-1, 0, 1)
-        ]
+        ranks = [round(q * size) + sign * move for q, move in zip(qs, moves, strict=True) for sign in (-1, 0, 1)]
         order = sorted(range(len(ranks)), key=lambda i: (min(max(ranks[i], 0), size), i % 3, i))
         steps = steps_of([min(max(ranks[i], 0), size) for i in order], size)
         variances = _variances(steps, epsilon, rows)
         noise = [variances[order.index(i)] for i in range(len(ranks))]
-    places = tuple(
-        (order.index(3 * j), order.index(3 * j + 1), order.index(3 * j + 2)) for j in range(len(qs))
-    )
+    places = tuple((order.index(3 * j), order.index(3 * j + 1), order.index(3 * j + 2)) for j in range(len(qs)))
     own = tuple(noise[3 * j + 1] for j in range(len(qs)))
     far = tuple(max(noise[3 * j], noise[3 * j + 2]) for j in range(len(qs)))
     return Ranks(steps=steps, places=places, moves=tuple(moves), noise=own, ends=far)
@@ -80,7 +81,8 @@ def _variances(steps: tuple[Step, ...], epsilon: Fraction, rows: int) -> list[fl
 
 
 def _reach(total: float, noise: float, z: float) -> float:
-    """Quantile of a sum of sampling error and of noise of a two-sided exponential law, by the first Cornish-Fisher term.
+    """Quantile of a sum of sampling error and of noise of a two-sided exponential law, by the first Cornish-Fisher
+    term.
 
     `z` is the quantile of the normal law for the same confidence.
     """
@@ -138,7 +140,9 @@ class BlockQuantiles:
         return np.asarray(self.slope**2 * ranks).reshape(-1)
 
     def ends(self, confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
-        """Of every quantile, flat; with sampling those that were selected, and never nearer than the ends of the noise alone."""
+        """Of every quantile, flat; with sampling those that were selected, and never nearer than the ends of the noise
+        alone.
+        """
         # A released quantile is a point of the grid, and so is the exact one: one step more holds both.
         half = self.slope * np.sqrt(self.noise) * self._quantile(confidence) + self.step
         below, above = half, half

@@ -22,8 +22,8 @@ CARE_ABOVE, UNRELIABLE_ABOVE = 1 / 6, 1 / 3
 class Cell:
     """One number as shown: value, half-width of its interval, the least it can be, and how far to trust it.
 
-    `half` is of the privacy noise alone, `half_with_sampling` of noise and sampling together where that was estimated. A
-    number that is not known is None: NaN and infinity are refused, because comparisons with them read as verdicts.
+    `half` is of the privacy noise alone, `half_with_sampling` of noise and sampling together where that was estimated.
+    A number that is not known is None: NaN and infinity are refused, because comparisons with them read as verdicts.
     """
 
     value: float | None
@@ -101,7 +101,8 @@ def _farther(table: Table, lower: FloatArray, upper: FloatArray) -> FloatArray:
 
 
 def reliability(value: float, error: float | None) -> str:
-    """Nothing up to a coefficient of variation of 1/6, then "care", and "unreliable" above 1/3; nothing without an error.
+    """Nothing up to a coefficient of variation of 1/6, then "care", and "unreliable" above 1/3; nothing without an
+    error.
 
     >>> reliability(100, 10), reliability(100, 20), reliability(100, 50), reliability(-3, 2), reliability(0, 0)
     ('', 'care', 'unreliable', 'unreliable', '')

@@ -1,7 +1,8 @@
-"""Sums between chosen bounds on the grid of the widest ones: by which whole number they are multiplied before noise of one scale is added.
+"""Sums between chosen bounds on the grid of the widest ones: by which whole number they are multiplied before noise of
+one scale is added.
 
-The narrower the bounds, the less one row moves a sum, and the larger the factor by which the sum may be multiplied for the same
-noise. So the noise, and with it every view of the price, is fixed before anything is chosen.
+The narrower the bounds, the less one row moves a sum, and the larger the factor by which the sum may be multiplied for
+the same noise. So the noise, and with it every view of the price, is fixed before anything is chosen.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +41,8 @@ def moves(kind: str, low: int, high: int) -> tuple[int, ...]:
 
 
 def factor(kind: str, widest: Sequence[int], fineness: int, low: int, high: int) -> int:
-    """The largest whole number by which sums between [low, high] move no further than `fineness` times those between the widest bounds.
+    """The largest whole number by which sums between [low, high] move no further than `fineness` times those between
+    the widest bounds.
 
     >>> factor("totals", (0, 100), 8, 0, 30), factor("clipped", (0, 100), 1, 0, 30)
     (26, 1)
@@ -50,7 +52,9 @@ def factor(kind: str, widest: Sequence[int], fineness: int, low: int, high: int)
 
 
 def chosen(parameters: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
-    """What the law of sums between the chosen candidates would state: bounds, centre and shift, and the factor of every array."""
+    """What the law of sums between the chosen candidates would state: bounds, centre and shift, and the factor of every
+    array.
+    """
     candidates = [int(each) for each in parameters["candidates"]]
     low, high = (candidates[int(place)] for place in places)
     widest = (candidates[0], candidates[-1])

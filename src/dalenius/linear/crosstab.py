@@ -17,14 +17,7 @@ from dalenius.core.domain import Axis
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release, Subject, Table
 from dalenius.errors import RequestError
-from dalenius.linear.cells import (
-    Cell,
-    half_widths,
-    half_widths_with_sampling,
-    known,
-    reliability,
-    share_of,
-)
+from dalenius.linear.cells import Cell, half_widths, half_widths_with_sampling, known, reliability, share_of
 from dalenius.linear.tabulation import ADDITIVE, POSSIBLE, SELECTION
 
 SHOWS = ("value", "row", "column", "total")
@@ -86,9 +79,7 @@ class Crosstab:
 class _ShownTable:
     """A table as an array over named axes."""
 
-    def __init__(
-        self, release: Release, table: Table, confidence: float, shown: FloatArray | None = None
-    ) -> None:
+    def __init__(self, release: Release, table: Table, confidence: float, shown: FloatArray | None = None) -> None:
         """`shown` are the numbers that readers see; how far they were moved is added to the margins of error."""
         self.names = [axis.name for axis in table.space.axes]
         shape = table.shape
@@ -154,8 +145,8 @@ def lay_out(
 ) -> Crosstab:
     """Lay a released table out; axes that are named nowhere join the rows (the last of several joins the columns).
 
-    `margins` finds a total that the release itself does not hold, by the names of its axes. `shown` are the numbers that
-    readers see in the place of the table's own; totals that are sums of the table's cells are then sums of these.
+    `margins` finds a total that the release itself does not hold, by the names of its axes. `shown` are the numbers
+    that readers see in the place of the table's own; totals that are sums of the table's cells are then sums of these.
     """
     axes = {axis.name: axis for axis in table.space.axes}
     placed = [[axes[n] for n in dict.fromkeys(names) if n in axes] for names in (rows, columns, wafers)]
@@ -165,9 +156,7 @@ def lay_out(
         placed[1] = [rest.pop()]
     placed[0] += rest
     row_axes, column_axes, wafer_axes = placed
-    builder = _Builder(
-        release, table, row_axes, column_axes, wafer_axes, show, totals, confidence, margins, shown
-    )
+    builder = _Builder(release, table, row_axes, column_axes, wafer_axes, show, totals, confidence, margins, shown)
     return builder.crosstab()
 
 
@@ -232,9 +221,7 @@ class _Builder:
         for wafer in _positions(self.wafers):
             title = tuple((axis.name, axis.labels[wafer[axis.name]]) for axis in self.wafers)
             sheets.append(Sheet(title=title, lines=tuple(self._lines(wafer))))
-        marks = frozenset(
-            cell.mark for sheet in sheets for line in sheet.lines for cell in line.cells if cell.mark
-        )
+        marks = frozenset(cell.mark for sheet in sheets for line in sheet.lines for cell in line.cells if cell.mark)
         return Crosstab(
             row_axes=tuple(self.rows),
             column_axes=tuple(self.columns),
@@ -309,12 +296,8 @@ class _Builder:
             least=0.0,
         )
 
-    def _whole(
-        self, wafer: dict[str, int], row: dict[str, int], column: dict[str, int]
-    ) -> tuple[float, float] | None:
-        kept = {"row": self.rows if row else [], "column": self.columns if column else [], "total": []}[
-            self.show
-        ]
+    def _whole(self, wafer: dict[str, int], row: dict[str, int], column: dict[str, int]) -> tuple[float, float] | None:
+        kept = {"row": self.rows if row else [], "column": self.columns if column else [], "total": []}[self.show]
         part = self._margin(kept, self.wafers)
         if part is None:
             return None
@@ -323,7 +306,9 @@ class _Builder:
 
 
 def _possible(release: Release, table: Table) -> tuple[float, float]:
-    """The least and the most that a cell can be: no count is negative, and declared bounds hold means and order statistics."""
+    """The least and the most that a cell can be: no count is negative, and declared bounds hold means and order
+    statistics.
+    """
     notes = (a for a in release.adjustments if a.get("name") == POSSIBLE and a.get("table") == table.name)
     note = next(notes, None)
     if note is not None:

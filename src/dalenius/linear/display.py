@@ -1,6 +1,7 @@
 """How many digits a table shows: counts as whole numbers that add up, other tables with one precision for all cells.
 
-For readers only. The release keeps its exact values; a shown number that was moved carries the move in its margin of error.
+For readers only. The release keeps its exact values; a shown number that was moved carries the move in its margin of
+error.
 """
 
 from dataclasses import dataclass
@@ -43,9 +44,7 @@ def _display(table: Table, whole: FloatArray | None) -> Display:
     digits = precision(table)
     is_cut = bool(np.any(np.abs(table.values - np.round(table.values, digits)) > 1e-9))
     is_sum = table.measure in ADDITIVE
-    return Display(
-        table=table, values=table.values, digits=digits, rounding=INEXACT if is_cut and is_sum else ""
-    )
+    return Display(table=table, values=table.values, digits=digits, rounding=INEXACT if is_cut and is_sum else "")
 
 
 def precision(table: Table) -> int:
@@ -64,7 +63,5 @@ def precision(table: Table) -> int:
     if len(errors):
         half = NormalDist().inv_cdf(0.975) * float(errors.min())
         return min(max(1 - floor(log10(half)), 0), _MOST_DIGITS)
-    needed = (
-        d for d in range(1, _MOST_DIGITS) if np.allclose(values, np.round(values, d), rtol=0, atol=1e-9)
-    )
+    needed = (d for d in range(1, _MOST_DIGITS) if np.allclose(values, np.round(values, d), rtol=0, atol=1e-9))
     return next(needed, 2)

@@ -1,12 +1,13 @@
 """Distribution functions from noisy counts between points: values, errors, and bands that hold at all points at once.
 
-Records are counted between neighbouring points, and again in runs of several such bins where that makes sums of bins more exact;
-all counts of a curve are joined by least squares. What is off at a point is a linear form of independent noise, and of the counts of a
-sample where the process behind the records is asked about. How far the worst point is off follows from replays of both at fixed
-pseudo-random points, so that every product shows the same band.
+Records are counted between neighbouring points, and again in runs of several such bins where that makes sums of bins
+more exact; all counts of a curve are joined by least squares. What is off at a point is a linear form of independent
+noise, and of the counts of a sample where the process behind the records is asked about. How far the worst point is off
+follows from replays of both at fixed pseudo-random points, so that every product shows the same band.
 
 Requires
-    Independent additive noise of public laws; units that are independent draws of the process, for the band with sampling.
+    Independent additive noise of public laws; units that are independent draws of the process, for the band with
+    sampling.
 Evidence
     verify/distributions.py: how often the whole curve is in its band.
 References
@@ -26,9 +27,7 @@ from dalenius.core.release import Block
 from dalenius.errors import InternalError
 
 REPLAYS = 4096
-_GOLDEN, _FIRST, _SECOND = (
-    np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-)
+_GOLDEN, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
 def nodes_of(bins: int, width: int) -> int:
@@ -40,24 +39,16 @@ def nodes_of(bins: int, width: int) -> int:
 def incidence(bins: int, widths: tuple[int, ...]) -> FloatArray:
     """Which bins every counted run holds, level by level."""
     place = np.arange(bins)
-    return np.concatenate(
-        [(np.arange(nodes_of(bins, w))[:, None] == place // w).astype(np.float64) for w in widths]
-    )
+    return np.concatenate([(np.arange(nodes_of(bins, w))[:, None] == place // w).astype(np.float64) for w in widths])
 
 
 @lru_cache(maxsize=64)
-def _spread(
-    bins: int, widths: tuple[int, ...], variances: tuple[float, ...]
-) -> tuple[FloatArray, FloatArray]:
+def _spread(bins: int, widths: tuple[int, ...], variances: tuple[float, ...]) -> tuple[FloatArray, FloatArray]:
     """Covariance of the joined counts of bins, and the least-squares map to them; rows are bins."""
     counted = incidence(bins, widths)
-    precision = np.concatenate(
-        [np.full(nodes_of(bins, w), 1 / v) for w, v in zip(widths, variances, strict=True)]
-    )
+    precision = np.concatenate([np.full(nodes_of(bins, w), 1 / v) for w, v in zip(widths, variances, strict=True)])
     spread = np.linalg.inv(counted.T @ (precision[:, None] * counted))
-    return np.asarray(spread, dtype=np.float64), np.asarray(
-        spread @ (counted.T * precision), dtype=np.float64
-    )
+    return np.asarray(spread, dtype=np.float64), np.asarray(spread @ (counted.T * precision), dtype=np.float64)
 
 
 def _shares_of_total(bins: int, widths: tuple[int, ...], variances: tuple[float, ...]) -> FloatArray:
@@ -68,7 +59,9 @@ def _shares_of_total(bins: int, widths: tuple[int, ...], variances: tuple[float,
 
 @lru_cache(maxsize=64)
 def joined(bins: int, widths: tuple[int, ...], variances: tuple[float, ...], is_known: bool) -> FloatArray:
-    """The least-squares map from counted runs to counts of bins; where the total is public, their errors add up to nothing."""
+    """The least-squares map from counted runs to counts of bins; where the total is public, their errors add up to
+    nothing.
+    """
     made = _spread(bins, widths, variances)[1]
     if is_known:
         made = made - np.outer(_shares_of_total(bins, widths, variances), made.sum(axis=0))
@@ -78,7 +71,9 @@ def joined(bins: int, widths: tuple[int, ...], variances: tuple[float, ...], is_
 def point_variances(
     bins: int, widths: tuple[int, ...], variances: tuple[float, ...], shares: FloatArray, is_known: bool
 ) -> FloatArray:
-    """Variance of the noise of count below a point less its share of all, for curves of such shares (last axis: points)."""
+    """Variance of the noise of count below a point less its share of all, for curves of such shares (last axis:
+    points).
+    """
     made = joined(bins, widths, variances, is_known)
     noise = np.concatenate([np.full(nodes_of(bins, w), v) for w, v in zip(widths, variances, strict=True)])
     below, whole = np.cumsum(made, axis=0)[:-1], made.sum(axis=0)
@@ -113,7 +108,8 @@ class Distribution:
             below = below + int(size) * np.cumsum(_shares_of_total(self.bins, self.widths, self.variances))
         self.records = np.where(below[:, -1] >= 1, below[:, -1], np.nan)
         raw = np.clip(below[:, :-1] / self.records[:, None], 0.0, 1.0)
-        # Halfway between the least rising curve above and the largest below: no farther from any rising curve than before.
+        # Halfway between the least rising curve above and the largest below: no farther from any rising curve than
+        # before.
         above, under = np.maximum.accumulate(raw, axis=1), np.minimum.accumulate(raw[:, ::-1], axis=1)
         self.values = np.asarray((above + under[:, ::-1]) / 2)
 
@@ -142,9 +138,7 @@ class Distribution:
         """Replayed noise of the counts below every point, and of all records."""
         made = joined(self.bins, self.widths, self.variances, self.is_known)
         normal = normal_numbers(made.shape[1], 1)
-        scale = np.concatenate(
-            [np.full(level.values.shape[1], level.variance**0.5) for level in self.counted]
-        )
+        scale = np.concatenate([np.full(level.values.shape[1], level.variance**0.5) for level in self.counted])
         light = np.concatenate([np.full(level.values.shape[1], level.is_normal) for level in self.counted])
         drawn = np.where(light, normal, two_sided(normal)) * scale
         below = np.cumsum(drawn @ made.T, axis=1)
@@ -174,7 +168,9 @@ def _bridges(shares: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=16)
 def normal_numbers(dimensions: int, stream: int) -> FloatArray:
-    """Fixed pseudo-random standard normal numbers, the same on every machine: a counter, mixed (Steele, Lea & Flood 2014)."""
+    """Fixed pseudo-random standard normal numbers, the same on every machine: a counter, mixed (Steele, Lea & Flood
+    2014).
+    """
     from scipy.special import ndtri
 
     count = np.arange(REPLAYS * dimensions, dtype=np.uint64) + np.uint64(stream << 48)

@@ -3,11 +3,12 @@
 noise               the error of the released number for the finite population: privacy noise alone
 noise and sampling  its error for the process behind the population: privacy noise and sampling
 
-A quotient A / B has Fieller's interval: every theta that the noise (and the sampling error) of A - theta B allows. The sampling error of
-variances is treated on the log scale, that of correlations on Fisher's. That of covariances and correlations comes from the squared influences of
-rows, which are measured at the released numbers. Weighted estimates count the error of the design as if rows had been drawn one
-by one, with replacement: sums of squared weights, at least what a design of independent inclusions has. Where a unit has up to k rows,
-the variance of sampling is k times that of independent rows (`core/estimate.py`).
+A quotient A / B has Fieller's interval: every theta that the noise (and the sampling error) of A - theta B allows. The
+sampling error of variances is treated on the log scale, that of correlations on Fisher's. That of covariances and
+correlations comes from the squared influences of rows, which are measured at the released numbers. Weighted estimates
+count the error of the design as if rows had been drawn one by one, with replacement: sums of squared weights, at least
+what a design of independent inclusions has. Where a unit has up to k rows, the variance of sampling is k times that of
+independent rows (`core/estimate.py`).
 
 Requires
     Independent additive noise of public laws; units that are independent draws of the process, for the second error.
@@ -48,7 +49,9 @@ Ends = Callable[[float, bool], tuple[FloatArray, FloatArray]]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Estimated:
-    """A number for each cell, the variance of its noise, that of noise and sampling together, and intervals for both."""
+    """A number for each cell, the variance of its noise, that of noise and sampling together, and intervals
+    for both.
+    """
 
     values: FloatArray
     variance: FloatArray
@@ -75,7 +78,9 @@ def is_certified(law: Law) -> bool:
 
 
 def curves_of(law: Law, cells: int) -> int | None:
-    """How many curves a table of so many cells shows, whose intervals already hold at all points of each; None elsewhere."""
+    """How many curves a table of so many cells shows, whose intervals already hold at all points of each; None
+    elsewhere.
+    """
     is_curve = isinstance(law, Joint) and law.parameters.get("estimate") == CURVES
     return cells // len(law.parameters["points"]) if is_curve else None  # type: ignore[union-attr]
 
@@ -124,7 +129,9 @@ def _quantiles(made: Quantiles | BlockQuantiles) -> Estimated:
 
 
 def _bootstrap(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> Estimated:
-    """Bagged totals, or quotients of them and a number of rows, with what the spread of the replicates says of both errors."""
+    """Bagged totals, or quotients of them and a number of rows, with what the spread of the replicates says of both
+    errors.
+    """
     made, unit, values, counts = _replicated(parameters, blocks, cells)
     noise = unit**2 * (made.spread / made.count + made.ratio_noise)
 
@@ -132,13 +139,7 @@ def _bootstrap(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: in
         half = unit * made.half_widths(confidence, is_sampling=is_sampling)
         return values - half, values + half
 
-    return Estimated(
-        values=values,
-        variance=noise,
-        sampled=noise + unit**2 * made.sampling(),
-        ends=ends,
-        counts=counts,
-    )
+    return Estimated(values=values, variance=noise, sampled=noise + unit**2 * made.sampling(), ends=ends, counts=counts)
 
 
 def _family(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> Estimated:
@@ -194,15 +195,15 @@ def deconvolved_ends(
     sides = np.maximum(sides, made.half_widths(confidence, is_sampling=True)[:, None])
     low, high = (_end(end) for end in law.parameters["limits"])
     lower, upper = values - unit * sides[:, 0], values + unit * sides[:, 1]
-    return np.clip(np.nan_to_num(lower, nan=low), low, high), np.clip(
-        np.nan_to_num(upper, nan=high), low, high
-    )
+    return np.clip(np.nan_to_num(lower, nan=low), low, high), np.clip(np.nan_to_num(upper, nan=high), low, high)
 
 
 def _replicated(
     parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int
 ) -> tuple[Replicates, FloatArray, FloatArray, Form | None]:
-    """Replicates in the units in which rows add, the size of such a unit, bagged values, and measured numbers of rows."""
+    """Replicates in the units in which rows add, the size of such a unit, bagged values, and measured
+    numbers of rows.
+    """
     measured = blocks[0].values.astype(np.float64).reshape(cells, -1)
     many = int(parameters["replicates"])
     sums = dict(zip(parameters.get("sums", ()), measured[:, many:].T, strict=True))
@@ -267,11 +268,7 @@ class Parts:
 
     def power(self, name: str) -> Form:
         """A sum of powers or products about the centres."""
-        return (
-            self.raw(name)
-            .plus(self.count(), self.number(f"{name} shift"))
-            .times(self.number(f"{name} unit", 1))
-        )
+        return self.raw(name).plus(self.count(), self.number(f"{name} shift")).times(self.number(f"{name} unit", 1))
 
 
 def _quotient(
@@ -287,7 +284,8 @@ def _quotient(
 ) -> Estimated:
     """offset + scale * above / below; `spread` are the sums of squares and products of what rows add to the two.
 
-    `records` is how many equally weighted rows would tell as much of their spread; `below` itself, where it counts rows.
+    `records` is how many equally weighted rows would tell as much of their spread; `below` itself, where it counts
+    rows.
     """
     scale = parts.number("scale", 1)
     a, b = above.values, below.values
@@ -300,9 +298,7 @@ def _quotient(
     if spread is not None:
         at = np.nan_to_num(theta)
         squares = spread[0].plus(spread[1], -2 * at).plus(spread[2], at**2)
-        sampling = (
-            np.maximum(squares.values, 0.0) * b / np.maximum(b - 1, 1) if least == 1 else squares.values
-        )
+        sampling = np.maximum(squares.values, 0.0) * b / np.maximum(b - 1, 1) if least == 1 else squares.values
         sampling, uncertainty = parts.rows * np.maximum(sampling, 0.0), parts.rows**2 * squares.variance
     quadratic = (above.variance, above.covariance(below), below.variance)
 
@@ -328,7 +324,8 @@ def _quotient(
             c0 = c0 + more
         lower, upper = _roots(b**2 - q**2 * c2, a * b - q**2 * c1, a**2 - q**2 * c0)
         is_bounded = is_known & (b**2 > q**2 * np.maximum(c2, 0.0))
-        return tuple(np.where(is_bounded, offset + scale * end, np.nan) for end in (lower, upper))  # type: ignore[return-value]
+        low, high = (np.where(is_bounded, offset + scale * end, np.nan) for end in (lower, upper))
+        return low, high
 
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.where(is_known, scale**2 * noise / b**2, np.nan)
@@ -360,9 +357,10 @@ def _mean(parts: Parts) -> Estimated:
 def _beside_silent(parts: Parts, made: Estimated) -> Estimated:
     """The mean of a public number of blocks, of which some gave no number and report the middle of the range.
 
-    With c of them the mean of what all blocks would have said lies at most c times half the range, divided by the number of blocks, from
-    that of what they report. So each end is that of the sum plus or minus half the range times c, both with their noise; it is never nearer
-    than the end of the sum alone. In the worst case these blocks lie at one end of the range, and differ from the others by that.
+    With c of them the mean of what all blocks would have said lies at most c times half the range, divided by the
+    number of blocks, from that of what they report. So each end is that of the sum plus or minus half the range times
+    c, both with their noise; it is never nearer than the end of the sum alone. In the worst case these blocks lie at
+    one end of the range, and differ from the others by that.
     """
     total, silent, size = parts.total(), parts.raw("silent"), parts.number("size")
     half = max(parts.number("high") - parts.number("centre"), parts.number("centre") - parts.number("low"))
@@ -414,10 +412,12 @@ _OF_MEAN = 0.8
 
 
 def _clipped_mean(parts: Parts) -> Estimated:
-    """The mean between learned bounds; where rows outside were counted, intervals are for the mean between the declared ones.
+    """The mean between learned bounds; where rows outside were counted, intervals are for the mean between the declared
+    ones.
 
-    A row below the lower bound would lower the mean by at most the distance of the two lower bounds, and so above. An eighth of the
-    error probability that the mean leaves is for each of the four errors of these numbers of rows, and half for their total.
+    A row below the lower bound would lower the mean by at most the distance of the two lower bounds, and so above. An
+    eighth of the error probability that the mean leaves is for each of the four errors of these numbers of rows, and
+    half for their total.
     """
     made = _mean(parts)
     if not parts.has("under"):
@@ -463,7 +463,9 @@ def _ratio(parts: Parts) -> Estimated:
 
 
 def _weighted_mean(parts: Parts) -> Estimated:
-    """Hajek's mean from mirrored weighted totals; the squared weights come in the three parts of (1 - t + t)^2 = 1, t from bound to bound."""
+    """Hajek's mean from mirrored weighted totals; the squared weights come in the three parts of (1 - t + t)^2 = 1, t
+    from bound to bound.
+    """
     above, width = parts.raw("above"), parts.number("high") - parts.number("low")
     below = above.plus(parts.raw("below")).times(1 / width)
     offset, step = parts.number("low") * parts.number("scale"), parts.number("weight step")
@@ -476,15 +478,7 @@ def _weighted_mean(parts: Parts) -> Estimated:
         squares = lower.plus(both).plus(upper)
         spread = (upper.times(width**2), both.times(0.5).plus(upper).times(width), squares)
         records = np.maximum(below.values, 1.0) ** 2 / np.maximum(squares.values, 1.0)
-    estimate = _quotient(
-        parts,
-        above,
-        below,
-        spread,
-        offset=offset,
-        least=parts.number("least"),
-        records=records,
-    )
+    estimate = _quotient(parts, above, below, spread, offset=offset, least=parts.number("least"), records=records)
     return replace(estimate, counts=below.times(step))
 
 
@@ -582,7 +576,9 @@ def _co_moments(parts: Parts) -> tuple[FloatArray, list[FloatArray], list[Form]]
 
 
 def _influence(parts: Parts) -> FloatArray:
-    """By what numbers a row's influence on the covariance or correlation of each cell is known (`linear/influence.py`)."""
+    """By what numbers a row's influence on the covariance or correlation of each cell is known
+    (`linear/influence.py`).
+    """
     n, (xx, yy, xy), _ = _co_moments(parts)
     none = np.zeros_like(xy)
     centres = parts.number("centre"), parts.number("centre of the other")
@@ -605,7 +601,9 @@ def influence(law: Joint, blocks: Sequence[Block], cells: int) -> FloatArray:
 
 
 def _spread(parts: Parts, n: FloatArray) -> tuple[FloatArray | None, FloatArray]:
-    """The variance of sampling, in squared steps of each variable, and the variance of the noise in it; None where it was not measured."""
+    """The variance of sampling, in squared steps of each variable, and the variance of the noise in it; None where it
+    was not measured.
+    """
     if not parts.has("influence"):
         return None, np.zeros(1)
     largest = _influence(parts)[:, -1]
@@ -625,7 +623,9 @@ GUARD = 3
 
 
 def _correlation(parts: Parts) -> Estimated:
-    """Covariance over the root of both variances: Fieller's interval for the noise; distances of sampling are added to it in squares."""
+    """Covariance over the root of both variances: Fieller's interval for the noise; distances of sampling are added to
+    it in squares.
+    """
     n, (xx, yy, xy), (of_x, of_y, product) = _co_moments(parts)
     is_known = (xx > 0) & (yy > 0)
     xx, yy = np.where(is_known, xx, np.nan), np.where(is_known, yy, np.nan)
@@ -641,9 +641,7 @@ def _correlation(parts: Parts) -> Estimated:
         q = reach(confidence, np.maximum(residual.variance, 1e-300), fourth=residual.fourth)
         square = root**2 - q**2 * spread.variance
         lower, upper = _roots(
-            square,
-            value * root**2 - q**2 * product.covariance(spread),
-            (value * root) ** 2 - q**2 * product.variance,
+            square, value * root**2 - q**2 * product.covariance(spread), (value * root) ** 2 - q**2 * product.variance
         )
         is_bounded = is_sure & (square > 0)
         lower = np.where(is_bounded, np.maximum(lower, -1.0), -1.0)
@@ -656,15 +654,13 @@ def _correlation(parts: Parts) -> Estimated:
         below, above = _sides(value, lower, upper, half)
         return value - np.hypot(value - lower, below), value + np.hypot(upper - value, above)
 
-    return Estimated(
-        values=value, variance=noise, sampled=None if sampled is None else noise + sampled, ends=ends
-    )
+    return Estimated(values=value, variance=noise, sampled=None if sampled is None else noise + sampled, ends=ends)
 
 
-def _sides(
-    value: FloatArray, lower: FloatArray, upper: FloatArray, half: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Distances of sampling to both sides: the larger of the plain one and that on Fisher's scale, at the value and at the ends for noise."""
+def _sides(value: FloatArray, lower: FloatArray, upper: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Distances of sampling to both sides: the larger of the plain one and that on Fisher's scale, at the value and at
+    the ends for noise.
+    """
     with np.errstate(divide="ignore"):
         reached = half / (1 - value**2)
     below = np.maximum(value - _fisher(value, -reached), lower - _fisher(lower, -reached))
@@ -692,7 +688,8 @@ def _smooth(
 ) -> Estimated:
     """A smooth function of moments: the noise by its gradient, and the error of sampling on the scale that suits it.
 
-    Noise is added to sums, so that its distances are plain ones; `shape` gives those of sampling to both sides. Both are put together in squares.
+    Noise is added to sums, so that its distances are plain ones; `shape` gives those of sampling to both sides. Both
+    are put together in squares.
     """
     noise = gradient.variance
 

@@ -1,12 +1,14 @@
 """Parameters of exponential families from noisy sums of clipped values, with parametric-bootstrap intervals.
 
-A family's sums (of x, and for a normal law of x^2) say all about its parameters. Values were clipped at declared bounds before they were
-summed, so that the parameters are those under which *clipped* values have the measured mean (and variance): clipping loses accuracy
-and brings no bias. What the noise and the sampling may have done is replayed from the fitted law at fixed, evenly spread points, and
-each replay is fitted in the same way; nothing is drawn at random, so that every product shows the same interval.
+A family's sums (of x, and for a normal law of x^2) say all about its parameters. Values were clipped at declared bounds
+before they were summed, so that the parameters are those under which *clipped* values have the measured mean (and
+variance): clipping loses accuracy and brings no bias. What the noise and the sampling may have done is replayed from
+the fitted law at fixed, evenly spread points, and each replay is fitted in the same way; nothing is drawn at random, so
+that every product shows the same interval.
 
 Requires
-    Independent additive noise of public laws; units that are independent draws of the family, so many that their sums are nearly normal.
+    Independent additive noise of public laws; units that are independent draws of the family, so many that their sums
+    are nearly normal.
 Evidence
     verify/families.py: coverage of both errors by simulation.
 References
@@ -25,7 +27,8 @@ from dalenius.core.law import FloatArray
 from dalenius.linear.moments import Form
 
 REPLAYS = 1024
-# Nearer to a bound than so many standard errors of its noise, a mean says little about where on the parameter's scale it is.
+# Nearer to a bound than so many standard errors of its noise, a mean says little about where on the parameter's scale
+# it is.
 _CLEAR = 3.0
 _ROUNDS, _HALVINGS = 60, 42
 # Points between 0 and 1 at which a law's quantiles stand for it.
@@ -42,9 +45,10 @@ _SCALES: Mapping[str, tuple[Callable[[FloatArray], FloatArray], Callable[[FloatA
 class Family:
     """One law of a number: its parameters, how the moments of clipped values give them, and its quantiles.
 
-    `fit(mean, variance, low, high)` gives an array with the parameters first; `quantiles(theta, low, high)` the unclipped values at
-    `_POINTS` for the parameters of one cell; `powers` by which each parameter changes its unit with that of the values; `scales` on
-    which each has nearly the same error everywhere; `ends` what the first parameter can be.
+    `fit(mean, variance, low, high)` gives an array with the parameters first; `quantiles(theta, low, high)` the
+    unclipped values at `_POINTS` for the parameters of one cell; `powers` by which each parameter changes its unit with
+    that of the values; `scales` on which each has nearly the same error everywhere; `ends` what the first parameter can
+    be.
     """
 
     parameters: tuple[str, ...]
@@ -79,10 +83,12 @@ class FamilySums:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedFamily:
-    """Fitted parameters of every cell, and replays of them; arrays are (cells, parameters) and (cells, parameters, replays).
+    """Fitted parameters of every cell, and replays of them; arrays are (cells, parameters) and (cells, parameters,
+    replays).
 
-    Where the noise may carry a mean over a bound (`is_unclear`) the parameter does not move with the noise any more, and replays of it
-    say nothing: its interval is that of the mean, `means` with their replays, each end fitted; of two parameters nothing is said.
+    Where the noise may carry a mean over a bound (`is_unclear`) the parameter does not move with the noise any more,
+    and replays of it say nothing: its interval is that of the mean, `means` with their replays, each end fitted; of two
+    parameters nothing is said.
     """
 
     values: FloatArray
@@ -142,10 +148,9 @@ def fitted(family: Family, sums: FamilySums) -> FittedFamily:
     squares_start = 0.0
     if sums.squares is not None:
         squares_start = rows * square - np.broadcast_to(sums.squares.values, len(values))[:, None]
-    moved_by_both = _moments(
-        sums, count, total + total_start + moved, squares + squares_start + moved_squares
-    )
-    # Replays of sampling start from the fitted law, which cannot lie beyond a bound; its mean moves with the measured one.
+    moved_by_both = _moments(sums, count, total + total_start + moved, squares + squares_start + moved_squares)
+    # Replays of sampling start from the fitted law, which cannot lie beyond a bound; its mean moves with the measured
+    # one.
     shift = measured[0] - (mean + sums.centre)
     return FittedFamily(
         values=values,
@@ -156,9 +161,7 @@ def fitted(family: Family, sums: FamilySums) -> FittedFamily:
         mean_noise=moved_by_noise[0],
         mean_both=moved_by_both[0] + shift,
         is_unclear=_is_unclear(family, sums, measured, moved_by_noise),
-        refit=lambda means: family.fit(
-            np.clip(means, sums.low, sums.high), np.ones_like(means), sums.low, sums.high
-        ),
+        refit=lambda means: family.fit(np.clip(means, sums.low, sums.high), np.ones_like(means), sums.low, sums.high),
     )
 
 
@@ -183,9 +186,7 @@ def _moments(sums: FamilySums, count: Any, total: Any, squares: Any) -> Moments:
     variance = np.ones_like(mean)
     if sums.squares is not None:
         # The noise of the total makes its square larger on average.
-        variance = (
-            (sums.squares.values[:, None] + squares) / n - mean**2 + sums.total.variance[:, None] / n**2
-        )
+        variance = (sums.squares.values[:, None] + squares) / n - mean**2 + sums.total.variance[:, None] / n**2
     return mean + sums.centre, variance
 
 
@@ -200,7 +201,9 @@ def _fit(family: Family, sums: FamilySums, mean: FloatArray, variance: FloatArra
 
 
 def _expected(family: Family, sums: FamilySums, theta: FloatArray) -> FloatArray:
-    """Of one clipped value about the centre: mean, root of its variance, how its square goes with it, and the mean square."""
+    """Of one clipped value about the centre: mean, root of its variance, how its square goes with it, and the mean
+    square.
+    """
     if np.isnan(theta).any():
         return np.full(5, np.nan)
     x = np.clip(family.quantiles(theta, sums.low, sums.high), sums.low, sums.high) - sums.centre
@@ -235,9 +238,7 @@ def _noise(sums: FamilySums, points: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(measured.variance) * np.where(measured.excess > 0, heavy, points))
 
 
-def _bisected(
-    expected: Callable[[FloatArray], FloatArray], mean: FloatArray, least: float, most: float
-) -> FloatArray:
+def _bisected(expected: Callable[[FloatArray], FloatArray], mean: FloatArray, least: float, most: float) -> FloatArray:
     """Where a rising function reaches the mean, on the log scale."""
     low, high = np.full(mean.shape, np.log(least)), np.full(mean.shape, np.log(most))
     for _ in range(_HALVINGS):
@@ -285,10 +286,7 @@ def _gaussian(mean: FloatArray, variance: FloatArray, low: float, high: float) -
         move, factor = mean - first, np.clip(np.sqrt(variance / spread), 0.5, 2.0)
         centre = np.clip(centre + move, low - 2 * width, high + 2 * width)
         scale = np.clip(scale * factor, 1e-6 * width, 4 * width)
-        if (
-            max(np.nanmax(np.abs(move), initial=0.0) / width, np.nanmax(np.abs(factor - 1), initial=0.0))
-            < 1e-9
-        ):
+        if max(np.nanmax(np.abs(move), initial=0.0) / width, np.nanmax(np.abs(factor - 1), initial=0.0)) < 1e-9:
             break
     return np.stack([centre, scale])
 
@@ -315,9 +313,7 @@ def _gaussian_quantiles(theta: FloatArray, low: float, high: float) -> FloatArra
     return np.asarray(theta[0] + theta[1] * ndtri(_POINTS))
 
 
-def _family(
-    name: str, fit: Fit, quantiles: Any, power: int, ends: tuple[str, str], *, needs_whole: bool
-) -> Family:
+def _family(name: str, fit: Fit, quantiles: Any, power: int, ends: tuple[str, str], *, needs_whole: bool) -> Family:
     return Family(
         parameters=(name,),
         fit=fit,

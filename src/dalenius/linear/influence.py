@@ -1,9 +1,11 @@
-"""How far a row moves a covariance or a correlation, at numbers that were released before: what their error of sampling needs.
+"""How far a row moves a covariance or a correlation, at numbers that were released before: what their error of sampling
+needs.
 
-A row (x, y) moves a covariance by (u v - c) / n and a correlation by (zx zy - r (zx^2 + zy^2) / 2) / n, where u and v are its distances from
-the means, and zx and zy the same in standard deviations. Both are h / n with h = p u v - q u^2 - s v^2 - c. The variance of sampling is the sum of h^2
-over n^2, for rows of any distribution. Noise of the released means, variances and products does no harm: the estimate is a function of the
-noisy numbers, and its derivative at them is what rows move it by.
+A row (x, y) moves a covariance by (u v - c) / n and a correlation by (zx zy - r (zx^2 + zy^2) / 2) / n, where u and v
+are its distances from the means, and zx and zy the same in standard deviations. Both are h / n with h = p u v - q u^2 -
+s v^2 - c. The variance of sampling is the sum of h^2 over n^2, for rows of any distribution. Noise of the released
+means, variances and products does no harm: the estimate is a function of the noisy numbers, and its derivative at them
+is what rows move it by.
 """
 
 from dataclasses import dataclass
@@ -12,7 +14,8 @@ import numpy as np
 
 from dalenius.core.law import FloatArray
 
-# What a row adds where h has its largest size within the declared bounds; a smaller size is rounded up, so that no variance is too small.
+# What a row adds where h has its largest size within the declared bounds; a smaller size is rounded up, so that no
+# variance is too small.
 GRID = 2**24
 # Numbers by which a cell's h is known: two means, p, q, s, c, and the largest size.
 Point = tuple[float, float, float, float, float, float, float]

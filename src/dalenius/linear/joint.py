@@ -5,8 +5,8 @@ Everything is rebuilt from what a release carries: its blocks and the public par
 margins   residual components with uncorrelated noise (`dalenius.linear.margins`); any mixture of measured margins,
           residual measurements and Fourier coefficients
 nested    margins along hierarchies, by dense least squares (`dalenius.linear.nested`), or sums of one measured table
-tree      margins along a tree of any size, level by level (`dalenius.linear.tree_law`)
-ranges    one table that was measured for sums over ranges of its axes (`dalenius.linear.range_law`)
+tree      margins along a tree of any size, level by level (`dalenius.linear.tree_law`) ranges    one table that was
+measured for sums over ranges of its axes (`dalenius.linear.range_law`)
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -72,9 +72,7 @@ def covariance(release: Release, table: Table | str, cells: Sequence[int]) -> Fl
     return _nested_covariance(law, position)[np.ix_(list(cells), list(cells))]
 
 
-def cross_covariance(
-    release: Release, first: Table | str, cell: int, second: Table | str, other: int
-) -> float:
+def cross_covariance(release: Release, first: Table | str, cell: int, second: Table | str, other: int) -> float:
     """Covariance of one cell of a table and one cell of another."""
     law = _joint(release)
     if law.structure == TREE:
@@ -83,9 +81,7 @@ def cross_covariance(
     if law.structure == RANGES:
         return float(RangeLaw.of(law).covariance([cell], [other])[0, 0])
     if law.structure != "margins":
-        return _nested_cross_covariance(
-            law, (_position(release, first), cell), (_position(release, second), other)
-        )
+        return _nested_cross_covariance(law, (_position(release, first), cell), (_position(release, second), other))
     workload, components = _margins(law)
     a, b = (workload.margins[_position(release, t)] for t in (first, second))
     at = [int(i) for i in np.unravel_index(cell, tuple(workload.shape[k] for k in a))] if a else []
@@ -178,7 +174,9 @@ def _noise(law: IntegerLaw, size: int, generator: "np.random.Generator") -> IntA
 
 
 def _wide(own: Mapping[str, Any], size: int, generator: "np.random.Generator") -> IntArray:
-    """Noise in small units, whose law has too many points for a table: rounded normal draws, or differences of geometric ones."""
+    """Noise in small units, whose law has too many points for a table: rounded normal draws, or differences of
+    geometric ones.
+    """
     noise = _law(own)
     if "gaussian" in noise.name:
         return np.rint(generator.normal(0, sqrt(noise.variance), size)).astype(np.int64)
@@ -188,9 +186,7 @@ def _wide(own: Mapping[str, Any], size: int, generator: "np.random.Generator") -
 
 def _joint(release: Release) -> Joint:
     if not isinstance(release.law, Joint) or not is_combined(release.law):
-        raise NotPublic(
-            "This release does not combine several measurements; use its tables and blocks directly."
-        )
+        raise NotPublic("This release does not combine several measurements; use its tables and blocks directly.")
     return release.law
 
 
@@ -300,7 +296,8 @@ def _nested_cross_covariance(law: Joint, first: tuple[int, int], second: tuple[i
     specs, shape = law.parameters["blocks"], tuple(law.parameters["shape"])
     if len(specs) > 1:
         raise Unsupported(
-            "Covariances across tables are not served where several tables along hierarchies were measured; ask within one"
+            "Covariances across tables are not served where several tables along hierarchies were measured; ask "
+            "within one"
             " table."
         )
     common = np.ones(shape, dtype=bool)
@@ -340,8 +337,8 @@ def largest_variances(law: Joint) -> list[float]:
 def reach(laws: Sequence[Law], confidence: float) -> float:
     """Standard errors that hold the noise of a cell which combines several measurements.
 
-    Sums of Gaussian draws are taken as normal. Sums of Laplace draws are nearer to the normal law than one draw is, so that from a
-    confidence of nine tenths on the reach of one draw is enough for any of them.
+    Sums of Gaussian draws are taken as normal. Sums of Laplace draws are nearer to the normal law than one draw is, so
+    that from a confidence of nine tenths on the reach of one draw is enough for any of them.
     """
     is_gaussian = all("gaussian" in _family(law) for law in laws)
     normal = NormalDist().inv_cdf(0.5 + confidence / 2)

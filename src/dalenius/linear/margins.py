@@ -269,9 +269,7 @@ def least_squares(
             raise ParameterError(f"No measured margin determines the component {a}.")
         weights = [1 / (variances[b] * workload.outer(a, b)) for b in holding]
         copies = [centre(sum_out(measured[b], b, a)) for b in holding]
-        own.update(
-            {(b, a): copy for b, copy in zip(holding, copies, strict=True)} if len(holding) > 1 else {}
-        )
+        own.update({(b, a): copy for b, copy in zip(holding, copies, strict=True)} if len(holding) > 1 else {})
         best[a] = np.asarray(sum(w * c for w, c in zip(weights, copies, strict=True)) / sum(weights))
     result = {}
     for margin in workload.margins:

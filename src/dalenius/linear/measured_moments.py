@@ -1,7 +1,7 @@
 """Measured sums of rows as moments and back: what a model is fitted to, and what simulated rows would have measured.
 
-Moments are about the public centres: the number of rows n, totals, and sums of squares and products. What was measured are these, shifted
-and scaled by public numbers; both ways are linear and known to whoever holds a release.
+Moments are about the public centres: the number of rows n, totals, and sums of squares and products. What was measured
+are these, shifted and scaled by public numbers; both ways are linear and known to whoever holds a release.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,7 +60,9 @@ class MeasuredMoments:
         return n, means, covariance
 
     def arrays_of(self, n: FloatArray, totals: FloatArray, squares: FloatArray) -> FloatArray:
-        """What rows with these moments would have measured without noise, array by array; other arrays are left as they are."""
+        """What rows with these moments would have measured without noise, array by array; other arrays are left as they
+        are.
+        """
         number = self._parts.number
         above = totals[..., 0] + (number("centre") - number("low")) * n
         made = {"above": above, "below": (number("high") - number("low")) * n - above, "count": n}

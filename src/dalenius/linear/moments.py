@@ -1,8 +1,8 @@
 """Moments of each cell as linear forms of what was measured, and quantiles for sums of noise and sampling error.
 
 Everything is known to whoever holds a release: measured values, their laws, and the public constants by which rows were
-centred and shifted. A form keeps one coefficient for each measured array, so that the noise of whatever is computed from
-several moments is known with all its covariances.
+centred and shifted. A form keeps one coefficient for each measured array, so that the noise of whatever is computed
+from several moments is known with all its covariances.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,8 @@ from dalenius.errors import InternalError
 # Excess kurtosis of the noise: none for normal noise, that of the two-sided exponential law for any other.
 _NORMAL, _EXCESS = ("discrete_gaussian",), 3.0
 _LEAST_DEGREES = 2.0
-# A variance whose standard error is a larger share of it is hardly known: this times z times the standard error is added to it.
+# A variance whose standard error is a larger share of it is hardly known: this times z times the standard error is
+# added to it.
 _HARDLY_KNOWN, _ADDED = 0.6, 0.4
 
 
@@ -117,12 +118,13 @@ def reach(
 ) -> FloatArray:
     """Half-widths, in standard errors, for a sum of noise and sampling error of a variance that is itself estimated.
 
-    Student's quantile at Satterthwaite's degrees of freedom (`uncertainty` is the variance of the estimated `total` variance,
-    `sampling` the part of it that comes from that many `records`), widened by the first Cornish-Fisher term for the fourth
-    cumulant of the noise. Where the estimated variance is hardly known (its standard error is more than three fifths of it), a multiple
-    of that standard error is added to it instead: over every true variance and every uncertainty, of normal or Laplace noise, such
-    intervals hold at least their level (tests/linear/test_moments.py), and they are shorter than Student's. `is_student` leaves that out,
-    where only the order of predicted widths matters and plans that were recorded must stay.
+    Student's quantile at Satterthwaite's degrees of freedom (`uncertainty` is the variance of the estimated `total`
+    variance, `sampling` the part of it that comes from that many `records`), widened by the first Cornish-Fisher term
+    for the fourth cumulant of the noise. Where the estimated variance is hardly known (its standard error is more than
+    three fifths of it), a multiple of that standard error is added to it instead: over every true variance and every
+    uncertainty, of normal or Laplace noise, such intervals hold at least their level (tests/linear/test_moments.py),
+    and they are shorter than Student's. `is_student` leaves that out, where only the order of predicted widths matters
+    and plans that were recorded must stay.
     """
     from scipy.special import stdtrit
 
@@ -131,9 +133,7 @@ def reach(
         inverse = uncertainty / (2 * total**2) + (sampling / total) ** 2 / np.maximum(records - 1, 1)
         degrees = np.maximum(1 / np.maximum(inverse, 1e-9), _LEAST_DEGREES)
         excess = np.minimum(fourth / total**2, _EXCESS)
-    quantile = np.where(
-        inverse < 1e-9, z, stdtrit(np.nan_to_num(degrees, nan=_LEAST_DEGREES), 0.5 + confidence / 2)
-    )
+    quantile = np.where(inverse < 1e-9, z, stdtrit(np.nan_to_num(degrees, nan=_LEAST_DEGREES), 0.5 + confidence / 2))
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.sqrt(uncertainty) / total
         few = (sampling / total) ** 2 / np.maximum(records - 1, 1)

@@ -48,10 +48,7 @@ def patterns(axes: Sequence[int], *, is_replace: bool, is_size_public: bool) -> 
             received=len(axes),
             limit=MOST_PATTERN_AXES,
         )
-    every = [
-        frozenset(a for a, d in zip(axes, bits, strict=True) if d)
-        for bits in product((0, 1), repeat=len(axes))
-    ]
+    every = [frozenset(a for a, d in zip(axes, bits, strict=True) if d) for bits in product((0, 1), repeat=len(axes))]
     pairs: tuple[Pattern, ...] = tuple(s for s in every if s)
     # A record that moves into or out of the table (a filter, a dropped value) is an added or removed one.
     return pairs if is_size_public else (None, *pairs)
@@ -154,7 +151,8 @@ def grid_variances(
         spent = exact_cost(workload.shape, scaled, moves)
         if spent <= cost:
             return scaled
-        # As far as is missing, and a little further, in few digits: steps of a billionth would be many, and their product long.
+        # As far as is missing, and a little further, in few digits: steps of a billionth would be many, and their
+        # product long.
         factor = round_up(factor * max(spent / cost, _STEP), 10**12)
 
 

@@ -1,9 +1,11 @@
-"""Which points are selected at and beside quantiles: in which order, at which ranks, and which cuts between values they make.
+"""Which points are selected at and beside quantiles: in which order, at which ranks, and which cuts between values they
+make.
 
-A quantile itself is selected first. On either side of it stand up to three points: near, far and farthest. Near is where the noise
-alone should let an interval end, far where noise and sampling together should, and farthest is for the case that both fail; between two
-quantiles the next quantile is the farthest point. Ranks of points beside a quantile are counted from it. Offsets are made of public or
-released numbers only, so that no score but by its own rank depends on the number of records.
+A quantile itself is selected first. On either side of it stand up to three points: near, far and farthest. Near is
+where the noise alone should let an interval end, far where noise and sampling together should, and farthest is for the
+case that both fail; between two quantiles the next quantile is the farthest point. Ranks of points beside a quantile
+are counted from it. Offsets are made of public or released numbers only, so that no score but by its own rank depends
+on the number of records.
 """
 
 from collections.abc import Sequence
@@ -50,7 +52,9 @@ def points_of(count: int) -> tuple[Point, ...]:
 
 
 def cut_places(count: int) -> tuple[tuple[int, int], ...]:
-    """(place of a point, steps above it) of every cut: below a point at or under its quantile, above one at or over it."""
+    """(place of a point, steps above it) of every cut: below a point at or under its quantile, above one at
+    or over it.
+    """
     places = []
     for place, point in enumerate(points_of(count)):
         places += [(place, 0)] if point.side <= 0 else []
@@ -65,7 +69,8 @@ def levels_beside(count: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precision:
-    """Standard deviations that offsets are made of: of one count between cuts, and of the released size; 0 where it is public.
+    """Standard deviations that offsets are made of: of one count between cuts, and of the released size; 0 where it is
+    public.
 
     `has_sampling` says whether far points are for noise and sampling together.
     """
@@ -76,12 +81,7 @@ class Precision:
 
 
 def offsets_of(
-    qs: tuple[Fraction, ...],
-    size: int,
-    middle: Fraction,
-    beside: Fraction,
-    rows: int,
-    precision: Precision,
+    qs: tuple[Fraction, ...], size: int, middle: Fraction, beside: Fraction, rows: int, precision: Precision
 ) -> tuple[tuple[int, int, int], ...]:
     """How many records near, far and farthest are away from each quantile; epsilons are what one level loses a unit."""
     cuts, result = cut_places(len(qs)), []
@@ -100,16 +100,12 @@ def offsets_of(
         error = sqrt(noise + 2 * chosen * chosen + 2 * selected * selected + moved * moved)
         sampling = rows * size * share * rest if precision.has_sampling else 0.0
         reaches = [_NORMAL * sqrt(noise), _NORMAL * sqrt(noise + sampling), _NORMAL * sqrt(noise + sampling)]
-        near, far, farthest = (
-            ceil(reach + beyond * error) for reach, beyond in zip(reaches, _BEYOND, strict=True)
-        )
+        near, far, farthest = (ceil(reach + beyond * error) for reach, beyond in zip(reaches, _BEYOND, strict=True))
         result.append((near, far, farthest))
     return tuple(result)
 
 
-def point_steps(
-    qs: tuple[Fraction, ...], size: int, offsets: Sequence[tuple[int, int, int]]
-) -> tuple[Step, ...]:
+def point_steps(qs: tuple[Fraction, ...], size: int, offsets: Sequence[tuple[int, int, int]]) -> tuple[Step, ...]:
     """Every point once: quantiles level by level, then what stands beside them."""
     points = points_of(len(qs))
     middles = [place for place, point in enumerate(points) if not point.side]
@@ -125,17 +121,7 @@ def _middle_steps(qs: tuple[Fraction, ...], size: int, middles: Sequence[int], c
     """The quantiles themselves; one alone at exactly its share of the records."""
     if len(qs) == 1 and qs[0].denominator <= _MOST_PARTS:
         (q,) = qs
-        return [
-            Step(
-                target=middles[0],
-                left=-1,
-                right=count,
-                level=0,
-                part=q.numerator,
-                shift=0,
-                parts=q.denominator,
-            )
-        ]
+        return [Step(target=middles[0], left=-1, right=count, level=0, part=q.numerator, shift=0, parts=q.denominator)]
     place = {-1: -1, len(qs): count} | dict(enumerate(middles))
     return [
         Step(

@@ -1,18 +1,22 @@
-"""Quantiles of each cell between certified ends: released points, counts between the cuts that they make, and what both prove.
+"""Quantiles of each cell between certified ends: released points, counts between the cuts that they make, and what both
+prove.
 
-For a cut y, D(y) = #{x < y} - q n follows from the counts below and above it, with noise of a public law. The lower end is found by walking
-through the cuts from the lowest up: a cut is kept while D + (reach of the noise) < 0, and the walk stops at the first that is not. The
-upper end is found from the highest cut down. Where no cut is kept the end is the declared bound.
+For a cut y, D(y) = #{x < y} - q n follows from the counts below and above it, with noise of a public law. The lower end
+is found by walking through the cuts from the lowest up: a cut is kept while D + (reach of the noise) < 0, and the walk
+stops at the first that is not. The upper end is found from the highest cut down. Where no cut is kept the end is the
+declared bound.
 
-Why it covers, whatever the ties, the grid and the points are. Let Q be a q-quantile: #{x < Q} <= q n <= #{x <= Q}. A lower end above Q needs
-the *first* cut y > Q to be kept, because the walk passes it before any later one; and #{x < y} >= #{x <= Q} >= q n there, so that keeping
-it is one event of the noise at one cut that was fixed before the noise was drawn, of probability at most half the error. The upper end is the
-mirror image. With sampling Q is the quantile of the process: #{x <= Q} is Binomial(n, p) with p >= q, which is added to the noise. No density
-of the data, no distance between released values and no number of grid points takes part.
+Why it covers, whatever the ties, the grid and the points are. Let Q be a q-quantile: #{x < Q} <= q n <= #{x <= Q}. A
+lower end above Q needs the *first* cut y > Q to be kept, because the walk passes it before any later one; and #{x < y}
+>= #{x <= Q} >= q n there, so that keeping it is one event of the noise at one cut that was fixed before the noise was
+drawn, of probability at most half the error. The upper end is the mirror image. With sampling Q is the quantile of the
+process: #{x <= Q} is Binomial(n, p) with p >= q, which is added to the noise. No density of the data, no distance
+between released values and no number of grid points takes part.
 
 Requires
-    Independent additive noise of a public law; cuts that were released before the counts; with sampling, records that are independent
-    draws, or units that are (then all rows of a unit may be alike, and the sampling error is taken as normal).
+    Independent additive noise of a public law; cuts that were released before the counts; with sampling, records that
+    are independent draws, or units that are (then all rows of a unit may be alike, and the sampling error is taken as
+    normal).
 Evidence
     verify/quantiles.py: coverage on smooth, heaped, rounded and zero-inflated values and on public files.
 """
@@ -82,7 +86,9 @@ class Quantiles:
         return tuple(end.reshape(-1) * float(self.step) for end in (lower, upper))  # type: ignore[return-value]
 
     def _steps(self, confidence: float, is_sampling: bool) -> tuple[IntArray, IntArray]:
-        """In steps; the released quantile lies between them, and no interval with sampling ends nearer than that of the noise."""
+        """In steps; the released quantile lies between them, and no interval with sampling ends nearer than that of the
+        noise.
+        """
         kinds = [self._walked(confidence, kind) for kind in ((False, True) if is_sampling else (False,))]
         lower = np.min([self.points, *(kind[0] for kind in kinds)], axis=0)
         return lower, np.max([self.points, *(kind[1] for kind in kinds)], axis=0)

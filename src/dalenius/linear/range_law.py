@@ -1,7 +1,8 @@
 """The law of a table that was measured for its ranges, read from its document: estimates, variances and covariances.
 
-Covariances of cells are products over the axes (`dalenius.linear.ranges`). Cells that are impossible by declaration are known to be 0 and condition all
-others: x - C K^-1 z with z their estimates, K their covariance and C the covariance of the others with them.
+Covariances of cells are products over the axes (`dalenius.linear.ranges`). Cells that are impossible by declaration are
+known to be 0 and condition all others: x - C K^-1 z with z their estimates, K their covariance and C the covariance of
+the others with them.
 """
 
 from collections.abc import Sequence
@@ -122,10 +123,7 @@ class RangeLaw:
     def grouped_variance(self, groups: Sequence[Sequence[int]]) -> FloatArray:
         """Variance of sums: the group of each label of every axis (-1 for one that is left out), flat."""
         sizes = [max(own) + 1 for own in groups]
-        masks = [
-            np.asarray(own)[None, :] == np.arange(size)[:, None]
-            for own, size in zip(groups, sizes, strict=True)
-        ]
+        masks = [np.asarray(own)[None, :] == np.arange(size)[:, None] for own, size in zip(groups, sizes, strict=True)]
         if not len(self.zeros):
             out = np.ones(1)
             for mask, factor in zip(masks, self.factors, strict=True):

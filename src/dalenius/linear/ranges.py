@@ -1,13 +1,15 @@
 """Sums over ranges of ordered axes: what is asked, and integer matrices that measure it with little error.
 
-A workload is a list of terms; a term holds for each axis the matrix G = sum of q q' over its ranges q. Measured are integer combinations Q x of the
-cells, Q a product of one matrix for each axis. With equal noise of variance v the cells have covariance v times the product of (Q'Q)^-1, and the
-ranges of a term the sum of squares v times the product of tr(G (Q'Q)^-1).
+A workload is a list of terms; a term holds for each axis the matrix G = sum of q q' over its ranges q. Measured are
+integer combinations Q x of the cells, Q a product of one matrix for each axis. With equal noise of variance v the cells
+have covariance v times the product of (Q'Q)^-1, and the ranges of a term the sum of squares v times the product of tr(G
+(Q'Q)^-1).
 
-Under rho one row costs the largest column norm of Q. The best X = Q'Q of one axis minimises tr(G X^-1) with 1 on its diagonal; with V = diag(v) it is
-V^-1/2 (V^1/2 G V^1/2)^1/2 V^-1/2 at the fixed point v = diag((V^1/2 G V^1/2)^1/2), and the dual bound tr((V^1/2 G V^1/2)^1/2)^2 / sum v says how near it
-is. The best matrix of a product is the product of the best ones. Under epsilon one row costs the largest column sum; identity rows with further
-non-negative rows are improved from a tree by descent. Long axes are measured by trees of which all levels have their best shares.
+Under rho one row costs the largest column norm of Q. The best X = Q'Q of one axis minimises tr(G X^-1) with 1 on its
+diagonal; with V = diag(v) it is V^-1/2 (V^1/2 G V^1/2)^1/2 V^-1/2 at the fixed point v = diag((V^1/2 G V^1/2)^1/2), and
+the dual bound tr((V^1/2 G V^1/2)^1/2)^2 / sum v says how near it is. The best matrix of a product is the product of the
+best ones. Under epsilon one row costs the largest column sum; identity rows with further non-negative rows are improved
+from a tree by descent. Long axes are measured by trees of which all levels have their best shares.
 
 References: Li et al. (2015); McKenna et al. (2018); Qardaji, Yang & Li (2013); Denisov et al. (2022), arXiv 2202.08312.
 """
@@ -41,8 +43,7 @@ def every_range(size: int) -> FloatArray:
 
     >>> every_range(3)
     array([[3., 2., 1.],
-           [2., 4., 2.],
-           [1., 2., 3.]])
+           [2., 4., 2.], [1., 2., 3.]])
     """
     place = np.arange(size)
     return np.asarray((np.minimum.outer(place, place) + 1.0) * (size - np.maximum.outer(place, place)))
@@ -82,7 +83,9 @@ def each_and_all(size: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Ranges of one axis: their G, and how many they are. One range alone is kept by its ends, because boxes are many."""
+    """Ranges of one axis: their G, and how many they are. One range alone is kept by its ends, because
+    boxes are many.
+    """
 
     listed: FloatArray | None
     count: float
@@ -123,9 +126,7 @@ class Asked:
             return cls(every_prefix(size), float(size))
         if isinstance(wanted, int):
             if not 1 <= wanted <= size:
-                raise DocumentError(
-                    f"A band is as wide as 1 to {size} labels of this axis; received {wanted}."
-                )
+                raise DocumentError(f"A band is as wide as 1 to {size} labels of this axis; received {wanted}.")
             return cls(every_band(size, wanted), (size - wanted + 1) * (1 + _CELLS))
         ranges = [_interval(pair, labels) for pair in wanted]
         if len(ranges) == 1:
@@ -183,12 +184,7 @@ class Factor:
         """Sum of an amount for each interval over the square of its labels, from its four corners."""
         first, after = np.array([part[:2] for part in self.intervals], dtype=np.int64).T
         corners = np.zeros((self.size + 1, self.size + 1), dtype=np.int64)
-        for rows, columns, sign in (
-            (first, first, 1),
-            (first, after, -1),
-            (after, first, -1),
-            (after, after, 1),
-        ):
+        for rows, columns, sign in ((first, first, 1), (first, after, -1), (after, first, -1), (after, after, 1)):
             np.add.at(corners, (rows, columns), sign * np.array(amounts, dtype=np.int64))
         return np.asarray(corners.cumsum(axis=0).cumsum(axis=1)[:-1, :-1])
 
@@ -255,7 +251,8 @@ def _farthest(factor: Factor) -> int:
 def swap_cost(factors: Sequence[Factor], *, is_gaussian: bool) -> int:
     """The same for a row that moves from one cell to another: |u|^2 + |v|^2 - 2 u'v at most, or |u| + |v|.
 
-    Never less than one row alone: what takes its place may be left out of the table (a condition, a missing value, an impossible cell).
+    Never less than one row alone: what takes its place may be left out of the table (a condition, a missing value, an
+    impossible cell).
     """
     alone = row_cost(factors, is_gaussian=is_gaussian)
     if not is_gaussian:
@@ -264,16 +261,16 @@ def swap_cost(factors: Sequence[Factor], *, is_gaussian: bool) -> int:
         return max(alone, _farthest(factors[0]))
     low, high = 1, 1
     for factor in factors:
-        ends = [
-            end * other for end in (low, high) for other in (int(factor.gram.min()), int(factor.gram.max()))
-        ]
+        ends = [end * other for end in (low, high) for other in (int(factor.gram.min()), int(factor.gram.max()))]
         low, high = min(ends), max(ends)
     return max(alone, 2 * alone - 2 * low)
 
 
 @dataclass(frozen=True, eq=False)
 class RangeWorkload:
-    """Terms of asked ranges, an entry for each axis, and how often each term is asked; what some factors make of them."""
+    """Terms of asked ranges, an entry for each axis, and how often each term is asked; what some factors
+    make of them.
+    """
 
     terms: tuple[tuple[Asked, ...], ...]
     times: tuple[int, ...] = ()
@@ -428,12 +425,12 @@ def _levels(size: int, branches: int) -> list[list[Interval]]:
     return [[(at, min(at + w, size)) for at in range(0, size, w)] for w in reversed(widths)]
 
 
-def _shares(
-    corner: FloatArray, levels: Sequence[Sequence[Interval]], *, is_gaussian: bool
-) -> tuple[float, FloatArray]:
-    """The loss and squared weights of the levels, as on a tree whose nodes of a level are all alike; G by its sums from the first entry.
+def _shares(corner: FloatArray, levels: Sequence[Sequence[Interval]], *, is_gaussian: bool) -> tuple[float, FloatArray]:
+    """The loss and squared weights of the levels, as on a tree whose nodes of a level are all alike; G by its sums from
+    the first entry.
 
-    On such a tree X has one value on what a level adds to the one above: the sum of weight times width over the levels from it on.
+    On such a tree X has one value on what a level adds to the one above: the sum of weight times width over the levels
+    from it on.
     """
     from scipy.optimize import minimize
 
@@ -472,9 +469,7 @@ def _tree(gram: FloatArray, bits: int, is_gaussian: bool) -> Factor:
     scaled = np.rint(weights / weights.max() * (1 << bits)).astype(np.int64)
     # Single labels are always measured, so that every cell can be shown.
     scaled[-1] = max(int(scaled[-1]), 1)
-    parts = [
-        (first, after, int(w)) for nodes, w in zip(levels, scaled, strict=True) if w for first, after in nodes
-    ]
+    parts = [(first, after, int(w)) for nodes, w in zip(levels, scaled, strict=True) if w for first, after in nodes]
     return Factor(size, intervals=tuple(parts))
 
 

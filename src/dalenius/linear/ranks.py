@@ -10,10 +10,11 @@ PARTS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One selection: of a target between two that were answered before (-1: the lower bound, their number: the upper bound).
+    """One selection: of a target between two that were answered before (-1: the lower bound, their number: the upper
+    bound).
 
-    Among the n' values in between its rank is (part * n' + shift) / parts. `level` counts from 0; a record takes part in one
-    selection of each level.
+    Among the n' values in between its rank is (part * n' + shift) / parts. `level` counts from 0; a record takes part
+    in one selection of each level.
     """
 
     target: int
@@ -47,14 +48,7 @@ def steps_of(ranks: Sequence[int], size: int) -> tuple[Step, ...]:
         middle = (left + right) // 2
         width, height = rank(right) - rank(left), rank(middle) - rank(left)
         part = min(max(round(PARTS * height / width), 1), PARTS - 1) if width > 0 else PARTS // 2
-        first = Step(
-            target=middle,
-            left=left,
-            right=right,
-            level=level,
-            part=part,
-            shift=PARTS * height - part * width,
-        )
+        first = Step(target=middle, left=left, right=right, level=level, part=part, shift=PARTS * height - part * width)
         return [first, *between(left, middle, level + 1), *between(middle, right, level + 1)]
 
     return tuple(sorted(between(-1, count, 0), key=lambda step: (step.level, step.target)))

@@ -1,26 +1,29 @@
 """Estimates and intervals from noisy bootstrap replicates: nothing but the release is needed.
 
-In each cell there are k noisy totals m_b of what rows add about a public centre; with T the exact total, s2 the variance of the
-published noise and V the sum of squares of what rows add,
+In each cell there are k noisy totals m_b of what rows add about a public centre; with T the exact total, s2 the
+variance of the published noise and V the sum of squares of what rows add,
 
     m_b = T + resampling error (variance V) + noise (variance s2).
 
-The bagged estimate is the mean of the m_b; its error for the finite population has variance (s2 + V) / k, which the spread of the
-replicates tells. For the process behind the population the error of sampling is added: V itself where the number of rows is
-random, and V - T^2 / n where it is n, because Poisson multiplicities let the number of rows vary and sampling did not.
+The bagged estimate is the mean of the m_b; its error for the finite population has variance (s2 + V) / k, which the
+spread of the replicates tells. For the process behind the population the error of sampling is added: V itself where the
+number of rows is random, and V - T^2 / n where it is n, because Poisson multiplicities let the number of rows vary and
+sampling did not.
 
-Variances (Brawner & Honaker 2018, 7.2, with divisors k and k - 1 and noise of variance s2 as it is): `unbiased` takes s2 from the
-spread, `conservative` takes s2 times the 5 % quantile of chi-squared over k - 1, `most_conservative` takes nothing.
+Variances (Brawner & Honaker 2018, 7.2, with divisors k and k - 1 and noise of variance s2 as it is): `unbiased` takes
+s2 from the spread, `conservative` takes s2 times the 5 % quantile of chi-squared over k - 1, `most_conservative` takes
+nothing.
 
-The default interval is calibrated. The spread S2 is (s2 + V) chi-squared(k - 1) / (k - 1). Where rows add the reach with one sign or
-the other (a proportion), V is n times the square of the reach, and nothing is left to guess. Otherwise V >= 0 is unknown, up to what the
-declared bounds allow: the half-width h solves E(2 Phi(h / sd(V)) - 1 | S2) = confidence under the prior d V / (s2 + V), with
-`_AT_THE_BOUND` of it at the largest V itself, because values at the bounds are what an interval fails first. Its coverage at 95 % is at
-least 93.5 % whatever V is (verify/bootstrap.py); where noise hides V it is larger, and must be (docs/explanation/private-bootstrap.md).
+The default interval is calibrated. The spread S2 is (s2 + V) chi-squared(k - 1) / (k - 1). Where rows add the reach
+with one sign or the other (a proportion), V is n times the square of the reach, and nothing is left to guess. Otherwise
+V >= 0 is unknown, up to what the declared bounds allow: the half-width h solves E(2 Phi(h / sd(V)) - 1 | S2) =
+confidence under the prior d V / (s2 + V), with `_AT_THE_BOUND` of it at the largest V itself, because values at the
+bounds are what an interval fails first. Its coverage at 95 % is at least 93.5 % whatever V is (verify/bootstrap.py);
+where noise hides V it is larger, and must be (docs/explanation/private-bootstrap.md).
 
-A release may hold V itself with noise of its own (`squares`). Then V is looked for where that number and the spread say, and T where the
-bagged estimate says, because far from the centre V and T^2 / n nearly cancel; the mass at the largest V is only as large as what two
-standard errors of it hold, and coverage is 94 to 97 %.
+A release may hold V itself with noise of its own (`squares`). Then V is looked for where that number and the spread
+say, and T where the bagged estimate says, because far from the centre V and T^2 / n nearly cancel; the mass at the
+largest V is only as large as what two standard errors of it hold, and coverage is 94 to 97 %.
 """
 
 from collections.abc import Mapping
@@ -50,11 +53,12 @@ _MORE_ROWS = 4.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Replicates:
-    """Replicates of every cell, in the units in which rows add; `records` are the numbers of rows, None where they are random.
+    """Replicates of every cell, in the units in which rows add; `records` are the numbers of rows, None where they are
+    random.
 
-    `is_even` says that every row adds the reach or takes it off. Units have up to `rows` rows: what they add together varies at most
-    so many times as much as if their rows were independent (Cauchy & Schwarz), and that is what is said of sampling. `squares` is V with
-    noise of the variance `squares_variance`, if it was measured.
+    `is_even` says that every row adds the reach or takes it off. Units have up to `rows` rows: what they add together
+    varies at most so many times as much as if their rows were independent (Cauchy & Schwarz), and that is what is said
+    of sampling. `squares` is V with noise of the variance `squares_variance`, if it was measured.
     """
 
     totals: FloatArray
@@ -84,7 +88,9 @@ class Replicates:
 
     @property
     def counted(self) -> FloatArray:
-        """What the resampled number of rows adds to the variance of a total about a mean, where the number was fixed."""
+        """What the resampled number of rows adds to the variance of a total about a mean, where the number
+        was fixed.
+        """
         if self.records is None:
             return np.zeros(len(self.totals))
         least = np.maximum(self.bagged**2 - self.spread / self.count, 0.0)
@@ -108,7 +114,9 @@ class Replicates:
 
     @property
     def _even(self) -> FloatArray:
-        """The same where every row adds the reach or takes it off: n - T^2 / n in squares of the reach, with four rows more."""
+        """The same where every row adds the reach or takes it off: n - T^2 / n in squares of the reach, with four rows
+        more.
+        """
         assert self.records is not None
         n = np.maximum(self.records, 1.0)
         share = self.counted * n / (self.reach * (n + _MORE_ROWS)) ** 2
@@ -148,14 +156,13 @@ class Replicates:
             return np.asarray(float(ndtri(0.5 + confidence / 2)) * np.sqrt(variance))
         if len(self.totals) > _AT_ONCE:
             some = range(0, len(self.totals), _AT_ONCE)
-            return np.concatenate(
-                [self._cells(slice(at, at + _AT_ONCE))._calibrated(confidence) for at in some]
-            )
+            return np.concatenate([self._cells(slice(at, at + _AT_ONCE))._calibrated(confidence) for at in some])
         v, weights, least = self._possible()
         sampling = self.rows * np.maximum(v - least, 0.0)
         variance = sampling + (1 + v) / self.count + (self.ratio_noise / self.noise)[:, None]
         deviation = np.sqrt(variance)
-        # The mixture's probability is concave in the half-width, so that Newton's steps from too short a one never go too far.
+        # The mixture's probability is concave in the half-width, so that Newton's steps from too short a one never go
+        # too far.
         half = float(ndtri(0.5 + confidence / 2)) * deviation.min(axis=1)
         for _ in range(_STEPS):
             z = half[:, None] / deviation
@@ -179,7 +186,9 @@ class Replicates:
         )
 
     def _possible(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Sums of squares, what of them the mean explains, both in variances of the noise, and how likely each pair is."""
+        """Sums of squares, what of them the mean explains, both in variances of the noise, and how likely
+        each pair is.
+        """
         if self.squares is None or self.records is None:
             least = np.minimum(self.counted / self.noise, 1e6)
             v, weights = self._posterior(least)
@@ -264,15 +273,14 @@ def sum_variance(parameters: Mapping[str, Any], name: str) -> float:
     return float(Fraction(str(parameters["sum_variances"][list(parameters["sums"]).index(name)])))
 
 
-def deconvolved(
-    replicates: Replicates, cell: int, confidence: float, points: int = 201
-) -> tuple[float, float]:
-    """How far an interval for one cell under sampling reaches below and above the bagged estimate, without a normal law.
+def deconvolved(replicates: Replicates, cell: int, confidence: float, points: int = 201) -> tuple[float, float]:
+    """How far an interval for one cell under sampling reaches below and above the bagged estimate, without a normal
+    law.
 
-    The law of the resampled totals is a mixture of points of a grid; its weights maximise the likelihood of the noisy replicates
-    (Kiefer & Wolfowitz 1956), smoothed over the grid. Its quantiles about its mean are turned around the bagged estimate, scaled from the
-    variance of resampling to that of sampling, and widened by the error of the mean of the replicates. Of use where the noise is smaller
-    than the spread and the law is skew.
+    The law of the resampled totals is a mixture of points of a grid; its weights maximise the likelihood of the noisy
+    replicates (Kiefer & Wolfowitz 1956), smoothed over the grid. Its quantiles about its mean are turned around the
+    bagged estimate, scaled from the variance of resampling to that of sampling, and widened by the error of the mean of
+    the replicates. Of use where the noise is smaller than the spread and the law is skew.
     """
     from scipy.special import ndtri
 

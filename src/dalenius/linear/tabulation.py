@@ -31,7 +31,9 @@ MEANS = "means"
 WEIGHTED_LIST = "weighted list"
 """The law of a list of weighted counts: two lists, of weights and of their squares."""
 CASCADE = "cascade"
-"""The law of an answer at the first of several bounds that passes its test: that of its block, which names the bound."""
+"""The law of an answer at the first of several bounds that passes its test: that of its block, which names
+the bound.
+"""
 # What a table measures whose one cell was selected among candidates, and whose number is not published.
 SELECTION = "selection"
 # The distance of two quartiles that were released before it.
@@ -48,15 +50,13 @@ def is_listed(law: Law) -> bool:
 def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
     """Lower and upper ends for the population value of each cell (privacy noise only), NaN where withheld.
 
-    A table that shows one measured block has exact ends from the law of its noise. One that combines blocks has
-    ends at its exact variance: normal, or as far as one Laplace draw where blocks have Laplace noise. Counts are never negative, so the lower end is cut at zero, which keeps the
-    coverage; an upper end below zero is raised to zero.
+    A table that shows one measured block has exact ends from the law of its noise. One that combines blocks has ends at
+    its exact variance: normal, or as far as one Laplace draw where blocks have Laplace noise. Counts are never
+    negative, so the lower end is cut at zero, which keeps the coverage; an upper end below zero is raised to zero.
     """
     release = release.owner(table)
     if not 0 < confidence < 1:
-        raise ParameterError(
-            f"confidence must lie between 0 and 1; received {confidence!r}.", name="confidence"
-        )
+        raise ParameterError(f"confidence must lie between 0 and 1; received {confidence!r}.", name="confidence")
     if is_estimate(release.law) and release.tables and table.name == release.tables[0].name:
         return _estimate_ends(release, table, confidence, is_sampling=False)
     if table.measure == INTERQUARTILE:
@@ -105,7 +105,9 @@ def _block_of(release: Release, table: Table) -> Block | None:
 
 
 def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Ends for the value of the process behind each cell (privacy noise and sampling), NaN where it was not estimated."""
+    """Ends for the value of the process behind each cell (privacy noise and sampling), NaN where it was not
+    estimated.
+    """
     release = release.owner(table)
     is_listed = isinstance(release.law, Joint) and release.law.structure == WEIGHTED_LIST
     if table.sampled is not None and is_listed:
@@ -231,7 +233,9 @@ def rows(release: Release, table: Table, confidence: float = 0.95) -> Iterator[t
 def number_columns(
     release: Release, table: Table, confidence: float = 0.95, *, has_sampling: bool | None = None
 ) -> list[FloatArray]:
-    """Value, standard error and ends of every cell; the three columns of sampling too, where the table (or the file) has them."""
+    """Value, standard error and ends of every cell; the three columns of sampling too, where the table (or the file)
+    has them.
+    """
     numbers = [table.values, table.std_error, *bounds(release, table, confidence)]
     if table.sampled is not None if has_sampling is None else has_sampling:
         numbers += [table.std_error_with_sampling, *sampled_bounds(release, table, confidence)]

@@ -1,7 +1,7 @@
 """Intervals for a count that is known through a secret sample: Binomial(count, fraction) plus noise.
 
-The family rises stochastically with the count, so that inverting two one-sided tests gives intervals of at least the stated
-confidence for every count, of sampling and noise together.
+The family rises stochastically with the count, so that inverting two one-sided tests gives intervals of at least the
+stated confidence for every count, of sampling and noise together.
 """
 
 from collections.abc import Callable

@@ -1,11 +1,11 @@
 """Trees of any depth and shape, and least squares up and down them.
 
-Level 0 is the root; every node of level l + 1 lies in one node of level l, and its number is the sum of its children's. Each level l
-was measured with independent noise of precision t_l (0 where it was not). Going up, v_u is the variance of a node from what was
-measured at it and below; with S_u the sum of v over its children, 1 / v_u = t_l + 1 / S_u. Going down, a child c of u is
-x_c = K_c x_u + e_c with K_c = v_c / S_u, where e_c is uncorrelated with everything outside u and has covariance
-diag(v) - v v' / S_u among the children. So variances and covariances of all nodes and of all sums of nodes follow exactly, in time
-linear in the nodes.
+Level 0 is the root; every node of level l + 1 lies in one node of level l, and its number is the sum of its children's.
+Each level l was measured with independent noise of precision t_l (0 where it was not). Going up, v_u is the variance of
+a node from what was measured at it and below; with S_u the sum of v over its children, 1 / v_u = t_l + 1 / S_u. Going
+down, a child c of u is x_c = K_c x_u + e_c with K_c = v_c / S_u, where e_c is uncorrelated with everything outside u
+and has covariance diag(v) - v v' / S_u among the children. So variances and covariances of all nodes and of all sums of
+nodes follow exactly, in time linear in the nodes.
 
 References: Hay et al. (2010); Cumings-Menon (2024), arXiv 2404.13164.
 """
@@ -35,7 +35,9 @@ class Tree:
 
     @classmethod
     def of_groups(cls, groups: Sequence[Sequence[int]]) -> "Tree":
-        """From the group of each leaf at each level below the root, coarse ones first; finer groups lie in coarser ones."""
+        """From the group of each leaf at each level below the root, coarse ones first; finer groups lie in coarser
+        ones.
+        """
         maps = [np.asarray(g, dtype=np.int64) for g in groups]
         parents = []
         above = np.zeros(len(maps[0]) if maps else 0, dtype=np.int64)
@@ -89,7 +91,8 @@ class Tree:
 class TwoPass:
     """Best linear unbiased estimates of the nodes of levels 0 to m from measured levels, with exact covariances.
 
-    `precisions` are 1 / variance of every node of levels 0 to m; infinite for a number that is known. Level m is measured.
+    `precisions` are 1 / variance of every node of levels 0 to m; infinite for a number that is known. Level m is
+    measured.
     """
 
     def __init__(self, tree: Tree, precisions: Sequence[float]) -> None:
@@ -119,7 +122,9 @@ class TwoPass:
         return len(self.precisions) - 1
 
     def estimate(self, measured: Sequence[FloatArray | None]) -> list[FloatArray]:
-        """Estimates of every level from measured arrays (nodes first, any further axes); None where nothing was measured."""
+        """Estimates of every level from measured arrays (nodes first, any further axes); None where nothing was
+        measured.
+        """
         tree, own = self.tree, measured[self.finest]
         assert own is not None
         best: list[FloatArray] = [np.empty(0)] * self.finest + [np.asarray(own, dtype=np.float64)]
@@ -192,8 +197,11 @@ class TwoPass:
         return np.asarray(out + weights[0] ** 2 * self.variance[0][0])
 
     def slopes(self, gains: Sequence[FloatArray | float]) -> FloatArray:
-        """Derivative of sum_l gains_l * variance_l by the precision of each level; `gains` by node or one for a level."""
-        # Plans follow the last digit of this sum, so it is changed only where the square of a variance is beyond all numbers.
+        """Derivative of sum_l gains_l * variance_l by the precision of each level; `gains` by node or one
+        for a level.
+        """
+        # Plans follow the last digit of this sum, so it is changed only where the square of a variance is beyond all
+        # numbers.
         with np.errstate(over="ignore", invalid="ignore"):
             slopes = self._plain_slopes(gains)
         return slopes if np.isfinite(slopes).all() else self._scaled_slopes(gains)
@@ -202,9 +210,7 @@ class TwoPass:
         tree, finest = self.tree, self.finest
         by_up: list[FloatArray] = [np.zeros(n) for n in tree.sizes[: finest + 1]]
         by_below: list[FloatArray] = [np.zeros(n) for n in tree.sizes[:finest]]
-        by_variance = [
-            np.broadcast_to(g, (n,)).astype(np.float64) for g, n in zip(gains, tree.sizes, strict=False)
-        ]
+        by_variance = [np.broadcast_to(g, (n,)).astype(np.float64) for g, n in zip(gains, tree.sizes, strict=False)]
         for level in range(finest, 0, -1):
             parent, gain, here = tree.parents[level - 1], self.gain[level], by_variance[level]
             above = self.variance[level - 1][parent] / self.below[level - 1][parent]
@@ -223,14 +229,13 @@ class TwoPass:
     def _scaled_slopes(self, gains: Sequence[FloatArray | float]) -> FloatArray:
         """The same, with derivatives by v_u carried times v_u^2, and those by S_u times S_u^2.
 
-        A level that is hardly measured has an enormous variance, while what the loss gains from measuring it more is an ordinary number.
+        A level that is hardly measured has an enormous variance, while what the loss gains from measuring it more is an
+        ordinary number.
         """
         tree, finest = self.tree, self.finest
         by_up: list[FloatArray] = [np.zeros(n) for n in tree.sizes[: finest + 1]]
         by_below: list[FloatArray] = [np.zeros(n) for n in tree.sizes[:finest]]
-        by_variance = [
-            np.broadcast_to(g, (n,)).astype(np.float64) for g, n in zip(gains, tree.sizes, strict=False)
-        ]
+        by_variance = [np.broadcast_to(g, (n,)).astype(np.float64) for g, n in zip(gains, tree.sizes, strict=False)]
         for level in range(finest, 0, -1):
             parent, gain, here = tree.parents[level - 1], self.gain[level], by_variance[level]
             above = self.variance[level - 1][parent] / self.below[level - 1][parent]

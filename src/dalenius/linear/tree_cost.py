@@ -1,8 +1,10 @@
-"""What levels of a tree and detail components cost together, in integers, for the worst way in which two neighbours differ.
+"""What levels of a tree and detail components cost together, in integers, for the worst way in which two neighbours
+differ.
 
-Part (l, A) is measured as N_A M + E at every node of level l, centred along the detail axes inside the node. A record that is added moves one
-node by the integer vector w of squared length prod n_i (n_i - 1) (`dalenius.linear.optimal`). Two records whose nodes differ at level l
-move two nodes, 2 |w|^2 in all; in the same node they are as far apart as their detail makes them.
+Part (l, A) is measured as N_A M + E at every node of level l, centred along the detail axes inside the node. A record
+that is added moves one node by the integer vector w of squared length prod n_i (n_i - 1) (`dalenius.linear.optimal`).
+Two records whose nodes differ at level l move two nodes, 2 |w|^2 in all; in the same node they are as far apart as
+their detail makes them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +23,9 @@ from dalenius.linear.tree_shares import CLOSE, Gains, Selection
 from dalenius.linear.tree_table import Part, TreeLeastSquares, TreeTable
 
 Move = tuple[int, Pattern]
-"""The first level at which the nodes of two records differ, and the detail axes in which they differ; (0, None) for one record."""
+"""The first level at which the nodes of two records differ, and the detail axes in which they differ; (0, None) for one
+record.
+"""
 ALONE: Move = (0, None)
 
 
@@ -47,9 +51,7 @@ def move_length(shape: Sequence[int], part: Part, move: Move) -> int:
     return shift_length(shape, margin, pattern & frozenset(margin))
 
 
-def exact_cost(
-    shape: Sequence[int], grid: Mapping[Part, Fraction], ways: Sequence[Move], bits: int = 100
-) -> Fraction:
+def exact_cost(shape: Sequence[int], grid: Mapping[Part, Fraction], ways: Sequence[Move], bits: int = 100) -> Fraction:
     """2 rho of parts with the given variances of their integer noise, for the worst way; rounded up."""
     totals = [0] * len(ways)
     for part, variance in grid.items():
@@ -62,7 +64,9 @@ def exact_cost(
 def grid_variances(
     shape: Sequence[int], precisions: Mapping[Part, float], cost: Fraction, ways: Sequence[Move]
 ) -> dict[Part, Fraction]:
-    """Exact variances of the integer noise (in units of 1/N_A) that stay within the cost, rounded up; floats only propose."""
+    """Exact variances of the integer noise (in units of 1/N_A) that stay within the cost, rounded up; floats only
+    propose.
+    """
     factor = Fraction(1)
     while True:
         grid: dict[Part, Fraction] = {}
@@ -83,8 +87,8 @@ def _cells(shape: Sequence[int], margin: Margin) -> int:
 class WorstWay:
     """Precisions whose worst way costs at most `cost` (= 2 rho), in floats, for one list of gains after the other.
 
-    `public` are parts without noise (a public total): they cost nothing and are not measured. The price of a part is a mixture of its
-    lengths over the ways, and the mixture moves to the ways that cost most.
+    `public` are parts without noise (a public total): they cost nothing and are not measured. The price of a part is a
+    mixture of its lengths over the ways, and the mixture moves to the ways that cost most.
     """
 
     table: TreeTable

@@ -1,7 +1,7 @@
 """The law of a release along a tree, read from its document: estimates, variances and covariances of what is shown.
 
-A table of the release keeps the order of the axes of the full cross; here the nodes of the tree stand first, so that positions are
-translated in one place.
+A table of the release keeps the order of the axes of the full cross; here the nodes of the tree stand first, so that
+positions are translated in one place.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,8 +32,9 @@ _MOST_SUMS = 2_000
 class TreeLaw:
     """What a release along a tree carries. `axis` is the place of the tree among the axes of the cross.
 
-    `zeros` are shown cells that are impossible by declaration, by table: least squares knows that they are 0. They condition all
-    others, x - C K^+ z with z their estimates, K their covariance and C the covariance of the others with them, and variances fall by C K^+ C'.
+    `zeros` are shown cells that are impossible by declaration, by table: least squares knows that they are 0. They
+    condition all others, x - C K^+ z with z their estimates, K their covariance and C the covariance of the others with
+    them, and variances fall by C K^+ C'.
     """
 
     solved: TreeLeastSquares
@@ -92,9 +93,7 @@ class TreeLaw:
 
     def _against(self, position: int, cells: Sequence[int]) -> FloatArray:
         """Covariance of some shown cells with all impossible ones, before these are known to be 0."""
-        return np.concatenate(
-            [self._covariance(position, cells, k, zeros.tolist()) for k, zeros in self.zeros], axis=1
-        )
+        return np.concatenate([self._covariance(position, cells, k, zeros.tolist()) for k, zeros in self.zeros], axis=1)
 
     def _chunks(self, position: int) -> Iterator[tuple[slice, FloatArray]]:
         size, wide = self.table.cells(self.table.shown[position]), sum(len(cells) for _, cells in self.zeros)
@@ -150,9 +149,7 @@ class TreeLaw:
         between = self._covariance(first, cells, second, others)
         if not self.zeros:
             return between
-        return np.asarray(
-            between - self._against(first, cells) @ self._inverse @ self._against(second, others).T
-        )
+        return np.asarray(between - self._against(first, cells) @ self._inverse @ self._against(second, others).T)
 
     def square(self, position: int, weights: FloatArray) -> float:
         """Variance of a weighted sum of the shown cells of a table: any union of nodes, any difference of unions."""
@@ -165,7 +162,9 @@ class TreeLaw:
         return left if left > _NOTHING * total else 0.0
 
     def grouped_variance(self, position: int, groups: Sequence[Sequence[int]]) -> FloatArray:
-        """Variance of sums of a shown table: the group of each label of every shown axis (-1 for one that is left out)."""
+        """Variance of sums of a shown table: the group of each label of every shown axis (-1 for one that
+        is left out).
+        """
         if self.zeros:
             return self._grouped_squares(position, groups)
         shown = self.table.shown[position]
@@ -299,12 +298,11 @@ def residual_parts(values: IntArray, parameters: Mapping[str, Any]) -> dict[Part
 
 
 def simulated_parts(
-    law: TreeLaw,
-    own: Mapping[str, Any],
-    interior: IntArray,
-    noise: Callable[[float, tuple[int, ...]], IntArray],
+    law: TreeLaw, own: Mapping[str, Any], interior: IntArray, noise: Callable[[float, tuple[int, ...]], IntArray]
 ) -> IntArray:
-    """A block as it would be measured if the full cross were `interior`; `noise` makes arrays of a standard deviation."""
+    """A block as it would be measured if the full cross were `interior`; `noise` makes arrays of a standard
+    deviation.
+    """
     parts = []
     for part in own["components"]:
         counts = law.counts(interior, int(part["level"]), tuple(part["axes"]))

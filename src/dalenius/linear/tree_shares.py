@@ -1,11 +1,12 @@
 """Least noise along a tree: which part of a budget each level and component gets, from the request alone.
 
-A component A that is measured at level l with precision t costs k_lA t. For each component the loss
-f(t) = sum over nodes of gain * Var_A(node) is convex in the precisions and falls as 1 / scale, so that (i) the levels of
-one component share its budget by a convex problem on a simplex, and (ii) the components share the whole in proportion to the roots of their
-least losses (Cauchy-Schwarz). On a balanced tree (i) has a closed form: with m_l leaves below a node of level l and W_k = sum over l >= k of
-gain_l m_l, the invariant part of level k gets weight g_k proportional to sqrt(W_k / k_k), and level l the precision (g_l - g_(l+1)) / m_l. It is
-where the search starts, for every tree, with the mean number of leaves.
+A component A that is measured at level l with precision t costs k_lA t. For each component the loss f(t) = sum over
+nodes of gain * Var_A(node) is convex in the precisions and falls as 1 / scale, so that (i) the levels of one component
+share its budget by a convex problem on a simplex, and (ii) the components share the whole in proportion to the roots of
+their least losses (Cauchy-Schwarz). On a balanced tree (i) has a closed form: with m_l leaves below a node of level l
+and W_k = sum over l >= k of gain_l m_l, the invariant part of level k gets weight g_k proportional to sqrt(W_k / k_k),
+and level l the precision (g_l - g_(l+1)) / m_l. It is where the search starts, for every tree, with the mean number of
+leaves.
 
 References: Yu (2010), monotone multiplicative algorithms for optimal design; `docs/explanation/margins.md`.
 """
@@ -35,7 +36,9 @@ class LevelShares:
 
 
 def node_gains(table: TreeTable, weights: Sequence[float | FloatArray]) -> Gains:
-    """How much the variance of a component in each node counts, by level; `weights` of each shown table's cells, by node."""
+    """How much the variance of a component in each node counts, by level; `weights` of each shown table's cells, by
+    node.
+    """
     sizes = table.tree.sizes
     gains: Gains = {a: [np.zeros(sizes[level]) for level in range(f + 1)] for a, f in table.finest.items()}
     for shown, weight in zip(table.shown, weights, strict=True):
@@ -45,7 +48,9 @@ def node_gains(table: TreeTable, weights: Sequence[float | FloatArray]) -> Gains
 
 
 def table_weights(table: TreeTable, importance: Sequence[float], *, is_by_table: bool) -> list[float]:
-    """The weight of each cell of each table: alike, or so that all cells of a table weigh as much as those of any other."""
+    """The weight of each cell of each table: alike, or so that all cells of a table weigh as much as those of any
+    other.
+    """
     return [w / table.cells(s) if is_by_table else w for s, w in zip(table.shown, importance, strict=True)]
 
 
@@ -70,7 +75,8 @@ def divide(
     loss, power = _loss(gains, solved), SAFE
     while most > 0:
         slopes = np.where(is_open, -solved.slopes(gains) / np.where(is_open, price, 1.0), 0.0)
-        # The loss falls as 1 / scale, so sum shares * slopes is the loss; no share can gain more than the largest slope.
+        # The loss falls as 1 / scale, so sum shares * slopes is the loss; no share can gain more than the largest
+        # slope.
         if slopes.max() <= loss * (1 + close):
             break
         # With the root of the slopes the loss always falls; larger powers are tried as long as it falls faster.

@@ -1,8 +1,9 @@
 """Tables along a tree, with detail axes inside every node: estimates and exact covariances, component by component.
 
-The detail axes (sex, age) split into residual components A as in `dalenius.linear.margins`. Levels and components were measured with
-uncorrelated noise, so that each component is a least-squares problem along the tree by itself (`dalenius.linear.tree`), with the same
-variance for all its cells in a node. A shown cell is a group of categories h_i on each detail axis i, g_i of n_i:
+The detail axes (sex, age) split into residual components A as in `dalenius.linear.margins`. Levels and components were
+measured with uncorrelated noise, so that each component is a least-squares problem along the tree by itself
+(`dalenius.linear.tree`), with the same variance for all its cells in a node. A shown cell is a group of categories h_i
+on each detail axis i, g_i of n_i:
 
     Var = sum over A of Var_A(node) prod_{i in A} (g_i - g_i^2 / n_i) prod_{i not in A} (g_i / n_i)^2
 """
@@ -129,13 +130,9 @@ class TreeLeastSquares:
         """Variance of a component in each node, or union of nodes, that is shown."""
         if shown.leaves is None:
             return self.passes[a].variance[shown.level]
-        return self.passes[a].squares(
-            shown.level, indicator(shown.leaves, self.table.tree.sizes[shown.level]).T
-        )
+        return self.passes[a].squares(shown.level, indicator(shown.leaves, self.table.tree.sizes[shown.level]).T)
 
-    def covariance(
-        self, first: TreeView, cells: Positions, second: TreeView, others: Positions
-    ) -> FloatArray:
+    def covariance(self, first: TreeView, cells: Positions, second: TreeView, others: Positions) -> FloatArray:
         """Covariance of each of some cells of a table with each of some cells of another; flat positions."""
         (node, left), (other, right) = self._split(first, cells), self._split(second, others)
         overlaps, sizes = [], []
@@ -160,9 +157,7 @@ class TreeLeastSquares:
         node, *detail = np.unravel_index(np.asarray(cells, dtype=np.int64), shape)
         return node.astype(np.int64), [d.astype(np.int64) for d in detail]
 
-    def _between(
-        self, a: Margin, first: TreeView, node: IntArray, second: TreeView, other: IntArray
-    ) -> FloatArray:
+    def _between(self, a: Margin, first: TreeView, node: IntArray, second: TreeView, other: IntArray) -> FloatArray:
         solved = self.passes[a]
         if first.leaves is None and second.leaves is None:
             # Every pair of different nodes once: cells of one node share what is between nodes.
@@ -192,7 +187,8 @@ class TreeLeastSquares:
         for axis, (groups, n) in enumerate(zip(shown.detail, table.shape, strict=True), start=1):
             if groups is not None and groups != tuple(range(n)):
                 spread = np.moveaxis(np.tensordot(indicator(groups, n).T, spread, (1, axis)), 0, axis)
-        # An axis along which the weights do not differ takes no part but by its mean: a union of places often names no detail.
+        # An axis along which the weights do not differ takes no part but by its mean: a union of places often names no
+        # detail.
         even = {i for i in range(len(table.shape)) if (spread == spread.take([0], axis=i + 1)).all()}
         for i in even:
             spread = spread.take([0], axis=i + 1)
@@ -225,9 +221,7 @@ class TreeLeastSquares:
         for axis, i in enumerate(margin, start=1):
             groups = shown.detail[i]
             if groups != tuple(range(self.table.shape[i])):
-                out = np.moveaxis(
-                    np.tensordot(indicator(groups, self.table.shape[i]), out, (1, axis)), 0, axis
-                )
+                out = np.moveaxis(np.tensordot(indicator(groups, self.table.shape[i]), out, (1, axis)), 0, axis)
         if shown.leaves is not None:
             inside = np.asarray(shown.leaves) >= 0
             summed = np.zeros((self.table.nodes(shown), *out.shape[1:]))

@@ -1,8 +1,9 @@
 """Tables along a hierarchy without negative cells, or in whole numbers, that add up at every level: from the top down.
 
-The detail of the root is fixed first, then that of its children, and so on. Every detail cell of a node is divided among the node's children by
-itself: to the nearest numbers that are not negative (least squares), or to neighbouring whole numbers (largest remainder), that sum to
-what is fixed above. All shown tables are sums of the leaves, so that they add up to the last unit.
+The detail of the root is fixed first, then that of its children, and so on. Every detail cell of a node is divided
+among the node's children by itself: to the nearest numbers that are not negative (least squares), or to neighbouring
+whole numbers (largest remainder), that sum to what is fixed above. All shown tables are sums of the leaves, so that
+they add up to the last unit.
 """
 
 from collections.abc import Callable
@@ -52,9 +53,7 @@ class TopDown:
             )
             if view.level == level and view.leaves is None and set(view.margin) == detail and is_fine:
                 return k
-        raise Unsupported(
-            "Ask for the finest level by all other variables, of which the other tables are sums."
-        )
+        raise Unsupported("Ask for the finest level by all other variables, of which the other tables are sums.")
 
     def values(self, divide: Divide) -> list[FloatArray]:
         """All shown tables, flat, with every level divided among its children from the top down."""
@@ -67,9 +66,7 @@ class TopDown:
             open_cells.insert(0, tree.sums(level, open_cells[0].astype(np.int64)) > 0)
         width = cells.shape[1]
         nobody = np.zeros(width, dtype=np.int64)
-        fixed = divide(
-            levels[0].ravel(), open_cells[0].ravel(), nobody, np.array([max(levels[0].sum(), 0.0)])
-        )
+        fixed = divide(levels[0].ravel(), open_cells[0].ravel(), nobody, np.array([max(levels[0].sum(), 0.0)]))
         for level in range(1, view.level + 1):
             groups = (tree.parents[level - 1][:, None] * width + np.arange(width)).ravel()
             fixed = divide(levels[level].ravel(), open_cells[level].ravel(), groups, fixed)
@@ -107,7 +104,8 @@ def nearest(values: FloatArray, is_free: NDArray[np.bool_], groups: IntArray, su
 
 
 def whole(values: FloatArray, is_free: NDArray[np.bool_], groups: IntArray, sums: FloatArray) -> FloatArray:
-    """Neighbouring whole numbers by largest remainder that have the rounded sums in every group; only free ones move beyond.
+    """Neighbouring whole numbers by largest remainder that have the rounded sums in every group; only free ones move
+    beyond.
 
     >>> whole(np.array([0.5, 0.75, 1.5, 2.0]), np.ones(4, dtype=bool), np.array([0, 0, 0, 1]), np.array([3.0, 2.0]))
     array([1., 1., 1., 2.])

@@ -1,10 +1,10 @@
 """Whole numbers that add up: every shown table of counts rounded so that shared margins stay equal.
 
-Margins that tables share are rounded first, from the total up, each to neighbouring integers that sum to what is already
-fixed; a table between two fixed margins is a transportation problem, whose vertices are integers. Tables between three or more
-fixed margins have no such rounding in general: there the finest table is rounded along its axes and the others are its sums.
-An impossible cell stays zero. Where fixed margins forbid that, all tables of the list are rounded at once, and a margin may move
-by more than one.
+Margins that tables share are rounded first, from the total up, each to neighbouring integers that sum to what is
+already fixed; a table between two fixed margins is a transportation problem, whose vertices are integers. Tables
+between three or more fixed margins have no such rounding in general: there the finest table is rounded along its axes
+and the others are its sums. An impossible cell stays zero. Where fixed margins forbid that, all tables of the list are
+rounded at once, and a margin may move by more than one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -77,9 +77,7 @@ def _rounded(arrays: Mapping[Margin, FloatArray], free: Mapping[Margin, Free]) -
 
 def _free(margin: Margin, free: Mapping[Margin, Free]) -> Free:
     """Cells of a margin that may hold somebody: each table above it has a possible cell there."""
-    above = [
-        sum_out(cells.astype(np.float64), a, margin) > 0 for a, cells in free.items() if set(margin) <= set(a)
-    ]
+    above = [sum_out(cells.astype(np.float64), a, margin) > 0 for a, cells in free.items() if set(margin) <= set(a)]
     return np.asarray(np.logical_and.reduce(above))
 
 
@@ -98,7 +96,8 @@ def _downwards(arrays: Mapping[Margin, FloatArray], free: Mapping[Margin, Free])
 
 
 def _together(arrays: Mapping[Margin, FloatArray], free: Mapping[Margin, Free]) -> dict[Margin, FloatArray]:
-    """All tables at once, by an integer programme: what they share is equal, and the sum is the rounded one if it can be.
+    """All tables at once, by an integer programme: what they share is equal, and the sum is the rounded one if it can
+    be.
 
     There is always a solution, since tables of zeros agree, so that nothing is refused because of its values.
     """
@@ -167,16 +166,11 @@ def _between(exact: FloatArray, margin: Margin, fixed: Mapping[Margin, FloatArra
     order = [margin.index(i) for i in (*groups, *left, *right, *inner)]
     moved = exact.transpose(order)
     shape = moved.shape
-    sizes = [
-        int(np.prod([shape[order.index(margin.index(i))] for i in part]))
-        for part in (groups, left, right, inner)
-    ]
+    sizes = [int(np.prod([shape[order.index(margin.index(i))] for i in part])) for part in (groups, left, right, inner)]
     cells, is_free = moved.reshape(sizes), free.transpose(order).reshape(sizes)
     across = fixed[first].transpose([first.index(i) for i in (*groups, *left)]).reshape(sizes[0], sizes[1])
     if rest:
-        down = (
-            fixed[second].transpose([second.index(i) for i in (*groups, *right)]).reshape(sizes[0], sizes[2])
-        )
+        down = fixed[second].transpose([second.index(i) for i in (*groups, *right)]).reshape(sizes[0], sizes[2])
         summed = cells.sum(axis=3)
         open_sums = np.asarray(is_free.any(axis=3))
         totals = np.stack([transported(summed[g], across[g], down[g], open_sums[g]) for g in range(sizes[0])])
@@ -189,9 +183,9 @@ def _between(exact: FloatArray, margin: Margin, fixed: Mapping[Margin, FloatArra
 def spread_remainders(values: FloatArray, totals: FloatArray | None, free: Free | None = None) -> FloatArray:
     """Each number to its floor or ceiling (by largest remainder) so that the last axis sums to what is known.
 
-    Without a known sum everything sums to the nearest whole total. A known sum that no choice of neighbours has is met by
-    moving the numbers that lose least; none of them below zero where none was. Those that are not free stay zero; a sum that is
-    not zero needs a free one.
+    Without a known sum everything sums to the nearest whole total. A known sum that no choice of neighbours has is met
+    by moving the numbers that lose least; none of them below zero where none was. Those that are not free stay zero; a
+    sum that is not zero needs a free one.
 
     >>> spread_remainders(np.array([[0.0, 2.9]]), np.array([1.0]))
     array([[0., 1.]])
@@ -229,13 +223,13 @@ def largest_remainder(values: FloatArray, free: Free | None = None) -> FloatArra
 
 
 def controlled(values: FloatArray, free: Free | None = None) -> FloatArray:
-    """Cells, row totals, column totals and the grand total each go to a neighbouring integer, with least squared change."""
+    """Cells, row totals, column totals and the grand total each go to a neighbouring integer, with least squared
+    change.
+    """
     return _solved(values, values.sum(axis=1), values.sum(axis=0), float(np.rint(values.sum())), free)
 
 
-def transported(
-    values: FloatArray, rows: FloatArray, columns: FloatArray, free: Free | None = None
-) -> FloatArray:
+def transported(values: FloatArray, rows: FloatArray, columns: FloatArray, free: Free | None = None) -> FloatArray:
     """Whole cells near the values with exactly these row and column sums; a cell goes further only where it must.
 
     Raises `Unsupported` where zeros that are not free forbid these sums.
@@ -248,7 +242,8 @@ def _solved(
 ) -> FloatArray:
     """Whole cells whose sums are neighbours of these rows and columns, which is equality where they are whole.
 
-    The choice of neighbours is the flow of a network, so that the linear programme has a whole solution. Each cell may rise by one at the price of its squared change, and by more, or fall below its floor, at a high price.
+    The choice of neighbours is the flow of a network, so that the linear programme has a whole solution. Each cell may
+    rise by one at the price of its squared change, and by more, or fall below its floor, at a high price.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack, kron, vstack

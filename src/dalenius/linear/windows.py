@@ -9,7 +9,8 @@ import numpy as np
 from dalenius.core.law import IntArray
 from dalenius.core.rationals import plain
 
-# How many times the distance of the quartiles the window reaches to either side of their middle: more than five standard deviations
+# How many times the distance of the quartiles the window reaches to either side of their middle: more than five
+# standard deviations
 # of normal estimates.
 WIDENING = 4
 

@@ -50,6 +50,5 @@ def released_counts(release: Release, variable: Variable) -> list[float]:
             if set(shown) == set(variable.categories.labels):
                 return [shown[label] for label in variable.categories.labels]
     raise UnknownName(
-        f"This release has no table that counts every category of {variable.name!r} by itself.",
-        received=variable.name,
+        f"This release has no table that counts every category of {variable.name!r} by itself.", received=variable.name
     )

@@ -1,17 +1,15 @@
 """What a policy demands of a table that is summed from a stored list: kept by the sum, or the sum is refused.
 
-A sum of published numbers costs nothing and tells nothing new, so no rule here guards the data. They are the custodian's word
-about what is shown under their name, and hold whether a number was bought or added up. The list itself was planned under the
-rules of its day; a sum has more noise than its parts, and the rules may have changed since.
+A sum of published numbers costs nothing and tells nothing new, so no rule here guards the data. They are the
+custodian's word about what is shown under their name, and hold whether a number was bought or added up. The list itself
+was planned under the rules of its day; a sum has more noise than its parts, and the rules may have changed since.
 
-rule                                    kept by
-variance_cap                            every shown cell and every measured block within it
-truncation, maximum_entropy             cells of a list with exactly that noise, one by one: a sum reaches farther
-unbiased                                a list that shows unbiased numbers
-threshold, nonnegative                  a list that was released under them
-sparse                                  tables whose mean released count is large enough
-structural_zeros = false                tables and lists without declared impossible cells
-floors                                  lists whose noise does not follow the data, or that were released under them
+rule                                    kept by variance_cap                            every shown cell and every
+measured block within it truncation, maximum_entropy             cells of a list with exactly that noise, one by one: a
+sum reaches farther unbiased                                a list that shows unbiased numbers threshold, nonnegative
+a list that was released under them sparse                                  tables whose mean released count is large
+enough structural_zeros = false                tables and lists without declared impossible cells floors
+lists whose noise does not follow the data, or that were released under them
 """
 
 from collections.abc import Iterator
@@ -42,7 +40,8 @@ def refused(stored: Release, rule: str, reason: str) -> NotAllowed:
     """The refusal of a table that a list holds: a second number for the same fact is not released either."""
     entry = stored.provenance.ledger_entry
     return NotAllowed(
-        f"The stored list holds this table, and a rule of the policy does not let it be shown: {reason} What is published"
+        f"The stored list holds this table, and a rule of the policy does not let it be shown: {reason} What is "
+        "published"
         f" stays readable as release {entry!r}; the same fact is not measured a second time.",
         rule=rule,
         list=entry,
@@ -68,9 +67,7 @@ def check_keys(request: RequestDocument, stored: Release) -> None:
             )
 
 
-def _broken(
-    answer: Release, stored: Release, policy: PolicyDocument, is_current: bool
-) -> Iterator[tuple[str, str]]:
+def _broken(answer: Release, stored: Release, policy: PolicyDocument, is_current: bool) -> Iterator[tuple[str, str]]:
     """Rules that the answer does not keep, each with a sentence."""
     rules = policy.table
     yield from _noise(answer, stored, rules)
@@ -80,10 +77,7 @@ def _broken(
     shown = [table.space for table in (*answer.tables, *stored.tables)]
     shown += [block.space for block in stored.blocks]
     if not rules.structural_zeros and any(space.structural_zeros for space in shown):
-        yield (
-            "structural_zeros",
-            "every cell shall be perturbed, and cells that are declared impossible are not.",
-        )
+        yield ("structural_zeros", "every cell shall be perturbed, and cells that are declared impossible are not.")
     definition = registry.get("definitions", stored.provenance.definition)
     if policy.floors and not is_current and Scope(definition.scope).is_data_dependent:
         yield "floors", "the noise of the list followed the data, above other floors than today's."
@@ -103,10 +97,7 @@ def _noise(answer: Release, stored: Release, rules: TableRules) -> Iterator[tupl
         draw = law.variance if isinstance(law, Additive) and is_ruled else 0.0
         if not is_ruled or not (shown <= draw * (1 + 1e-9)).all():
             rule = "maximum_entropy" if rules.maximum_entropy else "truncation"
-            yield (
-                rule,
-                "each shown number shall have the one noise of that rule, and a sum of cells has another.",
-            )
+            yield (rule, "each shown number shall have the one noise of that rule, and a sum of cells has another.")
 
 
 def _counts(answer: Release, stored: Release, rules: TableRules) -> Iterator[tuple[str, str]]:
@@ -114,9 +105,7 @@ def _counts(answer: Release, stored: Release, rules: TableRules) -> Iterator[tup
     if least is not None and _shown_from(stored) < least:
         rule = "threshold" if rules.threshold is not None else "nonnegative"
         yield rule, f"counts below {least} are not shown, and the list was released before that rule."
-    if rules.sparse is not None and any(
-        float(np.mean(table.values)) < float(rules.sparse) for table in answer.tables
-    ):
+    if rules.sparse is not None and any(float(np.mean(table.values)) < float(rules.sparse) for table in answer.tables):
         yield "sparse", f"its mean released count is below {float(rules.sparse):g}."
 
 

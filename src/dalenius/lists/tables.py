@@ -1,9 +1,10 @@
 """A list released once and stored: every later table that is a sum of its cells is answered from it, for free.
 
-The list is charged as one event. Any table over its variables, at its level or a coarser declared one, with conditions on its
-variables, is a sum of canonical cells, so the same cell is the same number through every table that contains it, in every
-process. Averaging many descriptions of one group gains nothing. The variance of each sum is exact. An answer counts exactly the
-records that a direct request would count (`dalenius.lists.universe`); where the two could differ it is refused.
+The list is charged as one event. Any table over its variables, at its level or a coarser declared one, with conditions
+on its variables, is a sum of canonical cells, so the same cell is the same number through every table that contains it,
+in every process. Averaging many descriptions of one group gains nothing. The variance of each sum is exact. An answer
+counts exactly the records that a direct request would count (`dalenius.lists.universe`); where the two could differ it
+is refused.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -67,11 +68,12 @@ def answer_from_list(
     domain: Domain,
     margins: Sequence[tuple[str, ...]] | None = None,
 ) -> Release | None:
-    """The requested table, or its margins, as sums of the stored list's cells; None if the list does not determine them.
+    """The requested table, or its margins, as sums of the stored list's cells; None if the list does not determine
+    them.
 
-    The list must be of the same data and version. If it has conditions of its own, the request must state each of them. A
-    table that the list determines but for the records that it leaves out is refused with `OtherRows`, which says what to
-    change. Sums of an adjusted list are sums of what was shown, and say that they are biased.
+    The list must be of the same data and version. If it has conditions of its own, the request must state each of them.
+    A table that the list determines but for the records that it leaves out is refused with `OtherRows`, which says what
+    to change. Sums of an adjusted list are sums of what was shown, and say that they are biased.
     """
     about = release.provenance
     if (about.dataset, about.population, about.version) != (domain.name, domain.population, domain.version):
@@ -103,7 +105,9 @@ def answer_from_list(
 
 
 def _counts_records(asked: Mapping[str, Any]) -> bool:
-    """Whether a canonical request was for records in declared cells: of a range or of texts found in data no other table is a sum."""
+    """Whether a canonical request was for records in declared cells: of a range or of texts found in data no other
+    table is a sum.
+    """
     return counts_records(measure_of(str(asked.get("measure") or "count"), asked.get("options") or {})[0])
 
 
@@ -139,9 +143,7 @@ def _asked(
     }
 
 
-def _unanswered(
-    stored: Sequence[Mapping[str, Any]], filters: Sequence[Filter], domain: Domain
-) -> list[Filter] | None:
+def _unanswered(stored: Sequence[Mapping[str, Any]], filters: Sequence[Filter], domain: Domain) -> list[Filter] | None:
     """The conditions that the list has not applied already; None if it applied one that was not asked for."""
     left = list(filters)
     for condition in stored:
@@ -228,9 +230,7 @@ def _table(release: Release, piece: _SummedTable) -> Table:
     source, space, selections = piece.source, piece.space, piece.selections
     values = _summed(source.values.reshape(source.shape), selections)
     variance = _variance(release, piece)
-    own = [
-        axis.variable for axis in source.space.axes if any(a.variable == axis.variable for a in space.axes)
-    ]
+    own = [axis.variable for axis in source.space.axes if any(a.variable == axis.variable for a in space.axes)]
     order = [own.index(axis.variable) for axis in space.axes]
     sizes = [s.size for axis, s in zip(source.space.axes, selections, strict=True) if axis.variable in own]
     return Table(
@@ -277,9 +277,7 @@ def _variance(release: Release, piece: _SummedTable) -> FloatArray:
     raise Unsupported("The stored list has no law from which variances of sums follow.")
 
 
-def _placed(
-    selections: Sequence[_Selection], variance_of: Callable[[list[tuple[int, ...]]], FloatArray]
-) -> FloatArray:
+def _placed(selections: Sequence[_Selection], variance_of: Callable[[list[tuple[int, ...]]], FloatArray]) -> FloatArray:
     """Variances of sums in their places: a label of the answer to which nothing of the list goes is 0 without noise."""
     used = [np.flatnonzero(selection.counts) for selection in selections]
     found = np.zeros([selection.size for selection in selections])

@@ -1,9 +1,10 @@
 """Which records a stored list counts, and whether a later table would count the same ones.
 
-A list counts the records inside its full cross: those with a value on every one of its axes, outside its structural zeros. A
-direct request for a table over fewer variables counts more: a record without a declared age still has a town. A table is
-answered from the list only where both provably count the same records, from the declarations alone. That is so for a
-variable of the list if none of its values can fall out, if the table shows it, or if the table has a condition on it.
+A list counts the records inside its full cross: those with a value on every one of its axes, outside its structural
+zeros. A direct request for a table over fewer variables counts more: a record without a declared age still has a town.
+A table is answered from the list only where both provably count the same records, from the declarations alone. That is
+so for a variable of the list if none of its values can fall out, if the table shows it, or if the table has a condition
+on it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +60,9 @@ def combined(filters: Iterable[Filter], domain: Domain) -> dict[str, Values]:
 
 
 def cells_of(axis: Axis, domain: Domain) -> list[Values]:
-    """The values behind each label of an axis that carries codes or cuts; the label of the rest has none that could be named."""
+    """The values behind each label of an axis that carries codes or cuts; the label of the rest has none that could be
+    named.
+    """
     if axis.cuts:
         bounds = domain.variable(axis.variable).bounds
         inside = range(bounds.low, bounds.high + 1)
@@ -122,7 +125,9 @@ class Cross:
     def placed(
         self, axis: Axis, cells: Sequence[Values], target: Axis | None, condition: Values | None
     ) -> list[int] | None:
-        """`placed` on an axis of the answer; what it shows nowhere is its rest, if it has one and the list holds all of it."""
+        """`placed` on an axis of the answer; what it shows nowhere is its rest, if it has one and the list holds all of
+        it.
+        """
         groups = None if target is None else cells_of(target, self.domain)
         positions = placed(cells, groups, condition)
         if positions is None or target is None or not target.has_rest:
@@ -149,7 +154,8 @@ class Cross:
         listed = ", ".join(repr(name) for name in variables)
         raise OtherRows(
             f"The stored list leaves out records without one of its values of {listed}; this table would count them."
-            " Add the conditions in `where` to be answered from the list. A list that leaves nothing out needs a category"
+            " Add the conditions in `where` to be answered from the list. A list that leaves nothing out needs a "
+            "category"
             " for missing and unseen values in the dataset document.",
             variables=list(variables),
             where=where,
@@ -167,7 +173,8 @@ class Cross:
     def check_zeros(self, space: CellSpace, is_applied: bool, conditions: Mapping[str, Values]) -> bool:
         """Whether list and table leave out the same records as impossible; False if that cannot be told.
 
-        `is_applied` says whether a direct request would leave out the structural zeros of `space`. A difference is refused.
+        `is_applied` says whether a direct request would leave out the structural zeros of `space`. A difference is
+        refused.
         """
         wanted = sorted(space.structural_zeros) if is_applied else []
         if not wanted and not len(self.zeros):
@@ -230,9 +237,7 @@ def _flat(columns: Mapping[str, IntArray], space: CellSpace, size: int) -> IntAr
     return flat
 
 
-def placed(
-    cells: Sequence[Values], groups: Sequence[Values] | None, condition: Values | None
-) -> list[int] | None:
+def placed(cells: Sequence[Values], groups: Sequence[Values] | None, condition: Values | None) -> list[int] | None:
     """The group in which each label is counted (0 without groups), -1 where it is left out.
 
     None if a condition or a group cuts through a label, or asks for values that no label holds.
@@ -242,9 +247,7 @@ def placed(
         return None
     if groups is not None and not all(is_inside(group, inside) for group in groups):
         return None
-    owner = {
-        code: n for n, group in enumerate(groups or ()) if isinstance(group, frozenset) for code in group
-    }
+    owner = {code: n for n, group in enumerate(groups or ()) if isinstance(group, frozenset) for code in group}
     positions = []
     for values in cells:
         holders = {0} if groups is None else _holders(values, groups, owner)

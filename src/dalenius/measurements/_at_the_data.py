@@ -1,7 +1,7 @@
 """What only the custodian may see before choosing a data-dependent method: plain results for `inspection`.
 
-Every function here looks at exact data. Its result must reach nobody but the custodian, as `Confidential`, and choosing a
-request after such a look is outside every guarantee.
+Every function here looks at exact data. Its result must reach nobody but the custodian, as `Confidential`, and choosing
+a request after such a look is outside every guarantee.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,8 @@ def sensitivities(
 ) -> dict[str, Any]:
     """How far one record moves a statistic: on any data, at these rows, between data sets made of them, and smoothly.
 
-    In steps of the statistic's own grid, in the l1 norm. What is not proved for a statistic is said in the words of its refusal.
+    In steps of the statistic's own grid, in the l1 norm. What is not proved for a statistic is said in the words of its
+    refusal.
     """
     looks: dict[str, Callable[[], Any]] = {"on any data": lambda: _worst(statistic, neighbours)}
     if hasattr(statistic, "local"):
@@ -138,11 +139,7 @@ def compare_options(
 
 
 def checklist(
-    values: Sequence[int] | IntArray,
-    low: int,
-    high: int,
-    floor: int,
-    answers: Mapping[str, bool] | None = None,
+    values: Sequence[int] | IntArray, low: int, high: int, floor: int, answers: Mapping[str, bool] | None = None
 ) -> dict[str, Any]:
     """The questions of O'Keefe & Charest (2018) 4.3, with what the data say about some of them."""
     x = prepare(values, low, high).values
@@ -161,11 +158,7 @@ def checklist(
 
 
 def true_delta(
-    statistic: LocalStatistic,
-    values: Sequence[int] | IntArray,
-    epsilon: Fraction,
-    floor: int,
-    near: Neighbours,
+    statistic: LocalStatistic, values: Sequence[int] | IntArray, epsilon: Fraction, floor: int, near: Neighbours
 ) -> dict[str, float]:
     """What individual privacy hides at the data from an intruder who refits the noise to each alternative.
 
@@ -175,14 +168,9 @@ def true_delta(
     x = [int(v) for v in np.sort(np.asarray(values, dtype=np.int64))]
     here = _fitted(statistic, x, epsilon, floor, near)
     deltas = [
-        _hockey_stick(here, _fitted(statistic, d, epsilon, floor, near), float(epsilon))
-        for d in _others(x, near)
+        _hockey_stick(here, _fitted(statistic, d, epsilon, floor, near), float(epsilon)) for d in _others(x, near)
     ]
-    return {
-        "epsilon": float(epsilon),
-        "delta at least": max(deltas, default=0.0),
-        "alternatives": float(len(deltas)),
-    }
+    return {"epsilon": float(epsilon), "delta at least": max(deltas, default=0.0), "alternatives": float(len(deltas))}
 
 
 def _others(x: list[int], near: Neighbours) -> list[list[int]]:

@@ -1,12 +1,15 @@
-"""The program in which a custodian's own function runs on one block: a fresh interpreter that nothing else was in, or will be.
+"""The program in which a custodian's own function runs on one block: a fresh interpreter that nothing else was in, or
+will be.
 
-It is started as a script, imports the standard library alone, and reads from its standard input what everybody may know: the
-function's source, the modules that it names, the units. It imports those modules, closes all but one channel, gives up every call of
-the system that arithmetic does not need, defines the function, and says that it is ready. Only then it is handed a memory of its own
-with the block's records. It answers with one number, or ends without one. Anything that goes wrong before that is said in words,
-which no record can have moved. See docs/how-to/run-a-function-of-your-own.md for what this cannot prevent.
+It is started as a script, imports the standard library alone, and reads from its standard input what everybody may
+know: the function's source, the modules that it names, the units. It imports those modules, closes all but one channel,
+gives up every call of the system that arithmetic does not need, defines the function, and says that it is ready. Only
+then it is handed a memory of its own with the block's records. It answers with one number, or ends without one.
+Anything that goes wrong before that is said in words, which no record can have moved. See
+docs/how-to/run-a-function-of-your-own.md for what this cannot prevent.
 
-No count of lines or branches sees this file: the interpreter takes no settings from outside, and the filter lets it write no file.
+No count of lines or branches sees this file: the interpreter takes no settings from outside, and the filter lets it
+write no file.
 """
 
 from __future__ import annotations
@@ -33,7 +36,8 @@ _AUDITED = (
     *("object.__getattr__", "object.__setattr__", "object.__delattr__", "builtins.id"),
     *("sys._getframe", "sys._current_frames", "sys.unraisablehook", "sys.excepthook"),
 )
-# Calls of the system that arithmetic needs, on x86-64: memory, clocks, signals to itself, reading and writing what is open, and the
+# Calls of the system that arithmetic needs, on x86-64: memory, clocks, signals to itself, reading and writing what is
+# open, and the
 # one by which records are received. None of them waits: a function that does not end uses up its processor time.
 _ALLOWED = (
     *(0, 1, 3, 5, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 28, 39, 47, 60, 96, 98, 100, 131, 186, 201),
@@ -133,7 +137,9 @@ def _number(function: Callable[[list[Any]], Any], values: list[Any]) -> float:
 
 
 def _shut(channel: int, seconds: float, memory: int, libc: Any) -> None:
-    """Nothing is open but the channel, nothing can be opened, no other process can be started, and time and memory end."""
+    """Nothing is open but the channel, nothing can be opened, no other process can be started, and time and
+    memory end.
+    """
     nowhere = os.open(os.devnull, os.O_RDWR)
     for place in (0, 1, 2):
         os.dup2(nowhere, place)
@@ -196,9 +202,7 @@ def _filter(libc: Any) -> None:
     )
     held = ctypes.create_string_buffer(program, len(program))
     described = _Filter(len(program) // 8, ctypes.cast(held, ctypes.c_void_p).value)
-    if libc.prctl(_NO_NEW_RIGHTS, 1, 0, 0, 0) or libc.prctl(
-        _SECCOMP, _FILTER_MODE, ctypes.byref(described), 0, 0
-    ):
+    if libc.prctl(_NO_NEW_RIGHTS, 1, 0, 0, 0) or libc.prctl(_SECCOMP, _FILTER_MODE, ctypes.byref(described), 0, 0):
         raise Unready("the system refuses the filter of system calls")
     try:
         os.pipe()

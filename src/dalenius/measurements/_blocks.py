@@ -1,9 +1,11 @@
-"""Blocks of the data and what a model says of each: a short list of whole numbers of public length, of which a unit moves few.
+"""Blocks of the data and what a model says of each: a short list of whole numbers of public length, of which a unit
+moves few.
 
-Every record falls into one of `count` blocks by an independent uniform draw that depends on nothing about it. Two data sets that
-differ in one unit of at most c rows can be given the same draws: then at most c blocks differ, whichever relation makes the two
-neighbours, because a row that replaces another may have its draw. A block's number lies on a public grid, whatever its records are.
-So a step on the list that is private for c replaced entries of a list of public length is private for the data, at the same price.
+Every record falls into one of `count` blocks by an independent uniform draw that depends on nothing about it. Two data
+sets that differ in one unit of at most c rows can be given the same draws: then at most c blocks differ, whichever
+relation makes the two neighbours, because a row that replaces another may have its draw. A block's number lies on a
+public grid, whatever its records are. So a step on the list that is private for c replaced entries of a list of public
+length is private for the data, at the same price.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,10 +34,11 @@ _EXACT = 1 << 53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
-    """How the data are parted, and the grid of `width` + 1 points from `lower` to `upper` on which a block's estimate is reported.
+    """How the data are parted, and the grid of `width` + 1 points from `lower` to `upper` on which a block's estimate
+    is reported.
 
-    `unit` is the size of one step of the values, and `design` says what the columns are of records of several variables. A block
-    without an estimate reports the middle of the grid.
+    `unit` is the size of one step of the values, and `design` says what the columns are of records of several
+    variables. A block without an estimate reports the middle of the grid.
     """
 
     model: str
@@ -64,8 +67,7 @@ class Blocks:
             )
         if not 2 <= self.count <= MOST_BLOCKS:
             raise ParameterError(
-                f"blocks must be a whole number from 2 to {MOST_BLOCKS:,}; received {self.count:,}.",
-                name="blocks",
+                f"blocks must be a whole number from 2 to {MOST_BLOCKS:,}; received {self.count:,}.", name="blocks"
             )
 
     @property
@@ -139,7 +141,9 @@ class Blocks:
         return replace(self, runner=Runner(function=functions[self.function], stage=stage))
 
     def _sums(self, values: IntArray, places: IntArray) -> Iterator[Sums] | None:
-        """Count, sum and sum of squares of every block, where these say all and are exact in floating point; None elsewhere."""
+        """Count, sum and sum of squares of every block, where these say all and are exact in floating point; None
+        elsewhere.
+        """
         model = MODELS[self.model]
         if model.sums is None or self.correction not in model.sums:
             return None
@@ -175,7 +179,8 @@ class Reports:
 
     @property
     def parted(self) -> IntArray:
-        """The same, but who gave no number stands at the ends, half of them at either: quantiles move apart, not together.
+        """The same, but who gave no number stands at the ends, half of them at either: quantiles move apart, not
+        together.
 
         One block that gains or loses its number still replaces one entry of the list.
         """

@@ -65,7 +65,9 @@ def gaussian_profile(
     *,
     has_curve: bool,
 ) -> PrivacyProfile:
-    """Zero-concentrated; with `has_curve` delta(epsilon) of the Gaussian step that so many moving cells are together."""
+    """Zero-concentrated; with `has_curve` delta(epsilon) of the Gaussian step that so many moving cells are
+    together.
+    """
     rho = price(grid) / 2
     whole = smoothed(grid, cells, price) if has_curve else None
     curve = None

@@ -10,7 +10,9 @@ from dalenius.core.rationals import exp_lower, exp_upper
 
 
 class DistanceStatistic(Protocol):
-    """What a statistic must offer: its value, and how far the data are from data that a record moves by more than a bound."""
+    """What a statistic must offer: its value, and how far the data are from data that a record moves by more than a
+    bound.
+    """
 
     @property
     def query(self) -> ValuesQuery:
@@ -20,7 +22,9 @@ class DistanceStatistic(Protocol):
         """The exact answer."""
 
     def distance(self, values: Any, bound: int, neighbours: Neighbours) -> int:
-        """Zero wherever a unit can move the answer by more than the bound; differs by at most one between neighbours."""
+        """Zero wherever a unit can move the answer by more than the bound; differs by at most one between
+        neighbours.
+        """
 
 
 def least_threshold(rate: Fraction, delta: Fraction) -> int:

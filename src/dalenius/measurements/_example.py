@@ -28,9 +28,7 @@ AMOUNTS = Amounts(value="x", low=-1, high=2)
 LISTS = tuple(ValuesQuery(value="x", where=(Filter(variable="g", codes=(code,)),)) for code in (0, 1))
 VARIABLES = {
     "g": Variable(name="g", domain=Categories(labels=("a", "b"))),
-    "x": Variable(
-        name="x", domain=Bounds(lower=Fraction(-1), upper=Fraction(2), missing="0", outside="clamp")
-    ),
+    "x": Variable(name="x", domain=Bounds(lower=Fraction(-1), upper=Fraction(2), missing="0", outside="clamp")),
 }
 UNLISTED = Variable(name="text", domain=Categories(labels=("a", "other"), unseen="other"), is_unlisted=True)
 ROWS = (("a", 2), ("b", 2), ("a", -1))
@@ -69,6 +67,4 @@ def on_values(step: Measurement, **more: Any) -> MeasurementExample:
 
 def on_labels(step: Measurement, **more: Any) -> MeasurementExample:
     """Over one variable with a declared text and two that are not."""
-    return MeasurementExample(
-        step=step, variables={UNLISTED.name: UNLISTED}, rows=(("x",), ("y",), ("a",)), **more
-    )
+    return MeasurementExample(step=step, variables={UNLISTED.name: UNLISTED}, rows=(("x",), ("y",), ("a",)), **more)

@@ -1,7 +1,7 @@
 """A custodian's own function of a block: its source, by which it is named and which is all that is run.
 
-What is run is the source text, never the function object: a fresh interpreter knows nothing of the data, the ledger or the other
-blocks, and the digest that a ledger keeps is of all that was run.
+What is run is the source text, never the function object: a fresh interpreter knows nothing of the data, the ledger or
+the other blocks, and the digest that a ledger keeps is of all that was run.
 """
 
 import ast
@@ -41,8 +41,7 @@ class OwnFunction:
             tree = ast.parse(text)
         except (OSError, TypeError, SyntaxError):
             raise ParameterError(
-                f"The source of {function.__name__!r} cannot be read; write the function into a file.",
-                name="function",
+                f"The source of {function.__name__!r} cannot be read; write the function into a file.", name="function"
             ) from None
         if not isinstance(tree.body[0], ast.FunctionDef) or tree.body[0].decorator_list:
             raise ParameterError("A function of your own has no decorators.", name="function")
@@ -67,7 +66,8 @@ def _imports(function: FunctionType) -> str:
             lines.append(f"import {thing.__name__} as {name}\n")
         elif name not in (function.__name__, *dir(builtins)) or name in free:
             raise ParameterError(
-                f"{function.__name__!r} uses {name!r} from outside; what it needs stands inside of it, but for modules.",
+                f"{function.__name__!r} uses {name!r} from outside; what it needs stands inside of it, but for "
+                "modules.",
                 name="function",
             )
     return "".join(lines)

@@ -1,8 +1,9 @@
-"""Fits of many blocks side by side: helpers of this machine that are given whole blocks and say what the model says of each.
+"""Fits of many blocks side by side: helpers of this machine that are given whole blocks and say what the model says of
+each.
 
-A block's estimate is a function of its records and of nothing else, so that it does not matter who works it out. Whether helpers are
-started depends on the model and on the declared number of blocks, never on the records; what they are given passes through pipes and
-rests nowhere. Where a helper is lost, its blocks are fitted here.
+A block's estimate is a function of its records and of nothing else, so that it does not matter who works it out.
+Whether helpers are started depends on the model and on the declared number of blocks, never on the records; what they
+are given passes through pipes and rests nowhere. Where a helper is lost, its blocks are fitted here.
 """
 
 import os

@@ -1,8 +1,8 @@
 """One coefficient of a logistic regression in one block: plain or penalised maximum likelihood.
 
-Firth's penalty, half the logarithm of the information's determinant, takes the bias of first order away and is finite where the
-plain estimate is not, as when a predictor parts the ones from the zeros. Sums are exact (`fsum`) and the exponentials those of one
-number each, so that an estimate is a function of its block's records in any order.
+Firth's penalty, half the logarithm of the information's determinant, takes the bias of first order away and is finite
+where the plain estimate is not, as when a predictor parts the ones from the zeros. Sums are exact (`fsum`) and the
+exponentials those of one number each, so that an estimate is a function of its block's records in any order.
 
 References
     Firth (1993); Heinze & Schemper (2002) for separation.
@@ -34,7 +34,9 @@ class Predictor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """The predictors in the order of a record's columns after the outcome, and which coefficient is reported; 0 is the intercept."""
+    """The predictors in the order of a record's columns after the outcome, and which coefficient is reported; 0 is the
+    intercept.
+    """
 
     predictors: tuple[Predictor, ...]
     coefficient: int = 1
@@ -53,14 +55,15 @@ class Design:
             each = self.predictors[self.coefficient - 1]
             return beta[self.coefficient] * 2 / ((each.high - each.low) * each.unit)
         shifts = [
-            b * (each.low + each.high) / span
-            for b, each, span in zip(beta[1:], self.predictors, spans, strict=True)
+            b * (each.low + each.high) / span for b, each, span in zip(beta[1:], self.predictors, spans, strict=True)
         ]
         return beta[0] - fsum(shifts)
 
 
 def fitted(rows: IntArray, design: Design, *, is_penalised: bool) -> float:
-    """The coefficient; not a number where the records do not tell it: too few, or predictors that are constant or move together."""
+    """The coefficient; not a number where the records do not tell it: too few, or predictors that are constant or move
+    together.
+    """
     if not len(rows):
         return nan
     told = np.column_stack([rows[:, 0] != 0, rows[:, 1:]]).astype(np.int64)
@@ -89,7 +92,9 @@ class _Block:
     is_penalised: bool
 
     def maximum(self) -> list[float] | None:
-        """By Newton's steps, each shortened until the likelihood rises; None where the information is singular at the start."""
+        """By Newton's steps, each shortened until the likelihood rises; None where the information is singular at the
+        start.
+        """
         beta = [0.0] * len(self.columns)
         state = self._at(beta)
         if state is None:

@@ -1,8 +1,9 @@
-"""A mixture of two normal laws in one block: so many rounds of expectation and maximisation from a start that the values decide.
+"""A mixture of two normal laws in one block: so many rounds of expectation and maximisation from a start that the
+values decide.
 
-The start parts the sorted values in the middle. The lower component is the one with the smaller mean, so that blocks speak of the same
-one. No component becomes narrower than a twentieth of the whole, below which the likelihood has no maximum. Sums are exact (`fsum`), so
-that an estimate is a function of its block's values in any order.
+The start parts the sorted values in the middle. The lower component is the one with the smaller mean, so that blocks
+speak of the same one. No component becomes narrower than a twentieth of the whole, below which the likelihood has no
+maximum. Sums are exact (`fsum`), so that an estimate is a function of its block's values in any order.
 
 References
     Dempster, Laird & Rubin (1977); Hathaway (1985) for the bound on the deviations.
@@ -61,10 +62,7 @@ def fitted(values: IntArray) -> Mixture | None:
 
 def _start(ordered: IntArray, floor: float) -> Mixture:
     half = len(ordered) // 2
-    parts = [
-        _moments([float(x) for x in part.tolist()], [1] * len(part))
-        for part in (ordered[:half], ordered[half:])
-    ]
+    parts = [_moments([float(x) for x in part.tolist()], [1] * len(part)) for part in (ordered[:half], ordered[half:])]
     (_, first, v), (_, second, w) = parts
     return Mixture(means=(first, second), variances=(max(v, floor), max(w, floor)), share=0.5)
 

@@ -1,7 +1,9 @@
-"""Named models whose parameter is estimated in blocks of the data: the estimate, its correction for bias, and its large-sample variance.
+"""Named models whose parameter is estimated in blocks of the data: the estimate, its correction for bias, and its
+large-sample variance.
 
-An estimate is a function of the whole numbers of one block and of nothing else: sums are sums of integers, and logarithms are added
-up exactly, so that no other block can move it by a rounding. It may be infinite or not a number; what is then reported is public.
+An estimate is a function of the whole numbers of one block and of nothing else: sums are sums of integers, and
+logarithms are added up exactly, so that no other block can move it by a rounding. It may be infinite or not a number;
+what is then reported is public.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,12 +18,14 @@ import numpy as np
 from dalenius.core.law import IntArray
 from dalenius.measurements import _logistic, _mixture
 
-# Of the values of a block and the size of their unit; a model of several variables is given their `Design` in its place.
+# Of the values of a block and the size of their unit; a model of several variables is given their `Design` in its
+# place.
 Fit = Callable[[IntArray, Any], float]
 # The number of values of a block, their sum and that of their squares; for log odds the values are zeros and ones.
 Sums = tuple[int, int, int]
 FitSums = Callable[[Sums, float], float]
-# How an estimate is corrected: for the bias of its mean, by a formula or by leaving values out, not at all, or for that of its median.
+# How an estimate is corrected: for the bias of its mean, by a formula or by leaving values out, not at all, or for that
+# of its median.
 CORRECTIONS = ("analytic", "jackknife", "none", "central")
 # What a request may write where a formula is known; the first is meant where it writes nothing.
 _USUAL = ("analytic", "jackknife", "none")
@@ -36,15 +40,16 @@ GROUPS = 5
 class BlockModel:
     """One number that describes a list of values.
 
-    `fit(values, unit)` is the estimate from values counted in units, `corrected` the one whose bias is of second order in one over
-    the number of values, and `central` the one whose median is off by as little. `variance(theta, spread)` is the variance of the estimate times the number of values, where the values
-    have about the standard deviation `spread`; `inflation` by how much more, relative to one over the number of values. Where all is
-    said by three sums, `sums` gives the estimates from them, by the name of the correction: many blocks are then summed at once.
-    `corrections` are those that a request may write, the usual one first, none where nothing is known to correct; where `usual` is stated,
-    it is meant where the request writes nothing. `is_firth` says that the analytic one is Firth's; a model whose fit is slow states
-    how it is `jackknifed`. A model that
-    `takes_predictors` is of records of several variables, and the spread is then that of the predictor asked about. One that
-    `is_slow` takes milliseconds for a block.
+    `fit(values, unit)` is the estimate from values counted in units, `corrected` the one whose bias is of second order
+    in one over the number of values, and `central` the one whose median is off by as little. `variance(theta, spread)`
+    is the variance of the estimate times the number of values, where the values have about the standard deviation
+    `spread`; `inflation` by how much more, relative to one over the number of values. Where all is said by three sums,
+    `sums` gives the estimates from them, by the name of the correction: many blocks are then summed at once.
+    `corrections` are those that a request may write, the usual one first, none where nothing is known to correct; where
+    `usual` is stated, it is meant where the request writes nothing. `is_firth` says that the analytic one is Firth's; a
+    model whose fit is slow states how it is `jackknifed`. A model that `takes_predictors` is of records of several
+    variables, and the spread is then that of the predictor asked about. One that `is_slow` takes milliseconds for a
+    block.
     """
 
     fit: Fit
@@ -126,8 +131,8 @@ def jackknife(fit: Fit, values: IntArray, unit: Any) -> float:
 def grouped_jackknife(fit: Fit, values: IntArray, unit: Any) -> float:
     """g times the estimate less g - 1 times the mean of those that leave one of g groups of about as many values out.
 
-    Which group a value is in is drawn by a digest of all values in order, so that it does not follow their size, and an estimate stays
-    a function of its block's values in any order.
+    Which group a value is in is drawn by a digest of all values in order, so that it does not follow their size, and an
+    estimate stays a function of its block's values in any order.
     """
     ordered = np.sort(values).astype("<i8")
     keys = np.frombuffer(shake_256(ordered.tobytes()).digest(8 * len(ordered)), dtype="<u8")
@@ -310,9 +315,7 @@ MODELS: Mapping[str, BlockModel] = {
         variance=lambda theta, spread: 2 * theta**2,
         inflation=1.0,
     ),
-    "huber": BlockModel(
-        fit=_huber, corrected=_huber, central=_huber, variance=lambda theta, spread: 1.05 * spread**2
-    ),
+    "huber": BlockModel(fit=_huber, corrected=_huber, central=_huber, variance=lambda theta, spread: 1.05 * spread**2),
     "logistic": BlockModel(
         fit=lambda rows, design: _logistic.fitted(rows, design, is_penalised=False),
         corrected=_firth,

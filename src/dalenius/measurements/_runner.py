@@ -1,9 +1,11 @@
-"""Who runs a custodian's own function over blocks: one process, one memory and one channel for each block, and for nothing else.
+"""Who runs a custodian's own function over blocks: one process, one memory and one channel for each block, and for
+nothing else.
 
-A block's records are written into a memory of their own, which is sealed before the block's process is started and handed to that
-process alone once it has said that it is shut. When it ends, nobody holds the memory any more: no block can be answered from another's
-records. Whether a block has a number follows from its own records: its process is held to processor time and memory of its own, and
-what something outside did to it (it was killed, or stood still) is not its answer: it is run again.
+A block's records are written into a memory of their own, which is sealed before the block's process is started and
+handed to that process alone once it has said that it is shut. When it ends, nobody holds the memory any more: no block
+can be answered from another's records. Whether a block has a number follows from its own records: its process is held
+to processor time and memory of its own, and what something outside did to it (it was killed, or stood still) is not its
+answer: it is run again.
 """
 
 import marshal
@@ -32,7 +34,8 @@ from dalenius.measurements._function import OwnFunction
 
 _STAGES = 4
 _READY, _SAYS_WHY, _ANSWER = 9, 401, 8
-# How often a process that something outside ended is started again, and how long one may stand still without being stopped by us.
+# How often a process that something outside ended is started again, and how long one may stand still without being
+# stopped by us.
 _ATTEMPTS, _PATIENCE, _LOOK = 4, 60.0, 0.01
 # The time that a block takes: that of its processor, and so much for being handed records and for being ended.
 _SLACK, _HANDING = 1.25, 0.05
@@ -87,7 +90,9 @@ class Machine:
         time.sleep(seconds)
 
     def end(self, process: int) -> tuple[int | None, float | None]:
-        """Kill a process; by which signal it had ended, 0 for none, and its processor time; None where that is not known."""
+        """Kill a process; by which signal it had ended, 0 for none, and its processor time; None where that is not
+        known.
+        """
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
         try:
@@ -132,7 +137,8 @@ class Runner:
         """Refuse a function of which no block could be answered on this machine; no record is needed to know."""
         if sys.platform != "linux" or platform.machine() != "x86_64":
             raise Unsupported(
-                "Functions run where the kernel filters what they may ask of it: on Linux for x86-64, which this is not.",
+                "Functions run where the kernel filters what they may ask of it: on Linux for x86-64, which this is "
+                "not.",
                 key="function",
             )
         reason: str | None = "its process does not start, or does not get ready"
@@ -142,7 +148,8 @@ class Runner:
                 break
         if reason is not None:
             raise Unsupported(
-                f"{self.function.name!r} cannot be run in a process of its own: {reason}. A function needs modules that a fresh"
+                f"{self.function.name!r} cannot be run in a process of its own: {reason}. A function needs modules "
+                "that a fresh"
                 " interpreter imports by itself, and a system that allows a filter of system calls (seccomp).",
                 key="function",
             )
@@ -239,9 +246,7 @@ class _Process:
 
     def wait_until_ready(self) -> str | None:
         """None once the process is shut and waits for records; or why no such process can be."""
-        said = self._heard(
-            _SAYS_WHY, lambda told: told[:1] == b"!" and len(told) >= _READY, self._runner.patience
-        )
+        said = self._heard(_SAYS_WHY, lambda told: told[:1] == b"!" and len(told) >= _READY, self._runner.patience)
         if said[:1] == b"!" and len(said) == _READY:
             self._before = struct.unpack("<d", said[1:])[0]
             return None

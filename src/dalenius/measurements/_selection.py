@@ -1,8 +1,8 @@
 """What selections of a cell share: how steep the choice is, what it needs, and how the chosen cell is written down.
 
-The score of a cell is its count, its total, or the negative of one. A choice sees scores only through their differences, so that its
-loss is at most the rate times the largest change of the difference of two scores between neighbours. One row that is added or
-removed moves one score; a row that leaves one cell and enters another moves two.
+The score of a cell is its count, its total, or the negative of one. A choice sees scores only through their
+differences, so that its loss is at most the rate times the largest change of the difference of two scores between
+neighbours. One row that is added or removed moves one score; a row that leaves one cell and enters another moves two.
 """
 
 from dataclasses import dataclass

@@ -1,20 +1,24 @@
 """Several quantiles of each cell with the ends of their intervals, by exact selections on disjoint parts of the data.
 
 Guarantee
-    epsilon-DP for the whole table; rho is levels * (epsilon / levels)^2 / 8. Each level of the recursion parts a cell's records by
-    released values, so that a record takes part in one selection of each level; a unit's rows move the scores of the selections
-    that they are in by at most max(share, 1 - share) each. Under replace one unit's rows leave and another's enter: twice that, so
-    that each level gets half. Quantiles of what a model says of random blocks of the data cost what they cost under replace: a unit
-    with c rows replaces at most c entries of a list of public length, whichever relation makes two data sets neighbours.
+    epsilon-DP for the whole table; rho is levels * (epsilon / levels)^2 / 8. Each level of the recursion parts a cell's
+    records by released values, so that a record takes part in one selection of each level; a unit's rows move the
+    scores of the selections that they are in by at most max(share, 1 - share) each. Under replace one unit's rows leave
+    and another's enter: twice that, so that each level gets half. Quantiles of what a model says of random blocks of
+    the data cost what they cost under replace: a unit with c rows replaces at most c entries of a list of public
+    length, whichever relation makes two data sets neighbours.
 Requires
     Declared bounds and step; cells that do not depend on data; sizes that are public or were released before.
 Noise
-    No additive noise: grid points are drawn with probability falling by each record that they are away from the rank asked for.
+    No additive noise: grid points are drawn with probability falling by each record that they are away from the rank
+    asked for.
     Records that share a value are parted by independent uniform parts of a step.
 Evidence
-    Proved; exact output probabilities over all neighbours of tiny data, tests/measurements/test_approximate_quantiles.py.
+    Proved; exact output probabilities over all neighbours of tiny data,
+    tests/measurements/test_approximate_quantiles.py.
 References
-    Kaplan, Schnapp & Stemmer (2022); Smith (2011); Dong, Durfee & Rogers (2020) for the bounded range; Nissim, Raskhodnikova &
+    Kaplan, Schnapp & Stemmer (2022); Smith (2011); Dong, Durfee & Rogers (2020) for the bounded range; Nissim,
+    Raskhodnikova &
     Smith (2007) for the blocks.
 
 The number of distinct values in a cell shows in the run time: a hosted service must answer on a tick.
@@ -55,8 +59,8 @@ MOST_CELLS, MOST_QUANTILES = 500, 100
 class ApproximateQuantiles:
     """Quantiles of one numeric variable for each cell, each between two ends, in steps.
 
-    With `blocks` they are quantiles of what a model says of random blocks of the values, on the blocks' grid; `neighbours` are
-    then those of the data.
+    With `blocks` they are quantiles of what a model says of random blocks of the values, on the blocks' grid;
+    `neighbours` are then those of the data.
     """
 
     name: str
@@ -154,7 +158,9 @@ class ApproximateQuantiles:
         return ask(max(self.sizes[cell], 1), self.q, self.level_epsilon, self.neighbours.max_rows)
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Grid points for each quantile of each cell and its ends, in the order of their ranks; structural zeros stay zero."""
+        """Grid points for each quantile of each cell and its ends, in the order of their ranks; structural zeros stay
+        zero.
+        """
         structural = set(self.space.structural_indices)
         answers = np.zeros((self.space.size, self.answers), dtype=np.int64)
         fine, rows = self.fineness, self.neighbours.max_rows
@@ -192,9 +198,7 @@ class ApproximateQuantiles:
             fineness=1,
         )
 
-        return (
-            on_values(exact, chances=lambda content: answer_chances(exact, content[0].open_below_the_gate())),
-        )
+        return (on_values(exact, chances=lambda content: answer_chances(exact, content[0].open_below_the_gate())),)
 
 
 def answer_chances(step: ApproximateQuantiles, values: IntArray) -> Sequence[Fraction]:
@@ -203,8 +207,6 @@ def answer_chances(step: ApproximateQuantiles, values: IntArray) -> Sequence[Fra
     if blocks is not None:
         draws = product(range(blocks.count), repeat=len(values))
         lists = [blocks.listed(blocks.reports(values, np.array(places, dtype=np.int64))) for places in draws]
-    laws = [
-        chances(each, *ends, step.ranks(0).steps, step.epsilons, step.neighbours.max_rows) for each in lists
-    ]
+    laws = [chances(each, *ends, step.ranks(0).steps, step.epsilons, step.neighbours.max_rows) for each in lists]
     answers = list(product(range(step.low, step.high + 1), repeat=step.answers))
     return [sum((law.get(a, Fraction(0)) for law in laws), Fraction(0)) / len(laws) for a in answers]

@@ -1,29 +1,32 @@
-"""Sample and aggregate: the sum of what a model says of random blocks of the data, or of its squares, plus additive noise.
+"""Sample and aggregate: the sum of what a model says of random blocks of the data, or of its squares, plus additive
+noise.
 
 Guarantee
-    The mechanism's profile at max_rows times the most that one block can add: a unit's rows are in at most that many blocks, under
-    add-remove and under replace alike. Where blocks without a number are counted in the same step, the profile is that of sum and
-    number together, at every way in which the blocks of one unit can move both.
+    The mechanism's profile at max_rows times the most that one block can add: a unit's rows are in at most that many
+    blocks, under add-remove and under replace alike. Where blocks without a number are counted in the same step, the
+    profile is that of sum and number together, at every way in which the blocks of one unit can move both.
 Requires
-    A declared range of the parameter on which every block's estimate is projected, and a public number of blocks. Blocks are drawn
-    anew for every release and do not depend on how many records there are. Whether a block has a number follows from its own
-    records.
+    A declared range of the parameter on which every block's estimate is projected, and a public number of blocks.
+    Blocks are drawn anew for every release and do not depend on how many records there are. Whether a block has a
+    number follows from its own records.
 Noise
     Of the mechanism, on a grid of the range. Whose block a record falls into is random as well and is not published.
 Evidence
-    Proved; exact output probabilities over all neighbours of tiny data and all partitions, tests/methods/test_sample_and_aggregate.py
-    and, with the number of blocks that gave none, tests/measurements/test_silent_blocks.py.
+    Proved; exact output probabilities over all neighbours of tiny data and all partitions,
+    tests/methods/test_sample_and_aggregate.py and, with the number of blocks that gave none,
+    tests/measurements/test_silent_blocks.py.
 References
-    Nissim, Raskhodnikova & Smith (2007); Smith (2011); Dwork & Smith (2010) 3.1, Algorithm 1, with the projection and the draws that
-    its proof needs.
+    Nissim, Raskhodnikova & Smith (2007); Smith (2011); Dwork & Smith (2010) 3.1, Algorithm 1, with the projection and
+    the draws that its proof needs.
 
-The number of blocks without a number costs nothing. Let the grid have the points 0, ..., L and let a block without a number report
-m = L // 2; h = L - m is as far as any point lies from m. Beside the sum, w times the number of such blocks is released. A block that
-changes from one number to another moves (sum, number) by at most (L, 0); one that gains or loses its number by at most (h, w); one that
-has none before and after by nothing. So of the c blocks of a unit, if b gain or lose their number, the two move by at most
-((c - b) L + b h, b w), all of which are attained. In l1 that is (c - b) L + b (h + w) <= c L for every b if and only if w <= L - h. In
-l2 its square is convex in b, so that it is largest at b = 0 or b = c: at most (c L)^2 if and only if w^2 <= L^2 - h^2. On even grids these
-are L / 2 and L sqrt(3) / 2. Never is a block moved by (L, w).
+The number of blocks without a number costs nothing. Let the grid have the points 0, ..., L and let a block without a
+number report m = L // 2; h = L - m is as far as any point lies from m. Beside the sum, w times the number of such
+blocks is released. A block that changes from one number to another moves (sum, number) by at most (L, 0); one that
+gains or loses its number by at most (h, w); one that has none before and after by nothing. So of the c blocks of a
+unit, if b gain or lose their number, the two move by at most ((c - b) L + b h, b w), all of which are attained. In l1
+that is (c - b) L + b (h + w) <= c L for every b if and only if w <= L - h. In l2 its square is convex in b, so that it
+is largest at b = 0 or b = c: at most (c L)^2 if and only if w^2 <= L^2 - h^2. On even grids these are L / 2 and L
+sqrt(3) / 2. Never is a block moved by (L, w).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -104,7 +107,9 @@ class BlockTotals:
 
     @staticmethod
     def sensitivity(width: int, power: int, neighbours: Neighbours, weight: int = 0) -> Sensitivity:
-        """What the blocks of one unit's rows can add, to the sum and to the weighted number of blocks without a number."""
+        """What the blocks of one unit's rows can add, to the sum and to the weighted number of blocks
+        without a number.
+        """
         half, rows = width - width // 2, touched(neighbours)
         if not weight:
             return Sensitivity.of_patterns(((rows * (width if power == 1 else half**2),),))
@@ -156,16 +161,15 @@ class BlockTotals:
         )
 
         step = cls(
-            name="mean of blocks",
-            query=ValuesQuery(value="x"),
-            blocks=blocks,
-            mechanism=DiscreteLaplace(Fraction(1)),
+            name="mean of blocks", query=ValuesQuery(value="x"), blocks=blocks, mechanism=DiscreteLaplace(Fraction(1))
         )
         return (on_values(step, chances=lambda content: chances(step, content[0].open_below_the_gate())),)
 
 
 def chances(step: BlockTotals, values: IntArray, reach: int = 4) -> Sequence[Fraction]:
-    """Probabilities of the answers near what is summed, over all partitions of a short list; farther ones differ no more."""
+    """Probabilities of the answers near what is summed, over all partitions of a short list; farther ones differ no
+    more.
+    """
     count = step.blocks.count
     rate = float(Fraction(step.mechanism.parameters["rate"]))
     answers = np.arange(-reach, step.blocks.width * count + reach + 1)

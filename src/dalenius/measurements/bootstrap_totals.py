@@ -1,21 +1,20 @@
 """A table of totals with noise scaled to the values that occur: bootstrap differential privacy.
 
 Guarantee
-    For any two neighbouring data sets made of rows of D (and of declared further values) only, with the noise fixed at D,
-    the odds of any table differ by at most exp(epsilon); `gaussian` gives rho-zCDP between the same pairs.
+    For any two neighbouring data sets made of rows of D (and of declared further values) only, with the noise fixed at
+    D, the odds of any table differ by at most exp(epsilon); `gaussian` gives rho-zCDP between the same pairs.
 Requires
     One row to a unit; a public floor of at least one step; the option and the membership named by the custodian
     beforehand. With V_i the range of values in cell i (zero among them where a value can drop out: a missing value or
     one outside the bounds without a replacement, a condition) and M_i the largest |x| there:
 
-    option      membership   scale of cell i (Laplace, replace)       add-remove
-    one         private      max(max V, M_1 + M_2) / epsilon          max M / epsilon
-    one         public       max V / epsilon                          refused
-    per_cell    private      2 M_i / epsilon                          M_i / epsilon
-    per_cell    public       V_i / epsilon                            refused
+    option      membership   scale of cell i (Laplace, replace)       add-remove one         private      max(max V, M_1
+    + M_2) / epsilon          max M / epsilon one         public       max V / epsilon                          refused
+    per_cell    private      2 M_i / epsilon                          M_i / epsilon per_cell    public       V_i /
+    epsilon                            refused
 Noise
-    Discrete Laplace (or Laplace or normal noise, rounded exactly) drawn without a table, on the declared step; the scale is withheld, and a zero
-    sensitivity takes the floor.
+    Discrete Laplace (or Laplace or normal noise, rounded exactly) drawn without a table, on the declared step; the
+    scale is withheld, and a zero sensitivity takes the floor.
 Evidence
     The definition is met: proved, and exhaustive on tiny data. It protects nobody outside D. Opened by the policy only.
 References
@@ -40,14 +39,7 @@ from dalenius.core.rationals import sqrt_upper
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.exact.ideal_rounding import (
-    rounded,
-    rounded_laplace,
-    saturated,
-    scaled_laplace,
-    unit_laplace,
-    unit_normal,
-)
+from dalenius.exact.ideal_rounding import rounded, rounded_laplace, saturated, scaled_laplace, unit_laplace, unit_normal
 from dalenius.measurements._example import TOTALS, Exact, MeasurementExample, on_cells
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 
@@ -96,9 +88,7 @@ class BootstrapTotals:
     @property
     def law(self) -> Withheld:
         """Withheld; whether zero is among the values is declared, and two different scales have two different laws."""
-        also = (
-            ", with zero among them" if self.membership is Membership.PUBLIC and self.statistic.fallen else ""
-        )
+        also = ", with zero among them" if self.membership is Membership.PUBLIC and self.statistic.fallen else ""
         return Withheld(f"The scale of the noise follows the largest values of the confidential data{also}.")
 
     @property
@@ -110,16 +100,11 @@ class BootstrapTotals:
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Within the data; refused for any other scope, which this step does not protect."""
-        if (
-            neighbours.scope is not Scope.WITHIN_THE_DATA
-            or neighbours.relation is not self.neighbours.relation
-        ):
+        if neighbours.scope is not Scope.WITHIN_THE_DATA or neighbours.relation is not self.neighbours.relation:
             raise Unsupported(
                 "Noise scaled to the values that occur is private within the data only; it is no differential privacy."
             )
-        return PrivacyProfile(
-            relation=neighbours.relation, epsilon=self.epsilon, rho=self.rho, evidence=self.evidence
-        )
+        return PrivacyProfile(relation=neighbours.relation, epsilon=self.epsilon, rho=self.rho, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> list[Any]:
         """Noise of unit scale for every cell."""

@@ -1,18 +1,22 @@
-"""Two bounds of a variable, chosen among declared candidates near the quantiles at both ends: the bounds of what is measured next.
+"""Two bounds of a variable, chosen among declared candidates near the quantiles at both ends: the bounds of what is
+measured next.
 
 Guarantee
-    epsilon-DP: two selections, each with half of epsilon. A unit's rows move every score by at most max(q, 1 - q) each when they are added or
-    removed, and by one each when they are replaced. rho is 2 (epsilon / 2)^2 / 8, the bounded range of each selection.
+    epsilon-DP: two selections, each with half of epsilon. A unit's rows move every score by at most max(q, 1 - q) each
+    when they are added or removed, and by one each when they are replaced. rho is 2 (epsilon / 2)^2 / 8, the bounded
+    range of each selection.
 Requires
     A finite declared list of candidates inside the declared bounds.
 Noise
-    The exponential mechanism with integer weights over the candidates; how many records lie at or between them is all that is read.
+    The exponential mechanism with integer weights over the candidates; how many records lie at or between them is all
+    that is read.
 Evidence
     Proved; exact output probabilities over all neighbours of tiny data, tests/measurements/test_candidate_bounds.py.
 References
     Smith (2011); McSherry & Talwar (2007); Dong, Durfee & Rogers (2020).
 
-Two selections that give the same candidate are parted by a rule: the upper bound is the next one, or the lower bound the one before.
+Two selections that give the same candidate are parted by a rule: the upper bound is the next one, or the lower bound
+the one before.
 """
 
 from dataclasses import dataclass
@@ -34,13 +38,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
-from dalenius.exact.quantile_selection import (
-    check_rate,
-    counted_weights,
-    score_change,
-    score_weights,
-    select_counted,
-)
+from dalenius.exact.quantile_selection import check_rate, counted_weights, score_change, score_weights, select_counted
 from dalenius.measurements._example import Exact, MeasurementExample, on_values
 
 __all__ = ["CandidateBounds"]
@@ -50,7 +48,9 @@ MOST_CANDIDATES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateBounds:
-    """The places of a lower and an upper bound among rising candidates, in steps: near the `tail` and the 1 - `tail` quantile."""
+    """The places of a lower and an upper bound among rising candidates, in steps: near the `tail` and the 1 - `tail`
+    quantile.
+    """
 
     name: str
     variable: str
@@ -61,9 +61,7 @@ class CandidateBounds:
     epsilon: Fraction
     neighbours: Neighbours
     tail: Fraction = Fraction(1, 100)
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Smith (2011)", "McSherry & Talwar (2007)")
-    )
+    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Smith (2011)", "McSherry & Talwar (2007)"))
 
     def __post_init__(self) -> None:
         rising = list(self.candidates) == sorted(set(self.candidates))
@@ -88,9 +86,7 @@ class CandidateBounds:
 
     @property
     def _weights(self) -> tuple[int, ...]:
-        return score_weights(
-            self.epsilon / 2, self._change(self.neighbours), 0, max(len(self.candidates) - 1, 1)
-        )
+        return score_weights(self.epsilon / 2, self._change(self.neighbours), 0, max(len(self.candidates) - 1, 1))
 
     @property
     def law(self) -> Joint:
@@ -124,17 +120,16 @@ class CandidateBounds:
         """Pure epsilon at the relation it was made for, in proportion at another."""
         epsilon = self.epsilon * self._change(neighbours) / self._change(self.neighbours)
         return PrivacyProfile(
-            relation=neighbours.relation,
-            epsilon=epsilon,
-            rho=2 * (epsilon / 2) ** 2 / 8,
-            evidence=self.evidence,
+            relation=neighbours.relation, epsilon=epsilon, rho=2 * (epsilon / 2) ** 2 / 8, evidence=self.evidence
         )
 
     def draw(self, rng: RandomSource) -> None:
         """Nothing: the weights need the data."""
 
     def counted(self, counts: IntArray) -> tuple[list[int], list[int]]:
-        """Records by the largest candidate that is not above them, and by the smallest that is not below; the ends take the rest."""
+        """Records by the largest candidate that is not above them, and by the smallest that is not below; the ends take
+        the rest.
+        """
         last = len(self.candidates) - 1
         down, up = [0] * (last + 1), [0] * (last + 1)
         for cut, count in zip(self.cuts[:-1], counts.tolist(), strict=True):

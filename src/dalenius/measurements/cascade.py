@@ -1,23 +1,28 @@
-"""Propose, test, release with several bounds: the smallest that passes its test gives the noise of the answer, or there is no reply.
+"""Propose, test, release with several bounds: the smallest that passes its test gives the noise of the answer, or there
+is no reply.
 
 Guarantee
     (test + epsilon, delta)-DP for the whole outcome, which bound passed and the answer, however many bounds there are.
-    All tests share one noise. Bounds b_1 < … < b_k have distances d_1 <= … <= d_k, which move by at most one each, and thresholds
-    t_1 > … > t_k that lie `spacing` apart. The first bound with d_i + noise > t_i answers: the noise lies in the interval
-    (t_i - d_i, t_{i-1} - d_{i-1}] of at least `spacing` whole numbers, whose ends move by at most one each. Of a two-sided geometric law
-    with base a, the probability of such an interval changes by at most the factor (1 - a^(spacing + 2)) / (a (1 - a^spacing)); that of
-    no reply and of the smallest bound by at most 1 / a. Where a record moves the answer by more than b_1, …, b_i, those distances are zero
-    and one of those bounds passes with probability at most P(noise > t_i) <= delta.
+    All tests share one noise. Bounds b_1 < … < b_k have distances d_1 <= … <= d_k, which move by at most one each, and
+    thresholds t_1 > … > t_k that lie `spacing` apart. The first bound with d_i + noise > t_i answers: the noise lies in
+    the interval (t_i - d_i, t_{i-1} - d_{i-1}] of at least `spacing` whole numbers, whose ends move by at most one
+    each. Of a two-sided geometric law with base a, the probability of such an interval changes by at most the factor (1
+    - a^(spacing + 2)) / (a (1 - a^spacing)); that of no reply and of the smallest bound by at most 1 / a. Where a
+    record moves the answer by more than b_1, …, b_i, those distances are zero and one of those bounds passes with
+    probability at most P(noise > t_i) <= delta.
 Requires
-    A distance for each bound that is zero wherever a record can move the answer by more, and differs by at most one between neighbours;
+    A distance for each bound that is zero wherever a record can move the answer by more, and differs by at most one
+    between neighbours;
     bounds that are public.
 Noise
-    Two-sided geometric, one of all tests together and one of the answer at the bound that passed. The law of an answer is public.
+    Two-sided geometric, one of all tests together and one of the answer at the bound that passed. The law of an answer
+    is public.
 Evidence
     Proved; exact output probabilities over all neighbours of tiny data, tests/measurements/test_cascade.py.
 References
-    Dwork & Lei (2009); Dwork & Smith (2010) 3.2. Tests with noise of their own lose one by one; a noisy threshold and noisy tests
-    (Dwork & Roth 2014, AboveThreshold) lose three times as much as one test at the same noise, and here little more than one.
+    Dwork & Lei (2009); Dwork & Smith (2010) 3.2. Tests with noise of their own lose one by one; a noisy threshold and
+    noisy tests (Dwork & Roth 2014, AboveThreshold) lose three times as much as one test at the same noise, and here
+    little more than one.
 """
 
 from collections.abc import Sequence
@@ -52,13 +57,16 @@ from dalenius.statistics.quantile import Quantile
 __all__ = ["Cascade"]
 
 MOST_BOUNDS = 12
-# Shares of the tests' loss that go to the noise itself are multiples of one over this; the rest pays for several bounds.
+# Shares of the tests' loss that go to the noise itself are multiples of one over this; the rest pays for several
+# bounds.
 _SHARES = 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cascade:
-    """statistic + noise at the first of rising `bounds` that passes; `test` and `epsilon` are what all tests and the answer lose."""
+    """statistic + noise at the first of rising `bounds` that passes; `test` and `epsilon` are what all tests and the
+    answer lose.
+    """
 
     name: str
     statistic: DistanceStatistic
@@ -75,9 +83,7 @@ class Cascade:
                 f"bounds are two to {MOST_BOUNDS} rising numbers; received {len(self.bounds)}.", name="bounds"
             )
         if self.bounds[0] < 1 or any(low >= high for low, high in pairwise(self.bounds)):
-            raise ParameterError(
-                "bounds rise, by at least one declared step each, from one step on.", name="bounds"
-            )
+            raise ParameterError("bounds rise, by at least one declared step each, from one step on.", name="bounds")
         if not 0 < self.delta < 1:
             raise ParameterError("Propose-test-release needs a delta between 0 and 1.", name="delta")
         if self.neighbours.max_rows > 1:
@@ -159,10 +165,7 @@ class Cascade:
         if neighbours.max_rows > 1:
             raise Unsupported("Propose-test-release is for one row to a unit.")
         return PrivacyProfile(
-            relation=neighbours.relation,
-            epsilon=self.test + self.epsilon,
-            delta=self.delta,
-            evidence=self.evidence,
+            relation=neighbours.relation, epsilon=self.test + self.epsilon, delta=self.delta, evidence=self.evidence
         )
 
     def draw(self, rng: RandomSource) -> tuple[int, tuple[int, ...]]:
@@ -202,9 +205,7 @@ class Cascade:
 
         def told(outcome: Outcome) -> list[int]:
             # As one number, because no reply is one.
-            return (
-                [] if isinstance(outcome, NoReply) else [2 * int(outcome.values[0]) + int(outcome.values[1])]
-            )
+            return [] if isinstance(outcome, NoReply) else [2 * int(outcome.values[0]) + int(outcome.values[1])]
 
         def exact(content: tuple[Sealed[IntArray], ...]) -> Sequence[Fraction]:
             return chances(step, content[0].open_below_the_gate())
@@ -214,7 +215,9 @@ class Cascade:
 
 @lru_cache(maxsize=256)
 def ladder(test: Fraction, delta: Fraction, many: int) -> tuple[Fraction, int]:
-    """The rate of the shared noise and the spacing of `many` thresholds that lose at most `test`, with the shortest distances on average."""
+    """The rate of the shared noise and the spacing of `many` thresholds that lose at most `test`, with the shortest
+    distances on average.
+    """
     ladders: list[tuple[float, Fraction, int]] = []
     # Of whole numbers, because a delta below all doubles is one that a request may write.
     reach = log(50 * delta.denominator) - log(delta.numerator)
@@ -235,7 +238,9 @@ def least_spacing(test: Fraction, rate: Fraction) -> int:
 
 
 def loss_factor(rate: Fraction, spacing: int) -> Fraction:
-    """No less than (1 - a^(spacing + 2)) / (1 - a^spacing) with a = exp(-rate), which is 1 + (1 - a^2) a^spacing / (1 - a^spacing)."""
+    """No less than (1 - a^(spacing + 2)) / (1 - a^spacing) with a = exp(-rate), which is 1 + (1 - a^2) a^spacing / (1 -
+    a^spacing).
+    """
     power = exp_upper(-rate * spacing)
     return 1 + (1 - exp_lower(-2 * rate)) * power / (1 - power)
 

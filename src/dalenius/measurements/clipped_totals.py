@@ -1,7 +1,8 @@
 """A table of totals, each row clipped to public bounds of its own cell, plus discrete Laplace noise.
 
 Guarantee
-    epsilon-DP: cell i has noise of scale bound_i / epsilon, and a row lies in one cell (c rows: c epsilon; replaced: twice).
+    epsilon-DP: cell i has noise of scale bound_i / epsilon, and a row lies in one cell (c rows: c epsilon; replaced:
+    twice).
 Requires
     Bounds that are public: declared, or released before (`learned_bounds`). Disjoint declared cells.
 Noise
@@ -55,9 +56,7 @@ class ClippedTotals:
     def law(self) -> Joint:
         """Independent discrete Laplace noise, with a public rate for each cell."""
         rates = [plain(self.epsilon / b) for b in self.bounds]
-        return Joint(
-            "independent", {"family": "discrete_laplace", "rates": rates, "clipped": list(self.bounds)}
-        )
+        return Joint("independent", {"family": "discrete_laplace", "rates": rates, "clipped": list(self.bounds)})
 
     @property
     def variances(self) -> FloatArray:
@@ -76,9 +75,7 @@ class ClippedTotals:
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """epsilon for each row that can move, twice if rows are replaced."""
         touched = neighbours.max_rows * (2 if neighbours.is_replace else 1)
-        return PrivacyProfile(
-            relation=neighbours.relation, epsilon=touched * self.epsilon, evidence=self.evidence
-        )
+        return PrivacyProfile(relation=neighbours.relation, epsilon=touched * self.epsilon, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> list[int]:
         """The noise of every cell."""

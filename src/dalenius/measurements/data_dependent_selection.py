@@ -1,8 +1,8 @@
 """The label of (nearly) the largest total, with noise scaled to the data: for answers that are not numbers.
 
 Guarantee
-    Individual: at the data D, the odds of any label differ by at most exp(epsilon) between D and its neighbours, with the
-    scale fixed at D. Bootstrap: the same between any neighbours made of rows of D only.
+    Individual: at the data D, the odds of any label differ by at most exp(epsilon) between D and its neighbours, with
+    the scale fixed at D. Bootstrap: the same between any neighbours made of rows of D only.
 Requires
     One row to a unit; a declared list of candidates (the cells); a public floor of at least one step.
 Noise
@@ -122,8 +122,7 @@ def noisy_argmax(scores: Sequence[int] | IntArray, drawn: Sequence[Ideal], scale
     bits = START_BITS
     while True:
         ends = [
-            tuple((int(u) << bits) + end for end in times(e(bits), scale))
-            for u, e in zip(scores, drawn, strict=True)
+            tuple((int(u) << bits) + end for end in times(e(bits), scale)) for u, e in zip(scores, drawn, strict=True)
         ]
         best = max(range(len(ends)), key=lambda r: ends[r][0])
         if all(ends[r][1] < ends[best][0] for r in range(len(ends)) if r != best):

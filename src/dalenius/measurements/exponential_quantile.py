@@ -6,8 +6,9 @@ Requires
     Declared bounds and step; a unit's rows move the score by at most max(q, 1-q) each (1 under replace).
 Noise
     No additive noise: grid points are drawn with probability falling by exp(-epsilon/2) for each record that they are
-    away from the quantile. The mechanism is public, the law of the answer depends on the data. By depth the value that holds the
-    quantile also gains by every record that would have to change before it no longer did; no other odds change.
+    away from the quantile. The mechanism is public, the law of the answer depends on the data. By depth the value that
+    holds the quantile also gains by every record that would have to change before it no longer did; no other odds
+    change.
 Evidence
     Proved; exact output probabilities on all neighbours of tiny data, tests/measurements/test_exponential_quantile.py.
 References
@@ -34,14 +35,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
-from dalenius.exact.quantile_selection import (
-    Score,
-    check_rate,
-    probabilities,
-    score_change,
-    score_weights,
-    select,
-)
+from dalenius.exact.quantile_selection import Score, check_rate, probabilities, score_change, score_weights, select
 from dalenius.measurements._example import Exact, MeasurementExample, on_values
 
 __all__ = ["ExponentialQuantile"]
@@ -127,14 +121,7 @@ class ExponentialQuantile:
         def example(q: Fraction, score: Score) -> MeasurementExample:
             query, epsilon = ValuesQuery(value="x"), Fraction(2)
             step = cls(
-                name="quantile",
-                query=query,
-                low=-1,
-                high=2,
-                epsilon=epsilon,
-                neighbours=neighbours,
-                q=q,
-                score=score,
+                name="quantile", query=query, low=-1, high=2, epsilon=epsilon, neighbours=neighbours, q=q, score=score
             )
             weights = score_weights(epsilon, step._change(neighbours), -1, 2, score)
 

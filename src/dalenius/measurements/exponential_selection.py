@@ -1,8 +1,8 @@
 """Selection of the cell with the largest count or total, by the exponential mechanism.
 
 Guarantee
-    epsilon-DP, and of bounded range epsilon, so that it costs epsilon^2 / 8 in rho. P(r) is proportional to
-    exp(rate * score of r), rate = epsilon / largest change of the difference of two scores: of counts one row under add-remove,
+    epsilon-DP, and of bounded range epsilon, so that it costs epsilon^2 / 8 in rho. P(r) is proportional to exp(rate *
+    score of r), rate = epsilon / largest change of the difference of two scores: of counts one row under add-remove,
     two under replace.
 Requires
     Integer scores over a declared list of candidates.

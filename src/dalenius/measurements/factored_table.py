@@ -1,9 +1,11 @@
 """Integer combinations of the cells of a table, one matrix for each axis, with equal exact noise on each.
 
 Guarantee
-    With discrete Gaussian noise of variance s2: rho-zCDP with rho = c^2 |u|^2 / (2 s2), |u| the longest column of the product of the matrices. With discrete
-    Laplace noise of rate r: epsilon = c r |u|_1. Both are integers times rationals: a row moves the answers by a column of integers, and the noise is
-    on the integers. Under replace a row moves them by the difference of two columns, or by one column where it enters or leaves the table.
+    With discrete Gaussian noise of variance s2: rho-zCDP with rho = c^2 |u|^2 / (2 s2), |u| the longest column of the
+    product of the matrices. With discrete
+    Laplace noise of rate r: epsilon = c r |u|_1. Both are integers times rationals: a row moves the answers by a column
+    of integers, and the noise is on the integers. Under replace a row moves them by the difference of two columns, or
+    by one column where it enters or leaves the table.
 Requires
     Matrices of integers. A unit with c rows moves at most c columns. Overflow wraps, and stays private.
 Noise

@@ -1,13 +1,14 @@
 """Fourier coefficients of a binary table, each with its own integer noise.
 
 Guarantee
-    The coefficient of A, f_A = sum over rows of (-1)^(number of second categories among A), moves by one when a row is added
-    or removed; when a row is replaced by one that differs in the axes S it moves by two if |A and S| is odd and not at all
-    otherwise. Losses add over coefficients; the profile takes the worst S.
+    The coefficient of A, f_A = sum over rows of (-1)^(number of second categories among A), moves by one when a row is
+    added or removed; when a row is replaced by one that differs in the axes S it moves by two if |A and S| is odd and
+    not at all otherwise. Losses add over coefficients; the profile takes the worst S.
 Requires
     Axes of exactly two labels. A unit with c rows moves a coefficient by at most c times as much.
 Noise
-    One integer law for each coefficient. Margins are sums of coefficients, so they agree with each other by construction.
+    One integer law for each coefficient. Margins are sums of coefficients, so they agree with each other by
+    construction.
 Evidence
     Proved; exhaustive on all pairs of records in tests/measurements/test_fourier.py.
 References
@@ -78,8 +79,7 @@ class Fourier:
     def needs(self) -> tuple[Query, ...]:
         """A few tables of which all margins are sums."""
         return tuple(
-            TableQuery(space=CellSpace(tuple(self.axes[a] for a in m)), where=self.where)
-            for m in self._tables
+            TableQuery(space=CellSpace(tuple(self.axes[a] for a in m)), where=self.where) for m in self._tables
         )
 
     @property
@@ -126,9 +126,7 @@ class Fourier:
             evidence=self.evidence,
         )
 
-    def _worst(
-        self, prices: Mapping[tuple[Margin, int], Fraction], moves: Sequence[Pattern], rows: int
-    ) -> Fraction:
+    def _worst(self, prices: Mapping[tuple[Margin, int], Fraction], moves: Sequence[Pattern], rows: int) -> Fraction:
         """The largest sum of prices over the patterns, on a common denominator or rounded up."""
         scale = lcm(*(price.denominator for price in prices.values())) if prices else 1
         if scale.bit_length() > _MOST_BITS:
@@ -147,8 +145,7 @@ class Fourier:
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """Coefficients plus noise, in integers."""
         tables = {
-            m: table.open_below_the_gate().reshape((2,) * len(m))
-            for m, table in zip(self._tables, exact, strict=True)
+            m: table.open_below_the_gate().reshape((2,) * len(m)) for m, table in zip(self._tables, exact, strict=True)
         }
         values = []
         for a in self.noise:
@@ -163,9 +160,7 @@ class Fourier:
         """One number for each coefficient."""
         labels = tuple(" x ".join(self.axes[a].name for a in m) or "total" for m in self.noise)
         space = CellSpace((Axis(variable=self.name, labels=labels),))
-        return Block(
-            name=self.name, space=space, values=outcome.values, law=self.law, role="fourier coefficients"
-        )
+        return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="fourier coefficients")
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

@@ -1,8 +1,9 @@
 """Hellinger-type perturbation: p(a, b) proportional to exp(-epsilon |sqrt b - sqrt a| / 2) on 0 <= b <= top.
 
 Guarantee
-    Pure. All rows have the same outputs, so no output is impossible; the loss is the largest log-ratio of two neighbouring
-    rows of the *integer* table that is used, computed from it and rounded up. It is below the nominal epsilon (0.924 at 1).
+    Pure. All rows have the same outputs, so no output is impossible; the loss is the largest log-ratio of two
+    neighbouring rows of the *integer* table that is used, computed from it and rounded up. It is below the nominal
+    epsilon (0.924 at 1).
 Requires
     A declared largest count; larger counts are treated as that one. A move by s costs at most s times a move by one.
 Noise

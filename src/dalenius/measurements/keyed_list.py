@@ -1,13 +1,14 @@
-"""A list too large to store: every cell's noise is a function of a secret, so that any cell is always shown the same way.
+"""A list too large to store: every cell's noise is a function of a secret, so that any cell is always shown the same
+way.
 
 Guarantee
     The mechanism's, over the whole list as one event, against anybody who cannot tell keyed noise from random noise: a
     computational claim, and labelled so. Later tables are sums of the list's cells and cost nothing more.
 Requires
-    The key binds population secret, data fingerprint, how the file is read, list, law and parameters, and block of cells. How it
-    is read decides which rows count: the columns, what becomes of missing and unseen values, the unit and its most rows. The same
-    noise under two readings of one file would give the difference of their counts away exactly. A changed file is refused: under
-    the old key its answers would differ by exactly what changed.
+    The key binds population secret, data fingerprint, how the file is read, list, law and parameters, and block of
+    cells. How it is read decides which rows count: the columns, what becomes of missing and unseen values, the unit and
+    its most rows. The same noise under two readings of one file would give the difference of their counts away exactly.
+    A changed file is refused: under the old key its answers would differ by exactly what changed.
 Noise
     Additive, one draw for each cell of the list.
 Evidence
@@ -56,14 +57,17 @@ class KeyedList:
     def __post_init__(self) -> None:
         if self.registered != self.fingerprint:
             raise DataChanged(
-                "The file is not the one whose list was charged; under the same key its answers would show what changed."
+                "The file is not the one whose list was charged; under the same key its answers would show what "
+                "changed."
             )
 
     def __repr__(self) -> str:
         return f"KeyedList({self.name!r})"
 
     def with_secret(self, *, fingerprint: str, secret: bytes) -> "KeyedList":
-        """The same list with the population's secret, for the file of this fingerprint; without one nothing is drawn."""
+        """The same list with the population's secret, for the file of this fingerprint; without one nothing
+        is drawn.
+        """
         return replace(self, registered=fingerprint, fingerprint=fingerprint, secret=secret)
 
     @property
@@ -72,10 +76,7 @@ class KeyedList:
         return Evidence(
             level=Level.COMPUTATIONAL,
             references=self.mechanism.evidence.references,
-            assumptions=(
-                "SHAKE-256 keyed by HMAC-SHA-256 cannot be told from random bits",
-                "the secret stays secret",
-            ),
+            assumptions=("SHAKE-256 keyed by HMAC-SHA-256 cannot be told from random bits", "the secret stays secret"),
         )
 
     @property
@@ -134,9 +135,7 @@ class KeyedList:
         """Counts whose noise is made anew from each of many secrets."""
 
         def keyed(number: int) -> "KeyedList":
-            domain = Domain(
-                name="kit", population="kit", version="1", variables=VARIABLES, neighbours=neighbours
-            )
+            domain = Domain(name="kit", population="kit", version="1", variables=VARIABLES, neighbours=neighbours)
             secret = number.to_bytes(32, "big")
             return cls("list", COUNTS, DiscreteLaplace(Fraction(2)), domain, "f", "f", secret)
 
@@ -144,7 +143,8 @@ class KeyedList:
 
 
 def _reading(domain: Domain) -> list[Any]:
-    """What decides which rows of a file count in which cell, apart from the table: the unit, and every variable in its order.
+    """What decides which rows of a file count in which cell, apart from the table: the unit, and every variable in its
+    order.
 
     All variables count, because a unit with too many rows keeps some of them by their content.
     """

@@ -1,23 +1,25 @@
 """Labels that the data hold and nobody declared: those that enough units have, with the number of units of each.
 
 Guarantee
-    (epsilon, delta)-DP as a whole. A text is listed if its number of units plus truncated Laplace noise is above the limit of the
-    noise: the sight of such noise on every text that there could be, of which only the largest are shown. A text that nobody has is
-    never listed; one that a single unit has is listed with the probability delta of one move. The numbers of listed texts, and of
-    all other texts together, then get noise of their own.
+    (epsilon, delta)-DP as a whole. A text is listed if its number of units plus truncated Laplace noise is above the
+    limit of the noise: the sight of such noise on every text that there could be, of which only the largest are shown.
+    A text that nobody has is never listed; one that a single unit has is listed with the probability delta of one move.
+    The numbers of listed texts, and of all other texts together, then get noise of their own.
 Requires
     A bound on the texts in which a unit counts, kept by the engine; texts told apart letter by letter.
 Noise
-    Truncated discrete Laplace for the list, two-sided geometric for the numbers. Given the list the numbers are unbiased and their law
-    is public. Which texts are not listed is not known: a text is surely listed from twice the limit and one on.
+    Truncated discrete Laplace for the list, two-sided geometric for the numbers. Given the list the numbers are
+    unbiased and their law is public. Which texts are not listed is not known: a text is surely listed from twice the
+    limit and one on.
 Evidence
-    Proved; every neighbour of tiny data enumerated, and a limit that is one too short is found, tests/measurements/test_label_selection.py.
+    Proved; every neighbour of tiny data enumerated, and a limit that is one too short is found,
+    tests/measurements/test_label_selection.py.
 References
-    Korolova, Kenthapadi, Mishra & Ntoulas (2009); Desfontaines, Voss, Gipson & Mandayam (2022), whose optimal selection this is where
-    delta is the mass of the noise at its limit.
+    Korolova, Kenthapadi, Mishra & Ntoulas (2009); Desfontaines, Voss, Gipson & Mandayam (2022), whose optimal selection
+    this is where delta is the mass of the noise at its limit.
 
-The time and the amount of noise that is drawn depend on how many different texts there are: a hosted service must answer on a tick.
-Noise for the list cannot be drawn before the data are read, since nobody knows for which texts.
+The time and the amount of noise that is drawn depend on how many different texts there are: a hosted service must
+answer on a tick. Noise for the list cannot be drawn before the data are read, since nobody knows for which texts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,7 +57,9 @@ _FINE = 1 << 60
 
 @dataclass(frozen=True, kw_only=True)
 class LabelSelection:
-    """Texts whose number plus `screen` noise is above its limit, with numbers plus `noise`; all others stand under `rest`."""
+    """Texts whose number plus `screen` noise is above its limit, with numbers plus `noise`; all others stand under
+    `rest`.
+    """
 
     name: str
     query: LabelsQuery
@@ -69,14 +73,7 @@ class LabelSelection:
 
     @classmethod
     def fitted(
-        cls,
-        *,
-        name: str,
-        query: LabelsQuery,
-        rest: str,
-        epsilon: Fraction,
-        delta: Fraction,
-        neighbours: Neighbours,
+        cls, *, name: str, query: LabelsQuery, rest: str, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
     ) -> "LabelSelection":
         """Half of epsilon for the list, half for the numbers, and the shortest limit that delta allows."""
         _check(query, neighbours)
@@ -119,7 +116,9 @@ class LabelSelection:
         return (self.query,)
 
     def numbers_sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """How the numbers can move, given the list: by one for a listed text, all unlisted texts of a unit under the rest."""
+        """How the numbers can move, given the list: by one for a listed text, all unlisted texts of a unit under the
+        rest.
+        """
         most = self.query.most
         if not neighbours.is_replace:
             return Sensitivity.of_patterns(tuple((rest, *(1,) * (most - rest)) for rest in range(most + 1)))
@@ -233,9 +232,7 @@ def _listing(moved: int) -> Sensitivity:
     return Sensitivity.of_patterns(((1,) * moved,))
 
 
-def _joint_chances(
-    step: LabelSelection, labels: Labels, texts: str = "xy", reach: int = 4
-) -> Iterator[Fraction]:
+def _joint_chances(step: LabelSelection, labels: Labels, texts: str = "xy", reach: int = 4) -> Iterator[Fraction]:
     """Probabilities of every list with numbers near the exact ones, to 60 bits and in one order for all data."""
     ratio = exp_lower(-step.noise.rate, 60)
     unit = (1 - ratio) / (1 + ratio)

@@ -1,7 +1,8 @@
 """An upper quantile of |x| in each cell, learned privately: the bounds of a later table of clipped totals.
 
 Guarantee
-    epsilon-DP in one step for all cells: a row lies in one cell, so adding or removing it touches one selection (c rows:
+    epsilon-DP in one step for all cells: a row lies in one cell, so adding or removing it touches one selection (c
+    rows:
     up to c); replacing it touches two. rho is c (or 2c) times epsilon^2 / 8, the bounded range of each selection.
 Requires
     Declared bounds and step of the variable; disjoint declared cells.
@@ -44,7 +45,8 @@ def cell_queries(
     """The values of one variable in every cell of a space, as filters on the axes; structural zeros included."""
     if space.size > MOST_CELLS:
         raise TooLarge(
-            f"Values of {variable!r} are read cell by cell, in tables of at most {MOST_CELLS} cells; this one has {space.size:,}. Leave out"
+            f"Values of {variable!r} are read cell by cell, in tables of at most {MOST_CELLS} cells; this one has "
+            f"{space.size:,}. Leave out"
             " a variable, use a coarser level, or ask for some of the categories at a time.",
             limit=MOST_CELLS,
             received=space.size,
@@ -89,8 +91,7 @@ class LearnedBounds:
     def law(self) -> Joint:
         """Public parameters of the selections."""
         return Joint(
-            "exponential_quantile",
-            {"q": plain(self.q), "epsilon": plain(self.epsilon), "low": 0, "high": self.largest},
+            "exponential_quantile", {"q": plain(self.q), "epsilon": plain(self.epsilon), "low": 0, "high": self.largest}
         )
 
     @property
@@ -126,16 +127,7 @@ class LearnedBounds:
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Two cells."""
         return (
-            on_cells(
-                cls(
-                    name="bounds",
-                    space=CELLS,
-                    queries=LISTS,
-                    largest=2,
-                    epsilon=Fraction(2),
-                    q=Fraction(3, 4),
-                )
-            ),
+            on_cells(cls(name="bounds", space=CELLS, queries=LISTS, largest=2, epsilon=Fraction(2), q=Fraction(3, 4))),
         )
 
 

@@ -7,8 +7,8 @@ Guarantee
 Requires
     An order statistic with exact local sensitivity; one row to a unit; a public floor of at least one step.
 Noise
-    Discrete Laplace (or Laplace, rounded exactly) of scale max(floor, sensitivity) / epsilon, drawn without a table so that the cost does not
-    depend on the scale; the scale is withheld and the grid is the declared step.
+    Discrete Laplace (or Laplace, rounded exactly) of scale max(floor, sensitivity) / epsilon, drawn without a table so
+    that the cost does not depend on the scale; the scale is withheld and the grid is the declared step.
 Evidence
     The definition is met: proved, and exhaustive on tiny data. The definition itself is weak: an intruder who knows the
     algorithm compares D with D' under *their own* scales, which nothing bounds. Opened by the policy only.
@@ -71,9 +71,7 @@ class LocalLaplace:
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.NONE,
         references=("Soria-Comas et al. (2017), Theorem 5",),
-        assumptions=(
-            "protects each record only against an intruder who ignores that the noise follows the data",
-        ),
+        assumptions=("protects each record only against an intruder who ignores that the noise follows the data",),
     )
 
     def __post_init__(self) -> None:

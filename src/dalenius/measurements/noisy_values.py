@@ -80,9 +80,7 @@ class NoisyValues:
     @property
     def needs(self) -> tuple[Query, ...]:
         """One list, or several."""
-        return (
-            self.statistic.queries if isinstance(self.statistic, ListsStatistic) else (self.statistic.query,)
-        )
+        return self.statistic.queries if isinstance(self.statistic, ListsStatistic) else (self.statistic.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """The mechanism's profile at the statistic's sensitivity."""

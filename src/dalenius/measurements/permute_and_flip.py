@@ -1,9 +1,9 @@
 """Selection of the cell with the largest count or total, by permute-and-flip.
 
 Guarantee
-    epsilon-DP. Candidates are visited in a uniform random order; candidate r is returned with probability
-    exp(-rate * (best score - score of r)), rate = epsilon / largest change of the difference of two scores: of counts one row
-    under add-remove, two under replace.
+    epsilon-DP. Candidates are visited in a uniform random order; candidate r is returned with probability exp(-rate *
+    (best score - score of r)), rate = epsilon / largest change of the difference of two scores: of counts one row under
+    add-remove, two under replace.
 Requires
     Integer scores over a declared list of candidates.
 Noise
@@ -44,9 +44,7 @@ class PermuteAndFlip(CellSelection):
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Pure epsilon at the relation it was made for, in proportion at another."""
-        return PrivacyProfile(
-            relation=neighbours.relation, epsilon=self.loss(neighbours), evidence=self.evidence
-        )
+        return PrivacyProfile(relation=neighbours.relation, epsilon=self.loss(neighbours), evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> list[int]:
         """The order of the visit."""

@@ -1,12 +1,13 @@
 """A frequency table shown through an imported perturbation table p(a, b), after its exact privacy was computed.
 
 Guarantee
-    (epsilon, delta) with delta computed from the integers of the table: the hockey-stick divergence of every pair of rows that
-    a move can swap, smaller moves included, in both directions; several moved cells share epsilon and compose. The account is
-    charged the rho that the rows themselves have outside an event of probability delta, not the one that (epsilon, delta) implies.
+    (epsilon, delta) with delta computed from the integers of the table: the hockey-stick divergence of every pair of
+    rows that a move can swap, smaller moves included, in both directions; several moved cells share epsilon and
+    compose. The account is charged the rho that the rows themselves have outside an event of probability delta, not the
+    one that (epsilon, delta) implies.
 Requires
-    A row for each count from 0; counts beyond the last row follow it, shifted. A table whose delta exceeds the stated one is
-    refused, with the pair of counts that it gives away.
+    A row for each count from 0; counts beyond the last row follow it, shifted. A table whose delta exceeds the stated
+    one is refused, with the pair of counts that it gives away.
 Noise
     Kernel(p): not additive in general.
 Evidence
@@ -87,9 +88,7 @@ class PerturbationTable:
         kernel = perturbation.from_text(parameters.table, parameters.name)
         entries = sum(len(row) for row in kernel.rows)
         if entries > _MOST_ENTRIES:
-            raise TooLarge(
-                f"The table has {entries:,} entries; at most {_MOST_ENTRIES:,} are judged while you wait."
-            )
+            raise TooLarge(f"The table has {entries:,} entries; at most {_MOST_ENTRIES:,} are judged while you wait.")
         # Every pair of neighbouring rows is compared both ways, for each size of a move.
         limits.spend(4 * entries * int(Count(query).sensitivity(neighbours).linf))
         return cls(name, query, kernel, budget.epsilon, budget.delta or Fraction(0), neighbours)

@@ -1,14 +1,16 @@
-"""Propose, test, release: a statistic with noise at a proposed bound, if a private test finds that no record can move it by more.
+"""Propose, test, release: a statistic with noise at a proposed bound, if a private test finds that no record can move
+it by more.
 
 Guarantee
-    (test + epsilon, delta)-DP as a pair. Between neighbours of which one passes the bound's test at a positive distance, the distance
-    moves by one and the answer by at most the bound; between two at distance zero an answer has probability at most delta, and "no
-    reply" the same probability.
+    (test + epsilon, delta)-DP as a pair. Between neighbours of which one passes the bound's test at a positive
+    distance, the distance moves by one and the answer by at most the bound; between two at distance zero an answer has
+    probability at most delta, and "no reply" the same probability.
 Requires
-    A distance that is zero wherever a record can move the answer by more than the bound, and differs by at most one between
-    neighbours; a bound that is public.
+    A distance that is zero wherever a record can move the answer by more than the bound, and differs by at most one
+    between neighbours; a bound that is public.
 Noise
-    Two-sided geometric, of the test on the distance and of the answer at the bound. An answer is the exact one plus noise of a public law.
+    Two-sided geometric, of the test on the distance and of the answer at the bound. An answer is the exact one plus
+    noise of a public law.
 Evidence
     Proved; exact output probabilities over all neighbours of tiny data, tests/methods/test_propose_test_release.py.
 References
@@ -102,10 +104,7 @@ class ProposeTestRelease:
         if neighbours.max_rows > 1:
             raise Unsupported("Propose-test-release is for one row to a unit.")
         return PrivacyProfile(
-            relation=neighbours.relation,
-            epsilon=self.test + self.epsilon,
-            delta=self.delta,
-            evidence=self.evidence,
+            relation=neighbours.relation, epsilon=self.test + self.epsilon, delta=self.delta, evidence=self.evidence
         )
 
     def draw(self, rng: RandomSource) -> tuple[int, int]:

@@ -1,16 +1,18 @@
-"""Points at and beside quantiles of each cell, selected exactly on disjoint parts of the data; a later count tests them.
+"""Points at and beside quantiles of each cell, selected exactly on disjoint parts of the data; a later count tests
+them.
 
 Guarantee
-    The epsilons of quantiles and of points beside them together; rho is the sum over levels of (epsilon of the level)^2 / 8. Each
-    level parts a cell's records by released values, so that a record takes part in at most one selection of each level; a unit's rows move
-    the scores of the selections that they are in by at most max(share, 1 - share) each. Under replace one unit's rows leave and another's
-    enter: twice that, so that each level gets half.
+    The epsilons of quantiles and of points beside them together; rho is the sum over levels of (epsilon of the level)^2
+    / 8. Each level parts a cell's records by released values, so that a record takes part in at most one selection of
+    each level; a unit's rows move the scores of the selections that they are in by at most max(share, 1 - share) each.
+    Under replace one unit's rows leave and another's enter: twice that, so that each level gets half.
 Requires
-    Declared bounds and step; cells that do not depend on data; sizes that are public or were released before. Offsets beside a
-    quantile are made of these sizes, never of the number of records at hand.
+    Declared bounds and step; cells that do not depend on data; sizes that are public or were released before. Offsets
+    beside a quantile are made of these sizes, never of the number of records at hand.
 Noise
-    No additive noise: grid points are drawn with probability falling by each record that they are away from the rank asked for. One
-    quantile alone is selected by depth; records that share a value are parted by independent uniform parts of a step where there are several.
+    No additive noise: grid points are drawn with probability falling by each record that they are away from the rank
+    asked for. One quantile alone is selected by depth; records that share a value are parted by independent uniform
+    parts of a step where there are several.
 Evidence
     Proved; exact output probabilities over all neighbours of tiny data, tests/measurements/test_quantile_points.py.
 References
@@ -39,14 +41,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import Score, check_rate
 from dalenius.exact.several_quantiles import chances, select_all, spread
-from dalenius.linear.points import (
-    Precision,
-    largest_parts,
-    levels_beside,
-    offsets_of,
-    point_steps,
-    points_of,
-)
+from dalenius.linear.points import Precision, largest_parts, levels_beside, offsets_of, point_steps, points_of
 from dalenius.linear.ranks import Step, levels
 from dalenius.measurements._example import MeasurementExample, on_values
 
@@ -58,7 +53,8 @@ _FINE = 256
 
 @dataclass(frozen=True, kw_only=True)
 class QuantilePoints:
-    """Quantiles of one numeric variable for each cell and the points beside them, in steps, in the order in which they rise.
+    """Quantiles of one numeric variable for each cell and the points beside them, in steps, in the order in which they
+    rise.
 
     `epsilon` is what all levels of the quantiles lose together, `beside` what all levels of the other points do.
     """
@@ -214,9 +210,7 @@ class QuantilePoints:
             sizes=(3,),
             precision=Precision(count=0.1, size=0.0, has_sampling=False),
         )
-        return (
-            on_values(exact, chances=lambda content: point_chances(exact, content[0].open_below_the_gate())),
-        )
+        return (on_values(exact, chances=lambda content: point_chances(exact, content[0].open_below_the_gate())),)
 
 
 def point_chances(step: QuantilePoints, values: IntArray) -> Sequence[Fraction]:

@@ -2,13 +2,14 @@
 
 Guarantee
     epsilon-DP for the whole table. A unit with c rows moves the scores of the cells that its rows are in, by at most
-    max(q, 1 - q) for each row, so the cells' losses add up to at most epsilon however the rows are spread. Under replace one
-    unit's rows leave and another's enter: twice that, so each cell gets half of epsilon.
+    max(q, 1 - q) for each row, so the cells' losses add up to at most epsilon however the rows are spread. Under
+    replace one unit's rows leave and another's enter: twice that, so each cell gets half of epsilon.
 Requires
     Declared bounds and step; cells that do not depend on data; at most `MOST_CELLS` of them.
 Noise
-    No additive noise: grid points are drawn with probability falling by each record that they are away from the quantile; by depth
-    the value that holds the quantile gains by every record that would have to change before it no longer did.
+    No additive noise: grid points are drawn with probability falling by each record that they are away from the
+    quantile; by depth the value that holds the quantile gains by every record that would have to change before it no
+    longer did.
 Evidence
     Proved; exact output probabilities over all neighbours of tiny data, tests/measurements/test_quantile_table.py.
 References
@@ -56,9 +57,7 @@ class QuantileTable:
     q: Fraction = Fraction(1, 2)
     step: Fraction = Fraction(1)
     score: Score = Score.DISTANCE
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Smith (2011)", "McSherry & Talwar (2007)")
-    )
+    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Smith (2011)", "McSherry & Talwar (2007)"))
 
     def __post_init__(self) -> None:
         if not 0 < self.q < 1:

@@ -7,8 +7,8 @@ Requires
     One row to a unit. `data` must be acknowledged by name: its answers give f away after a handful of queries, and the
     fewer the smaller epsilon is (`dalenius attack clamp`).
 Noise
-    Discrete Laplace of rate epsilon. Expected |error| with a = exp(-epsilon): 2a/(1 - a^2) without a clamp (and a public
-    n far away), 2a/(1 + a) clamped to the data.
+    Discrete Laplace of rate epsilon. Expected |error| with a = exp(-epsilon): 2a/(1 - a^2) without a clamp (and a
+    public n far away), 2a/(1 + a) clamped to the data.
 Evidence
     Proved; exact probabilities in tests/measurements/test_range_query.py.
 References
@@ -91,9 +91,7 @@ class RangeQuery:
         if self.clamp is Clamp.NONE:
             return Additive(noise)
         if self.clamp is Clamp.SIZE:
-            return Joint(
-                "clamped", {"family": noise.name, "rate": str(self.epsilon), "from": 0, "to": self.size}
-            )
+            return Joint("clamped", {"family": noise.name, "rate": str(self.epsilon), "from": 0, "to": self.size})
         return Withheld("The answer is cut around the confidential count.")
 
     @property

@@ -1,19 +1,20 @@
 """Noisy totals of several bootstrap samples of the same file, for each cell: what a private bootstrap publishes.
 
 Guarantee
-    The loss distribution of `exact/resampling_price.py`: (epsilon, delta) of all replicates together, and the rho that they have outside
-    an event of probability delta. There is no pure statement and no rho without a delta.
+    The loss distribution of `exact/resampling_price.py`: (epsilon, delta) of all replicates together, and the rho that
+    they have outside an event of probability delta. There is no pure statement and no rho without a delta.
 Requires
-    Rows each in at most one cell, with contributions of at most `reach` in size. For units of one row under replace noise of at least
-    `reach` in each replicate, which `profile` checks; units of several rows are priced as if the multiplicities of their rows were
-    published (`exact/published_loss.py`). Multiplicities are Poisson(1) for each row, drawn anew for every replicate from the source of
-    all noise, and never shown.
-    Beside the replicates the step may measure sums over the rows themselves, once: their number, and the squares of what they add,
-    rounded to a public grid. The whole step has one price.
+    Rows each in at most one cell, with contributions of at most `reach` in size. For units of one row under replace
+    noise of at least `reach` in each replicate, which `profile` checks; units of several rows are priced as if the
+    multiplicities of their rows were published (`exact/published_loss.py`). Multiplicities are Poisson(1) for each row,
+    drawn anew for every replicate from the source of all noise, and never shown. Beside the replicates the step may
+    measure sums over the rows themselves, once: their number, and the squares of what they add, rounded to a public
+    grid. The whole step has one price.
 Noise
     Discrete Gaussian in every replicate and every sum of every cell, drawn before the data are read.
 Evidence
-    Proved; the one step under replace that is a numerical comparison is evaluated anew at every shift (`exact/replaced_pair.py`).
+    Proved; the one step under replace that is a numerical comparison is evaluated anew at every shift
+    (`exact/replaced_pair.py`).
     Exact losses of all neighbours of tiny data, tests/measurements/test_resampled_totals.py.
 References
     Brawner & Honaker (2018), section 6, with the price that it really has; Wang, Cheng & Awan (2022).
@@ -50,7 +51,8 @@ __all__ = ["ResampledTotals"]
 
 STRUCTURE = "resampled totals"
 COUNT, SQUARES = "count", "squares"
-# What rows add is written in so many steps before it is squared, so that sums of squares stay far from the limits of integers.
+# What rows add is written in so many steps before it is squared, so that sums of squares stay far from the limits of
+# integers.
 _SQUARED_STEPS = 4096
 _MOST_BITS = 48
 
@@ -60,8 +62,8 @@ class ResampledTotals:
     """sum of multiplicity * (factor * value - offset), plus noise, for every cell and replicate.
 
     What rows add comes from lists of values, one for each cell, or from a table of counts whose last axis says which of
-    `contributions` a row adds. `statement` is the epsilon that the whole step was calibrated to, `failure` its delta. `sums` names what is
-    measured once beside the replicates, in the order of the price: `count` and `squares`.
+    `contributions` a row adds. `statement` is the epsilon that the whole step was calibrated to, `failure` its delta.
+    `sums` names what is measured once beside the replicates, in the order of the price: `count` and `squares`.
     """
 
     name: str
@@ -177,9 +179,7 @@ class ResampledTotals:
 
     def block(self, outcome: Value) -> Block:
         """The noisy totals, one for each cell and replicate, and the sums beside them."""
-        return Block(
-            name=self.name, space=self.whole_space, values=outcome.values, law=self.law, role="replicates"
-        )
+        return Block(name=self.name, space=self.whole_space, values=outcome.values, law=self.law, role="replicates")
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
@@ -193,18 +193,10 @@ class ResampledTotals:
             rows=neighbours.max_rows,
         )
         step = cls(
-            name="replicates",
-            space=CELLS,
-            price=price,
-            failure=Fraction(1, 10**4),
-            lists=LISTS,
-            factor=2,
-            offset=1,
+            name="replicates", space=CELLS, price=price, failure=Fraction(1, 10**4), lists=LISTS, factor=2, offset=1
         )
         sums = (COUNT, SQUARES)
-        both = replace(
-            step, sums=sums, price=replace(price, beside=beside(sums, price.reach, Fraction(1, 5)))
-        )
+        both = replace(step, sums=sums, price=replace(price, beside=beside(sums, price.reach, Fraction(1, 5))))
         return (on_cells(step), on_cells(both))
 
 
@@ -229,7 +221,9 @@ def beside(sums: tuple[str, ...], reach: int, share: Fraction) -> tuple[Beside, 
 
 
 def sums_law(price: ResamplingPrice, sums: tuple[str, ...]) -> dict[str, Any]:
-    """What is public about the sums beside the replicates: their names, variances, and the size of a step of squares, squared."""
+    """What is public about the sums beside the replicates: their names, variances, and the size of a step of squares,
+    squared.
+    """
     if not sums:
         return {}
     unit = Fraction(price.reach**2, largest_square(price.reach))

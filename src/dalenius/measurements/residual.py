@@ -1,14 +1,16 @@
 """All residual components of a list of margins in one step, with exact integer Gaussian noise.
 
 Guarantee
-    rho-zCDP with rho = c^2 / 2 * max over patterns of sum_A |w_A|^2 / s2_A, computed in integers. Component A is measured as
-    N_A M_A + E, with E discrete Gaussian of variance s2_A in each cell and N_A the number of cells, and only differences
-    from a reference cell along each axis are kept. Neighbours' arrays differ by N_A e_j; the part of it that the
-    differences can see equals that of the integer vector w_A = tensor(n_i e - 1), of squared length prod n_i (n_i - 1), so
-    the released differences are post-processing of an integer shift by w_A of independent discrete Gaussians.
+    rho-zCDP with rho = c^2 / 2 * max over patterns of sum_A |w_A|^2 / s2_A, computed in integers. Component A is
+    measured as N_A M_A + E, with E discrete Gaussian of variance s2_A in each cell and N_A the number of cells, and
+    only differences from a reference cell along each axis are kept. Neighbours' arrays differ by N_A e_j; the part of
+    it that the differences can see equals that of the integer vector w_A = tensor(n_i e - 1), of squared length prod
+    n_i (n_i - 1), so the released differences are post-processing of an integer shift by w_A of independent discrete
+    Gaussians.
 Requires
     **The uncentred array is never released.** A unit with c rows multiplies the shift by at most c. Under replace, two
-    records that differ in the axes S are 2 (p_A - prod([i not in S] - 1/n_i)) apart; the worst S is taken over all patterns.
+    records that differ in the axes S are 2 (p_A - prod([i not in S] - 1/n_i)) apart; the worst S is taken over all
+    patterns.
 Noise
     The optimum over all Gaussian mechanisms that do not prefer one category to another, for the chosen objective.
 Evidence
@@ -59,8 +61,8 @@ __all__ = ["Residual"]
 class Residual:
     """Noisy residual components; `grid[A]` is the variance of the integer noise on A, in units of 1/N_A.
 
-    `is_size_public` says that no neighbour can have another number of rows in the table (traps 7); the planner sets it. With `amounts`
-    the components are of totals, and a row moves them by what it adds.
+    `is_size_public` says that no neighbour can have another number of rows in the table (traps 7); the planner sets it.
+    With `amounts` the components are of totals, and a row moves them by what it adds.
     """
 
     name: str
@@ -106,8 +108,7 @@ class Residual:
                 "axes": [axis.name for axis in self.axes],
                 "family": DiscreteGaussian.name,
                 "components": [
-                    {"axes": list(a), "cells": self._cells(a), "noise_variance": plain(v)}
-                    for a, v in self.grid.items()
+                    {"axes": list(a), "cells": self._cells(a), "noise_variance": plain(v)} for a, v in self.grid.items()
                 ],
             }
             | step_of(self.amounts),
@@ -117,12 +118,12 @@ class Residual:
         return int(np.prod([self.shape[a] for a in margin], dtype=np.int64))
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Zero-concentrated, for the worst pattern of change; with `has_curve` also as the Gaussian noise that it nearly is."""
+        """Zero-concentrated, for the worst pattern of change; with `has_curve` also as the Gaussian noise that it
+        nearly is.
+        """
         axes = sorted({a for margin in self.grid for a in margin})
         moves = patterns(
-            axes,
-            is_replace=neighbours.is_replace,
-            is_size_public=self.is_size_public and neighbours.max_rows == 1,
+            axes, is_replace=neighbours.is_replace, is_size_public=self.is_size_public and neighbours.max_rows == 1
         )
         price: Callable[[Mapping[Margin, Fraction]], Fraction] = priced_by(
             lambda grid: exact_cost(self.shape, grid, moves),
@@ -138,7 +139,9 @@ class Residual:
         return [sample(DiscreteGaussian(v), self._cells(a), rng) for a, v in self.grid.items()]
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Scaled counts plus noise, reduced to differences from the reference cell; overflow wraps and stays private."""
+        """Scaled counts plus noise, reduced to differences from the reference cell; overflow wraps and
+        stays private.
+        """
         tables = {
             m: table.open_below_the_gate().reshape(tuple(self.shape[a] for a in m))
             for m, table in zip(self._tables, exact, strict=True)

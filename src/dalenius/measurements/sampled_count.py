@@ -1,13 +1,16 @@
-"""Counts of a secret sample: every record is drawn or not by a coin of our own, and the sample's counts get additive noise.
+"""Counts of a secret sample: every record is drawn or not by a coin of our own, and the sample's counts get additive
+noise.
 
 Guarantee
-    Pure. Noise of epsilon on the sample gives log(1 + q (e^epsilon - 1)) on all records, q the chance of a record. The loss of the
-    mixture is exactly that. A zero-concentrated statement is derived from it: rho is not multiplied by q squared.
+    Pure. Noise of epsilon on the sample gives log(1 + q (e^epsilon - 1)) on all records, q the chance of a record. The
+    loss of the mixture is exactly that. A zero-concentrated statement is derived from it: rho is not multiplied by q
+    squared.
 Requires
-    Add-remove neighbours, one row to a unit, noise with a certain bound on the loss, and a sample that is drawn afresh for every
-    release, is shown to nobody and kept nowhere.
+    Add-remove neighbours, one row to a unit, noise with a certain bound on the loss, and a sample that is drawn afresh
+    for every release, is shown to nobody and kept nowhere.
 Noise
-    Binomial(count, q) plus noise; shown divided by q. The error is of sampling and noise together, and grows with the count.
+    Binomial(count, q) plus noise; shown divided by q. The error is of sampling and noise together, and grows with the
+    count.
 Evidence
     Proved.
 References
@@ -86,7 +89,8 @@ class SampledCount:
         inner = self.mechanism.profile(Count(self.query).sensitivity(neighbours), neighbours.relation)
         if not inner.is_pure:
             raise Unsupported(
-                f"A secret sample is amplified as pure epsilon; the loss of {self.mechanism.name!r} has no certain bound."
+                f"A secret sample is amplified as pure epsilon; the loss of {self.mechanism.name!r} has no certain "
+                "bound."
             )
         return SecretSample(fraction=self.fraction, scheme=Scheme.POISSON).amplified(inner)
 
@@ -116,9 +120,7 @@ class SampledCount:
 
         def chances(exact: tuple[Sealed[IntArray], ...]) -> Sequence[Fraction]:
             counts = exact[0].open_below_the_gate()
-            return [
-                prod(row, start=Fraction(1)) for row in product(*(_chances(step, int(n)) for n in counts))
-            ]
+            return [prod(row, start=Fraction(1)) for row in product(*(_chances(step, int(n)) for n in counts))]
 
         return (on_cells(step, chances=chances),)
 
@@ -128,7 +130,5 @@ def _chances(step: SampledCount, count: int) -> list[Fraction]:
     ratio, q = 1 / exp_lower(Fraction(step.mechanism.parameters["rate"]), 80), step.fraction
     drawn = [comb(count, k) * q**k * (1 - q) ** (count - k) for k in range(count + 1)]
     unit = (1 - ratio) / (1 + ratio)
-    inside = [
-        sum((p * unit * ratio ** abs(x - k) for k, p in enumerate(drawn)), Fraction(0)) for x in range(-4, 9)
-    ]
+    inside = [sum((p * unit * ratio ** abs(x - k) for k, p in enumerate(drawn)), Fraction(0)) for x in range(-4, 9)]
     return [*inside, 1 - sum(inside, Fraction(0))]

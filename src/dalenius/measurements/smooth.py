@@ -4,8 +4,8 @@ Guarantee
     epsilon-DP (Cauchy, Lomax, polynomial, Student) or (epsilon^2/2)-zCDP (Laplace-log-normal): the release is
     round(f + scale * S * Z), an exact rounding of the ideal real mechanism.
 Requires
-    A statistic whose `smooth` is at least its local sensitivity everywhere and beta-smooth, for the same relation; one row
-    to a unit; a public floor of S (at least one step).
+    A statistic whose `smooth` is at least its local sensitivity everywhere and beta-smooth, for the same relation; one
+    row to a unit; a public floor of S (at least one step).
 Noise
     Heavy tails. The scale depends on the data and is withheld; the answer is cut to the declared bounds.
 Evidence

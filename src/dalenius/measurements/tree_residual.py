@@ -1,17 +1,22 @@
-"""Levels of a tree, and residual components of detail axes inside every node, in one step with exact integer Gaussian noise.
+"""Levels of a tree, and residual components of detail axes inside every node, in one step with exact integer Gaussian
+noise.
 
 Guarantee
-    rho-zCDP with rho = c^2 / 2 * max over ways of change of sum over parts of |w|^2 / s2, computed in integers. Part (l, A) is measured as
-    N_A M + E at every node of level l, with E discrete Gaussian of variance s2 in each cell, and only differences from a reference
-    cell along each detail axis are kept. A neighbour moves one node (two under replace) by N_A e_j, of which the differences see the integer
-    vector w = tensor(n_i e - 1) alone: they are post-processing of an integer shift of independent discrete Gaussians.
+    rho-zCDP with rho = c^2 / 2 * max over ways of change of sum over parts of |w|^2 / s2, computed in integers. Part
+    (l, A) is measured as N_A M + E at every node of level l, with E discrete Gaussian of variance s2 in each cell, and
+    only differences from a reference cell along each detail axis are kept. A neighbour moves one node (two under
+    replace) by N_A e_j, of which the differences see the integer vector w = tensor(n_i e - 1) alone: they are
+    post-processing of an integer shift of independent discrete Gaussians.
 Requires
-    **The uncentred array is never released**, but for the component of no detail axis, which is the count of the node itself. A unit
-    with c rows multiplies the shift by at most c. The tree is declared; a record lies in one node of each level.
+    **The uncentred array is never released**, but for the component of no detail axis, which is the count of the node
+    itself. A unit with c rows multiplies the shift by at most c. The tree is declared; a record lies in one node of
+    each level.
 Noise
-    The optimum over all Gaussian mechanisms on balanced trees; on others the best precisions that are equal within a level.
+    The optimum over all Gaussian mechanisms on balanced trees; on others the best precisions that are equal within a
+    level.
 Evidence
-    Proved (docs/explanation/margins.md); exhaustive neighbours on tiny data in tests/measurements/test_tree_residual.py.
+    Proved (docs/explanation/margins.md); exhaustive neighbours on tiny data in
+    tests/measurements/test_tree_residual.py.
 References
     Xiao, He, Zhang & Kifer (2023); Cumings-Menon (2024); Canonne, Kamath & Steinke (2020).
 """
@@ -61,8 +66,9 @@ __all__ = ["TreeResidual"]
 class TreeResidual:
     """Noisy parts; `grid[l, A]` is the variance of the integer noise of component A at level l, in units of 1/N_A.
 
-    `levels` are the axes of the levels below the root, coarse ones first. `is_size_public` says that no neighbour can have another
-    number of rows in the table; the planner sets it. With `amounts` the parts are of totals, and a row moves them by what it adds.
+    `levels` are the axes of the levels below the root, coarse ones first. `is_size_public` says that no neighbour can
+    have another number of rows in the table; the planner sets it. With `amounts` the parts are of totals, and a row
+    moves them by what it adds.
     """
 
     name: str
@@ -121,8 +127,7 @@ class TreeResidual:
                 "axes": [axis.name for axis in self.detail],
                 "family": DiscreteGaussian.name,
                 "components": [
-                    {"level": level, "axes": list(a), "noise_variance": plain(v)}
-                    for (level, a), v in self.grid.items()
+                    {"level": level, "axes": list(a), "noise_variance": plain(v)} for (level, a), v in self.grid.items()
                 ],
             }
             | step_of(self.amounts),
@@ -149,8 +154,7 @@ class TreeResidual:
         # Each row lies in one node of a level, and under replace another comes with it.
         touched = neighbours.max_rows * (2 if neighbours.is_replace else 1)
         cells = {
-            (level, a): min(self.tree.sizes[level], touched) * prod(self.shape[i] for i in a)
-            for level, a in self.grid
+            (level, a): min(self.tree.sizes[level], touched) * prod(self.shape[i] for i in a) for level, a in self.grid
         }
         return gaussian_profile(self.grid, cells, price, neighbours, self.evidence, has_curve=self.has_curve)
 
@@ -159,7 +163,9 @@ class TreeResidual:
         return [sample(DiscreteGaussian(v), prod(self._cells(p)), rng) for p, v in self.grid.items()]
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Scaled counts plus noise, reduced to differences from the reference cell; overflow wraps and stays private."""
+        """Scaled counts plus noise, reduced to differences from the reference cell; overflow wraps and
+        stays private.
+        """
         counts = {
             part: table.open_below_the_gate().reshape(self._cells(part))
             for part, table in zip(self._tables, exact, strict=True)
@@ -180,7 +186,9 @@ class TreeResidual:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A total and its two parts; and the differences between two categories at the root of a tree without branches."""
+        """A total and its two parts; and the differences between two categories at the root of a tree
+        without branches.
+        """
         none: Margin = ()
         leaves = Tree.of_groups([[0, 1]])
         along = cls("parts", leaves, CELLS.axes, (), (), {(0, none): Fraction(2), (1, none): Fraction(1)})

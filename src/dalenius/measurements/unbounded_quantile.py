@@ -1,12 +1,14 @@
 """A quantile by going up a public list of thresholds until enough values lie below: for bounds that say little.
 
 Guarantee
-    epsilon-DP. Thresholds are tried from the lower bound on; the first at which the noisy count of values up to it reaches the noisy rank is
-    the answer, and the upper bound if none does. Counts less the rank move by between -q and 1 - q when a row is added, the other way when one
-    is removed, and all in one direction when one is replaced; the noise of the rank pays for the largest rise, and that of the one count that
-    passes for the rise and fall together (Requires says for how many rows).
+    epsilon-DP. Thresholds are tried from the lower bound on; the first at which the noisy count of values up to it
+    reaches the noisy rank is the answer, and the upper bound if none does. Counts less the rank move by between -q and
+    1 - q when a row is added, the other way when one is removed, and all in one direction when one is replaced; the
+    noise of the rank pays for the largest rise, and that of the one count that passes for the rise and fall together
+    (Requires says for how many rows).
 Requires
-    Declared bounds and step, and a declared growth of the thresholds; nothing about how many values there are. One row to a unit.
+    Declared bounds and step, and a declared growth of the thresholds; nothing about how many values there are. One row
+    to a unit.
 Noise
     Two-sided geometric, of the rank and of every count. The law of the answer depends on the data.
 Evidence
@@ -14,8 +16,8 @@ Evidence
 References
     Durfee (2023); Dwork, Naor, Reingold, Rothblum & Vadhan (2009); Lyu, Su & Li (2017).
 
-Thresholds are a step apart at first and then grow by a factor, so that bounds may be as wide as one likes: their number grows with the
-logarithm of the bounds. Within bounds that say something `exponential_quantile` is more accurate.
+Thresholds are a step apart at first and then grow by a factor, so that bounds may be as wide as one likes: their number
+grows with the logarithm of the bounds. Within bounds that say something `exponential_quantile` is more accurate.
 """
 
 from collections.abc import Sequence
@@ -79,12 +81,12 @@ class UnboundedQuantile:
     def __post_init__(self) -> None:
         if not 0 < self.q < 1 or self.q.denominator > _MOST_PARTS:
             raise ParameterError(
-                f"a quantile needs 0 < q < 1 with at most {_MOST_PARTS} parts; received {plain(self.q)}.",
-                name="q",
+                f"a quantile needs 0 < q < 1 with at most {_MOST_PARTS} parts; received {plain(self.q)}.", name="q"
             )
         if not _LEAST_GROWTH <= self.growth <= _LARGEST_GROWTH:
             raise ParameterError(
-                f"growth lies between {plain(_LEAST_GROWTH)} and {plain(_LARGEST_GROWTH)}; received {plain(self.growth)}.",
+                f"growth lies between {plain(_LEAST_GROWTH)} and {plain(_LARGEST_GROWTH)}; received "
+                f"{plain(self.growth)}.",
                 name="growth",
             )
         if self.neighbours.max_rows > 1:
@@ -93,7 +95,9 @@ class UnboundedQuantile:
         _ = [law.variance for law in self._noises]
 
     def _moves(self, neighbours: Neighbours) -> tuple[int, int]:
-        """In parts of a record: how far all counts less the rank can rise together, and how far apart two of them can move."""
+        """In parts of a record: how far all counts less the rank can rise together, and how far apart two of them can
+        move.
+        """
         a, b = self.q.numerator, self.q.denominator
         return (b, b) if neighbours.is_replace else (max(a, b - a), b)
 
@@ -181,7 +185,8 @@ def chances(step: UnboundedQuantile, values: IntArray) -> Sequence[Fraction]:
     ranks = np.arange(-reach, reach + 1)
     left, odds = np.tanh(rates[0] / 2) * np.exp(-rates[0] * np.abs(ranks)), []
     for score in scores.tolist():
-        # P(noise >= k) of a two-sided geometric law with base a: 1 - a^(1 - k) / (1 + a) up to zero, a^k / (1 + a) above.
+        # P(noise >= k) of a two-sided geometric law with base a: 1 - a^(1 - k) / (1 + a) up to zero, a^k / (1 + a)
+        # above.
         gap, base = ranks - score, np.exp(-rates[1])
         tail = base ** np.abs(np.where(gap <= 0, 1 - gap, gap)) / (1 + base)
         passing = np.where(gap <= 0, 1 - tail, tail)

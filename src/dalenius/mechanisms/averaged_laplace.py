@@ -1,17 +1,18 @@
 """Averaged Laplace noise: the sum of several discrete Laplace draws, pure and nearly normal.
 
-The average of k answers, each with Laplace noise for a k-th of epsilon, is the answer plus the sum of k Laplace draws for the whole of
-epsilon: k times the variance of plain Laplace noise, and close to normal from about ten terms on.
+The average of k answers, each with Laplace noise for a k-th of epsilon, is the answer plus the sum of k Laplace draws
+for the whole of epsilon: k times the variance of plain Laplace noise, and close to normal from about ten terms on.
 
 Guarantee
-    Pure: epsilon = rate * (l1 sensitivity), because all draws but one are post-processing of plain discrete Laplace noise; rho is that of
-    one draw, and the exact curve is computed from the loss distribution.
+    Pure: epsilon = rate * (l1 sensitivity), because all draws but one are post-processing of plain discrete Laplace
+    noise; rho is that of one draw, and the exact curve is computed from the loss distribution.
 Requires
-    Integer answers, and their l1 sensitivity over the whole request. Named by a request: with one term it is discrete Laplace noise,
-    which always has the least variance. Against the analytic Gaussian at delta = 1e-6 and epsilon 1 up to 8 terms have less variance.
+    Integer answers, and their l1 sensitivity over the whole request. Named by a request: with one term it is discrete
+    Laplace noise, which always has the least variance. Against the analytic Gaussian at delta = 1e-6 and epsilon 1 up
+    to 8 terms have less variance.
 Noise
-    Variance terms * 2 b / (1 - b)**2 with b = exp(-rate). The law is the exact convolution: the two one-sided geometric filters, each
-    applied `terms` times in integers, rounded outwards.
+    Variance terms * 2 b / (1 - b)**2 with b = exp(-rate). The law is the exact convolution: the two one-sided geometric
+    filters, each applied `terms` times in integers, rounded outwards.
 Evidence
     Proved.
 References
@@ -80,7 +81,8 @@ class AveragedLaplace:
             raise ParameterError(f"terms must be an integer from 1 to {_MOST}; received {self.terms!r}.")
         if self.rate < _LEAST_RATE:
             raise TooLarge(
-                "The sum of so wide draws is not listed; discrete_laplace has less variance, and discrete_gaussian is as near to"
+                "The sum of so wide draws is not listed; discrete_laplace has less variance, and discrete_gaussian "
+                "is as near to"
                 " normal."
             )
 
@@ -122,7 +124,9 @@ class AveragedLaplace:
         return of_table(self.weights(_ESTIMATED_BITS), size)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
-        """From the listed probabilities where they have many digits; farther out by the shape of the tail, x^(terms - 1) b^x."""
+        """From the listed probabilities where they have many digits; farther out by the shape of the tail, x^(terms -
+        1) b^x.
+        """
         logs, offset = _logs(self.rate, self.terms)
         last = len(logs) - 1
         x = np.abs(np.asarray(k, dtype=np.int64))
@@ -147,7 +151,9 @@ class AveragedLaplace:
 
 @lru_cache(maxsize=64)
 def _logs(rate: Fraction, terms: int) -> tuple[FloatArray, float]:
-    """log P(x) for x = 0, 1, … as far as a weight has ten digits, and where the tail's power law starts so that slopes agree."""
+    """log P(x) for x = 0, 1, … as far as a weight has ten digits, and where the tail's power law starts so that slopes
+    agree.
+    """
     table = _weights(rate, terms, _LISTED_BITS)
     total = sum(table.upper)
     weights = [w for w in table.upper[-table.first :] if w >= 1 << _DIGITS_BITS]

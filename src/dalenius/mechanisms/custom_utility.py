@@ -1,14 +1,14 @@
 """The exponential mechanism for any integer table of losses: P(x) proportional to exp(-rate * loss(x)), |x| <= limit.
 
 Guarantee
-    (epsilon, delta), exact for every table: epsilon is the largest difference of two losses that a move of the cell can swap,
-    times the rate; delta is the mass of the values that become impossible. Every smaller move is examined too, because a
-    table need not grow with |x|.
+    (epsilon, delta), exact for every table: epsilon is the largest difference of two losses that a move of the cell can
+    swap, times the rate; delta is the mass of the values that become impossible. Every smaller move is examined too,
+    because a table need not grow with |x|.
 Requires
     Non-negative integer losses for x = -limit, …, limit, below 2^16 each.
 Noise
-    `of(rate, losses)` takes the table. It is carried as one integer, sixteen bits for each entry, so that the law is rebuilt
-    from exact numbers.
+    `of(rate, losses)` takes the table. It is carried as one integer, sixteen bits for each entry, so that the law is
+    rebuilt from exact numbers.
 Evidence
     Proved by enumeration of the table; repeated exactly by `dalenius.audit.exact`.
 References

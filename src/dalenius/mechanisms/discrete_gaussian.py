@@ -1,8 +1,8 @@
 """Discrete Gaussian noise: P(x) proportional to exp(-x^2 / (2 sigma_squared)) on all integers.
 
 Guarantee
-    Zero-concentrated: rho = (squared l2 sensitivity) / (2 sigma_squared). The curve delta(epsilon) is computed exactly from the
-    loss distribution, not from the continuous law.
+    Zero-concentrated: rho = (squared l2 sensitivity) / (2 sigma_squared). The curve delta(epsilon) is computed exactly
+    from the loss distribution, not from the continuous law.
 Requires
     Integer answers, and their l2 sensitivity over the whole request.
 Noise
@@ -48,9 +48,7 @@ class DiscreteGaussian:
     name: ClassVar[str] = "discrete_gaussian"
     is_default: ClassVar[bool] = True
     is_symmetric: ClassVar[bool] = True
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Canonne, Kamath & Steinke (2020)",)
-    )
+    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Canonne, Kamath & Steinke (2020)",))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma_squared", rational(self.sigma_squared, "sigma_squared"))
@@ -58,18 +56,21 @@ class DiscreteGaussian:
             raise ParameterError(f"sigma_squared must be at least {_LEAST}; received {self.sigma_squared}.")
         if self.sigma_squared > _MOST:
             raise TooLarge(
-                "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is needed."
+                "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is "
+                "needed."
             )
 
     @staticmethod
     def least_variance(sensitivity: Sensitivity, budget: Budget) -> float:
-        """A variance that this noise needs at least under (epsilon, delta), however the rest of a unit is spread; 0 where none is known.
+        """A variance that this noise needs at least under (epsilon, delta), however the rest of a unit is spread; 0
+        where none is known.
 
-        Normal noise of variance 2 on top makes normal noise of variance s2 + 2 of it, up to a factor of 1 + 1e-14 for s2 > 36 (Poisson
-        summation), and what is seen of that is seen of the whole. So s2 + 2 is at least what normal noise needs for the largest
-        move of one cell; a tenth is left for rounding.
+        Normal noise of variance 2 on top makes normal noise of variance s2 + 2 of it, up to a factor of 1 + 1e-14 for
+        s2 > 36 (Poisson summation), and what is seen of that is seen of the whole. So s2 + 2 is at least what normal
+        noise needs for the largest move of one cell; a tenth is left for rounding.
 
-        >>> DiscreteGaussian.least_variance(Sensitivity.of_patterns(((4,),)), Budget.of("approximate", epsilon="0.1", delta="1e-9")) > 30_000
+        >>> budget = Budget.of("approximate", epsilon="0.1", delta="1e-9")
+        >>> DiscreteGaussian.least_variance(Sensitivity.of_patterns(((4,),)), budget) > 30_000
         True
         """
         if budget.epsilon is None or budget.delta is None or not 0 < budget.delta < 1:

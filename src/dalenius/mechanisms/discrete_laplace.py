@@ -1,8 +1,8 @@
 """Discrete Laplace noise: P(x) proportional to exp(-rate |x|) on all integers.
 
 Guarantee
-    Pure: epsilon = rate * (l1 sensitivity), exactly. Zero-concentrated: for a cell that moves by s, with b = exp(-rate),
-    rho = rate * (s - 2 b (1 - b**s) / (1 - b**2)), tight; cells add.
+    Pure: epsilon = rate * (l1 sensitivity), exactly. Zero-concentrated: for a cell that moves by s, with b =
+    exp(-rate), rho = rate * (s - 2 b (1 - b**s) / (1 - b**2)), tight; cells add.
 Requires
     Integer answers, and their l1 sensitivity over the whole request.
 Noise
@@ -60,7 +60,8 @@ class DiscreteLaplace:
             raise ParameterError(f"rate must be positive and at most {_MOST_RATE}; received {self.rate}.")
         if self.rate < _LEAST_RATE:
             raise TooLarge(
-                "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is needed."
+                "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is "
+                "needed."
             )
 
     @property

@@ -5,13 +5,14 @@ Guarantee
 Requires
     A cap below the variance of the uniform law on the range, limit (limit + 1) / 3; above it the cap does not bind.
 Noise
-    Of all laws on |x| <= limit with mean zero and variance at most the cap, the one of largest entropy: P(x) proportional
-    to exp(-multiplier x^2), with the Lagrange multiplier that meets the cap. The multiplier is the smallest multiple of
-    2^-40 whose variance does not exceed the cap, found and checked in exact arithmetic.
+    Of all laws on |x| <= limit with mean zero and variance at most the cap, the one of largest entropy: P(x)
+    proportional to exp(-multiplier x^2), with the Lagrange multiplier that meets the cap. The multiplier is the
+    smallest multiple of 2^-40 whose variance does not exceed the cap, found and checked in exact arithmetic.
 Evidence
     Proved; repeated exactly by `dalenius.audit.exact`.
 References
-    Marley & Leaver (2011); Andersson, Jansson & Kraft (2015); Rinott et al. (2018), 5.3; Cover & Thomas (2006), chapter 12.
+    Marley & Leaver (2011); Andersson, Jansson & Kraft (2015); Rinott et al. (2018), 5.3; Cover & Thomas (2006), chapter
+    12.
 """
 
 from collections.abc import Mapping, Sequence

@@ -179,9 +179,7 @@ class Staircase:
         """epsilon over the number of cells that can move by so much."""
         if budget.epsilon is None or not sensitivity.l1:
             return ()
-        widths = additive.largest_sum(
-            additive.moves(sensitivity), lambda s: Fraction(ceil(s / sensitivity.linf))
-        )
+        widths = additive.largest_sum(additive.moves(sensitivity), lambda s: Fraction(ceil(s / sensitivity.linf)))
         return (budget.epsilon / max(widths, Fraction(1)),)
 
 

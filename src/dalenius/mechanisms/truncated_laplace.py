@@ -1,7 +1,8 @@
 """Truncated discrete Laplace noise: P(x) proportional to exp(-rate |x|) on |x| <= limit.
 
 Guarantee
-    (epsilon, delta) with epsilon = rate * l1 and delta = 1 - product over moved cells of (1 - P(noise > limit - s)), exactly:
+    (epsilon, delta) with epsilon = rate * l1 and delta = 1 - product over moved cells of (1 - P(noise > limit - s)),
+    exactly:
     with probability delta the output cannot occur under the neighbour. One cell moved by one: delta = P(noise = limit).
     Outside that event every moved cell has a loss of at most rate * s, hence delta-approximate zero-concentrated with
     rho = sum of rate s tanh(rate s / 2).
@@ -77,7 +78,8 @@ class TruncatedLaplace:
             raise ParameterError(f"limit must be an integer of at least 1; received {self.limit!r}.")
         if self.rate < _LEAST_RATE or self.limit > 1 << 61:
             raise TooLarge(
-                "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is needed."
+                "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is "
+                "needed."
             )
         if self.limit > _WIDEST_TABLE and not is_served(self.rate, self.limit):
             # A law that no sampler serves does not exist, so that no plan can be charged for it.
@@ -169,9 +171,7 @@ class TruncatedLaplace:
 
     def impossible(self, sensitivity: Sensitivity) -> Fraction:
         """Probability of an output that cannot occur under the neighbour, rounded up; exact up to rounding."""
-        worst = 1 - additive.least_product(
-            additive.moves(sensitivity), lambda size: 1 - self._cell_delta(size)
-        )
+        worst = 1 - additive.least_product(additive.moves(sensitivity), lambda size: 1 - self._cell_delta(size))
         return worst if worst == 1 else round_up(worst, 10**40)
 
     def _cell_delta(self, size: int) -> Fraction:
@@ -185,8 +185,7 @@ class TruncatedLaplace:
         )
         one = 1 << min(bits, 1 << 14)
         power = {
-            x: exp_enclosure(-self.rate * x, one.bit_length() - 1)
-            for x in (1, self.limit - size + 1, self.limit + 1)
+            x: exp_enclosure(-self.rate * x, one.bit_length() - 1) for x in (1, self.limit - size + 1, self.limit + 1)
         }
         top = power[self.limit - size + 1][1] - power[self.limit + 1][0]
         whole = one + power[1][0] - 2 * power[self.limit + 1][1]

@@ -1,14 +1,14 @@
 """Truncated discretised normal noise: P(x) proportional to exp(-rate x^2) on |x| <= limit.
 
 Guarantee
-    (epsilon, delta) with epsilon = rate * (2 limit s - s^2) for a cell that moves by s (the largest finite loss) and delta
-    the mass of the last s values, both exact; the whole curve delta(epsilon) is exact where the moves are listed.
+    (epsilon, delta) with epsilon = rate * (2 limit s - s^2) for a cell that moves by s (the largest finite loss) and
+    delta the mass of the last s values, both exact; the whole curve delta(epsilon) is exact where the moves are listed.
 Requires
     Integer answers; the moves of the cells, or their norms.
 Noise
-    Never farther than `limit` from the truth. `of_paper(epsilon, limit)` is the exponential mechanism with squared-error
-    utility of the frequency-table paper, rate = epsilon / (2 limit + 1); `of_variance(sigma_squared, limit)` has
-    rate = 1 / (2 sigma_squared), and is judged by its exact curve.
+    Never farther than `limit` from the truth. `of_paper(epsilon, limit)` is the exponential mechanism with
+    squared-error utility of the frequency-table paper, rate = epsilon / (2 limit + 1); `of_variance(sigma_squared,
+    limit)` has rate = 1 / (2 sigma_squared), and is judged by its exact curve.
 Evidence
     Proved; repeated exactly by `dalenius.audit.exact`.
 References
@@ -129,9 +129,7 @@ class TruncatedNormal(finite_noise.SquaredExponential):
         moves = additive.moves(sensitivity)
         largest = max((max(m, default=1) for m in moves), default=1)
         cells = max(sensitivity.l0, 1)
-        most = max(
-            int(sqrt(max(-log(float(budget.delta) / cells) / float(size), 0.0))) + 2 * largest, largest
-        )
+        most = max(int(sqrt(max(-log(float(budget.delta) / cells) / float(size), 0.0))) + 2 * largest, largest)
 
         def fits(m: int) -> bool:
             assert budget.delta is not None
@@ -162,7 +160,9 @@ class TruncatedNormal(finite_noise.SquaredExponential):
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """Rates at which the largest finite loss of the worst move is about epsilon; or rho is that of the normal law."""
+        """Rates at which the largest finite loss of the worst move is about epsilon; or rho is that of the
+        normal law.
+        """
         if budget.rho is not None and sensitivity.l2_squared:
             return [additive.nice(budget.rho / sensitivity.l2_squared * f) for f in (_NEAR, 1, 2 - _NEAR)]
         if budget.epsilon is None or budget.delta is None or not sensitivity.l1:
@@ -200,13 +200,7 @@ def _failing(rate: float, limit: int, moves: tuple[tuple[int, ...], ...]) -> flo
     whole = 2 * float(ends[-1]) - 1
 
     def share(size: int) -> float:
-        inside = (
-            ends[size - 1]
-            if size <= limit
-            else whole - ends[2 * limit - size]
-            if size <= 2 * limit
-            else whole
-        )
+        inside = ends[size - 1] if size <= limit else whole - ends[2 * limit - size] if size <= 2 * limit else whole
         return float(inside) / whole
 
     sizes, _, counts = additive.tallied_moves(moves)

@@ -1,8 +1,9 @@
 """One total, mean or variance with noise that follows the data, where the sensitivity at or within the data is proved.
 
-The scale is the largest change that one record can make to these data (individual privacy), or to data sets made of their records
-(bootstrap privacy), never below the declared floor; it is withheld. A mean is the total over a public number of rows, so that it is
-served under replace, where every row counts and their number is declared; so is a variance, on a grid that the declaration fixes.
+The scale is the largest change that one record can make to these data (individual privacy), or to data sets made of
+their records (bootstrap privacy), never below the declared floor; it is withheld. A mean is the total over a public
+number of rows, so that it is served under replace, where every row counts and their number is declared; so is a
+variance, on a grid that the declaration fixes.
 """
 
 from collections.abc import Callable
@@ -29,7 +30,9 @@ MOST_SQUARE = 2**52
 
 @dataclass(frozen=True, kw_only=True)
 class TotalAtTheData:
-    """A total over a list of values, with its change at the data; `mean` says that it is the total of a public number."""
+    """A total over a list of values, with its change at the data; `mean` says that it is the total of a
+    public number.
+    """
 
     query: ValuesQuery
     total: Total
@@ -56,8 +59,8 @@ class TotalAtTheData:
 class VarianceAtTheData:
     """A sample variance in 1 / `parts` squared steps, cut to whole ones.
 
-    Guarantee: cutting two numbers to whole ones brings them apart by less than one more step than they were, so that a change
-    rounded up bounds the change of what is cut.
+    Guarantee: cutting two numbers to whole ones brings them apart by less than one more step than they were, so that a
+    change rounded up bounds the change of what is cut.
     """
 
     query: ValuesQuery
@@ -123,9 +126,7 @@ def plan_variance_at_the_data(question: Question) -> TablePlan:
         floor=_rounded_up(Fraction(floor(question) ** 2 * parts)),
     )
     largest = float(Fraction(span * size, 4 * (size - 1)) * bounds.step**2)
-    return plan_withheld(
-        question, measurement, "variance", Fraction(bounds.step**2, parts), limits=(0.0, largest)
-    )
+    return plan_withheld(question, measurement, "variance", Fraction(bounds.step**2, parts), limits=(0.0, largest))
 
 
 def _public_rows(question: Question, measure: str) -> int:
@@ -133,7 +134,8 @@ def _public_rows(question: Question, measure: str) -> int:
     size, bounds, near = question.domain.public_size, question.bounds, question.neighbours
     if not near.is_replace or size is None or question.where or DROP in (bounds.missing, bounds.outside):
         raise Unsupported(
-            f"A {measure} under this definition is of a public number of rows: it needs relation = 'replace', a declared size,"
+            f"A {measure} under this definition is of a public number of rows: it needs relation = 'replace', a "
+            "declared size,"
             " no condition, and a rule that keeps every row (missing = a number, outside = 'clamp')."
         )
     if question.space.axes:

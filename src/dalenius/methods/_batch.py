@@ -1,8 +1,8 @@
 """How a batch is measured: what every table gets of one promise, and the price of all of them as one event.
 
-Every table is planned for its share of an amount, and the amount is then raised as far as the whole still fits the promise: the
-losses of steps that are fixed in advance are added exactly (`exact/composed.py`), so that they fit with less noise than tables that are
-asked for one by one. Looks at documents, never at data.
+Every table is planned for its share of an amount, and the amount is then raised as far as the whole still fits the
+promise: the losses of steps that are fixed in advance are added exactly (`exact/composed.py`), so that they fit with
+less noise than tables that are asked for one by one. Looks at documents, never at data.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,8 @@ Spend = Callable[[Fraction], Purse]
 Plans = tuple[TablePlan, ...]
 _MOST_RAISED = 8
 _HALVINGS = 6
-# A failure probability is paid for a smaller rho only where it saves at least this share, which Gaussian noise never does.
+# A failure probability is paid for a smaller rho only where it saves at least this share, which Gaussian noise never
+# does.
 _WORTH = Fraction(1, 100)
 
 
@@ -50,7 +51,8 @@ def member_plans(asked: BatchAsked, plan_member: PlanMember) -> Plans:
     """The plans of all tables with the least noise that is known to fit the promise together."""
     if asked.definition.scope is not Scope.EVERYWHERE:
         raise Unsupported(
-            f"A batch is priced under definitions that hold everywhere; {asked.definition.name!r} does not. Ask for its tables"
+            f"A batch is priced under definitions that hold everywhere; {asked.definition.name!r} does not. Ask for "
+            "its tables"
             " one by one.",
             definition=asked.definition.name,
         )
@@ -93,8 +95,7 @@ class _Spending:
 
     def _planned(self, multiple: Fraction) -> Plans:
         return tuple(
-            self._plan_member(number, self._spend(part * multiple))
-            for number, part in enumerate(self._asked.shares)
+            self._plan_member(number, self._spend(part * multiple)) for number, part in enumerate(self._asked.shares)
         )
 
     def _at(self, multiple: Fraction) -> Plans | None:
@@ -142,7 +143,8 @@ def batch_of(asked: BatchAsked, plans: Plans) -> BatchPlan:
     for plan in plans:
         if type(plan) is not TablePlan:
             raise Unsupported(
-                f"A batch is fixed in advance, and the second step of {plan.strategy!r} depends on the answer of its first. Ask for"
+                f"A batch is fixed in advance, and the second step of {plan.strategy!r} depends on the answer of its "
+                "first. Ask for"
                 " that table by itself.",
                 strategy=plan.strategy,
             )

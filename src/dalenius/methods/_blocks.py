@@ -1,7 +1,8 @@
-"""Plans of sample and aggregate: into how many blocks the records are parted, and how what the blocks say is put together.
+"""Plans of sample and aggregate: into how many blocks the records are parted, and how what the blocks say is put
+together.
 
-The number of blocks makes the predicted error small, for a parameter a quarter up its declared range and the declared number of
-records; nothing is looked at. Few blocks pay in noise, many in estimates that leave the range or keep a bias.
+The number of blocks makes the predicted error small, for a parameter a quarter up its declared range and the declared
+number of records; nothing is looked at. Few blocks pay in noise, many in estimates that leave the range or keep a bias.
 """
 
 from collections.abc import Callable, Generator
@@ -95,7 +96,8 @@ class Prediction:
         most = min(self.records // MODELS[self.model].least, MOST_BLOCKS)
         if most < 2:
             raise ParameterError(
-                f"The declared size of {self.records:,} is too small for blocks of at least {MODELS[self.model].least} records of"
+                f"The declared size of {self.records:,} is too small for blocks of at least "
+                f"{MODELS[self.model].least} records of"
                 f" the model {self.model!r}; write blocks to insist.",
                 name="blocks",
             )
@@ -138,7 +140,8 @@ def _own(question: Question) -> dict[str, Any]:
     function, seconds = question.parameter("function"), question.parameter("seconds", Fraction(1))
     if function is None:
         raise Unsupported(
-            'model = "function" needs function in [table]: what curator.function(…) of the custodian\'s own program gives.',
+            'model = "function" needs function in [table]: what curator.function(…) of the custodian\'s own program '
+            "gives.",
             key="function",
         )
     if question.parameter("blocks") is None:
@@ -148,7 +151,8 @@ def _own(question: Question) -> dict[str, Any]:
     time = rational(seconds, "seconds")
     if not LEAST_SECONDS <= time <= MOST_SECONDS:
         raise ParameterError(
-            f"seconds must be from {plain(LEAST_SECONDS)} to {plain(MOST_SECONDS)}, for each block; received {plain(time)}.",
+            f"seconds must be from {plain(LEAST_SECONDS)} to {plain(MOST_SECONDS)}, for each block; received "
+            f"{plain(time)}.",
             name="seconds",
         )
     return {"function": str(function), "seconds": time}
@@ -172,7 +176,8 @@ def _predictors(question: Question) -> tuple[str, ...]:
     names = tuple(str(name) for name in question.parameter("predictors", ()))
     if not 1 <= len(names) <= MOST_PREDICTORS:
         raise Unsupported(
-            f'A logistic regression needs predictors = ["variable", …] in [table], from one to {MOST_PREDICTORS}; received'
+            f'A logistic regression needs predictors = ["variable", …] in [table], from one to {MOST_PREDICTORS}; '
+            "received"
             f" {len(names)}.",
             key="predictors",
         )
@@ -184,9 +189,7 @@ def _predictors(question: Question) -> tuple[str, ...]:
     for name in names:
         bounds = question.domain.variable(name).bounds
         if bounds.low == bounds.high:
-            raise Unsupported(
-                f"The bounds of {name!r} are one number; it predicts nothing.", key="predictors"
-            )
+            raise Unsupported(f"The bounds of {name!r} are one number; it predicts nothing.", key="predictors")
     return names
 
 
@@ -221,11 +224,7 @@ def _prediction(question: Question, blocks: Blocks, count: int | None = None) ->
         chosen = blocks.design.predictors[place - 1] if place else None
         width = 6.0 if chosen is None else (chosen.high - chosen.low) * chosen.unit
     return Prediction(
-        model=blocks.model,
-        records=records,
-        lower=float(blocks.lower),
-        upper=float(blocks.upper),
-        spread=width / 6,
+        model=blocks.model, records=records, lower=float(blocks.lower), upper=float(blocks.upper), spread=width / 6
     )
 
 
@@ -236,7 +235,8 @@ def _parted(question: Question, blocks: Blocks, noise: Callable[[Prediction, int
         return replace(blocks, count=int(named))
     if question.domain.public_size is None or question.where:
         raise ParameterError(
-            "How many blocks are best follows from a declared size of the whole data set; write blocks where there is none, or"
+            "How many blocks are best follows from a declared size of the whole data set; write blocks where there "
+            "is none, or"
             " where only some of the records are asked for.",
             name="blocks",
         )
@@ -247,7 +247,8 @@ def _parted(question: Question, blocks: Blocks, noise: Callable[[Prediction, int
 def _chosen(question: Question, blocks: Blocks, budget: Budget, power: int) -> tuple[Mechanism, int]:
     """The noise, and the weight with which blocks without a number are counted beside the sum of a function's numbers.
 
-    It is the largest weight that leaves the noise as it is; the smaller one of the two is paid for by noise that has no such weight.
+    It is the largest weight that leaves the noise as it is; the smaller one of the two is paid for by noise that has no
+    such weight.
     """
 
     def choose(weight: int) -> Mechanism:
@@ -293,9 +294,7 @@ def _first_share(question: Question) -> Fraction:
     return SQUARES[1] if wants_sampling(question) else Fraction(0)
 
 
-def _narrowest(
-    question: Question, blocks: Blocks, spent: Fraction, block_variance: float
-) -> tuple[MeasuredPart, ...]:
+def _narrowest(question: Question, blocks: Blocks, spent: Fraction, block_variance: float) -> tuple[MeasuredPart, ...]:
     """The shares of the sum and of the squares for which the predicted interval with sampling is the narrowest."""
     if not wants_sampling(question):
         return _parts(question, blocks, spent, Fraction(0), block_variance)
@@ -401,16 +400,15 @@ def _selection(
 
 
 def _refusal(question: Question) -> str:
-    return (
-        f"Selections among blocks do not fit {question.budget.definition!r}; use pure or zero_concentrated."
-    )
+    return f"Selections among blocks do not fit {question.budget.definition!r}; use pure or zero_concentrated."
 
 
 def _median(question: Question, blocks: Blocks) -> TablePlan:
     """The median of the blocks between two ends that noise and sampling leave in between."""
     if blocks.function:
         raise Unsupported(
-            'How many blocks gave no number is counted beside a sum: a function takes aggregate = "mean" or "winsorised".',
+            'How many blocks gave no number is counted beside a sum: a function takes aggregate = "mean" or '
+            '"winsorised".',
             key="aggregate",
         )
     if not has_sampling(question):
@@ -419,15 +417,14 @@ def _median(question: Question, blocks: Blocks) -> TablePlan:
             key="aggregate",
         )
     if not wants_sampling(question):
-        raise Unsupported(
-            'The median of blocks has no error without its ends; leave error = "noise" out.', key="error"
-        )
+        raise Unsupported('The median of blocks has no error without its ends; leave error = "noise" out.', key="error")
     rows = question.neighbours.max_rows
     level = _selection(question, blocks, Fraction(1), (_HALF,), has_ends=True).level_epsilon
 
     def noise(prediction: Prediction, count: int) -> float:
         ranks = ranks_of(count, (_HALF,), level, rows).noise[0]
-        # The density of normal estimates at their median turns ranks into values; their median is less efficient than their mean.
+        # The density of normal estimates at their median turns ranks into values; their median is less efficient than
+        # their mean.
         variance = prediction.of_block(count)
         return 6.28 * variance * ranks / count**2 + 0.57 * variance / count
 
@@ -463,16 +460,16 @@ def _median(question: Question, blocks: Blocks) -> TablePlan:
     )
 
 
-def _shown(
-    question: Question, blocks: Blocks, law: Joint
-) -> Callable[[tuple[Block, ...]], tuple[Table, ...]]:
+def _shown(question: Question, blocks: Blocks, law: Joint) -> Callable[[tuple[Block, ...]], tuple[Table, ...]]:
     name, space = _named(question, blocks), question.space
     return lambda measured: estimate_tables(law, measured, space, name, "sample_and_aggregate")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class WinsorisedPlan(TablePlan):
-    """First the quartiles of the blocks, then sums of what they say between two ends that the released quartiles set."""
+    """First the quartiles of the blocks, then sums of what they say between two ends that the released
+    quartiles set.
+    """
 
     def steps(self) -> Generator[Measurement, Outcome, None]:
         """The later measurements are made of the first answer; their cost does not depend on it."""
@@ -502,7 +499,8 @@ def _winsorised(question: Question, blocks: Blocks) -> TablePlan:
     quartiles = _selection(question, blocks, QUARTILES, (Fraction(1, 4), Fraction(3, 4)), has_ends=False)
     if sqrt(max(quartiles.ranks(0).noise)) > blocks.count / 8:
         raise Unsupported(
-            f"At this budget the quartiles of {blocks.count} blocks would be off by a large part of them; take more blocks or a larger"
+            f"At this budget the quartiles of {blocks.count} blocks would be off by a large part of them; take more "
+            "blocks or a larger"
             ' budget, or aggregate = "mean".',
             key="aggregate",
         )

@@ -20,9 +20,7 @@ def plan_bootstrap_total(question: Question) -> TablePlan:
     default = Option.PER_CELL if PER_CELL in question.policy.allow.acknowledge else Option.ONE
     option = choice(Option, question.parameter("option", default), "option")
     if option is not default:
-        raise NotAllowed(
-            f"The policy names the option {default.value!r}; the request asks for {option.value!r}."
-        )
+        raise NotAllowed(f"The policy names the option {default.value!r}; the request asks for {option.value!r}.")
     membership = choice(Membership, question.parameter("membership", Membership.PRIVATE), "membership")
     if membership is Membership.PUBLIC:
         acknowledged(question, PUBLIC_MEMBERSHIP, "Public membership of cells")

@@ -1,4 +1,6 @@
-"""Plans of propose-test-release with several bounds: one step, priced as a whole, and the bound that passed beside its answer."""
+"""Plans of propose-test-release with several bounds: one step, priced as a whole, and the bound that passed beside its
+answer.
+"""
 
 from fractions import Fraction
 
@@ -15,9 +17,7 @@ from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 
 
-def plan_cascade(
-    question: Question, estimate: str, statistic: DistanceStatistic, delta: Fraction
-) -> TablePlan:
+def plan_cascade(question: Question, estimate: str, statistic: DistanceStatistic, delta: Fraction) -> TablePlan:
     """Half of epsilon for all tests, half for the answer, and delta for the tests."""
     assert question.budget.epsilon is not None
     half = question.budget.epsilon / 2

@@ -51,15 +51,9 @@ def plan_choice(
     way = str(question.parameter("method", "exponential"))
     if way not in _WAYS:
         raise UnknownName.among("method", way, list(_WAYS))
-    selection = _WAYS[way](
-        measure,
-        scores.query,
-        _epsilon(question.budget, way),
-        question.neighbours,
-        scores,
-        sign,
-    )
-    # The exponential mechanism falls short by (log of candidates + t) / rate with probability at most exp(-t), the other by less.
+    selection = _WAYS[way](measure, scores.query, _epsilon(question.budget, way), question.neighbours, scores, sign)
+    # The exponential mechanism falls short by (log of candidates + t) / rate with probability at most exp(-t), the
+    # other by less.
     short = (log(question.space.size) - log(_DOUBT)) / float(selection.rate)
     return priced(
         question,

@@ -1,9 +1,11 @@
-"""Counts and totals of which each person adds at most so much to all cells together: one table, or a bound that is chosen or learned first.
+"""Counts and totals of which each person adds at most so much to all cells together: one table, or a bound that is
+chosen or learned first.
 
-`clip` is a bound, or a list of bounds of which one is taken: by public knowledge (`expected_persons` says how many persons are expected to be how large, and the bound
-with the smallest predicted error is taken before anything is read), or by a first step that is paid with a declared share of the budget
-(`learn_clip`): noisy numbers of persons by size, released with the table, and the smallest bound that leaves a share q of the persons whole.
-The second step depends on the first *answer* alone, and whichever bound it takes, both are reserved at the largest cost.
+`clip` is a bound, or a list of bounds of which one is taken: by public knowledge (`expected_persons` says how many
+persons are expected to be how large, and the bound with the smallest predicted error is taken before anything is read),
+or by a first step that is paid with a declared share of the budget (`learn_clip`): noisy numbers of persons by size,
+released with the table, and the smallest bound that leaves a share q of the persons whole. The second step depends on
+the first *answer* alone, and whichever bound it takes, both are reserved at the largest cost.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -50,7 +52,9 @@ class ClippedParameters(Part):
 
 
 def clip_fields(bound: FormField) -> dict[str, FormField]:
-    """What a form asks for: a bound or several, how a person's part is measured, and the share that learns which bound is taken."""
+    """What a form asks for: a bound or several, how a person's part is measured, and the share that learns which bound
+    is taken.
+    """
     return {
         "clip": bound,
         "norm": FormField(
@@ -58,14 +62,10 @@ def clip_fields(bound: FormField) -> dict[str, FormField]:
             labels={"en": "Over all cells", "de": "Über alle Zellen"},
             usual="l1",
             first="l1",
-            choices={
-                "l1": {"en": "sum", "de": "Summe"},
-                "l2": {"en": "root of squares", "de": "Wurzel der Quadrate"},
-            },
+            choices={"l1": {"en": "sum", "de": "Summe"}, "l2": {"en": "root of squares", "de": "Wurzel der Quadrate"}},
         ),
         "learn_clip": FormField(
-            kind=FieldKind.NUMBER,
-            labels={"en": "Share to choose a bound", "de": "Anteil für die Wahl"},
+            kind=FieldKind.NUMBER, labels={"en": "Share to choose a bound", "de": "Anteil für die Wahl"}
         ),
     }
 
@@ -120,7 +120,9 @@ def _chosen(bounds: Sequence[Bound], q: Fraction, persons: IntArray) -> Bound:
 
 
 def plan_clipped(question: Question, measure: str, unit: Fraction, tables: Tables) -> TablePlan:
-    """The plan of the route that the keys describe; `unit` is what a step is worth, `tables` the table under a bound."""
+    """The plan of the route that the keys describe; `unit` is what a step is worth, `tables` the table
+    under a bound.
+    """
     amounts = _amounts(question)
     norm = Norm(question.parameter("norm", Norm.L1))
     learned, expected = question.parameter("learn_clip"), question.parameter("expected_persons")
@@ -128,12 +130,11 @@ def plan_clipped(question: Question, measure: str, unit: Fraction, tables: Table
     if learned is None and quantile is not None:
         raise ParameterError("q says how a bound is learned; it needs learn_clip.", name="q")
     if learned is not None and expected is not None:
-        raise ParameterError(
-            "A bound is learned, or chosen by what is expected: not both.", name="learn_clip"
-        )
+        raise ParameterError("A bound is learned, or chosen by what is expected: not both.", name="learn_clip")
     if (len(amounts) > 1) != (learned is not None or expected is not None):
         raise ParameterError(
-            "Of a list of bounds one must be chosen: expected_persons says by which public numbers, learn_clip by which share of"
+            "Of a list of bounds one must be chosen: expected_persons says by which public numbers, learn_clip by "
+            "which share of"
             " the budget. Both need a list.",
             name="clip",
         )
@@ -161,15 +162,13 @@ def _amounts(question: Question) -> tuple[Fraction, ...]:
     written = question.parameter("clip")
     if written is None:
         raise ParameterError(
-            "clip says how much one person may add to all cells together: a bound, or a list of bounds.",
-            name="clip",
+            "clip says how much one person may add to all cells together: a bound, or a list of bounds.", name="clip"
         )
     listed = written if isinstance(written, list | tuple) else [written]
     amounts = tuple(rational(amount, "clip") for amount in listed)
     if not 1 <= len(amounts) <= _MOST_BOUNDS or min(amounts) <= 0 or sorted(set(amounts)) != list(amounts):
         raise ParameterError(
-            f"Bounds are above 0 and rise from each to the next; at most {_MOST_BOUNDS} are listed.",
-            name="clip",
+            f"Bounds are above 0 and rise from each to the next; at most {_MOST_BOUNDS} are listed.", name="clip"
         )
     return amounts
 
@@ -183,7 +182,9 @@ def _clips(amounts: tuple[Fraction, ...], norm: Norm, unit: Fraction) -> tuple[C
 
 
 def written_clip(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys in one spelling: bounds as exact texts, expected persons as texts "size: persons" by size, and nothing that is meant anyway."""
+    """The keys in one spelling: bounds as exact texts, expected persons as texts "size: persons" by size, and nothing
+    that is meant anyway.
+    """
     keys = spelled(parameters, norm="l1", q=QUANTILE)
     clip, persons = keys.get("clip"), keys.get("expected_persons")
     if clip is not None:
@@ -204,9 +205,7 @@ def _expected(written: Sequence[str]) -> dict[Fraction, int]:
         )
     persons = {rational(size.strip(), "expected_persons"): int(count) for size, _, count in pairs}
     if min(persons) < 0 or len(persons) < len(pairs):
-        raise ParameterError(
-            "Sizes of expected_persons are at least 0, and each stands once.", name="expected_persons"
-        )
+        raise ParameterError("Sizes of expected_persons are at least 0, and each stands once.", name="expected_persons")
     return persons
 
 
@@ -250,12 +249,7 @@ def _plan_chosen(
 
 
 def _plan_learned(
-    question: Question,
-    measure: str,
-    bounds: tuple[Bound, ...],
-    part: Fraction,
-    q: Fraction,
-    tables: Tables,
+    question: Question, measure: str, bounds: tuple[Bound, ...], part: Fraction, q: Fraction, tables: Tables
 ) -> LearnedClipPlan:
     near, budget = question.neighbours, question.budget
     if near.persons > 1:
@@ -294,10 +288,7 @@ def _plan_learned(
             "q": plain(q),
             "bounds": [{"clip": b.name, "half_width_95": b.margin} for b in bounds],
         },
-        warnings=(
-            *question.definition.warnings,
-            remark("learned_clip", norm=str(bounds[0].clip.norm), q=plain(q)),
-        ),
+        warnings=(*question.definition.warnings, remark("learned_clip", norm=str(bounds[0].clip.norm), q=plain(q))),
         bounds=bounds,
         q=q,
     )
@@ -314,9 +305,7 @@ def _largest(costs: Sequence[Cost]) -> Cost:
     )
 
 
-def _shown(
-    blocks: tuple[Block, ...], measure: str, bounds: Sequence[Bound], q: Fraction
-) -> tuple[Table, ...]:
+def _shown(blocks: tuple[Block, ...], measure: str, bounds: Sequence[Bound], q: Fraction) -> tuple[Table, ...]:
     """The table first, then the bound under which it stands, and the persons by size that chose it."""
     sizes, *tables = blocks
     bound = Table(
@@ -326,8 +315,4 @@ def _shown(
         variance=np.zeros(1),
         measure="bound",
     )
-    return (
-        *(additive_table(block, measure) for block in tables),
-        bound,
-        additive_table(sizes, "number of persons"),
-    )
+    return (*(additive_table(block, measure) for block in tables), bound, additive_table(sizes, "number of persons"))

@@ -1,9 +1,9 @@
 """Means between bounds that are learned first, from a declared list of candidates: a plan of two steps.
 
-Step one chooses two candidates near the quantiles at both ends, for a declared share of the budget. Step two cuts every row to them and
-measures what a mean needs. It depends on the first *answer*, never on data. The noise of the second step is that of the widest candidates,
-fixed before; sums between narrower bounds are multiplied by a whole number so that one row moves them as far, so that no
-view of the price depends on what was chosen.
+Step one chooses two candidates near the quantiles at both ends, for a declared share of the budget. Step two cuts every
+row to them and measures what a mean needs. It depends on the first *answer*, never on data. The noise of the second
+step is that of the widest candidates, fixed before; sums between narrower bounds are multiplied by a whole number so
+that one row moves them as far, so that no view of the price depends on what was chosen.
 """
 
 from collections.abc import Generator, Mapping
@@ -50,7 +50,8 @@ from dalenius.statistics.clipped_sums import ClippedSums
 
 TAIL = Fraction(1, 100)
 SQUARES, CLIPPED_SHARE = Fraction(1, 10), Fraction(1, 20)
-# Sums between the widest candidates are multiplied by this at most: narrower ones then lose less than a thousandth to whole factors.
+# Sums between the widest candidates are multiplied by this at most: narrower ones then lose less than a thousandth to
+# whole factors.
 FINEST = 1024
 _LIMIT = 2**61
 # What one row may move without noise becoming wider than is drawn at small budgets.
@@ -80,7 +81,8 @@ def candidates_of(question: Question) -> tuple[int, ...]:
     steps = [each / bounds.step for each in named]
     if not named:
         raise ParameterError(
-            "learn_bounds chooses among declared candidates: write candidates = [0, 100, …], rising numbers inside the bounds.",
+            "learn_bounds chooses among declared candidates: write candidates = [0, 100, …], rising numbers inside "
+            "the bounds.",
             name="candidates",
         )
     if any(each.denominator != 1 for each in steps):
@@ -123,10 +125,7 @@ def plan_clipped_mean(question: Question) -> TablePlan:
         limits=(float(bounds.lower), float(bounds.upper)),
         preview=_preview(question, law, parts, size, len(first.candidates))
         | {"share": str(part), "candidates": len(first.candidates)},
-        warnings=(
-            remark("clipped_share" if has_shares else "clipped_mean"),
-            *sampling_notes(question),
-        ),
+        warnings=(remark("clipped_share" if has_shares else "clipped_mean"), *sampling_notes(question)),
         refusal=f"Learned bounds do not fit {question.budget.definition!r} at this budget.",
     )
     return ClippedMeanPlan(**{key: getattr(plan, key) for key in plan.__dataclass_fields__})
@@ -145,16 +144,13 @@ def with_tail(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def _refuse(question: Question) -> None:
     if question.parameter("error", "sampling") not in ("noise", "sampling") or question.margins is not None:
         raise Unsupported(
-            'A mean with learned bounds is one table with error = "sampling" or error = "noise".',
-            key="learn_bounds",
+            'A mean with learned bounds is one table with error = "sampling" or error = "noise".', key="learn_bounds"
         )
     if question.weight is not None:
         raise Unsupported("Bounds are learned for means without weights.", key="learn_bounds")
 
 
-def _parts(
-    question: Question, first: CandidateBounds, size: int | None, left: Fraction
-) -> tuple[MeasuredPart, ...]:
+def _parts(question: Question, first: CandidateBounds, size: int | None, left: Fraction) -> tuple[MeasuredPart, ...]:
     """Totals, squares and numbers of clipped rows between the widest candidates."""
     low, high, of = first.candidates[0], first.candidates[-1], question.of
     query = replace(rows_with(question), aggregate=Aggregate.TOTAL)
@@ -173,46 +169,25 @@ def _parts(
     clipped = left * CLIPPED_SHARE if question.parameter("bound_clipped") else Fraction(0)
     width = high - low
     arrays = ("above", "below") if size is None else ("above",)
-    made = [
-        _part(
-            question,
-            base,
-            f"total of {of} between learned bounds",
-            left - squares - clipped,
-            arrays,
-            width / 2,
-        )
-    ]
+    made = [_part(question, base, f"total of {of} between learned bounds", left - squares - clipped, arrays, width / 2)]
     if squares:
         statistic = replace(base, kind="squares")
         typical = width**2 / 12 - statistic.shift
         made.append(
-            _part(
-                question, statistic, f"squares of {of} between learned bounds", squares, ("squares",), typical
-            )
+            _part(question, statistic, f"squares of {of} between learned bounds", squares, ("squares",), typical)
         )
     if clipped:
         statistic = replace(base, kind="clipped")
         made.append(
-            _part(
-                question, statistic, f"rows with {of} outside learned bounds", clipped, ("under", "over"), 0.0
-            )
+            _part(question, statistic, f"rows with {of} outside learned bounds", clipped, ("under", "over"), 0.0)
         )
     return tuple(made)
 
 
 def _part(
-    question: Question,
-    statistic: ClippedSums,
-    name: str,
-    part: Fraction,
-    arrays: tuple[str, ...],
-    typical: float,
+    question: Question, statistic: ClippedSums, name: str, part: Fraction, arrays: tuple[str, ...], typical: float
 ) -> MeasuredPart:
-    rows, reach = (
-        question.domain.public_size or MANY,
-        max(moves(_kind(statistic), statistic.low, statistic.high)),
-    )
+    rows, reach = (question.domain.public_size or MANY, max(moves(_kind(statistic), statistic.low, statistic.high)))
     fineness = FINEST if statistic.kind != "clipped" else 1
     while fineness > 1 and (fineness * reach * rows >= _LIMIT or fineness * reach > _WIDE):
         fineness //= 2
@@ -229,9 +204,7 @@ def _kind(statistic: ClippedSums) -> str:
     return "totals" if statistic.kind == "total" else statistic.kind
 
 
-def _law(
-    question: Question, first: CandidateBounds, parts: tuple[MeasuredPart, ...], size: int | None
-) -> Joint:
+def _law(question: Question, first: CandidateBounds, parts: tuple[MeasuredPart, ...], size: int | None) -> Joint:
     bounds = question.bounds
     return Joint(
         STRUCTURE,
@@ -251,12 +224,7 @@ def _law(
 
 
 def _shown(
-    law: Joint,
-    blocks: tuple[Block, ...],
-    space: CellSpace,
-    name: str,
-    bounds: Bounds,
-    candidates: tuple[int, ...],
+    law: Joint, blocks: tuple[Block, ...], space: CellSpace, name: str, bounds: Bounds, candidates: tuple[int, ...]
 ) -> tuple[Table, ...]:
     """The mean, the counts where they were measured, and the bounds."""
     learned = blocks[0]
@@ -277,14 +245,12 @@ def _shown(
 def _preview(
     question: Question, law: Joint, parts: tuple[MeasuredPart, ...], size: int | None, many: int
 ) -> dict[str, Any]:
-    """Both errors in a cell of typical size if the widest candidates were chosen: with narrower ones they are smaller."""
+    """Both errors in a cell of typical size if the widest candidates were chosen: with narrower ones they
+    are smaller.
+    """
     records = size or typical_records(question)
     widest = Block(
-        name="bounds",
-        space=CellSpace(()),
-        values=np.array([0, many - 1], dtype=np.int64),
-        law=law,
-        role="bounds",
+        name="bounds", space=CellSpace(()), values=np.array([0, many - 1], dtype=np.int64), law=law, role="bounds"
     )
     typical = estimated(law, (widest, *typical_blocks(parts, records)), 1)
     error = sqrt(float(typical.variance[0]))

@@ -3,12 +3,10 @@
 Everything is refused unless the policy names it in `acknowledge`, and everything that could be chosen by looking at the
 data is named beforehand:
 
-acknowledge               opens
-bootstrap                 the definition; totals with one scale for the table, membership private
-bootstrap_per_cell        a scale of its own for each cell (needs bootstrap)
-public_membership         "everybody knows who is in which cell" (needs bootstrap)
-individual                the definition; order statistics and range queries
-clamp_to_the_data         range queries cut to the exact count plus or minus one (needs individual)
+acknowledge               opens bootstrap                 the definition; totals with one scale for the table,
+membership private bootstrap_per_cell        a scale of its own for each cell (needs bootstrap) public_membership
+"everybody knows who is in which cell" (needs bootstrap) individual                the definition; order statistics and
+range queries clamp_to_the_data         range queries cut to the exact count plus or minus one (needs individual)
 
 `[floors]` of the policy gives the least sensitivity, in units of the data, by variable or by definition; there must
 be one. Nothing a plan says depends on the data.
@@ -39,8 +37,7 @@ def acknowledged(question: Question, name: str, what: str) -> None:
     """Refuse what the custodian did not name."""
     if name not in question.policy.allow.acknowledge:
         raise NotAllowed(
-            f"{what} must be named by the custodian: acknowledge = [..., {name!r}] in the policy.",
-            acknowledge=name,
+            f"{what} must be named by the custodian: acknowledge = [..., {name!r}] in the policy.", acknowledge=name
         )
 
 

@@ -1,4 +1,6 @@
-"""What plans say of how rows were drawn: whether an error of sampling is stated, what its law carries, and the notes beside it."""
+"""What plans say of how rows were drawn: whether an error of sampling is stated, what its law carries, and the notes
+beside it.
+"""
 
 from dalenius.core.estimate import Draws
 from dalenius.spec.question import Question

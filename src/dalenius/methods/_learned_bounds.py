@@ -1,8 +1,8 @@
 """Totals whose bounds are learned privately, cell by cell, for a declared share of the budget: a plan of two steps.
 
-Step one releases an upper quantile of |x| in each cell; step two clips every row to the released bound of its cell and adds
-noise in proportion to that bound. The second step depends on the first *answer*, never on data, and both are reserved
-at their worst case, which is known beforehand: the cost does not depend on the bounds.
+Step one releases an upper quantile of |x| in each cell; step two clips every row to the released bound of its cell and
+adds noise in proportion to that bound. The second step depends on the first *answer*, never on data, and both are
+reserved at their worst case, which is known beforehand: the cost does not depend on the bounds.
 """
 
 from collections.abc import Generator

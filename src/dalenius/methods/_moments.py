@@ -1,7 +1,7 @@
 """What plans of estimates from moments share: which moments are measured, their price, and what they are shown as.
 
-An estimate is a public function of a few sums over the rows of a cell, each measured with a share of the budget. Where the number
-of rows is public it is not paid for; otherwise it comes from two mirrored totals.
+An estimate is a public function of a few sums over the rows of a cell, each measured with a share of the budget. Where
+the number of rows is public it is not paid for; otherwise it comes from two mirrored totals.
 """
 
 from collections.abc import Mapping
@@ -56,7 +56,9 @@ class MeasuredPart:
 
 
 def public_size(question: Question, *others: str) -> int | None:
-    """The number of rows, where it is public: replace, one row a unit, everybody in one cell, and nothing that drops out."""
+    """The number of rows, where it is public: replace, one row a unit, everybody in one cell, and nothing that drops
+    out.
+    """
     near, variables = question.neighbours, (question.domain.variable(name) for name in (question.of, *others))
     is_whole = not question.space.axes and not question.where
     keeps = not any(variable.may_drop for variable in variables)
@@ -69,7 +71,8 @@ def whole_size(question: Question, *others: str) -> int:
     size = public_size(question, *others)
     if size is None:
         raise Unsupported(
-            "This is a statistic of a public number of rows: it needs relation = 'replace', a declared size, no rows, columns or"
+            "This is a statistic of a public number of rows: it needs relation = 'replace', a declared size, no "
+            "rows, columns or"
             " conditions, and rules that keep every row. Ask for the total and the count."
         )
     return size
@@ -88,7 +91,9 @@ def wants_sampling(question: Question, *, is_weighted: bool = False) -> bool:
 
 
 def sampling_notes(question: Question, *, is_weighted: bool = False) -> tuple[str, ...]:
-    """Notes on the error of sampling, where a request may leave it out: not asked for, not stated and why, or what it holds for."""
+    """Notes on the error of sampling, where a request may leave it out: not asked for, not stated and why, or what it
+    holds for.
+    """
     is_asked = question.parameter("error", SAMPLING) == SAMPLING
     return design_notes(question, is_asked=is_asked, is_weighted=is_weighted)
 
@@ -108,7 +113,8 @@ def may_lack(question: Question) -> bool:
 def of_both(question: Question, other: str) -> dict[str, str]:
     """What a law says of rows that have two variables, where they can lack the first.
 
-    A law that is silent there is that of sums of the second variable over rows that may lack the first: neither is served for the other.
+    A law that is silent there is that of sums of the second variable over rows that may lack the first: neither is
+    served for the other.
     """
     return {"counted": f"rows with {question.of} and {other}"} if may_lack(question) else {}
 
@@ -138,9 +144,7 @@ def totals_part(question: Question, query: TableQuery, size: int | None, part: F
     if size is not None:
         above = replace(query, aggregate=Aggregate.TOTAL, centre=bounds.low)
         single = MagnitudeTable(query=above, low=0, high=width, is_complete=True)
-        return MeasuredPart(
-            arrays=("above",), measurement=noisy(question, name, single, part), typical=(width / 2,)
-        )
+        return MeasuredPart(arrays=("above",), measurement=noisy(question, name, single, part), typical=(width / 2,))
     mirrored = MirroredTotals.of(query, bounds)
     return MeasuredPart(
         arrays=("above", "below"),
@@ -184,17 +188,21 @@ def check_size(question: Question, variable: str, largest: int) -> None:
     rows = question.domain.public_size or MANY
     if largest * rows >= _LIMIT:
         raise TooLarge(
-            f"Squares of {variable!r} are too large in its declared steps to be summed over {rows:,} rows. Use a coarser step"
+            f"Squares of {variable!r} are too large in its declared steps to be summed over {rows:,} rows. Use a "
+            "coarser step"
             ' or narrower bounds; a mean with error = "noise" needs no squares.',
             variable=variable,
         )
 
 
 def check_reach(question: Question) -> None:
-    """A square of any declared value, about any other, must be one that engines take; refused by the declaration alone."""
+    """A square of any declared value, about any other, must be one that engines take; refused by the
+    declaration alone.
+    """
     if (question.bounds.high - question.bounds.low) ** 2 >= _LIMIT:
         raise TooLarge(
-            f"Squares of {question.of!r} reach 2^62 in its declared steps. Use a coarser step or narrower bounds; a mean with"
+            f"Squares of {question.of!r} reach 2^62 in its declared steps. Use a coarser step or narrower bounds; a "
+            "mean with"
             ' error = "noise" needs no squares.',
             variable=question.of,
         )
@@ -214,8 +222,8 @@ def plan_estimate(
 ) -> TablePlan:
     """The priced plan: every part measured, one table of estimates shown, and the counts where they were paid for.
 
-    `measure` is what was asked for, where that is not the estimate itself, and `shown` the cells of the answer where one cell has
-    several estimates.
+    `measure` is what was asked for, where that is not the estimate itself, and `shown` the cells of the answer where
+    one cell has several estimates.
     """
     arrays = [array for part in parts for array in part.arrays]
     public = {key: value for key, value in parameters.items() if value is not None}
@@ -322,7 +330,8 @@ def _preview(question: Question, law: Joint, parts: tuple[MeasuredPart, ...], ce
         "structural_zeros": len(question.space.structural_zeros) * cells // question.space.size,
         "records": records,
         "std_error": error,
-        # That of the interval that will be released, which follows the law of the noise; what is possible does not cut it.
+        # That of the interval that will be released, which follows the law of the noise; what is possible does not cut
+        # it.
         "half_width_95": max(half, NormalDist().inv_cdf(0.975) * error),
         "law": parts[0].measurement.law.to_dict(),
         **both,

@@ -6,11 +6,7 @@ from typing import Any, ClassVar
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._order_statistic import (
-    OrderStatisticParameters,
-    order_statistic_written,
-    plan_order_statistic,
-)
+from dalenius.methods._order_statistic import OrderStatisticParameters, order_statistic_written, plan_order_statistic
 from dalenius.spec.document import Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -20,8 +16,8 @@ from dalenius.spec.question import Question
 class OrderStatisticMethod:
     """One order statistic of a numeric variable, as one number whose error is not published.
 
-    `titles` and `nouns` are in every language, nouns with the article that begins a German sentence. A difference of two
-    order statistics has noise at the data only.
+    `titles` and `nouns` are in every language, nouns with the article that begins a German sentence. A difference of
+    two order statistics has noise at the data only.
     """
 
     name: str
@@ -66,10 +62,7 @@ class OrderStatisticMethod:
         """With noise at the smooth sensitivity where there is such a route, and with noise at the data."""
         table = {"measure": self.name, "of": "income"}
         local = {"table": table, "privacy": {"definition": "individual", "epsilon": 1}}
-        smooth = {
-            "table": table | {"method": "cauchy"},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        }
+        smooth = {"table": table | {"method": "cauchy"}, "privacy": {"definition": "pure", "epsilon": 1}}
         return (local,) if self.is_difference else (smooth, local)
 
     def written(self, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -1,7 +1,8 @@
 """One order statistic of a list of values: by noise at the smooth sensitivity, or by noise at the data.
 
-`method` names the noise at the smooth sensitivity (`cauchy`, `lomax`, `student`, `polynomial`, or `laplace_log_normal` under rho), with
-an optional public `beta` and, for the last three, `shape`; quantiles also know `exponential` and `unbounded`. Under individual and bootstrap privacy the noise follows the data and takes no method.
+`method` names the noise at the smooth sensitivity (`cauchy`, `lomax`, `student`, `polynomial`, or `laplace_log_normal`
+under rho), with an optional public `beta` and, for the last three, `shape`; quantiles also know `exponential` and
+`unbounded`. Under individual and bootstrap privacy the noise follows the data and takes no method.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +23,8 @@ from dalenius.methods._priced import limits_of, priced, selected
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.question import Question
 
-# Families of noise with a shape of their own: degrees of freedom, the exponent of the tail, the spread of the logarithm.
+# Families of noise with a shape of their own: degrees of freedom, the exponent of the tail, the spread of the
+# logarithm.
 SHAPES = {"student": Fraction(3), "polynomial": Fraction(3), "laplace_log_normal": Fraction(1, 2)}
 SMOOTH = ("cauchy", "lomax", *SHAPES)
 METHODS = ("exponential", *SMOOTH)
@@ -99,18 +101,14 @@ def _smooth_epsilon(question: Question, method: str) -> Fraction:
     epsilon, rho = question.budget.epsilon, question.budget.rho
     if method == LaplaceLogNormal.name:
         if rho is None:
-            raise ParameterError(
-                "Laplace-log-normal noise is priced by rho: use zero_concentrated.", name="rho"
-            )
+            raise ParameterError("Laplace-log-normal noise is priced by rho: use zero_concentrated.", name="rho")
         return Fraction(isqrt((2 * rho.numerator << 80) // rho.denominator), 1 << 40)
     if epsilon is None:
         raise ParameterError("Noise at the smooth sensitivity needs epsilon.", name="epsilon")
     return epsilon
 
 
-def plan_number(
-    question: Question, measurement: Measurement, name: str, method: str, mechanism: str
-) -> TablePlan:
+def plan_number(question: Question, measurement: Measurement, name: str, method: str, mechanism: str) -> TablePlan:
     """One number whose error is not published."""
     return priced(
         question,
@@ -124,15 +122,11 @@ def plan_number(
     )
 
 
-def plan_local(
-    question: Question, name: str, statistic: LocalStatistic, *, is_difference: bool = False
-) -> TablePlan:
+def plan_local(question: Question, name: str, statistic: LocalStatistic, *, is_difference: bool = False) -> TablePlan:
     """Laplace noise at the sensitivity of the data at hand, never below the declared floor."""
     least, epsilon = floor(question), epsilon_alone(question)
     if question.space.axes:
-        raise Unsupported(
-            "An order statistic is served for one list of values; use where, not rows or columns."
-        )
+        raise Unsupported("An order statistic is served for one list of values; use where, not rows or columns.")
     measurement = LocalLaplace(
         name=f"{name} of {question.of}",
         statistic=statistic,
@@ -153,7 +147,9 @@ def _group(question: Question) -> int:
 
 
 def default_beta(method: str, epsilon: Fraction, shape: Fraction = Fraction(0)) -> Fraction:
-    """Cauchy: log(2 cosh eps - 1), which costs nothing, rounded down; others a part of what their tails allow. Never beyond what is served."""
+    """Cauchy: log(2 cosh eps - 1), which costs nothing, rounded down; others a part of what their tails allow. Never
+    beyond what is served.
+    """
     match method:
         case "lomax":
             return epsilon / 5

@@ -70,16 +70,20 @@ def words_of(english: str, german: str) -> dict[str, Words]:
     return {
         "en": Words(
             title=f"{english.capitalize()} of {{of}} and {{other}}",
-            preview=f"In a cell of {{records}} records spread evenly over the bounds, expect the {english} to be off by at most"
+            preview=f"In a cell of {{records}} records spread evenly over the bounds, expect the {english} to be off "
+            "by at most"
             " ± {error} (95 %) through privacy noise; in smaller cells by more.",
-            caption=f"± is the margin of error from privacy noise, {{level}}; a {english} is missing where the released count or"
+            caption=f"± is the margin of error from privacy noise, {{level}}; a {english} is missing where the "
+            "released count or"
             " variances are too small.",
         ),
         "de": Words(
             title=f"{german} von {{of}} und {{other}}",
-            preview=f"In einer Zelle mit {{records}} Datensätzen, gleichmäßig über die Schranken verteilt, weicht die {german}"
+            preview=f"In einer Zelle mit {{records}} Datensätzen, gleichmäßig über die Schranken verteilt, weicht "
+            f"die {german}"
             " durch das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption=f"± ist die Fehlerspanne durch das Schutzrauschen, {{level}}; die {german} fehlt, wo die veröffentlichte Anzahl"
+            caption=f"± ist die Fehlerspanne durch das Schutzrauschen, {{level}}; die {german} fehlt, wo die "
+            "veröffentlichte Anzahl"
             " oder die Varianzen zu klein sind.",
         ),
     }
@@ -100,21 +104,12 @@ def other_of(question: Question) -> tuple[str, Bounds]:
     if name is None:
         raise Unsupported(f'measure = {question.method!r} needs other = "variable" in [table].', key="other")
     if name == question.of:
-        raise Unsupported(
-            "The two variables are the same; ask for a variance, or name another one.", key="other"
-        )
+        raise Unsupported("The two variables are the same; ask for a variance, or name another one.", key="other")
     return str(name), question.domain.variable(str(name)).bounds
 
 
 def total_part(
-    question: Question,
-    query: TableQuery,
-    variable: str,
-    part: Fraction,
-    *,
-    array: str,
-    centre: int,
-    is_complete: bool,
+    question: Question, query: TableQuery, variable: str, part: Fraction, *, array: str, centre: int, is_complete: bool
 ) -> MeasuredPart:
     """The total of one variable about a centre."""
     bounds = question.domain.variable(variable).bounds
@@ -172,9 +167,7 @@ class PairPlan(TablePlan):
         yield replace(last, statistic=statistic)
 
 
-def _influence_part(
-    question: Question, query: TableQuery, other: str, box: Box, is_complete: bool
-) -> MeasuredPart:
+def _influence_part(question: Question, query: TableQuery, other: str, box: Box, is_complete: bool) -> MeasuredPart:
     """Squared influences of rows; evenly spread values have a ninth of the largest one."""
     statistic = SquaredInfluence(
         query=RowsQuery(variables=(question.of, other), where=query.where, space=question.space),
@@ -199,9 +192,7 @@ def plan_pair(question: Question, estimate: str) -> TablePlan:
         total_part(question, query, other, part, array=OTHER, centre=middle(beside), is_complete=is_complete),
         squares_part(question, query, question.of, size, part),
         squares_part(question, query, other, size, part, array=OTHER_SQUARES),
-        products_part(
-            question, query, part, centres=(middle(bounds), middle(beside)), is_complete=is_complete
-        ),
+        products_part(question, query, part, centres=(middle(bounds), middle(beside)), is_complete=is_complete),
     )
     beside_law: dict[str, int] = {}
     if has_sampling:

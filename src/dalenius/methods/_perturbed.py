@@ -28,9 +28,7 @@ def named_step(question: Question, name: str) -> Measurement | None:
     if not isinstance(step, TableNoise):
         return None
     if question.policy.table.maximum_entropy or question.policy.table.truncation is not None:
-        raise Unsupported(
-            f"The policy's table rules ask for noise of their own; the request names {named!r}."
-        )
+        raise Unsupported(f"The policy's table rules ask for noise of their own; the request names {named!r}.")
     stated = question.noise
     if stated is None:
         keys = ", ".join(step.Parameters.model_fields)
@@ -44,8 +42,7 @@ def refuse_step(question: Question) -> None:
     is_step = named is not None and named in registry.names("measurements")
     if is_step and isinstance(registry.get("measurements", str(named)), TableNoise):
         raise Unsupported(
-            f"The mechanism {named!r} is for one plain table of counts: no margins, strategy or weight.",
-            received=named,
+            f"The mechanism {named!r} is for one plain table of counts: no margins, strategy or weight.", received=named
         )
 
 

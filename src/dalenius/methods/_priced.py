@@ -66,7 +66,9 @@ def share(budget: Budget, part: Fraction) -> Budget:
 
 
 def selection_epsilon(budget: Budget, count: int) -> Fraction:
-    """The epsilon of all levels of selections together; rho pays for levels of a bounded range with epsilon^2 / (8 levels) = rho."""
+    """The epsilon of all levels of selections together; rho pays for levels of a bounded range with epsilon^2 / (8
+    levels) = rho.
+    """
     if budget.rho is None:
         if budget.epsilon is None:
             raise ParameterError("Quantiles need epsilon or rho.", name="epsilon")

@@ -113,11 +113,7 @@ def _table(question: Question, level: Fraction, score: Score) -> TablePlan:
         selected(what, bounds.step),
         mechanism="exponential_quantile",
         strategy="selection",
-        preview={
-            "cells": question.space.size,
-            "law": measurement.law.to_dict(),
-            "step": plain(bounds.step),
-        },
+        preview={"cells": question.space.size, "law": measurement.law.to_dict(), "step": plain(bounds.step)},
         warnings=(remark("selected_median"),),
         refusal=f"Medians are selections of bounded loss; they do not fit {question.budget.definition!r} here.",
     )

@@ -1,6 +1,8 @@
-"""Plans of quantiles of each cell: counts where they are not public, points at and beside all quantiles, and counts between these.
+"""Plans of quantiles of each cell: counts where they are not public, points at and beside all quantiles, and counts
+between these.
 
-The points are released before their counts are taken, and the price of the counts does not depend on them, so that the prices add.
+The points are released before their counts are taken, and the price of the counts does not depend on them, so that the
+prices add.
 """
 
 from collections.abc import Generator
@@ -27,20 +29,14 @@ from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.noisy import Noisy
 from dalenius.measurements.quantile_points import QuantilePoints
 from dalenius.methods._design import design_law
-from dalenius.methods._moments import (
-    CLIPPED,
-    public_size,
-    rows_with,
-    sampling_notes,
-    typical_records,
-    wants_sampling,
-)
+from dalenius.methods._moments import CLIPPED, public_size, rows_with, sampling_notes, typical_records, wants_sampling
 from dalenius.methods._priced import selection_epsilon, share
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.statistics.point_counts import PointCounts
 
-# Parts of the budget: for the number of records where it is not public, the quantiles, points beside them, and counts between points.
+# Parts of the budget: for the number of records where it is not public, the quantiles, points beside them, and counts
+# between points.
 # With sampling any such split makes intervals of nearly the same width; this one keeps the quantiles themselves sharp.
 SIZE, MIDDLE, BESIDE, COUNTS = (Fraction(part, 20) for part in (1, 8, 4, 7))
 QUARTILES = (Fraction(1, 4), Fraction(3, 4))
@@ -74,16 +70,16 @@ class QuantilesPlan(TablePlan):
 
 
 def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = "quantiles") -> TablePlan:
-    """All quantiles of every cell, each between certified ends; one alone has no axis of its own but under `quantiles`."""
+    """All quantiles of every cell, each between certified ends; one alone has no axis of its own but under
+    `quantiles`.
+    """
     bounds, near = question.bounds, question.neighbours
     public = public_size(question)
     whole = 1 - SIZE if public is not None else Fraction(1)
     size = None
     if public is None:
         counting = Count(rows_with(question))
-        size = Noisy(
-            "count", counting, question.choose(counting.sensitivity(near), share(question.budget, SIZE))
-        )
+        size = Noisy("count", counting, question.choose(counting.sensitivity(near), share(question.budget, SIZE)))
     queries = cell_queries(question.domain, question.of, question.space, question.where)
     first = tuple(range(bounds.low, bounds.low + len(cut_places(len(qs)))))
     between = PointCounts(queries=queries, cells=question.space, cuts=(first,) * question.space.size)
@@ -111,9 +107,7 @@ def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = 
     measurements = (*(() if size is None else (size,)), points, counts)
     profiles = [m.profile(near) for m in measurements]
     if not question.definition.fits(profiles, question.budget):
-        raise Unsupported(
-            f"Selections do not fit {question.budget.definition!r}; use pure or zero_concentrated."
-        )
+        raise Unsupported(f"Selections do not fit {question.budget.definition!r}; use pure or zero_concentrated.")
     law = _law(question, qs, public, has_sampling)
     return QuantilesPlan(
         measurements=measurements,
@@ -153,13 +147,13 @@ def _law(question: Question, qs: tuple[Fraction, ...], size: int | None, has_sam
 
 
 def _preview(question: Question, points: QuantilePoints, records: int) -> dict[str, Any]:
-    """In ranks: how far a quantile is off, and how far its intervals are expected to reach in a cell of typical size."""
+    """In ranks: how far a quantile is off, and how far its intervals are expected to reach in a cell of
+    typical size.
+    """
     far = points.offsets(0)
     rows, (middle, _) = question.neighbours.max_rows, points.level_epsilons
     scale = max(2 * float(max(q, 1 - q)) * rows / float(middle) for q in points.q)
-    both = (
-        {"half_width_95_with_sampling": max(each[1] for each in far)} if points.precision.has_sampling else {}
-    )
+    both = {"half_width_95_with_sampling": max(each[1] for each in far)} if points.precision.has_sampling else {}
     return {
         "cells": question.space.size * len(points.q),
         "records": records,
@@ -197,7 +191,9 @@ def _tables(
 
 
 def _interquartile(first: Table, space: CellSpace, of: str, qs: tuple[Fraction, ...]) -> tuple[Table, ...]:
-    """The distance of the quartiles, where both were asked for; errors of the two are added, whatever their correlation."""
+    """The distance of the quartiles, where both were asked for; errors of the two are added, whatever their
+    correlation.
+    """
     if not set(QUARTILES) <= set(qs):
         return ()
     low, high = (qs.index(q) for q in QUARTILES)

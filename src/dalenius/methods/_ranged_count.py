@@ -1,8 +1,9 @@
 """Counts of one table, measured so that sums over ranges of its ordered axes have little error.
 
-`ranges` says for each axis which ranges matter: "all", "prefixes" (a distribution function), a number of neighbouring labels, or pairs of labels; or it
-lists boxes, each a pair of labels for some axes. An axis that is not named is asked for its single labels and for all of them together. What is shown
-are the cells; every range, box, union and difference then has its exact error from the release.
+`ranges` says for each axis which ranges matter: "all", "prefixes" (a distribution function), a number of neighbouring
+labels, or pairs of labels; or it lists boxes, each a pair of labels for some axes. An axis that is not named is asked
+for its single labels and for all of them together. What is shown are the cells; every range, box, union and difference
+then has its exact error from the release.
 """
 
 from collections import Counter
@@ -112,8 +113,7 @@ def _workload(asked: Any, space: CellSpace) -> RangeWorkload:
         raise DocumentError("Ranges are ranges of an axis: name one in rows.")
     if len(names) > MOST_AXES or space.size > MOST_CELLS:
         raise TooLarge(
-            f"Ranges are planned for tables of at most {MOST_AXES} axes and {MOST_CELLS:,} cells.",
-            limit=MOST_CELLS,
+            f"Ranges are planned for tables of at most {MOST_AXES} axes and {MOST_CELLS:,} cells.", limit=MOST_CELLS
         )
     is_list = not isinstance(asked, Mapping)
     terms = [{name: [pair] for name, pair in box.items()} for box in asked] if is_list else [asked]
@@ -132,8 +132,7 @@ def _workload(asked: Any, space: CellSpace) -> RangeWorkload:
             if (axis.name, own) not in by_axis:
                 by_axis[axis.name, own] = Asked.of(term.get(axis.name), axis.labels)
     return RangeWorkload(
-        tuple(tuple(by_axis[pair] for pair in zip(names, key, strict=True)) for key in spelled),
-        tuple(spelled.values()),
+        tuple(tuple(by_axis[pair] for pair in zip(names, key, strict=True)) for key in spelled), tuple(spelled.values())
     )
 
 
@@ -149,9 +148,7 @@ def _options(question: Question, workload: RangeWorkload) -> list[_Option]:
     if named is not None and named not in STRATEGIES:
         raise UnknownName.among("strategy", named, STRATEGIES)
     if len(question.space.structural_zeros) > MOST_ZEROS:
-        raise TooLarge(
-            f"Ranges are planned around at most {MOST_ZEROS:,} impossible cells.", limit=MOST_ZEROS
-        )
+        raise TooLarge(f"Ranges are planned around at most {MOST_ZEROS:,} impossible cells.", limit=MOST_ZEROS)
     _spend(question.space, workload)
 
     @cache
@@ -187,7 +184,8 @@ def _spend(space: CellSpace, workload: RangeWorkload) -> None:
     zeros = len(space.structural_zeros)
     if zeros * space.size > ENTRIES:
         raise TooLarge(
-            f"Ranges are planned for at most {ENTRIES // zeros:,} cells where {zeros:,} of them are impossible; this table has"
+            f"Ranges are planned for at most {ENTRIES // zeros:,} cells where {zeros:,} of them are impossible; this "
+            "table has"
             f" {space.size:,}.",
             received=space.size,
             limit=ENTRIES // zeros,
@@ -196,11 +194,7 @@ def _spend(space: CellSpace, workload: RangeWorkload) -> None:
 
 
 def _option(
-    question: Question,
-    workload: RangeWorkload,
-    purse: Allotment,
-    strategy: str,
-    factors: tuple[Factor, ...],
+    question: Question, workload: RangeWorkload, purse: Allotment, strategy: str, factors: tuple[Factor, ...]
 ) -> _Option:
     def option_of(part: Allotment) -> _Option:
         step = _step(question, part, factors)

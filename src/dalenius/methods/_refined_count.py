@@ -1,8 +1,8 @@
 """Counts of a long list of categories, fine only where the released coarse counts are large: a plan of two steps.
 
-`refine` names a declared level of the axis, `refine_from` the released count from which a group is shown in detail, `refine_share` the share
-of the budget for the coarse step. Both steps are reserved; a group that stays coarse is never counted in detail, and its part of the
-second step is not refunded.
+`refine` names a declared level of the axis, `refine_from` the released count from which a group is shown in detail,
+`refine_share` the share of the budget for the coarse step. Both steps are reserved; a group that stays coarse is never
+counted in detail, and its part of the second step is not refunded.
 """
 
 from collections.abc import Generator
@@ -80,10 +80,7 @@ def plan_refined(question: Question) -> TablePlan:
         neighbours=near,
         page=question.definition.page,
         preview=_preview(procedure, steps),
-        warnings=(
-            *question.definition.warnings,
-            remark("refined", least=int(least)),
-        ),
+        warnings=(*question.definition.warnings, remark("refined", least=int(least))),
         procedure=procedure,
     )
 

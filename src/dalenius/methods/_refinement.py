@@ -34,16 +34,12 @@ class RefinementPlan:
 
     def __post_init__(self) -> None:
         if self.threshold < 1:
-            raise ParameterError(
-                f"threshold must be at least 1; received {self.threshold}.", name="threshold"
-            )
+            raise ParameterError(f"threshold must be at least 1; received {self.threshold}.", name="threshold")
 
     @property
     def _coarse(self) -> Noisy:
         hierarchy = self.variable.hierarchy(self.level)
-        axis = Axis(
-            variable=self.variable.name, labels=hierarchy.groups, codes=hierarchy.parent, level=self.level
-        )
+        axis = Axis(variable=self.variable.name, labels=hierarchy.groups, codes=hierarchy.parent, level=self.level)
         return self._count("coarse", axis, self.coarse_mechanism)
 
     def _fine(self, groups: frozenset[int]) -> Noisy:

@@ -1,11 +1,12 @@
-"""Plans of estimates with bootstrap errors: replicates of one total for each cell, and a count where the number of rows is not public.
+"""Plans of estimates with bootstrap errors: replicates of one total for each cell, and a count where the number of rows
+is not public.
 
-`error = "bootstrap"` resamples the file `replicates` times and publishes one noisy total of each sample. What rows add is centred at
-the midpoint of the declared bounds where the number of rows is known, public or measured, which halves the noise; a total whose number
-of rows is private is not centred. A private number of rows is measured in the same step, with a tenth of what neighbours may differ by
-(squared), and so are the squares of what rows add, unless the request leaves them out: without them the spread of the replicates
-alone must tell the error of sampling, and does so badly. The plan says how wide the interval will be, and how wide the one from two
-moments would be.
+`error = "bootstrap"` resamples the file `replicates` times and publishes one noisy total of each sample. What rows add
+is centred at the midpoint of the declared bounds where the number of rows is known, public or measured, which halves
+the noise; a total whose number of rows is private is not centred. A private number of rows is measured in the same
+step, with a tenth of what neighbours may differ by (squared), and so are the squares of what rows add, unless the
+request leaves them out: without them the spread of the replicates alone must tell the error of sampling, and does so
+badly. The plan says how wide the interval will be, and how wide the one from two moments would be.
 """
 
 from collections.abc import Callable, Mapping
@@ -45,7 +46,8 @@ _LISTED_VALUES = 1 << 18
 
 @dataclass(frozen=True, kw_only=True)
 class Resampled:
-    """What rows add to a total: factor * value - offset, at most `reach` in size; from counts of classes, or from lists of values.
+    """What rows add to a total: factor * value - offset, at most `reach` in size; from counts of classes, or from lists
+    of values.
 
     `evenness` is the mean square of what a row adds in a typical cell, in squares of the reach.
     """
@@ -95,14 +97,14 @@ def _with_axis(space: CellSpace, axis: Axis) -> CellSpace:
 
 
 def _value_counts(question: Question, bounds: Bounds) -> TableQuery | None:
-    """A table of how many rows have each value, or None where there are too many values or the variable stands on an axis."""
+    """A table of how many rows have each value, or None where there are too many values or the variable stands on an
+    axis.
+    """
     values = range(bounds.low, bounds.high + 1)
     is_axis = question.of in {axis.variable for axis in question.space.axes}
     if is_axis or len(values) * question.space.size > _LISTED_VALUES:
         return None
-    axis = Axis(
-        variable=question.of, labels=tuple(map(str, values)), cuts=(*values, bounds.high + 1), level="value"
-    )
+    axis = Axis(variable=question.of, labels=tuple(map(str, values)), cuts=(*values, bounds.high + 1), level="value")
     return replace(question.query, space=_with_axis(question.space, axis))
 
 
@@ -125,7 +127,9 @@ def plan_replicates(
     limits: tuple[object, object],
     moments: float | None,
 ) -> TablePlan:
-    """The priced plan; `moments` is the half-width that two moments would give in the same typical cell, if there is one."""
+    """The priced plan; `moments` is the half-width that two moments would give in the same typical cell, if there is
+    one.
+    """
     replicates = _number(question)
     _check(question)
     near, budget = question.neighbours, question.budget
@@ -175,9 +179,7 @@ def plan_replicates(
         law=law,
         mechanism=step.noise.name,
         strategy=BOOTSTRAP,
-        limits=None
-        if "inf" in str(limits)
-        else (float(Fraction(str(limits[0]))), float(Fraction(str(limits[1])))),
+        limits=None if "inf" in str(limits) else (float(Fraction(str(limits[0]))), float(Fraction(str(limits[1])))),
         preview=preview,
         warnings=(
             remark("bounded"),
@@ -218,29 +220,28 @@ def _number(question: Question) -> int:
 
 def _check(question: Question) -> None:
     """A bootstrap is priced by its loss distribution, which needs a delta; its noise is given."""
-    if (
-        question.budget.definition not in ("approximate", "zero_concentrated")
-        or question.budget.delta is None
-    ):
+    if question.budget.definition not in ("approximate", "zero_concentrated") or question.budget.delta is None:
         raise Unsupported(
-            'error = "bootstrap" has no statement without a delta: use definition = "approximate" with epsilon and delta, or'
+            'error = "bootstrap" has no statement without a delta: use definition = "approximate" with epsilon and '
+            "delta, or"
             ' "zero_concentrated" with rho and delta.',
             key="error",
         )
     if question.scope is not Scope.EVERYWHERE:
         raise Unsupported(
-            f'error = "bootstrap" is priced under differential privacy; {question.definition.name!r} has no price for it.',
+            f'error = "bootstrap" is priced under differential privacy; {question.definition.name!r} has no price '
+            "for it.",
             key="error",
         )
     if not has_sampling(question):
         raise Unsupported(
-            f'error = "bootstrap" measures the error of sampling. {no_sampling(question)} Use error = "noise", or leave error out.',
+            f'error = "bootstrap" measures the error of sampling. {no_sampling(question)} Use error = "noise", or '
+            "leave error out.",
             key="error",
         )
     if question.mechanism is not None:
         raise Unsupported(
-            'error = "bootstrap" is priced for discrete Gaussian noise; leave the mechanism out.',
-            key="mechanism",
+            'error = "bootstrap" is priced for discrete Gaussian noise; leave the mechanism out.', key="mechanism"
         )
 
 
@@ -251,20 +252,25 @@ def _check_rows(price: ResamplingPrice) -> None:
             ", counting those of both units" if price.is_replace else ""
         )
         raise Unsupported(
-            f'error = "bootstrap" is priced for neighbours that differ in at most {most}; here they differ in {price.touched}. Ask'
+            f'error = "bootstrap" is priced for neighbours that differ in at most {most}; here they differ in '
+            f"{price.touched}. Ask"
             ' with error = "sampling", or declare a smaller max_rows.',
             key="error",
         )
 
 
 def _check_failure(price: ResamplingPrice, failure: Fraction) -> None:
-    """The account is charged a rho outside an event of this probability, which the arithmetic must be able to tell from nothing."""
+    """The account is charged a rho outside an event of this probability, which the arithmetic must be able to tell from
+    nothing.
+    """
     try:
         price.rho(failure)
     except TooLarge:
         raise Unsupported(
-            f"The price of these replicates cannot be told at delta = {float(failure):.3g}: it is too small, or the replicates are too few"
-            " or too many for so large a budget. A delta of at least 1e-9 and 10 to 200 replicates are served at usual budgets.",
+            f"The price of these replicates cannot be told at delta = {float(failure):.3g}: it is too small, or the "
+            "replicates are too few"
+            " or too many for so large a budget. A delta of at least 1e-9 and 10 to 200 replicates are served at "
+            "usual budgets.",
             name="delta",
         ) from None
 
@@ -306,13 +312,7 @@ def _law(
 
 
 def _preview(
-    question: Question,
-    step: ResampledTotals,
-    added: Resampled,
-    size: int | None,
-    scale: Fraction,
-    *,
-    is_quotient: bool,
+    question: Question, step: ResampledTotals, added: Resampled, size: int | None, scale: Fraction, *, is_quotient: bool
 ) -> Mapping[str, Any]:
     """Both errors in a cell of typical size whose values are spread evenly over the declared bounds."""
     records = size or typical_records(question)
@@ -371,7 +371,9 @@ def _advice(preview: Mapping[str, Any], moments: float | None) -> tuple[str, ...
 
 
 def half_width_of(question: Question, plan: Callable[[Question], TablePlan]) -> float | None:
-    """What a plan by moments expects of its interval with sampling at the same budget; None where it cannot be planned."""
+    """What a plan by moments expects of its interval with sampling at the same budget; None where it cannot
+    be planned.
+    """
     # The keys that the other plan reads are not read by this one.
     try:
         error = plan(replace(question, _read=set())).preview.get("std_error_with_sampling")
@@ -381,7 +383,8 @@ def half_width_of(question: Question, plan: Callable[[Question], TablePlan]) -> 
 
 
 def _three_digits(value: float) -> str:
-    """Three digits without a power of ten, which readers of tables do not expect, and with no mark that languages read differently.
+    """Three digits without a power of ten, which readers of tables do not expect, and with no mark that languages read
+    differently.
 
     >>> _three_digits(10798.2), _three_digits(0.123456)
     ('10800', '0.123')

@@ -49,7 +49,8 @@ def _most_random(
     profile = law.profile(sensitivity, relation)
     if not definition.fits([profile], budget):
         raise NotAllowed(
-            f"Maximum-entropy noise within {rules.truncation} and of variance {float(rules.variance_cap):g} is not within"
+            f"Maximum-entropy noise within {rules.truncation} and of variance {float(rules.variance_cap):g} is not "
+            "within"
             f" the budget: it gives the count away with probability {float(profile.delta):.3g}.",
             delta=float(profile.delta),
         )
@@ -64,10 +65,7 @@ def ruled_name(rules: TableRules) -> str:
 def has_ruled_noise(rules: TableRules, law: Additive) -> bool:
     """Whether a law is exactly the one that truncation and maximum entropy ask for."""
     limit = rules.truncation
-    return law.noise.name == ruled_name(rules) and law.noise.support == (
-        None if limit is None else -limit,
-        limit,
-    )
+    return law.noise.name == ruled_name(rules) and law.noise.support == (None if limit is None else -limit, limit)
 
 
 def least_shown(rules: TableRules) -> int | None:
@@ -84,7 +82,8 @@ def check_variance(rules: TableRules, variance: float) -> None:
     cap = float(rules.variance_cap)
     if not isfinite(variance):
         raise NotAllowed(
-            f"The policy allows a variance of at most {cap:g}, and the variance of these numbers is not known before data"
+            f"The policy allows a variance of at most {cap:g}, and the variance of these numbers is not known before "
+            "data"
             " are read. Ask for counts or totals.",
             rule="variance_cap",
         )

@@ -1,7 +1,8 @@
 """Counts of a secret sample that is drawn for this release: less noise is needed, and the error of sampling is added.
 
-`sample` is the chance of every record. The noise is that of the larger epsilon, log(1 + (e^epsilon - 1) / q), which the sample turns into
-the promised one. A small share loses far more by sampling than it gains by noise: the plan says what to expect.
+`sample` is the chance of every record. The noise is that of the larger epsilon, log(1 + (e^epsilon - 1) / q), which the
+sample turns into the promised one. A small share loses far more by sampling than it gains by noise: the plan says what
+to expect.
 """
 
 from fractions import Fraction
@@ -39,15 +40,11 @@ def plan_sampled(question: Question) -> TablePlan:
         )
     if question.definition.amounts != ("epsilon",):
         raise Unsupported(
-            f"A secret sample is amplified as pure epsilon, not under {question.definition.name!r}: rho is not amplified by sampling."
+            f"A secret sample is amplified as pure epsilon, not under {question.definition.name!r}: rho is not "
+            "amplified by sampling."
         )
     rules = question.policy.table
-    if (
-        rules.truncation is not None
-        or rules.maximum_entropy
-        or rules.threshold is not None
-        or rules.nonnegative
-    ):
+    if rules.truncation is not None or rules.maximum_entropy or rules.threshold is not None or rules.nonnegative:
         raise Unsupported("The policy's rules on counts shape a law of noise alone; leave 'sample' out.")
     assert question.budget.epsilon is not None
     name = " x ".join(axis.name for axis in question.space.axes) or "total"

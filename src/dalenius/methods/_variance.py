@@ -1,4 +1,6 @@
-"""The plan that a variance and a standard deviation share: total, squares, and higher powers for the error of sampling."""
+"""The plan that a variance and a standard deviation share: total, squares, and higher powers for the error
+of sampling.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -43,14 +45,9 @@ def plan_variance(question: Question, estimate: str, largest: Fraction) -> Table
     bounds, size, query = question.bounds, public_size(question), rows_with(question)
     has_sampling = wants_sampling(question)
     shares: Sequence[Fraction] = WITH_SAMPLING if has_sampling else WITHOUT
-    parts = [
-        totals_part(question, query, size, shares[0]),
-        squares_part(question, query, question.of, size, shares[1]),
-    ]
+    parts = [totals_part(question, query, size, shares[0]), squares_part(question, query, question.of, size, shares[1])]
     if has_sampling:
-        parts += [
-            _powers(question, power, size, part) for power, part in zip((3, 4), shares[2:], strict=True)
-        ]
+        parts += [_powers(question, power, size, part) for power, part in zip((3, 4), shares[2:], strict=True)]
     return plan_estimate(
         question,
         estimate,

@@ -1,7 +1,8 @@
 """Plans for tables of survey weights: the weighted counts, and a second, charged table of squared weights.
 
 The design-based variance of a weighted count is confidential too, so it is estimated from a table of its own. Under
-Poisson sampling with inclusion probability 1/w the variance of a cell is sum w (w - 1); both sums are released with noise.
+Poisson sampling with inclusion probability 1/w the variance of a cell is sum w (w - 1); both sums are released with
+noise.
 """
 
 from fractions import Fraction
@@ -22,7 +23,9 @@ SHARE_FOR_VARIANCE = Fraction(1, 10)
 
 
 def fixed_weight(question: Question) -> tuple[str, Bounds]:
-    """The weight and its bounds, where the custodian declares that weights are fixed and none is negative; a refusal elsewhere."""
+    """The weight and its bounds, where the custodian declares that weights are fixed and none is negative; a refusal
+    elsewhere.
+    """
     weight, is_fixed = str(question.weight), FIXED_WEIGHTS in question.policy.allow.acknowledge
     WeightedCount.of(question.domain, weight, question.space, is_fixed=is_fixed)
     return weight, question.domain.variable(weight).bounds

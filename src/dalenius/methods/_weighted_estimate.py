@@ -1,8 +1,8 @@
 """Plans of weighted means, ratios and totals: sums of w x, and sums of squared weights for the error of the design.
 
-One row moves a sum by its weight times its value, so that the noise follows the largest declared weight. The error of the design needs
-sums of w^2, w^2 x and w^2 x^2, which are confidential too: they are taken row by row from bins of the declared bounds, so that no
-product leaves 64 bits, and charged.
+One row moves a sum by its weight times its value, so that the noise follows the largest declared weight. The error of
+the design needs sums of w^2, w^2 x and w^2 x^2, which are confidential too: they are taken row by row from bins of the
+declared bounds, so that no product leaves 64 bits, and charged.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,9 @@ _BINS = {1: (32, 64), 2: (16, 16, 16)}
 
 
 def plan_weighted_mean(question: Question) -> TablePlan:
-    """Hajek's mean: both weighted totals, from the lower bound up and from the upper one down, and three sums of squared weights."""
+    """Hajek's mean: both weighted totals, from the lower bound up and from the upper one down, and three sums of
+    squared weights.
+    """
     weight, weights = _weight_of(question)
     bounds, has_sampling = question.bounds, wants_sampling(question, is_weighted=True)
     width = bounds.high - bounds.low
@@ -107,14 +109,17 @@ class _Regular:
 
 
 def _regular(question: Question, weights: Bounds) -> _Regular:
-    """How far weights are drawn towards a common one: by a declared share, to a declared weight or the middle of the bounds."""
+    """How far weights are drawn towards a common one: by a declared share, to a declared weight or the middle of the
+    bounds.
+    """
     named = question.parameter("regularise")
     if named is None:
         return _Regular()
     part = rational(named, "regularise")
     if not 0 < part < 1 or part.denominator > _MOST_PARTS:
         raise ParameterError(
-            f"regularise is a share between 0 and 1, of at most {_MOST_PARTS} parts: 0.5 draws every weight half of the way to the"
+            f"regularise is a share between 0 and 1, of at most {_MOST_PARTS} parts: 0.5 draws every weight half of "
+            "the way to the"
             " common one. For 1 leave the weight out.",
             name="regularise",
         )
@@ -159,8 +164,7 @@ def plan_weighted_ratio(question: Question) -> TablePlan:
         raise ParameterError("per must be positive: 1 for a ratio, 1000 for a rate.", name="per")
     if beside.low < 0:
         raise Unsupported(
-            f"The variable below the line must not be negative; {other!r} may be, by its bounds.",
-            variable=other,
+            f"The variable below the line must not be negative; {other!r} may be, by its bounds.", variable=other
         )
     half = (1 - DESIGN_OF_TWO if wants_sampling(question, is_weighted=True) else Fraction(1)) / 2
     parts = [
@@ -180,8 +184,7 @@ def plan_weighted_ratio(question: Question) -> TablePlan:
         arrays, sizes = ("squares", "products", OTHER_SQUARES), (x_most**2, x_most * y_most, y_most**2)
         parts.append(_design(question, variables, arrays, numbers, Fraction(1), [1 / 3, 1 / 4, 1 / 3]))
         units = {
-            f"{name} unit": Fraction(weights.high**2 * size, GRID)
-            for name, size in zip(arrays, sizes, strict=True)
+            f"{name} unit": Fraction(weights.high**2 * size, GRID) for name, size in zip(arrays, sizes, strict=True)
         }
     least = Fraction(3 * parts[1].measurement.law.std_error).limit_denominator(1000)
     scale = per * bounds.step / beside.step
@@ -201,8 +204,7 @@ def _weight_of(question: Question) -> tuple[str, Bounds]:
     names = [weight, question.of, *(axis.variable for axis in question.space.axes)]
     if len(set(names)) != len(names):
         raise Unsupported(
-            "What is weighted, the weight, and the rows and columns must be different variables.",
-            weight=weight,
+            "What is weighted, the weight, and the rows and columns must be different variables.", weight=weight
         )
     if weights.high == 0:
         raise Unsupported(f"The largest declared weight of {weight!r} is 0: nothing would be counted.")
@@ -245,7 +247,8 @@ def _design(
         counts *= min(bins, bounds.high - bounds.low + 1)
     if counts > _MOST_COUNTS:
         raise TooLarge(
-            f'The error of the design would need {counts:,} counts; at most {_MOST_COUNTS:,} are read. Use error = "noise", or fewer'
+            f"The error of the design would need {counts:,} counts; at most {_MOST_COUNTS:,} are read. Use error = "
+            '"noise", or fewer'
             " or coarser rows and columns.",
             received=counts,
             limit=_MOST_COUNTS,
@@ -273,12 +276,7 @@ def _planned(
     name: str = "",
     warnings: tuple[str, ...] = (),
 ) -> TablePlan:
-    warnings = (
-        *warnings,
-        remark("fixed_weights"),
-        CLIPPED,
-        *sampling_notes(question, is_weighted=True),
-    )
+    warnings = (*warnings, remark("fixed_weights"), CLIPPED, *sampling_notes(question, is_weighted=True))
     if wants_sampling(question, is_weighted=True):
         warnings = (*warnings, remark("design_error"))
     return plan_estimate(

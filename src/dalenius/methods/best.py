@@ -40,12 +40,14 @@ class BestMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Category with the {which} total of {of}",
-            preview="With 95 % probability the total of the category that is named falls short of the best one by at most {error}.",
+            preview="With 95 % probability the total of the category that is named falls short of the best one by at "
+            "most {error}.",
             caption="One category was chosen; another one with a total nearby may be the best.",
         ),
         "de": Words(
             title="Kategorie mit der {which} Summe von {of}",
-            preview="Mit 95 % Wahrscheinlichkeit bleibt die Summe der genannten Kategorie um höchstens {error} hinter der besten zurück.",
+            preview="Mit 95 % Wahrscheinlichkeit bleibt die Summe der genannten Kategorie um höchstens {error} "
+            "hinter der besten zurück.",
             caption="Eine Kategorie wurde gewählt; eine andere mit naher Summe kann die beste sein.",
         ),
     }

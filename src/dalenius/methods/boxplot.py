@@ -1,7 +1,8 @@
-"""The five numbers of a box plot in each cell, each with its errors and interval: two whiskers, the quartiles and the median.
+"""The five numbers of a box plot in each cell, each with its errors and interval: two whiskers, the quartiles and the
+median.
 
-The ends of the data themselves belong to single persons; whiskers therefore reach to quantiles with a declared share of the records
-beyond them.
+The ends of the data themselves belong to single persons; whiskers therefore reach to quantiles with a declared share of
+the records beyond them.
 """
 
 from collections.abc import Mapping
@@ -46,17 +47,22 @@ class BoxplotMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Box plot of {of}",
-            preview="In a cell of {records} records, expect the interval of a number of the box plot to reach {error} ranks to either side (95 %)"
+            preview="In a cell of {records} records, expect the interval of a number of the box plot to reach "
+            "{error} ranks to either side (95 %)"
             " through privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}, between points that released counts certify; it holds however"
+            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
+            "certify; it holds however"
             " many records share a value. Whiskers reach to quantiles, not to single records.",
         ),
         "de": Words(
             title="Boxplot von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall einer Zahl des Boxplots durch das Schutzrauschen voraussichtlich"
+            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall einer Zahl des Boxplots durch das "
+            "Schutzrauschen voraussichtlich"
             " {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte Anzahlen belegen; sie"
-            " gilt, wie viele Datensätze auch einen Wert teilen. Die Antennen reichen bis zu Quantilen, nicht bis zu einzelnen Datensätzen.",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
+            "Anzahlen belegen; sie"
+            " gilt, wie viele Datensätze auch einen Wert teilen. Die Antennen reichen bis zu Quantilen, nicht bis zu "
+            "einzelnen Datensätzen.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

@@ -7,13 +7,7 @@ from typing import Any, ClassVar
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._clipped import (
-    ClippedParameters,
-    clip_fields,
-    has_several_rows,
-    plan_clipped,
-    written_clip,
-)
+from dalenius.methods._clipped import ClippedParameters, clip_fields, has_several_rows, plan_clipped, written_clip
 from dalenius.spec.document import Part
 from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
@@ -29,7 +23,9 @@ class ClippedCountParameters(ClippedParameters):
 
 
 class ClippedCountMethod:
-    """Signed counts of every declared cell; a person with more records is scaled down to the bound, in all cells alike."""
+    """Signed counts of every declared cell; a person with more records is scaled down to the bound, in all
+    cells alike.
+    """
 
     name: ClassVar[str] = "clipped_count"
     meaning: ClassVar[int] = 1

@@ -7,13 +7,7 @@ from typing import Any, ClassVar
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._clipped import (
-    ClippedParameters,
-    clip_fields,
-    has_several_rows,
-    plan_clipped,
-    written_clip,
-)
+from dalenius.methods._clipped import ClippedParameters, clip_fields, has_several_rows, plan_clipped, written_clip
 from dalenius.spec.document import Part
 from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
@@ -29,7 +23,9 @@ class ClippedTotalParameters(ClippedParameters):
 
 
 class ClippedTotalMethod:
-    """Clamped sums of every declared cell; a person who adds more than the bound is scaled down to it, in all cells alike."""
+    """Clamped sums of every declared cell; a person who adds more than the bound is scaled down to it, in all cells
+    alike.
+    """
 
     name: ClassVar[str] = "clipped_total"
     meaning: ClassVar[int] = 1
@@ -100,9 +96,7 @@ class ClippedTotalMethod:
             question,
             "clipped_total",
             question.bounds.step,
-            lambda clip: ClippedTable.totals(
-                question.domain, question.of, question.space, question.where, clip
-            ),
+            lambda clip: ClippedTable.totals(question.domain, question.of, question.space, question.where, clip),
         )
 
     @staticmethod

@@ -76,10 +76,7 @@ class CountMethod:
             "table": {"rows": ["sex"], "columns": ["status"], "margins": "all"},
             "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
         },
-        {
-            "table": {"rows": ["sex"], "weight": "weight"},
-            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
-        },
+        {"table": {"rows": ["sex"], "weight": "weight"}, "privacy": {"definition": "zero_concentrated", "rho": "1/4"}},
         {
             "table": {"rows": ["region"], "refine": "half", "refine_from": 5},
             "privacy": {"definition": "pure", "epsilon": 2},
@@ -143,7 +140,9 @@ class CountMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Without the usual share of a refinement; where nothing is refined the key is refused, as written. Ranges in order."""
+        """Without the usual share of a refinement; where nothing is refined the key is refused, as written. Ranges in
+        order.
+        """
         if parameters.get("ranges") is not None:
             parameters = {**parameters, "ranges": written_ranges(parameters["ranges"])}
         if "refine" not in parameters:
@@ -179,9 +178,7 @@ def _ruled(question: Question, sensitivity: Sensitivity) -> Any:
     rules = question.policy.table
     if not rules.maximum_entropy and rules.truncation is None:
         return question.choose(sensitivity)
-    mechanism = mechanism_for(
-        rules, sensitivity, question.neighbours.relation, question.definition, question.budget
-    )
+    mechanism = mechanism_for(rules, sensitivity, question.neighbours.relation, question.definition, question.budget)
     if question.mechanism not in (None, mechanism.name):
         raise Unsupported(
             f"The policy's table rules ask for {mechanism.name!r} noise; the request names {question.mechanism!r}."

@@ -1,8 +1,9 @@
-"""The distribution function of a numeric variable in each cell: which share of the records is at most so large, with a band for the whole curve.
+"""The distribution function of a numeric variable in each cell: which share of the records is at most so large, with a
+band for the whole curve.
 
-Records are counted between neighbouring points, and in runs of several bins where that makes the curve more exact; how many levels of
-runs are counted, and how long the runs are, makes the predicted error of the worst point small. Where the number of records is public
-it is not paid for. The error of sampling follows from the curve and costs nothing.
+Records are counted between neighbouring points, and in runs of several bins where that makes the curve more exact; how
+many levels of runs are counted, and how long the runs are, makes the predicted error of the worst point small. Where
+the number of records is public it is not paid for. The error of sampling follows from the curve and costs nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -66,16 +67,20 @@ class DistributionMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Distribution of {of}",
-            preview="In a cell of {records} records, expect no point of the curve to be off by more than ± {error} (95 %) through"
+            preview="In a cell of {records} records, expect no point of the curve to be off by more than ± {error} "
+            "(95 %) through"
             " privacy noise; in smaller cells by more.",
-            caption="± is a band from privacy noise that holds at all points of a curve at once, {level}; a curve is missing where the"
+            caption="± is a band from privacy noise that holds at all points of a curve at once, {level}; a curve is "
+            "missing where the"
             " released count is below one.",
         ),
         "de": Words(
             title="Verteilung von {of}",
-            preview="In einer Zelle mit {records} Datensätzen weicht kein Punkt der Kurve durch das Schutzrauschen voraussichtlich um mehr"
+            preview="In einer Zelle mit {records} Datensätzen weicht kein Punkt der Kurve durch das Schutzrauschen "
+            "voraussichtlich um mehr"
             " als ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist ein Band durch das Schutzrauschen, das an allen Punkten einer Kurve zugleich gilt, {level}; eine Kurve fehlt, wo"
+            caption="± ist ein Band durch das Schutzrauschen, das an allen Punkten einer Kurve zugleich gilt, "
+            "{level}; eine Kurve fehlt, wo"
             " die veröffentlichte Anzahl unter eins liegt.",
         ),
     }
@@ -109,9 +114,7 @@ def _points(question: Question) -> tuple[int, ...]:
     """In steps, each below the upper bound: the curve is 1 there."""
     bounds, at, parts = question.bounds, question.parameter("at"), question.parameter("parts")
     if at is not None and parts is not None:
-        raise ParameterError(
-            "Write at (points) or parts (equal parts of the bounds), not both.", name="parts"
-        )
+        raise ParameterError("Write at (points) or parts (equal parts of the bounds), not both.", name="parts")
     if at is not None:
         points = sorted({rational(point, "at") for point in at})
         if not points:
@@ -119,7 +122,8 @@ def _points(question: Question) -> tuple[int, ...]:
         for point in points:
             if not bounds.lower <= point < bounds.upper or (point / bounds.step).denominator != 1:
                 raise ParameterError(
-                    f"Points of {question.of!r} are multiples of {plain(bounds.step)} from {plain(bounds.lower)} to below"
+                    f"Points of {question.of!r} are multiples of {plain(bounds.step)} from {plain(bounds.lower)} to "
+                    "below"
                     f" {plain(bounds.upper)}; received {plain(point)}.",
                     name="at",
                 )
@@ -129,14 +133,16 @@ def _points(question: Question) -> tuple[int, ...]:
         count = min(count, width) if parts is None else count
         if not 2 <= count <= min(width, MOST_POINTS + 1):
             raise ParameterError(
-                f"parts must be a whole number from 2 to {min(width, MOST_POINTS + 1)}: {question.of!r} has {width} steps.",
+                f"parts must be a whole number from 2 to {min(width, MOST_POINTS + 1)}: {question.of!r} has {width} "
+                "steps.",
                 name="parts",
             )
         steps = tuple(bounds.low + width * k // count for k in range(1, count))
     shown = len(steps) * question.space.size
     if len(steps) > MOST_POINTS or shown > MOST_SHOWN:
         raise TooLarge(
-            f"A distribution has at most {MOST_POINTS} points, and a table at most {MOST_SHOWN:,}; received {len(steps)} points in"
+            f"A distribution has at most {MOST_POINTS} points, and a table at most {MOST_SHOWN:,}; received "
+            f"{len(steps)} points in"
             f" {question.space.size:,} cells.",
             received=shown,
             limit=MOST_SHOWN,
@@ -153,9 +159,7 @@ def _counting(question: Question, points: tuple[int, ...], width: int) -> Count:
     cuts = [*starts[::width], bounds.high + 1]
     labels = [f"[{plain(a * bounds.step)}, {plain((b - 1) * bounds.step)}]" for a, b in pairwise(cuts)]
     axis = Axis(variable=question.of, labels=tuple(labels), cuts=tuple(cuts))
-    zeros = frozenset(
-        (*cell, place) for cell in question.space.structural_zeros for place in range(len(axis))
-    )
+    zeros = frozenset((*cell, place) for cell in question.space.structural_zeros for place in range(len(axis)))
     return Count(TableQuery(space=CellSpace((*question.space.axes, axis), zeros), where=question.where))
 
 
@@ -187,8 +191,7 @@ def _plan(question: Question, points: tuple[int, ...]) -> TablePlan:
     widths = min(_designs(bins), key=worst)
     noise = mechanism(len(widths))
     measurements = tuple(
-        Noisy(f"records between {nodes_of(bins, w) - 1} points", _counting(question, points, w), noise)
-        for w in widths
+        Noisy(f"records between {nodes_of(bins, w) - 1} points", _counting(question, points, w), noise) for w in widths
     )
     bounds = question.bounds
     texts = [plain(point * bounds.step) for point in points]
@@ -224,9 +227,7 @@ def _preview(question: Question, law: Joint, measurements: tuple[Noisy, ...], ce
         counts = np.array([min((k + 1) * width, bins) - k * width for k in range(nodes_of(bins, width))])
         space = CellSpace(measurement.space.axes[-1:])
         values = np.rint(records * counts / bins).astype(np.int64)
-        blocks.append(
-            Block(name=measurement.name, space=space, values=values, law=Additive(measurement.mechanism))
-        )
+        blocks.append(Block(name=measurement.name, space=space, values=values, law=Additive(measurement.mechanism)))
     typical = estimated(law, blocks, len(law.parameters["points"]))
     middle = len(law.parameters["points"]) // 2
     halves = [

@@ -40,9 +40,7 @@ def judged(query: TableQuery, of: str, options: Mapping[str, object]) -> tuple[l
             continue
         inside = tuple(_inside(axis, label) for axis, label in zip(axes, cell, strict=True))
         queries.append(ValuesQuery(value=of, where=(*query.where, *inside)))
-        names.append(
-            " · ".join(axis.labels[label] for axis, label in zip(axes, cell, strict=True)) or "total"
-        )
+        names.append(" · ".join(axis.labels[label] for axis, label in zip(axes, cell, strict=True)) or "total")
     rule = {name: _whole(name, options[name]) for name in OPTIONS if name in options}
     return names, Dominance(queries=tuple(queries), **rule)
 
@@ -91,7 +89,8 @@ class DominanceMethod:
         "de": Words(
             title="Anzahl der Zellen, in denen wenige die Summe von {of} beherrschen",
             preview="Die Anzahl der beherrschten Zellen weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; welche Zellen es sind, wird nicht veröffentlicht.",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; welche Zellen es sind, wird nicht "
+            "veröffentlicht.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
@@ -108,9 +107,7 @@ class DominanceMethod:
         """One number, whatever the cells."""
         _ = question.bounds
         rule = {name: question.parameter(name) for name in OPTIONS}
-        names, statistic = judged(
-            question.query, question.of, {k: v for k, v in rule.items() if v is not None}
-        )
+        names, statistic = judged(question.query, question.of, {k: v for k, v in rule.items() if v is not None})
         mechanism = question.choose(statistic.sensitivity(question.neighbours))
         measurement = NoisyValues("dominated cells", statistic, mechanism)
         law = measurement.law

@@ -1,7 +1,7 @@
 """Parameters of an exponential family in each cell, from its noisy sums, with parametric-bootstrap intervals.
 
-The whole budget goes to the sums that say all about the family: total and count, and for a normal law the squares with a half. The error of
-sampling follows from the fitted law, so that it costs nothing.
+The whole budget goes to the sums that say all about the family: total and count, and for a normal law the squares with
+a half. The error of sampling follows from the fitted law, so that it costs nothing.
 """
 
 from collections.abc import Mapping
@@ -14,14 +14,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.linear.families import FAMILIES
 from dalenius.methods._design import design_notes
-from dalenius.methods._moments import (
-    constants,
-    plan_estimate,
-    public_size,
-    rows_with,
-    squares_part,
-    totals_part,
-)
+from dalenius.methods._moments import constants, plan_estimate, public_size, rows_with, squares_part, totals_part
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, FieldKind, FormField, Words
 from dalenius.spec.question import Question
@@ -70,27 +63,26 @@ class ExponentialFamilyMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Parameters of a distribution of {of}",
-            preview="In a cell of {records} records spread evenly over the bounds, expect the first parameter to be off by at most"
+            preview="In a cell of {records} records spread evenly over the bounds, expect the first parameter to be "
+            "off by at most"
             " ± {error} (95 %) through privacy noise; in smaller cells by more.",
-            caption="± is the margin of error from privacy noise, {level}; parameters are missing where the released count is below"
+            caption="± is the margin of error from privacy noise, {level}; parameters are missing where the released "
+            "count is below"
             " two.",
         ),
         "de": Words(
             title="Parameter einer Verteilung von {of}",
-            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht der erste Parameter durch"
+            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht der "
+            "erste Parameter durch"
             " das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; Parameter fehlen, wo die veröffentlichte Anzahl unter"
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; Parameter fehlen, wo die "
+            "veröffentlichte Anzahl unter"
             " zwei liegt.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
-            "table": {
-                "rows": ["sex"],
-                "measure": "exponential_family",
-                "of": "income",
-                "family": "gaussian",
-            },
+            "table": {"rows": ["sex"], "measure": "exponential_family", "of": "income", "family": "gaussian"},
             "privacy": {"definition": "zero_concentrated", "rho": 2},
         },
         {
@@ -109,8 +101,7 @@ class ExponentialFamilyMethod:
         name = question.parameter("family")
         if name not in FAMILIES:
             raise Unsupported(
-                f"An exponential family needs family in [table]: one of {', '.join(sorted(FAMILIES))}.",
-                key="family",
+                f"An exponential family needs family in [table]: one of {', '.join(sorted(FAMILIES))}.", key="family"
             )
         family, bounds = FAMILIES[str(name)], question.bounds
         _check_bounds(str(name), question)
@@ -146,16 +137,12 @@ def _check_bounds(name: str, question: Question) -> None:
     bounds, cells = question.bounds, question.space.size
     if cells > MOST_CELLS:
         raise TooLarge(
-            f"A law is fitted in at most {MOST_CELLS} cells; received {cells:,}.",
-            received=cells,
-            limit=MOST_CELLS,
+            f"A law is fitted in at most {MOST_CELLS} cells; received {cells:,}.", received=cells, limit=MOST_CELLS
         )
     if any(axis.name == "parameter" for axis in question.space.axes):
         raise Unsupported("A variable called 'parameter' cannot be in the rows or columns of this table.")
     if FAMILIES[name].needs_whole and (bounds.low != 0 or bounds.step != 1):
-        raise Unsupported(
-            f"Values of a {name} law are whole numbers from 0 on: bounds = [0, …] and step = 1."
-        )
+        raise Unsupported(f"Values of a {name} law are whole numbers from 0 on: bounds = [0, …] and step = 1.")
     if name == "bernoulli" and bounds.high != 1:
         raise Unsupported("Values of a bernoulli law are 0 and 1: bounds = [0, 1].")
     if bounds.low < 0 and name == "exponential":

@@ -1,4 +1,6 @@
-"""Texts of an unlisted variable that enough units have, with the number of units of each: the one table whose cells come from the data."""
+"""Texts of an unlisted variable that enough units have, with the number of units of each: the one table whose cells
+come from the data.
+"""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -50,13 +52,16 @@ class LabelsMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Number of units with a text that is not declared",
-            preview="Texts that enough units have are listed; expect each number to be off by at most ± {error} (95 %).",
+            preview="Texts that enough units have are listed; expect each number to be off by at most ± {error} (95 "
+            "%).",
             caption="± is the margin of error from privacy noise, {level}; texts that few units have are not listed.",
         ),
         "de": Words(
             title="Anzahl der Einheiten mit einem nicht erklärten Text",
-            preview="Texte, die genügend Einheiten haben, werden genannt; jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; Texte, die wenige Einheiten haben, werden nicht genannt.",
+            preview="Texte, die genügend Einheiten haben, werden genannt; jede Anzahl weicht voraussichtlich um "
+            "höchstens ± {error} ab (95 %).",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; Texte, die wenige Einheiten haben, "
+            "werden nicht genannt.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
@@ -76,9 +81,7 @@ class LabelsMethod:
         """Half of epsilon for the list, half for the numbers, and delta for the list."""
         variable, near, budget = _variable(question), question.neighbours, question.budget
         if budget.epsilon is None or not budget.delta:
-            raise ParameterError(
-                'A list of labels needs epsilon and delta: definition = "approximate".', name="delta"
-            )
+            raise ParameterError('A list of labels needs epsilon and delta: definition = "approximate".', name="delta")
         if near.max_rows != question.domain.neighbours.max_rows:
             raise Unsupported("A list of labels is promised to one unit at a time: leave 'group' out.")
         step = LabelSelection.fitted(
@@ -97,9 +100,7 @@ class LabelsMethod:
             mechanism=step.noise.name,
             strategy="label_selection",
             preview={**additive_preview(question, step.law), **told, "cells": None},
-            warnings=(
-                remark("selected_labels", threshold=step.threshold, sure=step.sure, most=step.query.most),
-            ),
+            warnings=(remark("selected_labels", threshold=step.threshold, sure=step.sure, most=step.query.most),),
             refusal=f"A list of labels does not fit {budget.definition!r}; use approximate.",
         )
 
@@ -120,7 +121,8 @@ def _variable(question: Question) -> Variable:
     variable = question.domain.variable(axes[0].variable)
     if not variable.is_unlisted:
         raise Unsupported(
-            f"{variable.name!r} is not declared as unlisted, so that none of its texts is released but the declared ones. The"
+            f"{variable.name!r} is not declared as unlisted, so that none of its texts is released but the declared "
+            "ones. The"
             " custodian writes unlisted = true in the dataset document where that is wanted.",
             key="rows",
         )

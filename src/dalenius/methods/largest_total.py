@@ -39,12 +39,14 @@ class LargestTotalMethod:
         "en": Words(
             title="Cell with the largest total of {of}",
             preview="How likely the right cell is depends on the data and is not published.",
-            caption="The cell was selected with noise that follows the data; a cell with a nearby total may be the largest.",
+            caption="The cell was selected with noise that follows the data; a cell with a nearby total may be the "
+            "largest.",
         ),
         "de": Words(
             title="Zelle mit der größten Summe von {of}",
             preview="Wie wahrscheinlich die richtige Zelle ist, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Die Zelle wurde mit Rauschen ausgewählt, das den Daten folgt; eine Zelle mit naher Summe kann die größte sein.",
+            caption="Die Zelle wurde mit Rauschen ausgewählt, das den Daten folgt; eine Zelle mit naher Summe kann "
+            "die größte sein.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

@@ -1,11 +1,12 @@
-"""Mean of a numeric variable in each cell: two totals that tell its total and its count, and its squares for the error of sampling.
+"""Mean of a numeric variable in each cell: two totals that tell its total and its count, and its squares for the error
+of sampling.
 
 `error = "bootstrap"` takes both errors from noisy totals of resampled files.
 
-Both errors are given: nine tenths of the budget go to the totals and one to the squares; `error = "noise"` leaves the squares out. Where
-the number of rows is public it is not paid for, and squares are measured beside the total for nothing. With `weight` it is the weighted
-mean, with the error of the design. The error of a mean depends on how many records a cell holds, so that what is said beforehand is the
-error in a cell of so many records.
+Both errors are given: nine tenths of the budget go to the totals and one to the squares; `error = "noise"` leaves the
+squares out. Where the number of rows is public it is not paid for, and squares are measured beside the total for
+nothing. With `weight` it is the weighted mean, with the error of the design. The error of a mean depends on how many
+records a cell holds, so that what is said beforehand is the error in a cell of so many records.
 """
 
 from collections.abc import Mapping
@@ -79,11 +80,7 @@ class MeanMethod:
     takes_weight: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (
-        Scope.EVERYWHERE,
-        Scope.AT_THE_DATA,
-        Scope.WITHIN_THE_DATA,
-    )
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
     form_errors: ClassVar[tuple[str, ...]] = (BOOTSTRAP,)
     belongs: ClassVar[Mapping[str, str]] = {
         "replicates": 'error = "bootstrap"',
@@ -100,14 +97,17 @@ class MeanMethod:
             title="Mean of {of}",
             preview="In a cell of {records} records, expect the mean to be off by at most ± {error} (95 %); in smaller"
             " cells by more.",
-            caption="± is the margin of error from privacy noise, {level}; a mean is missing where the released count is"
+            caption="± is the margin of error from privacy noise, {level}; a mean is missing where the released "
+            "count is"
             " below one.",
         ),
         "de": Words(
             title="Mittelwert von {of}",
-            preview="In einer Zelle mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± {error}"
+            preview="In einer Zelle mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± "
+            "{error}"
             " ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Mittelwert fehlt, wo die veröffentlichte"
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Mittelwert fehlt, wo die "
+            "veröffentlichte"
             " Anzahl unter eins liegt.",
         ),
     }
@@ -121,26 +121,12 @@ class MeanMethod:
             "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
         },
         {
-            "table": {
-                "rows": ["region"],
-                "measure": "mean",
-                "of": "income",
-                "margins": "all",
-            },
+            "table": {"rows": ["region"], "measure": "mean", "of": "income", "margins": "all"},
             "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
         },
+        {"table": {"measure": "mean", "of": "age", "error": "noise"}, "privacy": {"definition": "pure", "epsilon": 1}},
         {
-            "table": {"measure": "mean", "of": "age", "error": "noise"},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
-        {
-            "table": {
-                "rows": ["region"],
-                "measure": "mean",
-                "of": "income",
-                "error": "bootstrap",
-                "replicates": 10,
-            },
+            "table": {"rows": ["region"], "measure": "mean", "of": "income", "error": "bootstrap", "replicates": 10},
             "privacy": {"definition": "approximate", "epsilon": 4, "delta": "1/1000000"},
         },
         {
@@ -182,13 +168,7 @@ class MeanMethod:
             "privacy": {"definition": "pure", "epsilon": 1},
         },
         {
-            "table": {
-                "rows": ["sex"],
-                "measure": "mean",
-                "of": "income",
-                "weight": "weight",
-                "regularise": "1/2",
-            },
+            "table": {"rows": ["sex"], "measure": "mean", "of": "income", "weight": "weight", "regularise": "1/2"},
             "privacy": {"definition": "zero_concentrated", "rho": 2},
         },
     )
@@ -221,9 +201,7 @@ class MeanMethod:
             if error is not None:
                 raise
             # Nobody asked for squares: without them there is the error of the noise.
-            return _moments(
-                question, has_sampling=False, further=(remark("squares_too_large", of=question.of),)
-            )
+            return _moments(question, has_sampling=False, further=(remark("squares_too_large", of=question.of),))
 
     @staticmethod
     def statistic(question: Question) -> Any:
@@ -276,12 +254,11 @@ def _moments(question: Question, *, has_sampling: bool, further: tuple[str, ...]
 def _together(question: Question, size: int) -> TablePlan:
     """Total and squares as one answer, of which the squares cost nothing: a public number of rows under replace.
 
-    Under (epsilon, delta) the answer is shaped for Laplace and for normal noise, and the better one that can be planned is taken.
+    Under (epsilon, delta) the answer is shaped for Laplace and for normal noise, and the better one that can be planned
+    is taken.
     """
     budget = question.budget
-    shapes = ([] if budget.epsilon is None else [True]) + (
-        [] if budget.rho is budget.delta is None else [False]
-    )
+    shapes = ([] if budget.epsilon is None else [True]) + ([] if budget.rho is budget.delta is None else [False])
     plans, refusal = [], None
     for is_pure in shapes:
         try:

@@ -40,25 +40,25 @@ class MedianMethod:
     has_error: ClassVar[bool] = True
     without_error: ClassVar[tuple[str, ...]] = ("method",)
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (
-        Scope.EVERYWHERE,
-        Scope.AT_THE_DATA,
-        Scope.WITHIN_THE_DATA,
-    )
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
     Parameters: ClassVar[type[Part]] = MedianParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Median of {of}",
-            preview="In a cell of {records} records, expect the interval of a median to reach {error} ranks to either side (95 %) through"
+            preview="In a cell of {records} records, expect the interval of a median to reach {error} ranks to "
+            "either side (95 %) through"
             " privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}, between points that released counts certify; it holds however"
+            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
+            "certify; it holds however"
             " many records share a value.",
         ),
         "de": Words(
             title="Median von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Medians durch das Schutzrauschen voraussichtlich"
+            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Medians durch das "
+            "Schutzrauschen voraussichtlich"
             " {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte Anzahlen belegen; sie"
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
+            "Anzahlen belegen; sie"
             " gilt, wie viele Datensätze auch einen Wert teilen.",
         ),
     }
@@ -71,10 +71,7 @@ class MedianMethod:
             "table": {"measure": "median", "of": "income", "method": "lomax"},
             "privacy": {"definition": "pure", "epsilon": 1},
         },
-        {
-            "table": {"measure": "median", "of": "income"},
-            "privacy": {"definition": "individual", "epsilon": 1},
-        },
+        {"table": {"measure": "median", "of": "income"}, "privacy": {"definition": "individual", "epsilon": 1}},
         {
             "table": {"rows": ["sex"], "measure": "median", "of": "income", "method": "exponential"},
             "privacy": {"definition": "pure", "epsilon": 1},

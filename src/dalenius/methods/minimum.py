@@ -9,7 +9,5 @@ MINIMUM = OrderStatisticMethod(
     name="minimum",
     titles={"en": "Smallest {of}", "de": "Kleinster Wert von {of}"},
     nouns={"en": "smallest value", "de": "Der kleinste Wert"},
-    statistic=lambda question: Extreme.of(
-        question.domain, question.of, is_largest=False, where=question.where
-    ),
+    statistic=lambda question: Extreme.of(question.domain, question.of, is_largest=False, where=question.where),
 )

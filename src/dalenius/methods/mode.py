@@ -28,13 +28,16 @@ class ModeMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Most frequent combination",
-            preview="With 95 % probability the combination that is named has at most {error} records less than the most frequent one.",
+            preview="With 95 % probability the combination that is named has at most {error} records less than the "
+            "most frequent one.",
             caption="One combination was chosen; another one of nearly as many records may be the most frequent.",
         ),
         "de": Words(
             title="Häufigste Kombination",
-            preview="Mit 95 % Wahrscheinlichkeit hat die genannte Kombination höchstens {error} Datensätze weniger als die häufigste.",
-            caption="Eine Kombination wurde gewählt; eine andere mit fast so vielen Datensätzen kann die häufigste sein.",
+            preview="Mit 95 % Wahrscheinlichkeit hat die genannte Kombination höchstens {error} Datensätze weniger "
+            "als die häufigste.",
+            caption="Eine Kombination wurde gewählt; eine andere mit fast so vielen Datensätzen kann die häufigste "
+            "sein.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

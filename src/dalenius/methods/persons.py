@@ -25,7 +25,9 @@ class PersonsParameters(Part):
 
 
 class PersonsMethod:
-    """Signed, unbiased numbers of persons in every declared cell; a person with rows in several cells counts in each of them."""
+    """Signed, unbiased numbers of persons in every declared cell; a person with rows in several cells counts in each of
+    them.
+    """
 
     name: ClassVar[str] = "persons"
     meaning: ClassVar[int] = 1
@@ -39,12 +41,14 @@ class PersonsMethod:
         "en": Words(
             title="Number of persons",
             preview="Expect each number to be off by at most ± {error} (95 %).",
-            caption="A person with rows in several cells counts in each of them. ± is the margin of error from privacy noise, {level}.",
+            caption="A person with rows in several cells counts in each of them. ± is the margin of error from "
+            "privacy noise, {level}.",
         ),
         "de": Words(
             title="Anzahl der Personen",
             preview="Jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="Wer Zeilen in mehreren Zellen hat, zählt in jeder. ± ist die Fehlerspanne durch das Schutzrauschen, {level}.",
+            caption="Wer Zeilen in mehreren Zellen hat, zählt in jeder. ± ist die Fehlerspanne durch das "
+            "Schutzrauschen, {level}.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

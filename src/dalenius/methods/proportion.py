@@ -1,7 +1,8 @@
 """Share of the records of each cell that have some property, with the errors of noise and of sampling.
 
-Records with the property and records without it are counted side by side: each record is in one of the two counts, so that both
-together cost what one count costs. Where the number of rows is public only the first is measured. `per = 1000` makes it a rate.
+Records with the property and records without it are counted side by side: each record is in one of the two counts, so
+that both together cost what one count costs. Where the number of rows is public only the first is measured. `per =
+1000` makes it a rate.
 """
 
 from collections.abc import Mapping
@@ -65,16 +66,20 @@ class ProportionMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Proportion with {of} {within} {per}",
-            preview="In a cell of {records} records, expect the proportion to be off by at most ± {error} (95 %) through privacy"
+            preview="In a cell of {records} records, expect the proportion to be off by at most ± {error} (95 %) "
+            "through privacy"
             " noise; in smaller cells by more.",
-            caption="± is the margin of error from privacy noise, {level}; a proportion is missing where the released count is"
+            caption="± is the margin of error from privacy noise, {level}; a proportion is missing where the "
+            "released count is"
             " below one.",
         ),
         "de": Words(
             title="Anteil mit {of} {within} {per}",
-            preview="In einer Zelle mit {records} Datensätzen weicht der Anteil durch das Schutzrauschen voraussichtlich um"
+            preview="In einer Zelle mit {records} Datensätzen weicht der Anteil durch das Schutzrauschen "
+            "voraussichtlich um"
             " höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Anteil fehlt, wo die veröffentlichte Anzahl"
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Anteil fehlt, wo die "
+            "veröffentlichte Anzahl"
             " unter eins liegt.",
         ),
     }
@@ -104,9 +109,7 @@ class ProportionMethod:
         """One table of counts with an axis more, or one of the records with the property."""
         condition, scale = _condition(question), rational(question.parameter("per", 1), "per")
         if scale <= 0:
-            raise ParameterError(
-                "per must be positive: 1 for a share, 100 for percent, 1000 for a rate.", name="per"
-            )
+            raise ParameterError("per must be positive: 1 for a share, 100 for percent, 1000 for a rate.", name="per")
         if question.parameter("error") is not None:
             return _replicated(question, condition, scale)
         return _counted(question, condition, scale)
@@ -185,9 +188,7 @@ def _condition(question: Question) -> Filter:
             variable=question.of,
         )
     if question.of in {axis.variable for axis in question.space.axes}:
-        raise Unsupported(
-            f"{question.of!r} stands on an axis already; a share by it is 0 or 1 in every cell."
-        )
+        raise Unsupported(f"{question.of!r} stands on an axis already; a share by it is 0 or 1 in every cell.")
     exact = {name: None if end is None else rational(end, name) for name, end in ends.items()}
     asked = ConditionPart(**exact) if variable.is_numeric else tuple(among)
     return condition_filter(question.of, asked, question.domain)

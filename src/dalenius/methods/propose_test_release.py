@@ -1,4 +1,5 @@
-"""A median, a quantile or the distance of the quartiles by propose-test-release: exact plus noise at a proposed bound, or no reply.
+"""A median, a quantile or the distance of the quartiles by propose-test-release: exact plus noise at a proposed bound,
+or no reply.
 
 Usually worse than selection (`measure = "quantiles"`), which needs no bound and always answers.
 """
@@ -29,7 +30,9 @@ __all__ = ["ProposeTestReleaseMethod"]
 
 
 class ProposeTestReleaseParameters(Part):
-    """Keys of propose-test-release: what is estimated, and the bound that is proposed, or several that are tried in turn."""
+    """Keys of propose-test-release: what is estimated, and the bound that is proposed, or several that are tried in
+    turn.
+    """
 
     section: ClassVar[str] = "[table] of propose-test-release"
 
@@ -37,8 +40,7 @@ class ProposeTestReleaseParameters(Part):
     q: Exact | None = None
     bound: Exact | None = None
     bounds: tuple[Exact, ...] = Field(
-        default=(),
-        description="Rising bounds in place of one: the first that passes its test gives the noise.",
+        default=(), description="Rising bounds in place of one: the first that passes its test gives the noise."
     )
 
 
@@ -66,10 +68,7 @@ class ProposeTestReleaseMethod:
                 "quantile": {"en": "another quantile", "de": "ein anderes Quantil"},
             },
         ),
-        "q": FormField(
-            kind=FieldKind.NUMBER,
-            labels={"en": "Level of the quantile", "de": "Anteil des Quantils"},
-        ),
+        "q": FormField(kind=FieldKind.NUMBER, labels={"en": "Level of the quantile", "de": "Anteil des Quantils"}),
         "bound": FormField(
             kind=FieldKind.NUMBER,
             labels={"en": "Proposed bound", "de": "Vorgeschlagene Schranke"},
@@ -103,12 +102,7 @@ class ProposeTestReleaseMethod:
             "privacy": {"definition": "approximate", "epsilon": 40, "delta": "1e-3"},
         },
         {
-            "table": {
-                "measure": "propose_test_release",
-                "of": "income",
-                "estimate": "interquartile",
-                "bound": 38,
-            },
+            "table": {"measure": "propose_test_release", "of": "income", "estimate": "interquartile", "bound": 38},
             "privacy": {"definition": "approximate", "epsilon": 40, "delta": "1e-3"},
         },
         {
@@ -123,18 +117,14 @@ class ProposeTestReleaseMethod:
         estimate = str(question.parameter("estimate", "median"))
         statistic, near, budget = _statistic(question, estimate), question.neighbours, question.budget
         if question.space.axes:
-            raise Unsupported(
-                "Propose-test-release is one number of one list of records; use where.", key="rows"
-            )
+            raise Unsupported("Propose-test-release is one number of one list of records; use where.", key="rows")
         if budget.epsilon is None or not budget.delta:
             raise ParameterError(
                 'Propose-test-release needs epsilon and delta: definition = "approximate".', name="delta"
             )
         if question.parameter("bounds"):
             if question.parameter("bound") is not None:
-                raise ParameterError(
-                    "Write bound for one bound or bounds for several, not both.", name="bounds"
-                )
+                raise ParameterError("Write bound for one bound or bounds for several, not both.", name="bounds")
             return plan_cascade(question, estimate, statistic, budget.delta)
         half = budget.epsilon / 2
         step = ProposeTestRelease(
@@ -154,8 +144,7 @@ class ProposeTestReleaseMethod:
             mechanism=step.mechanism.name,
             strategy="propose_test_release",
             limits=limits_of(question, is_difference=estimate == "interquartile"),
-            preview=additive_preview(question, step.law)
-            | {"threshold": step.threshold, "sure_from": step.sure},
+            preview=additive_preview(question, step.law) | {"threshold": step.threshold, "sure_from": step.sure},
             warnings=(remark("no_reply", distance=step.sure),),
             refusal=f"A test and an answer do not fit {budget.definition!r}; use approximate.",
         )
@@ -186,7 +175,8 @@ def _bound(question: Question) -> int:
     named = question.parameter("bound")
     if named is None:
         raise ParameterError(
-            "Propose-test-release needs bound in [table]: by how much one record may move the answer. It is proposed without looking"
+            "Propose-test-release needs bound in [table]: by how much one record may move the answer. It is proposed "
+            "without looking"
             " at the data.",
             name="bound",
         )

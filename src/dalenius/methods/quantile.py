@@ -47,27 +47,27 @@ class QuantileMethod:
             labels={"en": "Share of records below it", "de": "Anteil der Datensätze darunter"},
             first="0.9",
             is_needed=True,
-        ),
+        )
     }
-    scopes: ClassVar[tuple[Scope, ...]] = (
-        Scope.EVERYWHERE,
-        Scope.AT_THE_DATA,
-        Scope.WITHIN_THE_DATA,
-    )
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
     Parameters: ClassVar[type[Part]] = QuantileParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Quantile {q} of {of}",
-            preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to either side (95 %) through"
+            preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
+            "either side (95 %) through"
             " privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}, between points that released counts certify; it holds however"
+            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
+            "certify; it holds however"
             " many records share a value.",
         ),
         "de": Words(
             title="Quantil {q} von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Quantils durch das Schutzrauschen voraussichtlich"
+            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Quantils durch das "
+            "Schutzrauschen voraussichtlich"
             " {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte Anzahlen belegen; sie"
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
+            "Anzahlen belegen; sie"
             " gilt, wie viele Datensätze auch einen Wert teilen.",
         ),
     }
@@ -89,13 +89,7 @@ class QuantileMethod:
             "privacy": {"definition": "pure", "epsilon": 1},
         },
         {
-            "table": {
-                "rows": ["sex"],
-                "measure": "quantile",
-                "of": "income",
-                "q": "1/4",
-                "method": "exponential",
-            },
+            "table": {"rows": ["sex"], "measure": "quantile", "of": "income", "q": "1/4", "method": "exponential"},
             "privacy": {"definition": "pure", "epsilon": 1},
         },
     )

@@ -1,8 +1,9 @@
-"""Several quantiles of a numeric variable in each cell, each with its errors and interval: quartiles, deciles, a median.
+"""Several quantiles of a numeric variable in each cell, each with its errors and interval: quartiles, deciles, a
+median.
 
-Each quantile is selected with points beside it, and counts between all points certify which of them enclose it: an interval holds for
-every grid and however many records share a value. The number of records, where it is not public, is measured first with a twentieth of the
-budget.
+Each quantile is selected with points beside it, and counts between all points certify which of them enclose it: an
+interval holds for every grid and however many records share a value. The number of records, where it is not public, is
+measured first with a twentieth of the budget.
 """
 
 from collections.abc import Mapping
@@ -46,16 +47,20 @@ class QuantilesMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Quantiles of {of}",
-            preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to either side (95 %)"
+            preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
+            "either side (95 %)"
             " through privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}, between points that released counts certify; it holds however"
+            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
+            "certify; it holds however"
             " many records share a value.",
         ),
         "de": Words(
             title="Quantile von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Quantils durch das Schutzrauschen voraussichtlich"
+            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Quantils durch das "
+            "Schutzrauschen voraussichtlich"
             " {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte Anzahlen belegen; sie"
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
+            "Anzahlen belegen; sie"
             " gilt, wie viele Datensätze auch einen Wert teilen.",
         ),
     }

@@ -48,12 +48,8 @@ class RangeCountMethod:
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA)
     Parameters: ClassVar[type[Part]] = RangeCountParameters
     form_fields: ClassVar[Mapping[str, FormField]] = {
-        "at_least": FormField(
-            kind=FieldKind.NUMBER, labels={"en": "At least", "de": "Mindestens"}, part=Fraction(0)
-        ),
-        "at_most": FormField(
-            kind=FieldKind.NUMBER, labels={"en": "At most", "de": "Höchstens"}, part=Fraction(1)
-        ),
+        "at_least": FormField(kind=FieldKind.NUMBER, labels={"en": "At least", "de": "Mindestens"}, part=Fraction(0)),
+        "at_most": FormField(kind=FieldKind.NUMBER, labels={"en": "At most", "de": "Höchstens"}, part=Fraction(1)),
     }
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
@@ -64,7 +60,8 @@ class RangeCountMethod:
         "de": Words(
             title="Anzahl der Datensätze mit {of} {within}",
             preview="Die Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; die Anzahl ist auf das Mögliche begrenzt.",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; die Anzahl ist auf das Mögliche "
+            "begrenzt.",
         ),
     }
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (

@@ -1,7 +1,8 @@
 """Ratio of the totals of two numeric variables in each cell, with Fieller's interval for noise and for sampling.
 
-Four tenths of the budget go to each total; with `error = "sampling"` (the default) one fifth goes to the squares and products that
-the error of sampling needs; with `weight` both totals are weighted. `per = 1000` makes it a rate. A single noisy ratio is never released.
+Four tenths of the budget go to each total; with `error = "sampling"` (the default) one fifth goes to the squares and
+products that the error of sampling needs; with `weight` both totals are weighted. `per = 1000` makes it a rate. A
+single noisy ratio is never released.
 """
 
 from collections.abc import Mapping
@@ -66,16 +67,20 @@ class RatioMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Ratio of {of} to {other} {per}",
-            preview="In a cell of {records} records spread evenly over the bounds, expect the ratio to be off by at most ± {error}"
+            preview="In a cell of {records} records spread evenly over the bounds, expect the ratio to be off by at "
+            "most ± {error}"
             " (95 %) through privacy noise; in smaller cells by more.",
-            caption="± is the margin of error from privacy noise, {level}; a ratio is missing where the released total below the"
+            caption="± is the margin of error from privacy noise, {level}; a ratio is missing where the released "
+            "total below the"
             " line is too small.",
         ),
         "de": Words(
             title="Verhältnis von {of} zu {other} {per}",
-            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht das Verhältnis durch"
+            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht das "
+            "Verhältnis durch"
             " das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Verhältnis fehlt, wo die veröffentlichte Summe"
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Verhältnis fehlt, wo die "
+            "veröffentlichte Summe"
             " im Nenner zu klein ist.",
         ),
     }
@@ -106,8 +111,7 @@ class RatioMethod:
             raise ParameterError("per must be positive: 1 for a ratio, 1000 for a rate.", name="per")
         if beside.low < 0:
             raise Unsupported(
-                f"The variable below the line must not be negative; {other!r} may be, by its bounds.",
-                variable=other,
+                f"The variable below the line must not be negative; {other!r} may be, by its bounds.", variable=other
             )
         size, query = public_size(question, other), rows_with(question, other)
         is_complete, half = size is not None, (1 - 3 * SQUARES if has_sampling else Fraction(1)) / 2
@@ -119,9 +123,7 @@ class RatioMethod:
             parts += [
                 squares_part(question, query, question.of, size, SQUARES, centre=0, is_shifted=False),
                 products_part(question, query, SQUARES, centres=(0, 0), is_complete=is_complete),
-                squares_part(
-                    question, query, other, size, SQUARES, array=OTHER_SQUARES, centre=0, is_shifted=False
-                ),
+                squares_part(question, query, other, size, SQUARES, array=OTHER_SQUARES, centre=0, is_shifted=False),
             ]
         least = 3 * parts[1].measurement.law.std_error
         return plan_estimate(
@@ -140,9 +142,7 @@ class RatioMethod:
         """One ratio of rows of which none can drop out where it is replaced."""
         near, (other, beside), bounds = question.neighbours, other_of(question), question.bounds
         if near.max_rows > 1 or question.space.axes:
-            raise Unsupported(
-                "The sensitivity of a ratio is of one number, for one row to a unit: no rows or columns."
-            )
+            raise Unsupported("The sensitivity of a ratio is of one number, for one row to a unit: no rows or columns.")
         if near.is_replace and public_size(question, other) is None:
             whole_size(question, other)
         return Ratio(

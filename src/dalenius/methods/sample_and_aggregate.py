@@ -1,7 +1,8 @@
-"""One parameter of a model, by sample and aggregate: the model is fitted to random blocks, and what the blocks say is put together.
+"""One parameter of a model, by sample and aggregate: the model is fitted to random blocks, and what the blocks say is
+put together.
 
-Works for any model whose estimate is nearly normal in each block, also where no sums say all about it; where sums do, they are
-better (`measure = "mean"`, `"variance"`).
+Works for any model whose estimate is nearly normal in each block, also where no sums say all about it; where sums do,
+they are better (`measure = "mean"`, `"variance"`).
 """
 
 from collections.abc import Mapping
@@ -30,10 +31,7 @@ _NAMES: Mapping[str, Mapping[str, str]] = {
     "gaussian_mean": {"en": "mean", "de": "Mittelwert"},
     "gaussian_variance": {"en": "variance", "de": "Varianz"},
     "huber": {"en": "location by Huber", "de": "Lage nach Huber"},
-    "logistic": {
-        "en": "coefficient of a logistic regression",
-        "de": "Koeffizient einer logistischen Regression",
-    },
+    "logistic": {"en": "coefficient of a logistic regression", "de": "Koeffizient einer logistischen Regression"},
     "logit": {"en": "log odds", "de": "logarithmierte Chancen"},
     "median": {"en": "median", "de": "Median"},
     "mixture_lower_deviation": {
@@ -73,10 +71,7 @@ _FIELDS: Mapping[str, FormField] = {
     ),
     "predictors": FormField(
         kind=FieldKind.VARIABLES,
-        labels={
-            "en": "Predictors of a logistic regression",
-            "de": "Erklärende Merkmale einer logistischen Regression",
-        },
+        labels={"en": "Predictors of a logistic regression", "de": "Erklärende Merkmale einer logistischen Regression"},
     ),
     "blocks": FormField(kind=FieldKind.WHOLE, labels={"en": "Blocks", "de": "Blöcke"}, first="40"),
     "aggregate": FormField(
@@ -87,10 +82,7 @@ _FIELDS: Mapping[str, FormField] = {
         choices={
             "mean": {"en": "the mean of the blocks", "de": "den Mittelwert der Blöcke"},
             "median": {"en": "the median of the blocks", "de": "den Median der Blöcke"},
-            "winsorised": {
-                "en": "a mean that is cut at the ends",
-                "de": "einen an den Enden gekappten Mittelwert",
-            },
+            "winsorised": {"en": "a mean that is cut at the ends", "de": "einen an den Enden gekappten Mittelwert"},
         },
     ),
     "error": replace(WHICH_ERROR, first="sampling"),
@@ -118,12 +110,10 @@ class SampleAndAggregateParameters(Part):
         default=None, description="Name and digest of a function of the custodian's own program."
     )
     seconds: Exact | None = Field(
-        default=None,
-        description="How long a function runs for each block, whatever it does; 1 unless written.",
+        default=None, description="How long a function runs for each block, whatever it does; 1 unless written."
     )
     coefficient: Name | None = Field(
-        default=None,
-        description='Whose coefficient is estimated: a predictor, at first the first, or "intercept".',
+        default=None, description='Whose coefficient is estimated: a predictor, at first the first, or "intercept".'
     )
     error: Literal["noise", "sampling"] = "sampling"
 
@@ -145,16 +135,20 @@ class SampleAndAggregateMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Parameter of {of} by sample and aggregate",
-            preview="From {records} blocks of the records, expect the estimate to be off by at most ± {error} (95 %) through"
+            preview="From {records} blocks of the records, expect the estimate to be off by at most ± {error} (95 %) "
+            "through"
             " privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}; the error with sampling comes from how far the blocks"
+            caption="± is the margin of error from privacy noise, {level}; the error with sampling comes from how "
+            "far the blocks"
             " differ.",
         ),
         "de": Words(
             title="Parameter von {of} aus Blöcken",
-            preview="Aus {records} Blöcken der Datensätze weicht die Schätzung durch das Schutzrauschen voraussichtlich um höchstens"
+            preview="Aus {records} Blöcken der Datensätze weicht die Schätzung durch das Schutzrauschen "
+            "voraussichtlich um höchstens"
             " ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; der Fehler mit Stichprobe folgt daraus, wie sehr sich"
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; der Fehler mit Stichprobe folgt "
+            "daraus, wie sehr sich"
             " die Blöcke unterscheiden.",
         ),
     }
@@ -233,21 +227,19 @@ class SampleAndAggregateMethod:
         """Refused unless the model and the range of its parameter are declared."""
         if question.parameter("model") is None:
             raise Unsupported(
-                f"Sample and aggregate needs model in [table]: one of {', '.join(sorted(MODELS))}.",
-                key="model",
+                f"Sample and aggregate needs model in [table]: one of {', '.join(sorted(MODELS))}.", key="model"
             )
         ends = question.parameter("range")
         if ends is None:
             raise ParameterError(
-                "Sample and aggregate needs range = [lower, upper] in [table]: between which numbers the parameter lies. It is"
+                "Sample and aggregate needs range = [lower, upper] in [table]: between which numbers the parameter "
+                "lies. It is"
                 " declared, never taken from the data.",
                 name="range",
             )
         lower, upper = (rational(end, "range") for end in ends)
         if question.space.axes:
-            raise Unsupported(
-                "Sample and aggregate is one number of one list of records; use where.", key="rows"
-            )
+            raise Unsupported("Sample and aggregate is one number of one list of records; use where.", key="rows")
         return plan_blocks(question, str(question.parameter("aggregate", "mean")), lower, upper)
 
     @staticmethod

@@ -1,7 +1,7 @@
 """Standard deviation of a numeric variable in each cell, with the errors of noise and of sampling.
 
-Totals and squares are measured, and with `error = "sampling"` (the default) third and fourth powers on a coarse grid, which the
-error of sampling needs.
+Totals and squares are measured, and with `error = "sampling"` (the default) third and fourth powers on a coarse grid,
+which the error of sampling needs.
 """
 
 from collections.abc import Mapping
@@ -32,16 +32,20 @@ class StandardDeviationMethod:
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Standard deviation of {of}",
-            preview="In a cell of {records} records spread evenly over the bounds, expect the standard deviation to be off by at most"
+            preview="In a cell of {records} records spread evenly over the bounds, expect the standard deviation to "
+            "be off by at most"
             " ± {error} (95 %) through privacy noise; in smaller cells by more.",
-            caption="± is the margin of error from privacy noise, {level}; a standard deviation is missing where the released"
+            caption="± is the margin of error from privacy noise, {level}; a standard deviation is missing where the "
+            "released"
             " count is below two.",
         ),
         "de": Words(
             title="Standardabweichung von {of}",
-            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht die Standardabweichung"
+            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht die "
+            "Standardabweichung"
             " durch das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; eine Standardabweichung fehlt, wo die veröffentlichte"
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; eine Standardabweichung fehlt, wo die "
+            "veröffentlichte"
             " Anzahl unter zwei liegt.",
         ),
     }

@@ -1,4 +1,6 @@
-"""Total of a numeric variable in each cell, under declared, learned or bootstrap bounds, weighted, or with the errors of a private bootstrap."""
+"""Total of a numeric variable in each cell, under declared, learned or bootstrap bounds, weighted, or with the errors
+of a private bootstrap.
+"""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
@@ -90,18 +92,9 @@ class TotalMethod:
             "table": {"rows": ["sex"], "measure": "total", "of": "income"},
             "privacy": {"definition": "bootstrap", "epsilon": 1},
         },
+        {"table": {"measure": "total", "of": "income"}, "privacy": {"definition": "individual", "epsilon": 1}},
         {
-            "table": {"measure": "total", "of": "income"},
-            "privacy": {"definition": "individual", "epsilon": 1},
-        },
-        {
-            "table": {
-                "rows": ["sex"],
-                "measure": "total",
-                "of": "income",
-                "error": "bootstrap",
-                "replicates": 5,
-            },
+            "table": {"rows": ["sex"], "measure": "total", "of": "income", "error": "bootstrap", "replicates": 5},
             "privacy": {"definition": "zero_concentrated", "rho": "1/4", "delta": "1/1000000"},
         },
         {
@@ -134,7 +127,8 @@ class TotalMethod:
             return plan_weighted_totals(question) if is_listed else plan_weighted_total(question)
         if error not in (None, BOOTSTRAP):
             raise Unsupported(
-                f"error = {error!r} is for weighted totals; without a weight a total is of the records on file, and error ="
+                f"error = {error!r} is for weighted totals; without a weight a total is of the records on file, and "
+                "error ="
                 ' "bootstrap" gives the error of sampling.',
                 key="error",
             )
@@ -142,9 +136,7 @@ class TotalMethod:
             return _replicated(question)
         if question.scope is Scope.EVERYWHERE and question.parameter("learn_bounds") is not None:
             return plan_learned_bounds(question)
-        if question.scope is Scope.EVERYWHERE and (
-            question.margins is not None or question.strategy is not None
-        ):
+        if question.scope is Scope.EVERYWHERE and (question.margins is not None or question.strategy is not None):
             return plan_margins(question, Amounts.of(question.of, question.bounds))
         statistic = MagnitudeTable.of(question.domain, question.of, question.space, question.where)
         mechanism = question.choose(refuse_public_alone(question, statistic.sensitivity(question.neighbours)))
@@ -167,7 +159,9 @@ class TotalMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is; with bootstrap errors it says whether squares are measured, which is a newer question than those that did not."""
+        """As it is; with bootstrap errors it says whether squares are measured, which is a newer question than those
+        that did not.
+        """
         return "total", with_squares(parameters)
 
     @staticmethod
@@ -177,7 +171,9 @@ class TotalMethod:
 
 
 def _replicated(question: Question) -> TablePlan:
-    """Replicates of the total, centred where the number of rows is public; a random number of rows is part of the error."""
+    """Replicates of the total, centred where the number of rows is public; a random number of rows is part of the
+    error.
+    """
     size, step = public_size(question), question.bounds.step
     return plan_replicates(
         question,

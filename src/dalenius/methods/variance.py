@@ -1,7 +1,7 @@
 """Variance of a numeric variable in each cell, with the errors of noise and of sampling.
 
-Totals and squares are measured, and with `error = "sampling"` (the default) third and fourth powers on a coarse grid, which the
-error of sampling needs.
+Totals and squares are measured, and with `error = "sampling"` (the default) third and fourth powers on a coarse grid,
+which the error of sampling needs.
 """
 
 from collections.abc import Mapping
@@ -31,25 +31,24 @@ class VarianceMethod:
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = True
     form_fields: ClassVar[Mapping[str, FormField]] = {"error": WHICH_ERROR}
-    scopes: ClassVar[tuple[Scope, ...]] = (
-        Scope.EVERYWHERE,
-        Scope.AT_THE_DATA,
-        Scope.WITHIN_THE_DATA,
-    )
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
     Parameters: ClassVar[type[Part]] = VarianceParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
             title="Variance of {of}",
-            preview="In a cell of {records} records spread evenly over the bounds, expect the variance to be off by at most"
+            preview="In a cell of {records} records spread evenly over the bounds, expect the variance to be off by "
+            "at most"
             " ± {error} (95 %) through privacy noise; in smaller cells by more.",
             caption="± is the margin of error from privacy noise, {level}; a variance is missing where the released"
             " count is below two.",
         ),
         "de": Words(
             title="Varianz von {of}",
-            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht die Varianz"
+            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht die "
+            "Varianz"
             " durch das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; eine Varianz fehlt, wo die veröffentlichte"
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; eine Varianz fehlt, wo die "
+            "veröffentlichte"
             " Anzahl unter zwei liegt.",
         ),
     }

@@ -1,4 +1,6 @@
-"""Shown values and intervals cut to what the declared bounds allow: public, recorded, and only where something lies outside."""
+"""Shown values and intervals cut to what the declared bounds allow: public, recorded, and only where something lies
+outside.
+"""
 
 from dataclasses import replace
 
@@ -11,8 +13,8 @@ from dalenius.linear.tabulation import POSSIBLE, bounds
 def within(limits: tuple[float, float] | None, release: Release) -> Release:
     """The release with the values of its first table inside the limits; the measured blocks stay.
 
-    The exact value lies inside, so that cutting a value brings it nearer and cutting an interval loses no coverage. A release in
-    which no value and no end of a 95 % interval lies outside passes unchanged.
+    The exact value lies inside, so that cutting a value brings it nearer and cutting an interval loses no coverage. A
+    release in which no value and no end of a 95 % interval lies outside passes unchanged.
     """
     if limits is None or not release.tables:
         return release

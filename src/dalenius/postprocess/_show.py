@@ -1,8 +1,8 @@
 """What [show] asks for, as adjustments in a fixed order: agreement first, then what is possible, then whole numbers.
 
-Every adjustment is arithmetic on released values, recorded in the release; measured blocks stay. What cannot be shown as asked
-is refused before the charge (`curator.rules.rehearse`). After it nothing may fail: an adjustment that fails all the same is left out,
-and a warning of the release says so in every product.
+Every adjustment is arithmetic on released values, recorded in the release; measured blocks stay. What cannot be shown
+as asked is refused before the charge (`curator.rules.rehearse`). After it nothing may fail: an adjustment that fails
+all the same is left out, and a warning of the release says so in every product.
 """
 
 from collections.abc import Sequence
@@ -38,11 +38,7 @@ def check(show: ShowPart, measure: str, margins: Sequence[Sequence[str]] | None)
         raise Unsupported("[show] adjusts tables of one level; several levels of one variable are asked for.")
 
 
-def adjustments(
-    show: ShowPart,
-    published: Invariants | None = None,
-    anchor: Release | None = None,
-) -> list[Adjustment]:
+def adjustments(show: ShowPart, published: Invariants | None = None, anchor: Release | None = None) -> list[Adjustment]:
     """The adjustments in their order."""
     steps: list[Adjustment] = []
     if show.consistent:

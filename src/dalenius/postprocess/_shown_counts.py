@@ -1,7 +1,7 @@
 """Whole counts from a least one on, and 0 below it: what a policy's rule leaves of a release of counts.
 
-The document holds no value that the rule hides. A single measured block is published as it is shown, under its censored law;
-several blocks are left out, and the cells of the consistent table are rounded and hidden one by one.
+The document holds no value that the rule hides. A single measured block is published as it is shown, under its censored
+law; several blocks are left out, and the cells of the consistent table are rounded and hidden one by one.
 """
 
 from dataclasses import replace

@@ -1,8 +1,8 @@
 """Each shown value on its own brought into a declared range; margins no longer add up.
 
-`lower` and `upper` are declared, never read from data. With `threshold` c, values strictly between 0 and c are shown as 0
-or c, whichever is nearer (the first TableBuilder property). The decision reads released values only. Intervals stay valid
-because they come from the measured blocks and the truth lies in the declared range.
+`lower` and `upper` are declared, never read from data. With `threshold` c, values strictly between 0 and c are shown as
+0 or c, whichever is nearer (the first TableBuilder property). The decision reads released values only. Intervals stay
+valid because they come from the measured blocks and the truth lies in the declared range.
 """
 
 from dataclasses import dataclass, replace

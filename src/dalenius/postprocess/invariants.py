@@ -1,14 +1,16 @@
 """Declared public totals: the shown tables are made to respect numbers that the custodian publishes without noise.
 
-An invariant is outside the guarantee: whoever publishes an exact total reveals it. The guarantee says so by name. The adjustment
-itself is arithmetic on released values (least squares subject to the totals); it is free and lowers the error. The measured blocks stay.
+An invariant is outside the guarantee: whoever publishes an exact total reveals it. The guarantee says so by name. The
+adjustment itself is arithmetic on released values (least squares subject to the totals); it is free and lowers the
+error. The measured blocks stay.
 
-Totals may say of which data set, version, measure and labels they are, and are then compared with the release. They must agree with
-each other. Structural zeros stay zero; totals that this forbids are refused.
+Totals may say of which data set, version, measure and labels they are, and are then compared with the release. They
+must agree with each other. Structural zeros stay zero; totals that this forbids are refused.
 
-Adjusted tables are marked as biased, because nobody can check that a declared total is the true one: if it is, the cells
-are unbiased and closer to the truth. Shown variances are those before the adjustment, an upper bound where the totals are true. Intervals
-and tests are computed from the measured blocks, not from the adjusted values, and are valid whatever was declared.
+Adjusted tables are marked as biased, because nobody can check that a declared total is the true one: if it is, the
+cells are unbiased and closer to the truth. Shown variances are those before the adjustment, an upper bound where the
+totals are true. Intervals and tests are computed from the measured blocks, not from the adjusted values, and are valid
+whatever was declared.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +32,8 @@ __all__ = ["Invariants"]
 class Invariants:
     """Public totals: axis names (none for the grand total) to exact numbers in declared order.
 
-    `dataset`, `version` and `labels` (of each axis) are compared with the release where they are given; `sources` say where
-    each total was published.
+    `dataset`, `version` and `labels` (of each axis) are compared with the release where they are given; `sources` say
+    where each total was published.
     """
 
     totals: Mapping[tuple[str, ...], Sequence[float]]
@@ -102,8 +104,7 @@ class Invariants:
             for axis in table.space.axes:
                 if tuple(self.labels.get(axis.name, axis.labels)) != axis.labels:
                     raise Conflict(
-                        f"The public totals over {axis.name!r} are in other labels than the release.",
-                        name=axis.name,
+                        f"The public totals over {axis.name!r} are in other labels than the release.", name=axis.name
                     )
 
     def _known(self, release: Release, names: Sequence[str]) -> dict[Margin, FloatArray]:
@@ -117,9 +118,7 @@ class Invariants:
             array = np.asarray(numbers, dtype=np.float64)
             shape = tuple(sizes[a] for a in axes)
             if array.size != np.prod(shape, dtype=np.int64) or not np.isfinite(array).all():
-                raise ParameterError(
-                    f"The public total over {list(axes)} needs {int(np.prod(shape))} finite numbers."
-                )
+                raise ParameterError(f"The public total over {list(axes)} needs {int(np.prod(shape))} finite numbers.")
             order = [list(axes).index(names[a]) for a in margin]
             totals[margin] = array.reshape(shape).transpose(order) if order else array.reshape(())
         _agree(totals, names)

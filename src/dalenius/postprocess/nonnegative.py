@@ -2,13 +2,13 @@
 
 The finest shown table is replaced by the nearest one (in squared error weighted by precision) whose cells are not
 negative and whose total is the measured total (or zero); margins are its sums. Where only margins are shown, the
-nearest non-negative full cross is found first. Along a hierarchy every level is divided among its children in turn, from the top
-down, so that all levels add up.
+nearest non-negative full cross is found first. Along a hierarchy every level is divided among its children in turn,
+from the top down, so that all levels add up.
 
-The result is biased upwards in small cells, and says so. The truth is one of the tables searched, so the weighted squared
-error never grows. **Intervals stay valid** because they are computed from the measured blocks, which stay in the
-release, and are then cut at zero: the truth is never below zero, so cutting loses no coverage. The stated variances are
-those of the unadjusted cells.
+The result is biased upwards in small cells, and says so. The truth is one of the tables searched, so the weighted
+squared error never grows. **Intervals stay valid** because they are computed from the measured blocks, which stay in
+the release, and are then cut at zero: the truth is never below zero, so cutting loses no coverage. The stated variances
+are those of the unadjusted cells.
 """
 
 from collections.abc import Sequence
@@ -62,14 +62,8 @@ class Nonnegative:
         return self._noted(release, values, method)
 
     def _noted(self, release: Release, values: Sequence[FloatArray], method: str) -> Release:
-        tables = tuple(
-            replace(t, values=v, is_unbiased=False) for t, v in zip(release.tables, values, strict=True)
-        )
-        note = {
-            "name": self.name,
-            "method": method,
-            "intervals": "from the measured blocks, cut at 0",
-        }
+        tables = tuple(replace(t, values=v, is_unbiased=False) for t, v in zip(release.tables, values, strict=True))
+        note = {"name": self.name, "method": method, "intervals": "from the measured blocks, cut at 0"}
         return release.with_(tables=tables, adjustments=(*release.adjustments, note))
 
     def _from_margins(self, release: Release) -> list[FloatArray]:
@@ -85,10 +79,7 @@ class Nonnegative:
         weights = [1 / max(float(variance.mean()), 1e-9) for variance in variances]
         cells = _fit(shape, targets, weights, self.iterations)
         whole = tuple(range(len(names)))
-        return [
-            restored(t, names, sum_out(cells, whole, m))
-            for t, (m, _) in zip(release.tables, targets, strict=True)
-        ]
+        return [restored(t, names, sum_out(cells, whole, m)) for t, (m, _) in zip(release.tables, targets, strict=True)]
 
 
 def project(values: FloatArray, variance: FloatArray, total: float) -> FloatArray:
@@ -112,10 +103,7 @@ def project(values: FloatArray, variance: FloatArray, total: float) -> FloatArra
 
 
 def _fit(
-    shape: tuple[int, ...],
-    targets: Sequence[tuple[Margin, FloatArray]],
-    weights: Sequence[float],
-    iterations: int,
+    shape: tuple[int, ...], targets: Sequence[tuple[Margin, FloatArray]], weights: Sequence[float], iterations: int
 ) -> FloatArray:
     """Non-negative least squares by accelerated projected gradient on the full cross."""
     whole = tuple(range(len(shape)))

@@ -1,16 +1,17 @@
 """Whole numbers whose margins add up: controlled rounding.
 
 Every cell of the finest shown table goes to one of its two neighbouring integers, and the total to the nearest. In a
-two-way table every row and column total goes to a neighbouring integer as well (a transportation problem, whose vertices are
-integers). Margins are sums of the rounded cells. Intervals stay valid because they are computed from the measured blocks; a
-cell moves by less than one.
+two-way table every row and column total goes to a neighbouring integer as well (a transportation problem, whose
+vertices are integers). Margins are sums of the rounded cells. Intervals stay valid because they are computed from the
+measured blocks; a cell moves by less than one.
 
-Of a list without the full cross, margins that tables share are rounded first, and every table to neighbouring integers that
-sum to them. A list whose tables share more than two margins with others has no such rounding in general, and is refused. Impossible
-cells stay zero; where they leave no room for the margins, all tables are rounded at once, and a cell may move by more than one.
+Of a list without the full cross, margins that tables share are rounded first, and every table to neighbouring integers
+that sum to them. A list whose tables share more than two margins with others has no such rounding in general, and is
+refused. Impossible cells stay zero; where they leave no room for the margins, all tables are rounded at once, and a
+cell may move by more than one.
 
-Along a hierarchy every cell of a level is divided among its children by largest remainder, from the top down: all levels are whole and
-add up, and a cell may move by a little more than one.
+Along a hierarchy every cell of a level is divided among its children by largest remainder, from the top down: all
+levels are whole and add up, and a cell may move by a little more than one.
 """
 
 from collections.abc import Sequence
@@ -43,34 +44,24 @@ class Rounding:
     def __call__(self, release: Release) -> Release:
         """A new release; measured blocks stay."""
         if is_along(release):
-            values, method = (
-                TopDown(release).values(whole),
-                "largest remainder from the top of the hierarchy down",
-            )
+            values, method = (TopDown(release).values(whole), "largest remainder from the top of the hierarchy down")
             return self._noted(release, values, method)
         if has_levels(release):
             raise Unsupported("Several levels of one variable are shown; round a release of one level.")
         try:
             table = finest(release)
         except Unsupported:
-            return self._noted(
-                release, _without_cross(release), "controlled rounding of tables with shared margins"
-            )
+            return self._noted(release, _without_cross(release), "controlled rounding of tables with shared margins")
         cells, free = table.values.reshape(table.shape), ~impossible(table).reshape(table.shape)
         if cells.ndim == 2 and cells.size <= _MOST_CONTROLLED:
-            integers, method = (
-                controlled(cells, free),
-                "controlled rounding of cells, rows, columns and total",
-            )
+            integers, method = (controlled(cells, free), "controlled rounding of cells, rows, columns and total")
         else:
             integers = largest_remainder(cells.ravel(), free.ravel()).reshape(table.shape)
             method = "largest remainder of cells and total"
         return self._noted(release, from_finest(release, table, integers), method)
 
     def _noted(self, release: Release, values: Sequence[FloatArray], method: str) -> Release:
-        tables = tuple(
-            replace(t, values=v, is_unbiased=False) for t, v in zip(release.tables, values, strict=True)
-        )
+        tables = tuple(replace(t, values=v, is_unbiased=False) for t, v in zip(release.tables, values, strict=True))
         note = {"name": self.name, "method": method, "intervals": "from the measured blocks"}
         return release.with_(tables=tables, adjustments=(*release.adjustments, note))
 

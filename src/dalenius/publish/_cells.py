@@ -1,7 +1,7 @@
 """The numbers of a large release as one columnar file (Parquet), named by its digest in the release document.
 
-One row for each number, part by part: the measured blocks first, then the tables, each in the order of its cells. `part` counts them, `measured` holds
-the integers of blocks, `value` and `variance` the numbers of tables.
+One row for each number, part by part: the measured blocks first, then the tables, each in the order of its cells.
+`part` counts them, `measured` holds the integers of blocks, `value` and `variance` the numbers of tables.
 """
 
 from collections.abc import Mapping
@@ -79,9 +79,7 @@ class Cells:
         try:
             table = pq.read_table(BytesIO(self.content))
         except pa.ArrowException as error:
-            raise DocumentError(
-                f"The cells of this release cannot be read ({type(error).__name__})."
-            ) from error
+            raise DocumentError(f"The cells of this release cannot be read ({type(error).__name__}).") from error
         if tuple(table.column_names) != _PARTS:
             raise DocumentError("The cells of this release are not what a release writes.")
         part = table["part"].to_numpy()

@@ -1,7 +1,9 @@
-"""One row per cell, with a sign between the fields: one column per variable, then value, std_error, lower, upper, status.
+"""One row per cell, with a sign between the fields: one column per variable, then value, std_error, lower, upper,
+status.
 
-After them stands what the numbers are about: measure, unit and filter, on every row, so that a file keeps its subject when it
-is filtered or joined with others; and where numbers have an error with sampling, the condition under which it holds.
+After them stands what the numbers are about: measure, unit and filter, on every row, so that a file keeps its subject
+when it is filtered or joined with others; and where numbers have an error with sampling, the condition under which it
+holds.
 """
 
 import csv
@@ -26,9 +28,9 @@ CONDITION = "sampling"
 def delimited(release: Release, table: Table | None, confidence: float, delimiter: str) -> str:
     """All tables as text, or the one given.
 
-    Several tables stand below each other under the column `table`; a variable that a table does not have is empty there.
-    A label that a spreadsheet would read as a formula is quoted with an apostrophe; numbers never are. Labels are
-    escaped once for each axis, so that a table of a million cells is written in a second or two.
+    Several tables stand below each other under the column `table`; a variable that a table does not have is empty
+    there. A label that a spreadsheet would read as a formula is quoted with an apostrophe; numbers never are. Labels
+    are escaped once for each axis, so that a table of a million cells is written in a second or two.
     """
     stored, release = release, as_read(release)
     table = None if table is None else labelled_table(stored, release, table)
@@ -38,10 +40,7 @@ def delimited(release: Release, table: Table | None, confidence: float, delimite
         head = header(one.space, columns_of([one]))
         has_sampling = one.sampled is not None
         names = [*head, *_subject_names(head, has_sampling=has_sampling)]
-        lines = [
-            _joined(names, delimiter),
-            *_rows(release, one, confidence, delimiter, has_sampling=has_sampling),
-        ]
+        lines = [_joined(names, delimiter), *_rows(release, one, confidence, delimiter, has_sampling=has_sampling)]
         return "\n".join(lines) + "\n"
     axes = list(dict.fromkeys(axis.name for t in release.tables for axis in t.space.axes))
     first = "table" if "table" not in axes else "table_of_release"
@@ -54,9 +53,7 @@ def delimited(release: Release, table: Table | None, confidence: float, delimite
         # Two tables of a batch may differ in their conditions alone; their titles tell them apart.
         name = part.about.title if release.members else ""
         start = _label(name or heading(part, each), delimiter) + delimiter
-        lines += [
-            start + row for row in _rows(part, each, confidence, delimiter, axes, has_sampling=has_sampling)
-        ]
+        lines += [start + row for row in _rows(part, each, confidence, delimiter, axes, has_sampling=has_sampling)]
     return "\n".join(lines) + "\n"
 
 

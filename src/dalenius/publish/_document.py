@@ -1,4 +1,5 @@
-"""The document of a release, as a ledger keeps it: everything that was measured, its law, what is shown, and where it comes from.
+"""The document of a release, as a ledger keeps it: everything that was measured, its law, what is shown, and where it
+comes from.
 
 The document is the product: an analyst needs nothing else. Bytes are canonical (sorted keys, no spaces), so equal
 releases have equal digests. `from_json` is the inverse.
@@ -131,9 +132,7 @@ def _plain(value: Any) -> Any:
 
 def _space(space: CellSpace) -> dict[str, Any]:
     if any(isinstance(axis.labels, Numbered) for axis in space.axes):
-        axes = [
-            {"name": a.name, "variable": a.variable, "labels": len(a), "level": a.level} for a in space.axes
-        ]
+        axes = [{"name": a.name, "variable": a.variable, "labels": len(a), "level": a.level} for a in space.axes]
         return {"axes": axes, "structural_zeros": []}
     return {"axes": labels_of(space), "structural_zeros": sorted(list(c) for c in space.structural_zeros)}
 
@@ -176,9 +175,7 @@ def from_json(content: bytes | str, folder: Path | None = None) -> Release:
     try:
         return _read(document)
     except (KeyError, TypeError, ValueError) as error:
-        raise DocumentError(
-            f"The release document is incomplete or damaged ({type(error).__name__})."
-        ) from error
+        raise DocumentError(f"The release document is incomplete or damaged ({type(error).__name__}).") from error
 
 
 def _beside(document: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -189,9 +186,7 @@ def _beside(document: dict[str, Any], folder: Path) -> dict[str, Any]:
     try:
         return {**filled(document, Cells(place.read_bytes())), "cells": {}}
     except (KeyError, TypeError, ValueError) as error:
-        raise DocumentError(
-            f"The release document is incomplete or damaged ({type(error).__name__})."
-        ) from error
+        raise DocumentError(f"The release document is incomplete or damaged ({type(error).__name__}).") from error
 
 
 def _read(document: dict[str, Any]) -> Release:

@@ -15,9 +15,7 @@ def draw_kernel(kernel: Kernel, path: str | Path) -> Path:
     high = max(first + len(row) for first, row in zip(kernel.firsts, kernel.rows, strict=True))
     grid = np.array([kernel.pmf(a, np.arange(low, high)) for a in range(len(kernel.rows))])
     figure, panel = _figure(8, 5)
-    image = panel.imshow(
-        grid, cmap="Greys", aspect="auto", extent=(low - 0.5, high - 0.5, len(grid) - 0.5, -0.5)
-    )
+    image = panel.imshow(grid, cmap="Greys", aspect="auto", extent=(low - 0.5, high - 0.5, len(grid) - 0.5, -0.5))
     panel.set_xlabel("shown count b")
     panel.set_ylabel("exact count a")
     panel.set_title(f"p(a, b) of {kernel.name}")
@@ -29,9 +27,7 @@ def draw_trade_off(unit: str, points: Sequence[tuple[float, float, float]], path
     """Margin of error and an intruder's power against the amount; points as (amount, margin, power)."""
     figure, panel = _figure(7, 5)
     amounts = [amount for amount, _, _ in points]
-    panel.plot(
-        amounts, [margin for _, margin, _ in points], marker="o", color="black", label="margin of error"
-    )
+    panel.plot(amounts, [margin for _, margin, _ in points], marker="o", color="black", label="margin of error")
     panel.set_xscale("log")
     panel.set_yscale("log")
     panel.set_xlabel(unit)

@@ -26,9 +26,7 @@ def is_single_file(path: str | Path) -> bool:
     if place.is_dir() or not place.suffix[1:2].isalpha():
         return False
     if place.suffix.lower() not in by_suffix():
-        raise DocumentError(
-            f"A release is saved as {listed_suffixes()}, or into a directory; received {place.name!r}."
-        )
+        raise DocumentError(f"A release is saved as {listed_suffixes()}, or into a directory; received {place.name!r}.")
     return True
 
 

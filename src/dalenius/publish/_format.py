@@ -13,10 +13,10 @@ from dalenius.errors import RequestError
 class Format:
     """One kind of file that a release can be written as; saving, `-o` and downloads find it by itself.
 
-    `write` takes a release, and a table too if `is_per_table`; without a table it writes all. `stem` names the
-    file in the directory of a release; a format without one is written where its ending asks for it. Exactly one format
-    `is_document`: it holds everything, also a release that has no table, and is what `load` finds in a directory. One that
-    `is_spoken` is for reading: its `write` takes the reader's `language`.
+    `write` takes a release, and a table too if `is_per_table`; without a table it writes all. `stem` names the file in
+    the directory of a release; a format without one is written where its ending asks for it. Exactly one format
+    `is_document`: it holds everything, also a release that has no table, and is what `load` finds in a directory. One
+    that `is_spoken` is for reading: its `write` takes the reader's `language`.
     """
 
     name: str
@@ -33,7 +33,8 @@ class Format:
         """The bytes of a file; the language is that of words for readers, where a format has any."""
         if not (release.tables or self.is_document):
             raise RequestError(
-                f"This release has no table: the outcome was 'no reply'. Its {document().name.upper()} document says so."
+                f"This release has no table: the outcome was 'no reply'. Its {document().name.upper()} document says "
+                "so."
             )
         spoken = {"language": language} if self.is_spoken and language else {}
         made: Any = self.write(release, *table, **spoken)

@@ -1,4 +1,6 @@
-"""table.csv: one row per cell; one column per variable, then value, std_error, lower, upper, status, and the subject."""
+"""table.csv: one row per cell; one column per variable, then value, std_error, lower, upper, status, and
+the subject.
+"""
 
 from dalenius.core.release import Release, Table
 from dalenius.publish._delimited import delimited
@@ -12,6 +14,4 @@ def to_csv(release: Release, table: Table | None = None, confidence: float = 0.9
     return delimited(release, table, confidence, ",")
 
 
-CSV = Format(
-    name="csv", suffixes=(".csv",), media_type="text/csv", write=to_csv, is_per_table=True, stem="table"
-)
+CSV = Format(name="csv", suffixes=(".csv",), media_type="text/csv", write=to_csv, is_per_table=True, stem="table")

@@ -1,4 +1,5 @@
-"""A page for readers: what the release is about, every table in the layout asked for, a picture, and the guarantee in words.
+"""A page for readers: what the release is about, every table in the layout asked for, a picture, and the guarantee in
+words.
 
 One self-contained file without scripts; the picture is SVG, drawn by hand so that no plotting package is needed.
 """
@@ -26,7 +27,8 @@ __all__ = ["HTML", "to_html"]
 _MOST_BARS = 40
 _STYLE = """
 :root{--ink:#1b2733;--soft:#5b6b7b;--line:#d9e0e7;--bar:#2f6f9f;--whisker:#b3541e;--paper:#fff}
-body{font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:62rem;margin:2rem auto;padding:0 1rem}
+body{font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:62rem;
+  margin:2rem auto;padding:0 1rem}
 h1{font-size:1.6rem;margin-bottom:.2rem}h2{font-size:1.2rem;margin:2rem 0 .2rem}.lead{color:var(--soft);margin-top:0}
 .scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
 caption{text-align:left;font-weight:600;padding:.5rem 0}
@@ -38,9 +40,7 @@ dd{overflow-wrap:anywhere}svg{max-width:100%;height:auto}figure{margin:1.5rem 0}
 """
 
 
-def to_html(
-    release: Release, title: str | None = None, confidence: float = 0.95, language: str = DEFAULT
-) -> str:
+def to_html(release: Release, title: str | None = None, confidence: float = 0.95, language: str = DEFAULT) -> str:
     """Every table of a release as one page; labels are those of the release, whatever the language of the words is."""
     release = as_read(release, language)
     source, subject = release.provenance, release.about
@@ -96,9 +96,7 @@ def _figure(release: Release, display: Display, confidence: float, language: str
     return f"<figure>{bars}<figcaption>{note}</figcaption></figure>"
 
 
-def bar_chart(
-    display: Display, lower: FloatArray, upper: FloatArray, language: str = DEFAULT
-) -> tuple[str, int]:
+def bar_chart(display: Display, lower: FloatArray, upper: FloatArray, language: str = DEFAULT) -> tuple[str, int]:
     """Bars with whiskers for the largest cells, as SVG, and how many there are."""
     values = display.values
     finite = np.flatnonzero(np.isfinite(values))
@@ -111,9 +109,7 @@ def bar_chart(
         y = 10 + line * row
         length = max(values[i], 0) / top * width
         label = _cell_name(display.table.space, i, language)
-        parts.append(
-            f'<text x="{left - 8}" y="{y + 12}" text-anchor="end" font-size="11">{escape(label)}</text>'
-        )
+        parts.append(f'<text x="{left - 8}" y="{y + 12}" text-anchor="end" font-size="11">{escape(label)}</text>')
         parts.append(f'<rect x="{left}" y="{y + 3}" width="{length:.1f}" height="{row - 8}" fill="#2f6f9f"/>')
         end = left + length
         if isfinite(lower[i]) and isfinite(upper[i]):
@@ -125,8 +121,7 @@ def bar_chart(
                 ' stroke="#b3541e" stroke-width="1.5" fill="none"/>'
             )
         parts.append(
-            f'<text x="{end + 8:.1f}" y="{y + 12}" font-size="11">'
-            f"{number(values[i], display.digits, language)}</text>"
+            f'<text x="{end + 8:.1f}" y="{y + 12}" font-size="11">{number(values[i], display.digits, language)}</text>'
         )
     height = 20 + row * len(order)
     drawing = (
@@ -164,10 +159,5 @@ def _facts(release: Release, language: str) -> str:
 
 
 HTML = Format(
-    name="html",
-    suffixes=(".html", ".htm"),
-    media_type="text/html",
-    write=to_html,
-    is_spoken=True,
-    stem="table",
+    name="html", suffixes=(".html", ".htm"), media_type="text/html", write=to_html, is_spoken=True, stem="table"
 )

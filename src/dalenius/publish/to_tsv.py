@@ -1,4 +1,6 @@
-"""The columns of table.csv with tabs between them, for programs that split lines at tabs and for pasting into sheets."""
+"""The columns of table.csv with tabs between them, for programs that split lines at tabs and for pasting
+into sheets.
+"""
 
 from dalenius.core.release import Release, Table
 from dalenius.publish._delimited import delimited
@@ -12,10 +14,4 @@ def to_tsv(release: Release, table: Table | None = None, confidence: float = 0.9
     return delimited(release, table, confidence, "\t")
 
 
-TSV = Format(
-    name="tsv",
-    suffixes=(".tsv",),
-    media_type="text/tab-separated-values",
-    write=to_tsv,
-    is_per_table=True,
-)
+TSV = Format(name="tsv", suffixes=(".tsv",), media_type="text/tab-separated-values", write=to_tsv, is_per_table=True)

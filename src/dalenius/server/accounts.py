@@ -90,8 +90,7 @@ def _decoy() -> str:
 
 def _note_issuer(run: Run, name: str, by: str) -> None:
     run(
-        "INSERT INTO issued (name, by_whom) VALUES (?, ?)"
-        " ON CONFLICT (name) DO UPDATE SET by_whom = excluded.by_whom",
+        "INSERT INTO issued (name, by_whom) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET by_whom = excluded.by_whom",
         (name, by),
     )
 
@@ -178,9 +177,7 @@ class Accounts:
         """The user, if the password is theirs. Takes the same work whether or not there is such a user."""
         from argon2.exceptions import Argon2Error, InvalidHashError
 
-        rows = self._store.read(
-            "SELECT role, password FROM users WHERE name = ? AND is_active = 1", name[:64]
-        )
+        rows = self._store.read("SELECT role, password FROM users WHERE name = ? AND is_active = 1", name[:64])
         stored = rows[0][1] if rows and rows[0][1] else _decoy()
         try:
             with _HASHING:
@@ -219,9 +216,7 @@ class Accounts:
     def create_token(self, user: User, label: str, days: float = 90.0) -> str:
         """The token, shown this once."""
         if not 0 < days <= 366 or not label or len(label) > 100:
-            raise ParameterError(
-                "A token needs a label of 1 to 100 characters and a life of at most 366 days."
-            )
+            raise ParameterError("A token needs a label of 1 to 100 characters and a life of at most 366 days.")
         identity, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
         now = time.time()
         self._store.write(

@@ -171,9 +171,7 @@ def identify(request: Request) -> tuple[User, str]:
     if scheme:
         owner = accounts.token_user(token.strip()) if scheme.lower() == "bearer" else None
         if owner is None:
-            raise NotSignedIn(
-                "The API token is unknown, expired or revoked; send 'Authorization: Bearer TOKEN'."
-            )
+            raise NotSignedIn("The API token is unknown, expired or revoked; send 'Authorization: Bearer TOKEN'.")
         return owner, "token"
     session = session_id(request)
     if session:

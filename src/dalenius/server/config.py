@@ -77,20 +77,17 @@ class ServerConfig(_Section):
     public_url: str = Field(
         default="",
         pattern=r"^(https?://[A-Za-z0-9.:\[\]-]+)?$",
-        description="Where readers find the server, for links; without it links are paths. The Host header is never believed.",
+        description="Where readers find the server, for links; without it links are paths. The Host header is never "
+        "believed.",
     )
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8400
     workers: Annotated[int, Field(ge=1, le=64)] = 2
     runners: Annotated[int, Field(ge=1, le=16)] = 1
     state: str = "state"
-    store: str | None = Field(
-        default=None, description="SQLite path or postgresql:// address of accounts and jobs."
-    )
+    store: str | None = Field(default=None, description="SQLite path or postgresql:// address of accounts and jobs.")
     ledger: str = "ledger.sqlite"
-    anchor: str | None = Field(
-        default=None, description="File for the ledger's signed heads, best on another disk."
-    )
+    anchor: str | None = Field(default=None, description="File for the ledger's signed heads, best on another disk.")
     keys: str | None = Field(default=None, description="Private folder for the populations' secrets.")
     policy: str | None = None
     languages: tuple[str, ...] = ("en", "de")
@@ -115,9 +112,7 @@ class ServerConfig(_Section):
         try:
             document = tomllib.loads(place.read_text())
         except (OSError, ValueError) as error:
-            why = (
-                toml_complaint(error) if isinstance(error, tomllib.TOMLDecodeError) else type(error).__name__
-            )
+            why = toml_complaint(error) if isinstance(error, tomllib.TOMLDecodeError) else type(error).__name__
             raise DocumentError(f"{place.name} cannot be read as a server configuration: {why}.") from None
         return cls.of(document, place.resolve().parent)
 

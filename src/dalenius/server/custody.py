@@ -97,8 +97,8 @@ class Custody:
     def set_approval(self, user: User, population: str, above: str | None) -> bool:
         """Ask for a second person above a rho; None asks for nobody. False if it waits for another custodian.
 
-        One custodian may ask for more approvals at once. Fewer, or none, is itself a matter for two: it is in force when
-        another custodian sets the same.
+        One custodian may ask for more approvals at once. Fewer, or none, is itself a matter for two: it is in force
+        when another custodian sets the same.
         """
         require(user, Role.CUSTODIAN)
         if population not in self.desk.populations():
@@ -212,7 +212,9 @@ class Custody:
         return self.accounts.users()
 
     def reset_password(self, user: User, name: str) -> str:
-        """A new one-time password; the user's sessions and waiting requests end. A custodian's is renewed on the server machine only."""
+        """A new one-time password; the user's sessions and waiting requests end. A custodian's is renewed on the server
+        machine only.
+        """
         require(user, Role.CUSTODIAN)
         account = self.accounts.find(name)
         if account is None:

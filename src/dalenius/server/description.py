@@ -68,8 +68,7 @@ def _describe_operation(path: str, method: str, operation: dict[str, Any]) -> No
 def document_responses() -> dict[int | str, dict[str, Any]]:
     """Responses of a route that sends a release: every format, and 304 where the caller has it already."""
     content = {
-        kind: {"schema": {} if kind == "application/json" else {"type": "string"}}
-        for kind in formats().values()
+        kind: {"schema": {} if kind == "application/json" else {"type": "string"}} for kind in formats().values()
     }
     return {
         200: {"description": "A released table.", "content": content},

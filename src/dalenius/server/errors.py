@@ -109,11 +109,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, bool | None):
         return value
     if isinstance(value, int):
-        return (
-            value
-            if abs(value) < 2**53
-            else _text(str(value) if value.bit_length() < 4096 else "a huge integer")
-        )
+        return value if abs(value) < 2**53 else _text(str(value) if value.bit_length() < 4096 else "a huge integer")
     if isinstance(value, float):
         return value if isfinite(value) else str(value)
     return _text(str(value))

@@ -1,7 +1,7 @@
 """Inference on a release for the HTTP interface: every question that the registry finds and a server can bound.
 
-The keys of a request are the parameters that the question declares; a key that it does not read is refused. Questions that
-simulate take a bounded number of replicates, and at most two run at a time in each worker.
+The keys of a request are the parameters that the question declares; a key that it does not read is refused. Questions
+that simulate take a bounded number of replicates, and at most two run at a time in each worker.
 """
 
 import threading
@@ -78,9 +78,7 @@ def _read(question: InferenceQuestion, written: Mapping[str, Any]) -> dict[str, 
 
 
 def _model(question: InferenceQuestion) -> type[BaseModel]:
-    fields: dict[str, Any] = {
-        parameter.key: (_type(parameter), _field(parameter)) for parameter in question.parameters
-    }
+    fields: dict[str, Any] = {parameter.key: (_type(parameter), _field(parameter)) for parameter in question.parameters}
     return create_model(question.name, __config__=ConfigDict(extra="forbid", frozen=True), **fields)
 
 

@@ -1,8 +1,9 @@
 """Releases as jobs: queued in the store, fair between users, taken over when a worker dies, answered on a tick.
 
 A job runs `Curator.release`, which is safe to repeat: the ledger charges a request once and stores one answer, so a job
-whose worker was killed is run again by another worker. What a caller can see of a job (its stage, that it ended) changes
-on ticks only: a multiple of the public tick after the job was sent. Time then says which tick, not what was in a cell.
+whose worker was killed is run again by another worker. What a caller can see of a job (its stage, that it ended)
+changes on ticks only: a multiple of the public tick after the job was sent. Time then says which tick, not what was in
+a cell.
 """
 
 import hashlib
@@ -77,14 +78,7 @@ class Queue:
         self.wake = threading.Condition()
 
     def submit(
-        self,
-        name: str,
-        dataset: str,
-        request: Mapping[str, Any],
-        cells: int,
-        key: str = "",
-        *,
-        most: int = 20,
+        self, name: str, dataset: str, request: Mapping[str, Any], cells: int, key: str = "", *, most: int = 20
     ) -> str:
         """Queue a release. The same idempotency key with the same request is the same job; with another, a conflict."""
         text = json.dumps(request, sort_keys=True, default=str)
@@ -95,13 +89,9 @@ class Queue:
             earlier = self._known(run, name, key, digest) if key else None
             if earlier is not None:
                 return earlier
-            waiting = run(
-                "SELECT count(*) FROM jobs WHERE name = ? AND state IN (?, ?)", (name, QUEUED, RUNNING)
-            )
+            waiting = run("SELECT count(*) FROM jobs WHERE name = ? AND state IN (?, ?)", (name, QUEUED, RUNNING))
             if waiting[0][0] >= most:
-                raise TooManyRequests(
-                    f"You have {most} releases under way; wait for one of them.", limit=most
-                )
+                raise TooManyRequests(f"You have {most} releases under way; wait for one of them.", limit=most)
             if key:
                 run(
                     "INSERT INTO idempotency (name, key, digest, job, created) VALUES (?, ?, ?, ?, ?)"
@@ -119,7 +109,9 @@ class Queue:
 
     @staticmethod
     def _known(run: Run, name: str, key: str, digest: str) -> str | None:
-        """The job under an idempotency key. One that ended by a fault of ours may be tried again: nothing is paid twice."""
+        """The job under an idempotency key. One that ended by a fault of ours may be tried again: nothing is paid
+        twice.
+        """
         rows = run(
             "SELECT i.digest, i.job, j.state, j.error FROM idempotency i LEFT JOIN jobs j ON j.id = i.job"
             " WHERE i.name = ? AND i.key = ?",
@@ -177,9 +169,7 @@ class Queue:
 
     def counts(self) -> dict[str, int]:
         """How many jobs are in each state."""
-        return {
-            state: int(n) for state, n in self._store.read("SELECT state, count(*) FROM jobs GROUP BY state")
-        }
+        return {state: int(n) for state, n in self._store.read("SELECT state, count(*) FROM jobs GROUP BY state")}
 
 
 def failure_of(error: DaleniusError) -> str:

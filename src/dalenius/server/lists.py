@@ -1,8 +1,9 @@
 """Tables from a stored list: released once, then any table that the list holds is a free and consistent sum of it.
 
-Nothing here reads data, except `release`, which the custodian's list pays for once like any other request. A request that
-the list can answer is answered from it, whoever asks, so that nobody buys a second, contradicting number. Where a rule of the
-policy does not let such a table be shown it is refused, from the list and as a release (docs/decisions/0005).
+Nothing here reads data, except `release`, which the custodian's list pays for once like any other request. A request
+that the list can answer is answered from it, whoever asks, so that nobody buys a second, contradicting number. Where a
+rule of the policy does not let such a table be shown it is refused, from the list and as a release
+(docs/decisions/0005).
 """
 
 import threading
@@ -106,11 +107,7 @@ class Lists:
 
     def find(self, served: Served, request: RequestDocument) -> Release | None:
         """The table and its margins from the list; a refusal that says what to change where only the records differ."""
-        if (
-            served.entry.list is None
-            or not counts_records(request.method)
-            or request.table.weight is not None
-        ):
+        if served.entry.list is None or not counts_records(request.method) or request.table.weight is not None:
             return None
         view, domain = self.view(served), served.curator.domain
         if view is None:

@@ -104,9 +104,7 @@ class Desk:
             for notice in curator.notices:
                 logs.event("policy", 30, dataset=curator.domain.name, notice=notice)
             if curator.domain.name in self.served:
-                raise Conflict(
-                    f"Two data sets are named {curator.domain.name!r}.", received=curator.domain.name
-                )
+                raise Conflict(f"Two data sets are named {curator.domain.name!r}.", received=curator.domain.name)
             self.served[curator.domain.name] = Served(entry, curator)
 
     def _policy(self, entry: DatasetEntry) -> PolicyDocument | None:
@@ -175,15 +173,11 @@ class Desk:
                 return curator.adjustments(request)
         except (NotPublic, UnknownName):
             # A release that is not public is answered like one that is not there.
-            raise NotFound(
-                f"There is no published release {request.show.anchor[:100]!r} to agree with."
-            ) from None
+            raise NotFound(f"There is no published release {request.show.anchor[:100]!r} to agree with.") from None
 
     # -- registration ------------------------------------------------------------------------------------------
 
-    def register_all(
-        self, by: str, only: str = "", *, accept_unseen: bool = False
-    ) -> dict[str, Confidential]:
+    def register_all(self, by: str, only: str = "", *, accept_unseen: bool = False) -> dict[str, Confidential]:
         """Register what is not registered yet (or one data set), one worker at a time; the report on each that was."""
         done = {}
         with (self.config.state_directory / "register.lock").open("w") as lock:
@@ -222,15 +216,11 @@ class Desk:
     # -- requests ----------------------------------------------------------------------------------------------
 
     def quote(
-        self,
-        served: Served,
-        document: Asked,
-        analyst: str,
-        approved_by: str = "",
-        *,
-        is_stored: bool = False,
+        self, served: Served, document: Asked, analyst: str, approved_by: str = "", *, is_stored: bool = False
     ) -> Quote:
-        """Price a request: documents only, no data. `is_stored` looks up what may have been asked before a rule was made."""
+        """Price a request: documents only, no data. `is_stored` looks up what may have been asked before a rule was
+        made.
+        """
         curator = served.curator
         with bounded(_BATCH_ATOMS) if isinstance(document, BatchDocument) else nullcontext():
             plan = curator.planner.plan_stored(document) if is_stored else curator.plan(document)
@@ -275,16 +265,16 @@ class Desk:
         with self.outages():
             return self.catalogue.by_key(quote.charge.key)
 
-    def release(
-        self, served: Served, document: Asked, *, analyst: str, approved_by: str, stage: Stage
-    ) -> str:
+    def release(self, served: Served, document: Asked, *, analyst: str, approved_by: str, stage: Stage) -> str:
         """Charge, measure, store: the entry under which the release is stored."""
         self.apply_quota(served.name, analyst)
         status = Status(served.curator.policy.release)
         started = time.monotonic()
 
         def held(name: str) -> None:
-            """Store on a tick only: a release that is stored can be seen, and its moment would tell how long it took."""
+            """Store on a tick only: a release that is stored can be seen, and its moment would tell how
+            long it took.
+            """
             if name == "storing":
                 tick = self.config.tick
                 time.sleep(tick - (time.monotonic() - started) % tick)
@@ -292,12 +282,7 @@ class Desk:
 
         with self.outages():
             release = served.curator.release(
-                document,
-                analyst=analyst,
-                approved_by=approved_by,
-                is_official=not analyst,
-                status=status,
-                stage=held,
+                document, analyst=analyst, approved_by=approved_by, is_official=not analyst, status=status, stage=held
             )
         return release.provenance.ledger_entry
 
@@ -346,13 +331,7 @@ class Desk:
                 )
         nothing = {"rho": "0", "delta": "0"}
         return QuotaView(
-            analyst=analyst,
-            population=population,
-            spent=nothing,
-            limit=None,
-            left=None,
-            charges=0,
-            page=page,
+            analyst=analyst, population=population, spent=nothing, limit=None, left=None, charges=0, page=page
         )
 
     def close(self) -> None:

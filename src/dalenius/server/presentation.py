@@ -16,15 +16,7 @@ from dalenius.errors import DaleniusError
 from dalenius.methods._weighted import FIXED_WEIGHTS
 from dalenius.server.operations import Quote, Served
 from dalenius.server.store import StateStore
-from dalenius.server.views import (
-    DatasetView,
-    LevelView,
-    Preview,
-    QuotaView,
-    ReleaseView,
-    SavedTable,
-    VariableView,
-)
+from dalenius.server.views import DatasetView, LevelView, Preview, QuotaView, ReleaseView, SavedTable, VariableView
 from dalenius.spec import speech
 from dalenius.spec.derived_words import LANGUAGES, derivation
 from dalenius.spec.method import counts_records, is_offered
@@ -101,9 +93,7 @@ def _weights(domain: Domain, policy: PolicyDocument) -> tuple[str, ...]:
 
 def _measures(domain: Domain, *, has_numbers: bool) -> tuple[str, ...]:
     """Measures that a form may offer: of numeric variables only where there are some; those of records first."""
-    offered = [
-        (m.takes_of, name) for name, m in registry.every("methods").items() if is_offered(name, domain)
-    ]
+    offered = [(m.takes_of, name) for name, m in registry.every("methods").items() if is_offered(name, domain)]
     return tuple(name for takes_of, name in sorted(offered) if has_numbers or not takes_of)
 
 
@@ -174,9 +164,7 @@ def search_text(view: ReleaseView, dataset: DatasetView | None) -> str:
     for part in (*request.get("axes", ()), *request.get("where", ())):
         words += [str(label) for cell in part.get("cells", ()) for label in cell]
         words += [str(label) for label in part.get("categories", ())]
-    words += [
-        speech.title_of(view.measure, language) for language in registry.get("methods", view.measure).words
-    ]
+    words += [speech.title_of(view.measure, language) for language in registry.get("methods", view.measure).words]
     return "\n".join(words).casefold()
 
 
@@ -209,9 +197,7 @@ def without_analyst(view: ReleaseView) -> ReleaseView:
 
 def saved_tables(store: StateStore, name: str) -> tuple[SavedTable, ...]:
     """A user's saved tables, newest first."""
-    rows = store.read(
-        "SELECT title, dataset, request, created FROM saved WHERE name = ? ORDER BY created DESC", name
-    )
+    rows = store.read("SELECT title, dataset, request, created FROM saved WHERE name = ? ORDER BY created DESC", name)
     return tuple(
         SavedTable(title=title, dataset=dataset, request=json.loads(text), created=created)
         for title, dataset, text, created in rows

@@ -1,9 +1,9 @@
 """Released tables as PxWeb API 2 shows them: a list, metadata and data in JSON-stat 2 and CSV.
 
-Each released table has its own axes and one more, `ContentsCode`, with the value, its standard error and the ends of its
-95 % interval. A category's code is its label where that is safe in a selection, otherwise its place (`c3`). Selections
-are read as the specification has them: `*`, `?`, `TOP(n)`, `BOTTOM(n)`, `FROM(a)`, `TO(b)`, `RANGE(a,b)`. Everything is
-computed from the release; there is no way from here to the data or to the ledger's purse.
+Each released table has its own axes and one more, `ContentsCode`, with the value, its standard error and the ends of
+its 95 % interval. A category's code is its label where that is safe in a selection, otherwise its place (`c3`).
+Selections are read as the specification has them: `*`, `?`, `TOP(n)`, `BOTTOM(n)`, `FROM(a)`, `TO(b)`, `RANGE(a,b)`.
+Everything is computed from the release; there is no way from here to the data or to the ledger's purse.
 """
 
 import csv
@@ -89,9 +89,7 @@ class Dimension:
             if argument not in self.codes:
                 raise UnknownName.among(f"value of {self.code}", argument, self.codes)
             places.append(self.codes.index(argument))
-        first, last = {"FROM": (places[0], size - 1), "TO": (0, places[0]), "RANGE": (places[0], places[-1])}[
-            name
-        ]
+        first, last = {"FROM": (places[0], size - 1), "TO": (0, places[0]), "RANGE": (places[0], places[-1])}[name]
         return set(range(first, last + 1))
 
 
@@ -123,9 +121,7 @@ def places_of(release: Release, selection: Selection) -> list[list[int]]:
         places.append(chosen)
     size = int(np.prod([len(p) for p in places], dtype=float))
     if size > MOST_CELLS:
-        raise TooLarge(
-            f"The selection has {size:,} cells; at most {MOST_CELLS:,} are sent.", limit=MOST_CELLS
-        )
+        raise TooLarge(f"The selection has {size:,} cells; at most {MOST_CELLS:,} are sent.", limit=MOST_CELLS)
     return places
 
 
@@ -162,9 +158,7 @@ def table_item(view: ReleaseView, root: str, language: str) -> dict[str, Any]:
     }
 
 
-def json_stat(
-    release: Release, view: ReleaseView, places: list[list[int]] | None, root: str
-) -> dict[str, Any]:
+def json_stat(release: Release, view: ReleaseView, places: list[list[int]] | None, root: str) -> dict[str, Any]:
     """A JSON-stat 2 data set; without places the metadata alone."""
     axes = dimensions(release)
     chosen = places or [list(range(len(d.codes))) for d in axes]
@@ -186,11 +180,7 @@ def json_stat(
         "label": f"{view.dataset}: {view.title}",
         "source": view.population,
         "updated": view.at,
-        "note": [
-            *filter(None, [release.about.universe]),
-            release.provenance.guarantee,
-            *release.provenance.warnings,
-        ],
+        "note": [*filter(None, [release.about.universe]), release.provenance.guarantee, *release.provenance.warnings],
         "role": {"metric": [CONTENTS]},
         "id": [d.code for d in axes],
         "size": [len(picked) for picked in chosen],
@@ -215,8 +205,6 @@ def as_csv(release: Release, places: list[list[int]]) -> str:
     writer.writerow([*(d.code for d in axes[:-1]), *contents])
     for cell in np.ndindex(*numbers.shape[:-1]):
         labels = [d.labels[p[i]] for d, p, i in zip(axes, places, cell, strict=False)]
-        safe = [
-            f"'{label}" if label.startswith(("=", "+", "-", "@", "\t", "\r")) else label for label in labels
-        ]
+        safe = [f"'{label}" if label.startswith(("=", "+", "-", "@", "\t", "\r")) else label for label in labels]
         writer.writerow([*safe, *("" if tidy(v) is None else tidy(v) for v in numbers[cell].tolist())])
     return out.getvalue()

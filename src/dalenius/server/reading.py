@@ -53,13 +53,7 @@ class Reading:
         return view
 
     def releases(
-        self,
-        user: User,
-        dataset: str = "",
-        query: str = "",
-        status: str = "",
-        offset: int = 0,
-        limit: int = 50,
+        self, user: User, dataset: str = "", query: str = "", status: str = "", offset: int = 0, limit: int = 50
     ) -> tuple[int, tuple[ReleaseView, ...]]:
         """How many there are and one page of them, newest first."""
         with self.desk.outages():
@@ -122,9 +116,7 @@ class Reading:
         with self._cache_lock:
             file = self._files.get(place)
         if file is None:
-            file = downloads.render(
-                self.release(user, entry), format, is_public=view.status == Status.PUBLISHED
-            )
+            file = downloads.render(self.release(user, entry), format, is_public=view.status == Status.PUBLISHED)
             if len(file.content) > _MOST_CACHED_BYTES:
                 return file
             with self._cache_lock:
@@ -165,9 +157,7 @@ class Reading:
     def _may_list(self, user: User, view: ReleaseView) -> bool:
         if view.status == Status.PUBLISHED or user.may_read_ledger:
             return True
-        return (
-            view.status in (Status.DRAFT, Status.EMBARGOED) and bool(user.name) and view.analyst == user.name
-        )
+        return view.status in (Status.DRAFT, Status.EMBARGOED) and bool(user.name) and view.analyst == user.name
 
     def shown(self, user: User, view: ReleaseView | None) -> ReleaseView | None:
         """The view, unless the user may not know of it. That something public was withdrawn is public."""
@@ -187,12 +177,12 @@ class Reading:
     def _knows_analyst(user: User, view: ReleaseView) -> bool:
         return user.may_read_ledger or (bool(user.name) and view.analyst == user.name)
 
-    def list_answer(
-        self, user: User, dataset: str, document: Document, *, explains: bool = False
-    ) -> Release | None:
-        """A table from the stored list: free, consistent, open to everybody; None if the list does not hold it, and for a batch.
+    def list_answer(self, user: User, dataset: str, document: Document, *, explains: bool = False) -> Release | None:
+        """A table from the stored list: free, consistent, open to everybody; None if the list does not hold it, and for
+        a batch.
 
-        With `explains`, a table that would count other records than the list is refused, and the refusal says what helps.
+        With `explains`, a table that would count other records than the list is refused, and the refusal says what
+        helps.
         """
         served, request = self.desk.find(dataset), self.desk.read_asked(dataset, document)
         if isinstance(request, BatchDocument):

@@ -44,9 +44,7 @@ def deactivated(name: str) -> Forbidden:
 
 def renewed(name: str) -> Forbidden:
     """The refusal for what awaited approval when somebody else renewed the asker's password."""
-    return Forbidden(
-        f"The password of {name!r} was renewed; what was asked for before is not released. Ask again."
-    )
+    return Forbidden(f"The password of {name!r} was renewed; what was asked for before is not released. Ask again.")
 
 
 def document_of(job: Job) -> Asked:
@@ -91,8 +89,8 @@ class Releasing:
     def preview(self, user: User, dataset: str, document: Document) -> Preview:
         """Cells, cost, expected error, and whether it was released before; the own quota of who may release.
 
-        Documents alone are read, so everybody may ask; who may not release is told nothing of the ledger. Pricing a batch takes more
-        arithmetic than one table, so that it is for those who may release it.
+        Documents alone are read, so everybody may ask; who may not release is told nothing of the ledger. Pricing a
+        batch takes more arithmetic than one table, so that it is for those who may release it.
         """
         served, asked = self.desk.find(dataset), self.desk.read_asked(dataset, document)
         if isinstance(asked, BatchDocument):
@@ -106,14 +104,14 @@ class Releasing:
             quota=quota,
             already=stored if stored is not None and _answers(stored, user) else None,
             from_list=self._is_listed(served, quote.document),
-            refusal=None
-            if quota is None
-            else self._foreseen(user, served, quote, quota, is_known=stored is not None),
+            refusal=None if quota is None else self._foreseen(user, served, quote, quota, is_known=stored is not None),
             direct_cells=self.config.limits.direct_cells,
         )
 
     def _quote(self, user: User, served: Served, request: Asked) -> Quote:
-        """The price of a request; one that a later rule refuses is answered where its release is there for this reader."""
+        """The price of a request; one that a later rule refuses is answered where its release is there for
+        this reader.
+        """
         quote = self.desk.quote(served, request, user.name, is_stored=True)
         if self.reading.shown(user, self.desk.stored(quote)) is None:
             for member in members_of(request):
@@ -130,9 +128,7 @@ class Releasing:
         Keyed, because the memo key binds the file's fingerprint, of which nothing is told.
         """
         charge = quote.charge
-        said = "\0".join(
-            ("preview", charge.key, charge.plan_digest, *map(str, charge.units.to_dict().values()))
-        )
+        said = "\0".join(("preview", charge.key, charge.plan_digest, *map(str, charge.units.to_dict().values())))
         return hmac.new(self.key, said.encode(), hashlib.sha256).hexdigest()[:32]
 
     def _foreseen(
@@ -179,12 +175,7 @@ class Releasing:
         if refusal is not None:
             raise refusal
         job = self.jobs.submit(
-            user.name,
-            dataset,
-            request.to_dict(),
-            quote.cells,
-            key,
-            most=self.config.limits.waiting_per_user,
+            user.name, dataset, request.to_dict(), quote.cells, key, most=self.config.limits.waiting_per_user
         )
         return self.job(user, job)
 

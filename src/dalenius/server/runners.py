@@ -22,9 +22,7 @@ Run = Callable[[Job, Callable[[str], None]], str]
 class Runners:
     """The threads of one worker that serve the queue of its server."""
 
-    def __init__(
-        self, store: StateStore, queue: Queue, run: Run, *, runners: int, lease_seconds: float
-    ) -> None:
+    def __init__(self, store: StateStore, queue: Queue, run: Run, *, runners: int, lease_seconds: float) -> None:
         self._store = store
         self.queue = queue
         self._run = run
@@ -33,9 +31,7 @@ class Runners:
         self._stopping = threading.Event()
         self._stages: dict[str, str] = {}
         self._written: dict[str, str] = {}
-        self._threads = [
-            threading.Thread(target=self._serve, name=f"runner-{i}", daemon=True) for i in range(runners)
-        ]
+        self._threads = [threading.Thread(target=self._serve, name=f"runner-{i}", daemon=True) for i in range(runners)]
         self._threads.append(threading.Thread(target=self._keep, name="keeper", daemon=True))
 
     def start(self) -> None:

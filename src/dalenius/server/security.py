@@ -42,9 +42,7 @@ VISIT = "dalenius_visit"
 class Guard:
     """The outermost layer of the application."""
 
-    def __init__(
-        self, app: Any, *, body_bytes: int, metrics: Metrics, secure: bool, public_url: str = ""
-    ) -> None:
+    def __init__(self, app: Any, *, body_bytes: int, metrics: Metrics, secure: bool, public_url: str = "") -> None:
         self._app = app
         self._scheme, _, self._host = public_url.partition("://")
         self._most = body_bytes
@@ -88,9 +86,7 @@ class Guard:
 
     def _note(self, scope: Scope, answer: "_Answer", seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "unmatched")
-        self._metrics.request(
-            scope["method"] if scope["method"].isalpha() else "other", route, answer.status, seconds
-        )
+        self._metrics.request(scope["method"] if scope["method"].isalpha() else "other", route, answer.status, seconds)
         user = scope.get("state", {}).get("user_name", "")
         logs.event(
             "request",

@@ -6,14 +6,13 @@ Services.open(config)
     worker                                                              start(), close(), is_ready
 
   reading: data sets (everybody)
-    datasets(user) -> tuple[DatasetView, ...]
-    dataset(name) -> DatasetView                                        NotFound
+    datasets(user) -> tuple[DatasetView, ...] dataset(name) -> DatasetView
+    NotFound
   releasing (analyst, custodian)
-    preview(user, dataset, document) -> Preview                         free; no data are read
-    submit(user, dataset, document, key="") -> JobView                  queued; `key` makes it idempotent
-    await wait(user, job_id, seconds=None) -> JobView                   returns on a tick, when finished or after `seconds`
-    job(user, job_id) -> JobView                                        own jobs; a custodian sees all
-    jobs_of(user) -> tuple[JobView, ...]
+    preview(user, dataset, document) -> Preview                         free; no data are read submit(user, dataset,
+    document, key="") -> JobView                  queued; `key` makes it idempotent await wait(user, job_id,
+    seconds=None) -> JobView                   returns on a tick, when finished or after `seconds` job(user, job_id) ->
+    JobView                                        own jobs; a custodian sees all jobs_of(user) -> tuple[JobView, ...]
   reading: released tables (everybody: published; owner and custodian: drafts and embargoed)
     releases(user, dataset="", query="", status="", offset=0, limit=50) -> tuple[int, tuple[ReleaseView, ...]]
     release_view(user, entry) -> ReleaseView                            NotFound; NotPublic if withdrawn
@@ -31,18 +30,16 @@ Services.open(config)
     quota(user, dataset) -> QuotaView                                   the user's own
   custody: money
     statement(user, population, everybody=False) -> Statement           own lines; everybody's: custodian, auditor
-    populations(user) -> tuple[str, ...]
-    ledger_lines(user, population, form) -> str                         export (custodian, auditor)
-    verify(user) -> VerifyReport                                        (custodian, auditor)
+    populations(user) -> tuple[str, ...] ledger_lines(user, population, form) -> str                         export
+    (custodian, auditor) verify(user) -> VerifyReport                                        (custodian, auditor)
   custody: the custodian
-    account(user, population) -> Account                                (custodian, auditor)
-    grant(user, population, rho, delta, note); set_quota(user, population, analyst, rho, delta)
-    set_approval(user, population, above)
-    approvals(user) -> tuple[JobView, ...]; approve(user, job_id); refuse(user, job_id, reason)
-    set_status(user, entry, status) -> ReleaseView                      embargoed, published, withdrawn
-    register(user, dataset, accept_unseen=False) -> Confidential | None the content, for the custodian's eyes; None if it was already
-    create_user(user, name, role) -> str                                the one-time password
-    users(user) -> tuple[User, ...]; reset_password(user, name) -> str; deactivate(user, name)
+    account(user, population) -> Account                                (custodian, auditor) grant(user, population,
+    rho, delta, note); set_quota(user, population, analyst, rho, delta) set_approval(user, population, above)
+    approvals(user) -> tuple[JobView, ...]; approve(user, job_id); refuse(user, job_id, reason) set_status(user, entry,
+    status) -> ReleaseView                      embargoed, published, withdrawn register(user, dataset,
+    accept_unseen=False) -> Confidential | None the content, for the custodian's eyes; None if it was already
+    create_user(user, name, role) -> str                                the one-time password users(user) -> tuple[User,
+    ...]; reset_password(user, name) -> str; deactivate(user, name)
 """
 
 from dataclasses import dataclass
@@ -102,12 +99,8 @@ class Services:
             jobs=jobs,
             reading=reading,
         )
-        custody = Custody(
-            store=store, accounts=accounts, desk=desk, jobs=jobs, reading=reading, releasing=releasing
-        )
-        runners = Runners(
-            store, jobs, releasing.run_job, runners=config.runners, lease_seconds=config.lease_seconds
-        )
+        custody = Custody(store=store, accounts=accounts, desk=desk, jobs=jobs, reading=reading, releasing=releasing)
+        runners = Runners(store, jobs, releasing.run_job, runners=config.runners, lease_seconds=config.lease_seconds)
         worker = Worker(config=config, store=store, metrics=metrics, desk=desk, lists=lists, runners=runners)
         return cls(
             config=config,

@@ -1,9 +1,9 @@
 """Worker processes: imported once, forked, watched, and begun again when one dies.
 
-The parent binds the socket and opens nothing else: no ledger, no store, no data, no threads. Each child opens its own. A
-child that is killed is replaced at once; what it was doing is taken over as `runners.py` says. A child that is refused
-when it starts (a broken or older ledger, a document that is not accepted) ends the server with that one message; where a
-disk or database does not answer, it is tried again.
+The parent binds the socket and opens nothing else: no ledger, no store, no data, no threads. Each child opens its own.
+A child that is killed is replaced at once; what it was doing is taken over as `runners.py` says. A child that is
+refused when it starts (a broken or older ledger, a document that is not accepted) ends the server with that one
+message; where a disk or database does not answer, it is tried again.
 """
 
 import gc
@@ -163,8 +163,8 @@ class _Supervisor:
 def _bound(host: str, port: int) -> socket.socket:
     """A bound socket that says it is TCP.
 
-    The event loop switches Nagle's algorithm off only for sockets that name their protocol; with it on, each answer would
-    wait some 40 ms for the client's delayed acknowledgement.
+    The event loop switches Nagle's algorithm off only for sockets that name their protocol; with it on, each answer
+    would wait some 40 ms for the client's delayed acknowledgement.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -68,9 +68,7 @@ class Worker:
             try:
                 self.lists.release(served)
             except DaleniusError as error:
-                logs.event(
-                    "list not released", 40, dataset=served.name, code=error.code, message=error.message
-                )
+                logs.event("list not released", 40, dataset=served.name, code=error.code, message=error.message)
 
     def close(self) -> None:
         """Finish what is under way, then let go of everything."""

@@ -17,11 +17,7 @@ _MOST_CELLS = 20_000
 
 
 def crossed(
-    release: Release,
-    display: Display,
-    confidence: float,
-    most_rows: int = MOST_ROWS,
-    language: str = DEFAULT,
+    release: Release, display: Display, confidence: float, most_rows: int = MOST_ROWS, language: str = DEFAULT
 ) -> str:
     """A heading, the crossed table and its caption; rows beyond `most_rows` are left out, and counted."""
     table, subject = display.table, release.about
@@ -32,9 +28,7 @@ def crossed(
         return f'{head}<p class="note">{said}</p>'
     places = asked_layout(subject, table)
     crosstab = lay_out(release, table, **places, confidence=confidence, shown=display.values)
-    said = " ".join(
-        filter(None, (caption(release, table, confidence, language), rounding(display, language)))
-    )
+    said = " ".join(filter(None, (caption(release, table, confidence, language), rounding(display, language))))
     body, left_out = _body(crosstab, subject, display.digits, most_rows, language)
     note = _left_out(left_out, language) if left_out else ""
     columns = _head(release, crosstab, language)
@@ -79,9 +73,7 @@ def _total(crosstab: Crosstab, language: str) -> str:
     return f'<th scope="col" class="n">{word(key, language)}</th>'
 
 
-def _body(
-    crosstab: Crosstab, subject: Subject, digits: int, most_rows: int, language: str
-) -> tuple[str, int]:
+def _body(crosstab: Crosstab, subject: Subject, digits: int, most_rows: int, language: str) -> tuple[str, int]:
     """Rows of all sheets up to a limit, and how many are left out."""
     width, parts, written = max(len(crosstab.row_axes), 1), [], 0
     everything = sum(len(sheet.lines) for sheet in crosstab.sheets)
@@ -90,9 +82,7 @@ def _body(
             break
         if sheet.title:
             name = " · ".join(f"{name_of(subject, axis)}: {label}" for axis, label in sheet.title)
-            parts.append(
-                f'<tr><th colspan="{width + crosstab.width}" scope="rowgroup">{escape(name)}</th></tr>'
-            )
+            parts.append(f'<tr><th colspan="{width + crosstab.width}" scope="rowgroup">{escape(name)}</th></tr>')
         for line in sheet.lines[: most_rows - written]:
             key = "total_shown" if crosstab.is_row_total_of_shown else "total"
             parts.append(_row(line, width, digits, language, word(key, language)))

@@ -20,10 +20,7 @@ class EstimateDisplay:
 
     def html(self) -> str:
         """Return the number, its standard error and its interval as HTML."""
-        heads, line = (
-            ["Estimate", "Standard error"],
-            [short(self._estimate.value), short(self._estimate.std_error)],
-        )
+        heads, line = (["Estimate", "Standard error"], [short(self._estimate.value), short(self._estimate.std_error)])
         notes = list(self._estimate.assumptions)
         if self._estimate.interval is not None:
             heads.append(f"{level(self._estimate.interval.confidence)} interval")

@@ -100,6 +100,5 @@ def _cells(plan: TablePlan) -> str:
 
 def _amounts(budget: Budget) -> str:
     return " ".join(
-        f"{name} {amount}" if name != "definition" else f"{amount},"
-        for name, amount in budget.to_dict().items()
+        f"{name} {amount}" if name != "definition" else f"{amount}," for name, amount in budget.to_dict().items()
     )

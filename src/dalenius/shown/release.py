@@ -14,15 +14,7 @@ from dalenius.linear.tabulation import SELECTION, bounds, columns, errors_in_wor
 from dalenius.rendering import draw_cells, framed, paragraphs, text_grid, two_lines
 from dalenius.shown.crossed import crossed
 from dalenius.spec.answer import as_read
-from dalenius.spec.speech import (
-    caption,
-    classified,
-    conditions,
-    has_error,
-    heading,
-    title_of_release,
-    unit_of,
-)
+from dalenius.spec.speech import caption, classified, conditions, has_error, heading, title_of_release, unit_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,9 +107,7 @@ def _text(release: Release, confidence: float = 0.95) -> str:
 def _text_of_table(release: Release, table: Table, confidence: float) -> str:
     """Heading, one line per cell, and what the ends are; columns without a number are left out."""
     filled = {
-        name: cells
-        for name, cells in columns(release, table, confidence).items()
-        if set(cells) - {None, "released"}
+        name: cells for name, cells in columns(release, table, confidence).items() if set(cells) - {None, "released"}
     }
     ends = f"lower and upper: {level(confidence)} interval for privacy noise."
     below = ends if "lower" in filled else "" if table.measure == SELECTION else caption(release, table)

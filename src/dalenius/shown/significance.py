@@ -22,9 +22,7 @@ class SignificanceDisplay:
         freedom = "–" if self._test.degrees_of_freedom is None else str(self._test.degrees_of_freedom)
         line = [short(self._test.statistic), freedom, self._test.p_text]
         notes = [f"By {self._test.method}.", *self._test.assumptions]
-        return grid(
-            self._test.name, ["Statistic", "Degrees of freedom", "p-value"], [line], labels=0, notes=notes
-        )
+        return grid(self._test.name, ["Statistic", "Degrees of freedom", "p-value"], [line], labels=0, notes=notes)
 
     def plot(self, path: object = None) -> "Axes":
         """Draw the statistic against its simulated null distribution, where there is one."""

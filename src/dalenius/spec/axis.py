@@ -35,7 +35,8 @@ def _few(ranges: object) -> object:
     for listed in lists:
         if isinstance(listed, list | tuple | Mapping) and len(listed) > RANGES:
             raise TooLarge(
-                f'`ranges` lists at most {RANGES:,} ranges or boxes; received {len(listed):,}. "all" and "prefixes" need no list.',
+                f'`ranges` lists at most {RANGES:,} ranges or boxes; received {len(listed):,}. "all" and "prefixes" '
+                "need no list.",
                 received=len(listed),
                 limit=RANGES,
             )
@@ -47,7 +48,9 @@ Ranges = Annotated[dict[Name, RangesOf] | tuple[dict[Name, Range], ...], BeforeV
 
 
 class AxisPart(Part):
-    """An axis that is not all categories of a variable: a level, some categories, groups, cuts, or classes of one width."""
+    """An axis that is not all categories of a variable: a level, some categories, groups, cuts, or classes of one
+    width.
+    """
 
     section: ClassVar[str] = "an axis"
 
@@ -58,23 +61,17 @@ class AxisPart(Part):
     cuts: tuple[Exact, ...] | None = Field(default=None, min_length=1)
     width: Exact | None = Field(default=None, gt=0)
     closed: bool = Field(
-        default=False,
-        strict=True,
-        description="Leave out what lies beyond the first and the last of the cuts.",
+        default=False, strict=True, description="Leave out what lies beyond the first and the last of the cuts."
     )
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         ways = [n for n in ("level", "categories", "groups", "cuts", "width") if getattr(self, n) is not None]
         if len(ways) > 1:
-            raise DocumentError(
-                f"An axis takes one of level, categories, groups, cuts and width; received {ways}."
-            )
+            raise DocumentError(f"An axis takes one of level, categories, groups, cuts and width; received {ways}.")
         if self.closed and self.cuts is None:
             received = f"with `{ways[0]}`" if ways else "alone"
-            raise DocumentError(
-                f"`closed` belongs to `cuts`; received it {received}. Remove `closed`, or use `cuts`."
-            )
+            raise DocumentError(f"`closed` belongs to `cuts`; received it {received}. Remove `closed`, or use `cuts`.")
         if self.closed and self.cuts is not None and len(self.cuts) < 2:
             raise DocumentError(
                 f"`closed` classes need two `cuts`; received {[plain(cut) for cut in self.cuts]}. Give a second one,"
@@ -105,9 +102,7 @@ class ConditionPart(Part):
 Condition = Category | tuple[Category, ...] | ConditionPart
 
 
-def axis_of(
-    item: str | AxisPart, domain: Domain, where: Mapping[str, Condition] = MappingProxyType({})
-) -> Axis:
+def axis_of(item: str | AxisPart, domain: Domain, where: Mapping[str, Condition] = MappingProxyType({})) -> Axis:
     """The axis that an item of a request stands for; classes are not opened to values that `where` excludes."""
     part = AxisPart(variable=item) if isinstance(item, str) else item
     variable = domain.variable(part.variable)
@@ -131,14 +126,10 @@ def axis_of(
     categories = variable.categories
     if part.level is not None:
         hierarchy = variable.hierarchy(part.level)
-        return Axis(
-            variable=variable.name, labels=hierarchy.groups, codes=hierarchy.parent, level=hierarchy.level
-        )
+        return Axis(variable=variable.name, labels=hierarchy.groups, codes=hierarchy.parent, level=hierarchy.level)
     if part.groups is not None:
         return Axis(
-            variable=variable.name,
-            labels=tuple(part.groups),
-            codes=_members(variable, list(part.groups.values())),
+            variable=variable.name, labels=tuple(part.groups), codes=_members(variable, list(part.groups.values()))
         )
     if part.categories is not None:
         labels = tuple(categories.labels[_code(variable, label)] for label in part.categories)
@@ -154,7 +145,8 @@ def with_rest(domain: Domain) -> Callable[[Axis], Axis]:
             return axis
         if REST in axis.labels:
             raise DocumentError(
-                f'{axis.variable!r} has a category {REST!r}, under which universe = "{OWN}" counts the records without a value.',
+                f'{axis.variable!r} has a category {REST!r}, under which universe = "{OWN}" counts the records '
+                "without a value.",
                 received=axis.variable,
             )
         return replace(axis, labels=(*axis.labels, REST), has_rest=True)
@@ -177,9 +169,7 @@ def _members(variable: Variable, groups: Sequence[tuple[str, ...]]) -> tuple[int
         for member in members:
             code = _code(variable, member)
             if codes[code] != -1:
-                raise DocumentError(
-                    f"{member!r} stands twice on the axis {variable.name!r}.", received=member
-                )
+                raise DocumentError(f"{member!r} stands twice on the axis {variable.name!r}.", received=member)
             codes[code] = index
     return tuple(codes)
 
@@ -198,24 +188,23 @@ def _every(variable: Variable, width: Fraction) -> list[Fraction]:
     count = max(1, ceil((bounds.upper - bounds.lower) / width))
     if count > MOST_CLASSES:
         raise TooLarge(
-            f"Classes of width {plain(width)} would cut {variable.name!r} into {count:,} of them; at most {MOST_CLASSES:,} are made.",
+            f"Classes of width {plain(width)} would cut {variable.name!r} into {count:,} of them; at most "
+            f"{MOST_CLASSES:,} are made.",
             limit=MOST_CLASSES,
         )
     return [*(bounds.lower + k * width for k in range(count)), bounds.upper]
 
 
 def _open_ended(variable: Variable, cuts: Sequence[Fraction], condition: Filter) -> list[Fraction]:
-    """Return cuts between which every declared value lies that a condition allows: those given, and bounds beyond them."""
+    """Return cuts between which every declared value lies that a condition allows: those given, and bounds
+    beyond them.
+    """
     bounds = variable.bounds
     low = bounds.low if condition.low is None else max(bounds.low, condition.low)
     high = bounds.high if condition.high is None else condition.high
     is_open_below = cuts[0] > low * bounds.step
     is_open_above = cuts[-1] < bounds.upper and cuts[-1] <= high * bounds.step
-    opened = [
-        *([bounds.lower] if is_open_below else ()),
-        *cuts,
-        *([bounds.upper] if is_open_above else ()),
-    ]
+    opened = [*([bounds.lower] if is_open_below else ()), *cuts, *([bounds.upper] if is_open_above else ())]
     return opened if len(opened) > 1 else [bounds.lower, bounds.upper]
 
 
@@ -233,7 +222,9 @@ def _check_cuts(variable: Variable, cuts: Sequence[Fraction]) -> None:
 
 
 def _classes(variable: Variable, cuts: Sequence[Fraction]) -> Axis:
-    """The axis of the classes between cuts; the last one includes the declared upper bound, where clamped values lie."""
+    """The axis of the classes between cuts; the last one includes the declared upper bound, where clamped
+    values lie.
+    """
     bounds = variable.bounds
     steps = [int(cut / bounds.step) for cut in cuts]
     texts = [plain(cut) for cut in cuts]
@@ -276,14 +267,10 @@ def condition_filter(name: str, given: Condition, domain: Domain) -> Filter:
     high = None if given.at_most is None else given.at_most // bounds.step
     if low is not None and high is not None and low > high:
         raise ParameterError(f"The condition on {name!r} leaves no value: at_least is above at_most.")
-    return Filter(
-        variable=name, low=None if low is None else int(low), high=None if high is None else int(high)
-    )
+    return Filter(variable=name, low=None if low is None else int(low), high=None if high is None else int(high))
 
 
-def structural_zeros(
-    space: CellSpace, filters: Sequence[Filter], domain: Domain
-) -> frozenset[tuple[int, ...]]:
+def structural_zeros(space: CellSpace, filters: Sequence[Filter], domain: Domain) -> frozenset[tuple[int, ...]]:
     """Cells that a declared pattern covers whole, whatever the categories inside a cell are.
 
     A variable of the pattern that is neither on an axis nor fixed by a condition leaves the cell open.
@@ -309,9 +296,7 @@ def structural_zeros(
                     members[label].add(code)
             choices[positions[name]] = [i for i, m in enumerate(members) if m and m <= codes]
         if is_covered and prod(len(choice) for choice in choices) > MOST_ZEROS:
-            raise TooLarge(
-                f"More than {MOST_ZEROS:,} cells of this table are structural zeros; use fewer cells."
-            )
+            raise TooLarge(f"More than {MOST_ZEROS:,} cells of this table are structural zeros; use fewer cells.")
         if is_covered:
             zeros.update(product(*choices))
     return frozenset(zeros)

@@ -1,6 +1,7 @@
 """The batch document: several tables that are fixed in advance, under one promise for all of them together.
 
-`[[table]]` stands once for each table, with the keys of `[table]`, a `title` and a `share` of what is spent; `[privacy]` stands once.
+`[[table]]` stands once for each table, with the keys of `[table]`, a `title` and a `share` of what is spent;
+`[privacy]` stands once.
 """
 
 from dataclasses import replace
@@ -139,7 +140,9 @@ def places_of(document: BatchDocument, domain: Domain) -> list[int]:
 
 
 def member_requests(document: BatchDocument, domain: Domain) -> tuple[dict[str, Any], ...]:
-    """What each table's own part of the release says was asked: the table, its share, and the batch that it was charged with."""
+    """What each table's own part of the release says was asked: the table, its share, and the batch that it was charged
+    with.
+    """
     whole = form_of(document, domain).digest
     return tuple(
         canonical(member, domain).content | {"share": plain(share), "batch": whole}
@@ -166,11 +169,7 @@ def as_asked(release: Release, document: Asked, domain: Domain, dataset: str = "
         return replace(release, subject=subject)
     by_digest = {member.provenance.digest: member for member in release.members}
     members = tuple(
-        replace(
-            by_digest[digest(content)],
-            subject=subject_of(member, domain, dataset),
-            status=release.status,
-        )
+        replace(by_digest[digest(content)], subject=subject_of(member, domain, dataset), status=release.status)
         for member, content in zip(document.members, member_requests(document, domain), strict=True)
     )
     return replace(release, subject=subject).with_members(members)

@@ -26,9 +26,7 @@ FORMAT = "dalenius-request/1"
 
 def canonical_json(content: object) -> str:
     """JSON with sorted keys, no spaces and no floats."""
-    return json.dumps(
-        content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_refuse_other
-    )
+    return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=_refuse_other)
 
 
 def _refuse_other(value: object) -> object:
@@ -94,10 +92,7 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
     if request.privacy.group > 1:
         content["group"] = request.privacy.group
     if request.table.expected is not None:
-        content["expected"] = {
-            "sha256": request.table.expected.sha256,
-            "least": plain(request.table.expected.least),
-        }
+        content["expected"] = {"sha256": request.table.expected.sha256, "least": plain(request.table.expected.least)}
     if request.table.universe is not None:
         content["universe"] = request.table.universe
     meaning = _meaning(request)
@@ -151,8 +146,7 @@ def _reordered(asked: CellSpace, axes: tuple[Axis, ...]) -> CellSpace:
     source = {axis.variable: number for number, axis in enumerate(asked.axes)}
     maps = [_places(asked.axes[source[axis.variable]].labels, axis.labels) for axis in axes]
     zeros = {
-        tuple(maps[n][cell[source[axis.variable]]] for n, axis in enumerate(axes))
-        for cell in asked.structural_zeros
+        tuple(maps[n][cell[source[axis.variable]]] for n, axis in enumerate(axes)) for cell in asked.structural_zeros
     }
     return CellSpace(axes, frozenset(zeros), asked.is_virtual)
 
@@ -204,10 +198,7 @@ def _margins(request: RequestDocument, domain: Domain, axes: tuple[Axis, ...]) -
         return order.index(owner), variable.get(name, name)
 
     weights = [plain(weight) for weight in request.table.weights] or ["1"] * len(margins)
-    listed = [
-        (sorted(place(name) for name in margin), weight)
-        for margin, weight in zip(margins, weights, strict=True)
-    ]
+    listed = [(sorted(place(name) for name in margin), weight) for margin, weight in zip(margins, weights, strict=True)]
     listed.sort(key=lambda pair: (len(pair[0]), pair[0], pair[1]))
     return [[[name for _, name in margin], weight] for margin, weight in listed]
 

@@ -1,8 +1,9 @@
 """What registration found in a file, for the custodian: values by variable, and whether they fit the declaration.
 
 Undeclared values, values outside the bounds and text in the place of a number are set aside by the declaration's rules
-without a word in any table. A share above 1 % is worth a look; above a half the file is hardly the one that was described, and
-the custodian consents or nothing is registered. All of it is about rows: nothing here reaches a ledger, a log or a release.
+without a word in any table. A share above 1 % is worth a look; above a half the file is hardly the one that was
+described, and the custodian consents or nothing is registered. All of it is about rows: nothing here reaches a ledger,
+a log or a release.
 """
 
 from collections.abc import Collection, Mapping
@@ -37,15 +38,18 @@ def worth_a_look(variables: Mapping[str, Mapping[str, int]]) -> list[str]:
 def check_consent(report: Any, *, accept_unseen: bool, unlisted: Collection[str] = ()) -> None:
     """Refuse a file most of whose values are not declared, unless the custodian consented.
 
-    The declaration consents for variables that it calls unlisted. `report` is confidential; it goes with the refusal for the custodian's eyes, and the message holds nothing of it.
+    The declaration consents for variables that it calls unlisted. `report` is confidential; it goes with the refusal
+    for the custodian's eyes, and the message holds nothing of it.
     """
     variables = report.reveal()["variables"]
     shares = odd_shares({name: notes for name, notes in variables.items() if name not in unlisted})
     if accept_unseen or all(share <= _DOUBTFUL for share in shares.values()):
         return
     refused = Undeclared(
-        "More than half of the values of a variable are not declared, outside the bounds or no numbers. Tables would count what"
-        " is left. Look at the confidential report and correct the declaration, or register with the consent of the custodian"
+        "More than half of the values of a variable are not declared, outside the bounds or no numbers. Tables would "
+        "count what"
+        " is left. Look at the confidential report and correct the declaration, or register with the consent of the "
+        "custodian"
         " (--accept-unseen, accept_unseen=True). Nothing was registered."
     )
     refused.report = report

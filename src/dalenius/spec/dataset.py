@@ -13,13 +13,7 @@ from dalenius.core.estimate import Draws
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.rationals import rational
 from dalenius.errors import DocumentError, UnknownName
-from dalenius.spec.derivation import (
-    FeaturePart,
-    LookupPart,
-    TableOfRecordsPart,
-    feature_variable,
-    record_range,
-)
+from dalenius.spec.derivation import FeaturePart, LookupPart, TableOfRecordsPart, feature_variable, record_range
 from dalenius.spec.document import Category, Document, Exact, Name, Part, Text, Whole
 from dalenius.spec.show import PublishedPart
 from dalenius.spec.translation import TranslationPart
@@ -37,11 +31,13 @@ class DatasetPart(Part):
     version: Name = "1"
     overlaps: tuple[Name, ...] = Field(
         default=(),
-        description="Other populations that share some persons with this one; their accounts pay for every release as well.",
+        description="Other populations that share some persons with this one; their accounts pay for every release "
+        "as well.",
     )
     source: Text = Field(
         default="",
-        description="File with the microdata, relative to this document, or the address of a database without a password.",
+        description="File with the microdata, relative to this document, or the address of a database without a "
+        "password.",
     )
     table: Text = Field(default="", description="Table inside a DuckDB file or a database.")
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
@@ -51,12 +47,8 @@ class DatasetPart(Part):
         description="Ledger of the population: a file relative to this document, or a postgresql:// address.",
     )
     policy: Text = Field(default="", description="Policy document, relative to this document.")
-    public: bool = Field(
-        default=False, strict=True, description="Whether the microdata themselves are public."
-    )
-    size: Whole | None = Field(
-        default=None, ge=0, description="Public size of the population, if there is one."
-    )
+    public: bool = Field(default=False, strict=True, description="Whether the microdata themselves are public.")
+    size: Whole | None = Field(default=None, ge=0, description="Public size of the population, if there is one.")
 
 
 class UnitPart(Part):
@@ -72,9 +64,7 @@ class UnitPart(Part):
     @model_validator(mode="after")
     def _needs_id(self) -> Self:
         if self.max_rows > 1 and self.id is None:
-            raise DocumentError(
-                'max_rows above 1 needs the column that identifies a unit: id = "…" in [unit].'
-            )
+            raise DocumentError('max_rows above 1 needs the column that identifies a unit: id = "…" in [unit].')
         return self
 
 
@@ -84,7 +74,8 @@ class DesignPart(Part):
     section: ClassVar[str] = "[design]"
 
     draws: Literal["independent", "census", "clusters"] = Field(
-        description="independent: units were drawn one by one, with known chances; census: everybody is there; clusters: units"
+        description="independent: units were drawn one by one, with known chances; census: everybody is there; "
+        "clusters: units"
         " were drawn together, such as the persons of a household or of a village."
     )
 
@@ -107,9 +98,7 @@ class VariablePart(Part):
     unseen: Category = DROP
     outside: Literal["clamp", "drop"] = "clamp"
     hierarchies: dict[Name, Groups] = Field(default_factory=dict)
-    hierarchies_file: Text = Field(
-        default="", description="CSV with a header: code, then one column a level."
-    )
+    hierarchies_file: Text = Field(default="", description="CSV with a header: code, then one column a level.")
     confirmed: bool = Field(default=True, strict=True)
     sensitive: bool = Field(default=False, strict=True)
     weight: bool = Field(
@@ -143,7 +132,8 @@ class VariablePart(Part):
         is_given = has_categories or self.bounds is not None
         if self.feature is not None and (self.column or self.unlisted or self.lookup or self.public):
             raise DocumentError(
-                "A feature is taken of the rows of a person: column, lookup and unlisted belong to [records.…], and public to a"
+                "A feature is taken of the rows of a person: column, lookup and unlisted belong to [records.…], and "
+                "public to a"
                 " variable of a column."
             )
         if self.feature is not None and self.outside != "clamp":
@@ -152,23 +142,18 @@ class VariablePart(Part):
         if (has_categories and self.bounds is not None) or not (is_given or is_open):
             raise DocumentError("A variable has either categories (or categories_file) or bounds.")
         if has_categories and (self.step is not None or self.unit or self.outside != "clamp"):
-            raise DocumentError(
-                "step, unit and outside belong to a variable with bounds, not with categories."
-            )
+            raise DocumentError("step, unit and outside belong to a variable with bounds, not with categories.")
         if self.bounds is not None and (self.unseen != DROP or self.hierarchies):
-            raise DocumentError(
-                "unseen and hierarchies belong to a variable with categories, not with bounds."
-            )
+            raise DocumentError("unseen and hierarchies belong to a variable with categories, not with bounds.")
         if self.unlisted and (not has_categories or self.unseen == DROP):
             raise DocumentError(
-                'unlisted = true belongs to a variable with categories that says under which of them all other texts count: unseen = "…".'
+                "unlisted = true belongs to a variable with categories that says under which of them all other texts "
+                'count: unseen = "…".'
             )
         if self.weight and (self.bounds is None or self.bounds[0] < 0):
             raise DocumentError("weight = true belongs to a number that is never negative: bounds = [0, …].")
         if self.public and self.sensitive:
-            raise DocumentError(
-                "A variable that everybody knows is not sensitive: leave out public or sensitive."
-            )
+            raise DocumentError("A variable that everybody knows is not sensitive: leave out public or sensitive.")
         return self
 
     def variable(self, name: str, records: Mapping[str, Variable] | None = None) -> Variable:
@@ -199,9 +184,7 @@ class VariablePart(Part):
         if self.lookup is None:
             return None
         if self.unlisted:
-            raise DocumentError(
-                "A variable with a lookup holds keys of a public table, and no unlisted texts."
-            )
+            raise DocumentError("A variable with a lookup holds keys of a public table, and no unlisted texts.")
         return self.lookup.lookup(domain)
 
     def _categories(self) -> Categories:
@@ -218,16 +201,12 @@ class VariablePart(Part):
             )
         if isinstance(self.categories, Mapping):
             values, labels = tuple(self.categories), tuple(self.categories.values())
-            return Categories(
-                labels=labels, values=() if values == labels else values, missing=missing, unseen=unseen
-            )
+            return Categories(labels=labels, values=() if values == labels else values, missing=missing, unseen=unseen)
         return Categories(labels=self.categories, missing=missing, unseen=unseen)
 
     def _bounds(self) -> Bounds:
         if self.bounds is None or self.step is None:
-            raise DocumentError(
-                "A numeric variable needs bounds = [lower, upper] and step, for example step = 1."
-            )
+            raise DocumentError("A numeric variable needs bounds = [lower, upper] and step, for example step = 1.")
         missing = DROP if self.missing == DROP else self._number()
         lower, upper = self.bounds
         return Bounds(lower=lower, upper=upper, step=self.step, missing=missing, outside=self.outside)
@@ -257,7 +236,8 @@ class RecordPart(VariablePart):
     def _is_plain(self) -> Self:
         if self.feature is not None or self.unlisted or self.public or self.hierarchies or self.weight:
             raise DocumentError(
-                "feature, unlisted, public, weight and hierarchies belong to [variables.…], of which people can ask; a record is what"
+                "feature, unlisted, public, weight and hierarchies belong to [variables.…], of which people can ask; "
+                "a record is what"
                 " features are taken of."
             )
         if self.dates is not None and (self.categories is not None or self.bounds is not None or self.lookup):
@@ -288,21 +268,18 @@ class DatasetDocument(Document):
     dataset: DatasetPart
     unit: UnitPart = UnitPart()
     design: DesignPart | None = Field(
-        default=None,
-        description="How the rows were drawn; without it, errors of sampling hold under a condition.",
+        default=None, description="How the rows were drawn; without it, errors of sampling hold under a condition."
     )
     variables: dict[Name, VariablePart] = Field(min_length=1)
     records: dict[Name, RecordPart] = Field(
-        default_factory=dict,
-        description="Columns of the rows of persons, of which features are taken.",
+        default_factory=dict, description="Columns of the rows of persons, of which features are taken."
     )
     tables: dict[Name, TableOfRecordsPart] = Field(
         default_factory=dict, description="Further tables of the same persons, joined on the person."
     )
     structural_zeros: tuple[dict[Name, Category | tuple[Category, ...]], ...] = ()
     published: tuple[PublishedPart, ...] = Field(
-        default=(),
-        description="Exact totals that are public already; no part of the declaration of the data.",
+        default=(), description="Exact totals that are public already; no part of the declaration of the data."
     )
     translations: dict[Name, TranslationPart] = Field(
         default_factory=dict, description="Words for readers of other languages; no part of the declaration."
@@ -387,12 +364,15 @@ class DatasetDocument(Document):
         if len(features) < len(variables):
             plain = next(name for name, v in variables.items() if v.feature is None)
             raise DocumentError(
-                f"variables.{plain} is a column of rows, and other variables are features of persons. Of a data set of persons every"
-                f' variable is a feature: declare the column as [records.{plain}] and say feature = {{ take = "first" }}.'
+                f"variables.{plain} is a column of rows, and other variables are features of persons. Of a data set "
+                "of persons every"
+                f" variable is a feature: declare the column as [records.{plain}] and say feature = {{ take = "
+                f'"first" }}.'
             )
         if self.unit.id is None or self.unit.max_rows != 1:
             raise DocumentError(
-                "Features make one row of each person: [unit] names the column that tells persons apart (id), and leaves"
+                "Features make one row of each person: [unit] names the column that tells persons apart (id), and "
+                "leaves"
                 " max_rows at 1, however many rows a person has."
             )
         used = {name for feature in features for name in feature.used}

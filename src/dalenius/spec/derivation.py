@@ -1,4 +1,6 @@
-"""Derived columns as a dataset document declares them: lookups in public tables, and features of the rows of persons."""
+"""Derived columns as a dataset document declares them: lookups in public tables, and features of the rows
+of persons.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -47,9 +49,7 @@ class LookupPart(Part):
     valid_until: Name | None = Field(
         default=None, description="Column of the file: first day after the validity; empty for ever."
     )
-    at: Name | None = Field(
-        default=None, description="The day as of which keys are looked up, as 2024-12-31."
-    )
+    at: Name | None = Field(default=None, description="The day as of which keys are looked up, as 2024-12-31.")
     by: Name | None = Field(
         default=None, description="Column of the data with the day as of which each row is looked up."
     )
@@ -65,7 +65,8 @@ class LookupPart(Part):
         has_days = bool(self.valid_from or self.valid_until) or any(len(row) > 2 for row in self.entries)
         if has_days != bool(self.at or self.by) or (self.at and self.by):
             raise DocumentError(
-                "A lookup with days of validity says as of which day keys are looked up: at (one day for all rows) or by (a column"
+                "A lookup with days of validity says as of which day keys are looked up: at (one day for all rows) "
+                "or by (a column"
                 " of days); one without says neither."
             )
         if not self.file and not self.entries:
@@ -90,9 +91,7 @@ class LookupPart(Part):
         if self.at is not None:
             day = _day(self.at, "at")
             entries = [
-                LookupEntry(key=entry.key, value=entry.value)
-                for entry in entries
-                if entry.first <= day < entry.until
+                LookupEntry(key=entry.key, value=entry.value) for entry in entries if entry.first <= day < entry.until
             ]
         return Lookup(entries=tuple(entries), unmatched=self.unmatched, by=self.by or "")
 
@@ -137,9 +136,7 @@ class FeaturePart(Part):
     section: ClassVar[str] = "feature"
 
     take: Literal["any", "all", "min", "max", "count", "sum", "first"]
-    of: Name | None = Field(
-        default=None, description="The record that it is taken of; the variable's own name."
-    )
+    of: Name | None = Field(default=None, description="The record that it is taken of; the variable's own name.")
     where: dict[Name, Category | tuple[Category, ...] | ConditionPart] = Field(default_factory=dict)
     by: Name | None = Field(default=None, description="The record of dates that says which row is first.")
     table: Name | None = Field(default=None, description="The further table whose rows are meant.")
@@ -161,9 +158,7 @@ def feature_variable(part: _VariablePart, name: str, records: Mapping[str, Varia
     if by is not None and not by.is_date:
         raise DocumentError(f"by names a record of dates; {by.name!r} is none: dates = [first, last].")
     if of is not None and of.is_date:
-        raise DocumentError(
-            f"{of.name!r} is a record of dates: it says which row is first, and is not counted."
-        )
+        raise DocumentError(f"{of.name!r} is a record of dates: it says which row is first, and is not counted.")
     domain = Domain(name="", population="", version="", variables=records, neighbours=Neighbours())
     where = tuple(
         condition_filter(record, condition, domain)
@@ -210,9 +205,7 @@ def _declared(part: P, take: Take, of: Variable | None) -> P:
         return _with_step(part, own, Fraction(1))
     if isinstance(of.domain, Bounds):
         if part.categories is not None:
-            raise DocumentError(
-                f"{of.name!r} is a number, and so is what is taken of it: bounds, not categories."
-            )
+            raise DocumentError(f"{of.name!r} is a number, and so is what is taken of it: bounds, not categories.")
         own |= {} if part.bounds is not None else {"bounds": (of.domain.lower, of.domain.upper)}
         return _with_step(part, own, of.domain.step)
     if take is Take.SUM or part.bounds is not None:

@@ -56,16 +56,11 @@ _NUMBER_SCHEMA = {"anyOf": [{"type": "number"}, {"type": "string", "description"
 _CATEGORY_SCHEMA = {"type": ["string", "integer", "number", "boolean"]}
 
 Exact = Annotated[
-    Fraction,
-    BeforeValidator(exact),
-    PlainSerializer(plain, return_type=str),
-    WithJsonSchema(_NUMBER_SCHEMA),
+    Fraction, BeforeValidator(exact), PlainSerializer(plain, return_type=str), WithJsonSchema(_NUMBER_SCHEMA)
 ]
 Whole = Annotated[int, BeforeValidator(whole), WithJsonSchema({"type": "integer"})]
 Category = Annotated[str, BeforeValidator(category), WithJsonSchema(_CATEGORY_SCHEMA)]
-Name = Annotated[
-    str, StringConstraints(strict=True, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")
-]
+Name = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
 Text = Annotated[str, StringConstraints(strict=True, max_length=10_000)]
 
 
@@ -117,9 +112,7 @@ def unknown_key(key: str, known: list[str], section: str) -> DocumentError:
     near = get_close_matches(key, known, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return DocumentError(
-        f"There is no key {key!r} in {section}.{hint} Known keys: {', '.join(known)}.",
-        received=key,
-        known=known,
+        f"There is no key {key!r} in {section}.{hint} Known keys: {', '.join(known)}.", received=key, known=known
     )
 
 
@@ -129,9 +122,7 @@ def refusal(kind: str, error: ValidationError) -> DaleniusError:
     first = max(error.errors(include_url=False), key=lambda complaint: len(complaint["loc"]))
     place = ".".join(str(step) for step in first["loc"] if not _is_form(step)) or "the document"
     message = _plain_words(first["type"], first.get("ctx", {}), first["msg"])
-    received = (
-        "" if "received" in message or first["type"] == "missing" else f"; received {first['input']!r:.80}"
-    )
+    received = "" if "received" in message or first["type"] == "missing" else f"; received {first['input']!r:.80}"
     return DocumentError(f"{place} in the {kind}: {message}{received}.", place=place)
 
 

@@ -1,7 +1,8 @@
-"""Expected sizes of cells, for relative errors: from a release of ours, or from a file that the request declares public; never from the data.
+"""Expected sizes of cells, for relative errors: from a release of ours, or from a file that the request declares
+public; never from the data.
 
-The file is read once, where the request is read. What is kept is its name, its digest, and for each listed margin the mean of 1 / max(size, least)^2 over its
-cells, which is what a variance counts in a squared relative error.
+The file is read once, where the request is read. What is kept is its name, its digest, and for each listed margin the
+mean of 1 / max(size, least)^2 over its cells, which is what a variance counts in a squared relative error.
 """
 
 import csv
@@ -34,12 +35,9 @@ class ExpectedPart(Part):
     section: ClassVar[str] = "expected"
 
     file: Text = Field(
-        default="",
-        description="A release.json, or a CSV file with a column for each axis and one called count.",
+        default="", description="A release.json, or a CSV file with a column for each axis and one called count."
     )
-    public: bool = Field(
-        default=False, description="Whether the file is public; needed where it is not a release."
-    )
+    public: bool = Field(default=False, description="Whether the file is public; needed where it is not a release.")
     least: Exact = Field(default=Fraction(LEAST), gt=0, description="Smaller cells count as of this size.")
     name: Text = Field(default="", description="Name of the file that was read.")
     sha256: Text = Field(default="", description="Its digest.")
@@ -77,9 +75,7 @@ def with_expected(content: dict[str, Any], base: Path) -> dict[str, Any]:
 def _bytes(path: Path) -> bytes:
     try:
         if path.stat().st_size > _LARGEST:
-            raise DocumentError(
-                f"The file of expected sizes {path.name!r} is larger than {_LARGEST:,} bytes."
-            )
+            raise DocumentError(f"The file of expected sizes {path.name!r} is larger than {_LARGEST:,} bytes.")
         return path.read_bytes()
     except OSError as error:
         raise DocumentError(
@@ -96,7 +92,8 @@ def _sizes(raw: bytes, path: Path, *, is_public: bool) -> Sizes:
         return _of_release(text, path.name)
     if not is_public:
         raise DocumentError(
-            f"Expected sizes come from a release, or from a public file: write public = true in expected if {path.name!r} is one. Never take"
+            "Expected sizes come from a release, or from a public file: write public = true in expected if "
+            f"{path.name!r} is one. Never take"
             " them from confidential data.",
             received=path.name,
         )
@@ -126,9 +123,7 @@ def _of_csv(text: str, name: str) -> Sizes:
     try:
         counts = [float(row[_COUNTS]) for row in rows]
     except (KeyError, ValueError, TypeError):
-        raise DocumentError(
-            f"{name!r} needs a column called {_COUNTS!r} with a number in every row."
-        ) from None
+        raise DocumentError(f"{name!r} needs a column called {_COUNTS!r} with a number in every row.") from None
     codes, shape = [], []
     for key in names:
         labels, code = np.unique([str(row[key]) for row in rows], return_inverse=True)
@@ -145,7 +140,8 @@ def _weight(sizes: Sizes, margin: Sequence[str], least: float) -> Fraction:
     holding = [(values.size, names, values) for key, (names, values) in sizes.items() if wanted <= key]
     if not holding:
         raise DocumentError(
-            f"The file of expected sizes has no table with the axes {sorted(wanted)}; it needs each listed margin, or one that has its axes and more."
+            f"The file of expected sizes has no table with the axes {sorted(wanted)}; it needs each listed margin, "
+            "or one that has its axes and more."
         )
     _, names, values = min(holding, key=lambda entry: entry[0])
     over = tuple(k for k, name in enumerate(names) if name not in wanted)

@@ -25,9 +25,7 @@ Given = str | Path | Mapping[str, Any] | Document
 _WORDS = re.compile(r"(?:[A-Za-z /-]|'[=\]]+')*")
 
 
-def read_mapping(
-    given: str | Path | Mapping[str, Any], kind: str = "document"
-) -> tuple[dict[str, Any], Path]:
+def read_mapping(given: str | Path | Mapping[str, Any], kind: str = "document") -> tuple[dict[str, Any], Path]:
     """Plain content of a document and the folder that its relative paths start from."""
     if isinstance(given, Mapping):
         return dict(given), Path()
@@ -48,12 +46,7 @@ def read_mapping(
 
 
 def parse(
-    text: str,
-    kind: str,
-    limits: DocumentLimits,
-    *,
-    is_json: bool,
-    parse_float: Callable[[str], Any] = Decimal,
+    text: str, kind: str, limits: DocumentLimits, *, is_json: bool, parse_float: Callable[[str], Any] = Decimal
 ) -> dict[str, Any]:
     """Return the content of a text; raises `DocumentLimit` before it is parsed where it holds too much."""
     screen(text, kind, limits, is_json=is_json)
@@ -154,9 +147,7 @@ def _refuse_wrong_kind(kind: type[Document], content: Mapping[str, Any]) -> None
     }
     for other, mark in marks.items():
         if other is not kind and mark in content and marks.get(kind) not in content:
-            raise DocumentError(
-                f"A {kind.kind} was expected; this looks like a {other.kind} (it has {mark!r})."
-            )
+            raise DocumentError(f"A {kind.kind} was expected; this looks like a {other.kind} (it has {mark!r}).")
 
 
 def load_dataset(given: Given) -> DatasetDocument:
@@ -170,8 +161,10 @@ def load_request(given: Given) -> RequestDocument:
     asked = load_asked(given)
     if isinstance(asked, BatchDocument):
         raise DocumentError(
-            "This is a batch: [[table]] lists several tables that are charged as one. A batch is planned and released by `dalenius"
-            " plan` and `dalenius release`, by Curator.plan and Curator.release, or over HTTP. Here ask for one table, under [table].",
+            "This is a batch: [[table]] lists several tables that are charged as one. A batch is planned and "
+            "released by `dalenius"
+            " plan` and `dalenius release`, by Curator.plan and Curator.release, or over HTTP. Here ask for one "
+            "table, under [table].",
             received="batch",
         )
     return asked
@@ -276,9 +269,7 @@ def _levels(rows: list[list[str]]) -> dict[str, dict[str, list[str]]]:
         groups: dict[str, list[str]] = {}
         for row in rows[1:]:
             if len(row) <= column:
-                raise DocumentError(
-                    f"A row of a hierarchy file says nothing about the level in column {column + 1}."
-                )
+                raise DocumentError(f"A row of a hierarchy file says nothing about the level in column {column + 1}.")
             groups.setdefault(row[column], []).append(row[0])
         levels[level] = groups
     return levels

@@ -23,7 +23,9 @@ LANGUAGES = ("en", "de")
 
 
 class AnswerKind(StrEnum):
-    """What a cell of an answer is: a value in the unit of its variable, a bare number, or one of the cells asked for."""
+    """What a cell of an answer is: a value in the unit of its variable, a bare number, or one of the cells
+    asked for.
+    """
 
     VALUE = "value"
     NUMBER = "number"
@@ -34,9 +36,9 @@ class AnswerKind(StrEnum):
 class Words:
     """How one language speaks of a method's answer.
 
-    `title` names what a cell shows and may hold {of}, {other} for a second variable and {q} for the level of a quantile; `preview`
-    says what error to expect and may hold {error} and
-    {records}; `caption` stands under a table and may hold {level}, the confidence of its margins.
+    `title` names what a cell shows and may hold {of}, {other} for a second variable and {q} for the level of a
+    quantile; `preview` says what error to expect and may hold {error} and {records}; `caption` stands under a table and
+    may hold {level}, the confidence of its margins.
     """
 
     title: str
@@ -45,7 +47,9 @@ class Words:
 
 
 class FieldKind(StrEnum):
-    """What a field of a form takes: other numeric variables, categories of the variable asked about, numbers (one, or several between semicolons), or a word."""
+    """What a field of a form takes: other numeric variables, categories of the variable asked about, numbers (one, or
+    several between semicolons), or a word.
+    """
 
     VARIABLE = "variable"
     VARIABLES = "variables"
@@ -66,10 +70,11 @@ class FieldKind(StrEnum):
 class FormField:
     """A key of a method that a form asks for: its name in every language, and what it says where nobody fills it in.
 
-    `usual` is what leaving the key out of a request means, `first` what a form proposes; a key that `is_needed` cannot be left out.
-    One that `is_everywhere` is known only where the promise holds everywhere, and left out elsewhere.
-    `choices` are the words that may be chosen, each in every language. `part` proposes a number by the declared bounds of the variable
-    asked about: so much of their width. A key that stands `in_place_of` another one leaves that out where it is filled in.
+    `usual` is what leaving the key out of a request means, `first` what a form proposes; a key that `is_needed` cannot
+    be left out. One that `is_everywhere` is known only where the promise holds everywhere, and left out elsewhere.
+    `choices` are the words that may be chosen, each in every language. `part` proposes a number by the declared bounds
+    of the variable asked about: so much of their width. A key that stands `in_place_of` another one leaves that out
+    where it is filled in.
     """
 
     kind: FieldKind
@@ -124,18 +129,17 @@ def form_fields(method: str) -> Mapping[str, FormField]:
 class Method(Protocol):
     """One question that can be asked.
 
-    `takes_of` says whether it is of a numeric variable; `counts_records` whether a cell is a number of records, which may be
-    weighted, and on which a policy's rules about counts are kept; `scopes` under which promises it has a route;
-    `has_error` whether its numbers carry a published error, and `without_error` the keys, if any, with which they do not;
-    `is_offered` whether a form may offer it with no key of its own filled in.
-    A method whose answer is no value of its variable also states `answer`.
-    A method may state `form_keys`, what a form writes beside its name, `form_fields`, keys that a form asks for and that make it one to be
-    offered, `suits(domain)`, to which declared data a form offers it, `is_one_number`, that no variable parts its
-    answer into cells, `form_errors`, which other values of `error` a form offers, `is_symmetric`, that `of` and `other` may change places,
-    `belongs`, with what else each key makes sense, for the refusal of one that was not used,
-    `finds_labels`, that its cells are texts which are not declared, and
-    `takes_weight`, whether its rows may be weighted where a cell is no number of records; then also `keys_with_weight(parameters)`,
-    its keys as a weighted request means them.
+    `takes_of` says whether it is of a numeric variable; `counts_records` whether a cell is a number of records, which
+    may be weighted, and on which a policy's rules about counts are kept; `scopes` under which promises it has a route;
+    `has_error` whether its numbers carry a published error, and `without_error` the keys, if any, with which they do
+    not; `is_offered` whether a form may offer it with no key of its own filled in. A method whose answer is no value of
+    its variable also states `answer`. A method may state `form_keys`, what a form writes beside its name,
+    `form_fields`, keys that a form asks for and that make it one to be offered, `suits(domain)`, to which declared data
+    a form offers it, `is_one_number`, that no variable parts its answer into cells, `form_errors`, which other values
+    of `error` a form offers, `is_symmetric`, that `of` and `other` may change places, `belongs`, with what else each
+    key makes sense, for the refusal of one that was not used, `finds_labels`, that its cells are texts which are not
+    declared, and `takes_weight`, whether its rows may be weighted where a cell is no number of records; then also
+    `keys_with_weight(parameters)`, its keys as a weighted request means them.
     """
 
     name: ClassVar[str]
@@ -192,7 +196,9 @@ class SensitiveMethod(Protocol):
 
     @staticmethod
     def statistic(question: Question) -> Any:
-        """What is computed of the rows, with its sensitivity everywhere, and `local`, `smooth` or `bootstrap` at given rows."""
+        """What is computed of the rows, with its sensitivity everywhere, and `local`, `smooth` or `bootstrap` at given
+        rows.
+        """
 
 
 def answer_of(method: str) -> AnswerKind:

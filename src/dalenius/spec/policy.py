@@ -74,8 +74,7 @@ class AllowPart(Part):
     mechanisms: tuple[Name, ...] | None = None
     evidence: tuple[Level, ...] = STRONG
     acknowledge: tuple[Name, ...] = Field(
-        default=(),
-        description="Data-dependent or otherwise weaker definitions that the custodian opens by name.",
+        default=(), description="Data-dependent or otherwise weaker definitions that the custodian opens by name."
     )
     most_cells: Whole = Field(default=5_000_000, ge=1, le=MOST_CELLS)
 
@@ -87,15 +86,11 @@ class TableRules(Part):
 
     threshold: Whole | None = Field(default=None, ge=1, description="Released counts below it are not shown.")
     maximum_entropy: bool = Field(default=False, strict=True)
-    sparse: Exact | None = Field(
-        default=None, description="Withhold a table whose mean released count is below this."
-    )
+    sparse: Exact | None = Field(default=None, description="Withhold a table whose mean released count is below this.")
     nonnegative: bool = Field(default=False, strict=True)
     structural_zeros: bool = Field(default=True, strict=True)
     unbiased: bool | None = Field(
-        default=None,
-        strict=True,
-        description="If true, nothing is shown whose expected value is not the exact one.",
+        default=None, strict=True, description="If true, nothing is shown whose expected value is not the exact one."
     )
     variance_cap: Exact | None = None
     truncation: Whole | None = Field(default=None, ge=1)
@@ -109,7 +104,8 @@ class TableRules(Part):
         for name in ("threshold", "nonnegative"):
             if self.unbiased and getattr(self, name):
                 raise ParameterError(
-                    f"unbiased = true and {name} contradict each other: values that are moved up to what may be shown are"
+                    f"unbiased = true and {name} contradict each other: values that are moved up to what may be "
+                    "shown are"
                     " biased. Leave one of them out.",
                     name=name,
                 )
@@ -125,20 +121,14 @@ class PolicyDocument(Document):
     budget: BudgetPart = BudgetPart()
     analysts: dict[Name, QuotaPart] = Field(default_factory=dict)
     default_quota: QuotaPart | None = Field(default=None, description="For analysts who are not named.")
-    waves: tuple[WavePart, ...] = Field(
-        default=(), description="A schedule that spreads the budget over versions."
-    )
-    official_share: Exact = Field(
-        default=exact(0), description="Share of the budget kept for official tables."
-    )
+    waves: tuple[WavePart, ...] = Field(default=(), description="A schedule that spreads the budget over versions.")
+    official_share: Exact = Field(default=exact(0), description="Share of the budget kept for official tables.")
     approval_above: Exact | None = Field(default=None, description="A rho above this needs a second person.")
     sensitive: dict[Name, QuotaPart] = Field(default_factory=dict)
     allow: AllowPart = AllowPart()
     table: TableRules = TableRules()
     show: ShowPart = ShowPart()
-    floors: dict[Name, Exact] = Field(
-        default_factory=dict, description="Least scale of a data-dependent method."
-    )
+    floors: dict[Name, Exact] = Field(default_factory=dict, description="Least scale of a data-dependent method.")
     release: Literal["draft", "embargoed", "published"] = "published"
 
     @model_validator(mode="after")

@@ -26,7 +26,8 @@ PROPERTIES = (
         wanted="No value below a threshold is shown.",
         is_compatible=True,
         how="The published law: noisy counts below the threshold are shown as 0, and no document holds them.",
-        cost="No budget; small cells are biased downwards, by at most what the stated error says. On exact counts the rule would leak.",
+        cost="No budget; small cells are biased downwards, by at most what the stated error says. On exact counts "
+        "the rule would leak.",
     ),
     Property(
         number=2,
@@ -49,7 +50,8 @@ PROPERTIES = (
         option="nonnegative",
         wanted="No negative counts.",
         is_compatible=True,
-        how="The published law: noisy counts below 0 are shown as 0, whole; with several measured blocks these are left out.",
+        how="The published law: noisy counts below 0 are shown as 0, whole; with several measured blocks these are "
+        "left out.",
         cost="No budget; small cells are biased upwards, intervals stay valid; margins need not add up.",
     ),
     Property(
@@ -82,7 +84,8 @@ PROPERTIES = (
         wanted="No value is farther than m from the exact count.",
         is_compatible=True,
         how="Truncated Laplace noise with limit m, with its exact delta.",
-        cost="delta = P(noise = m) for one moved cell, more for several: with that probability the count is given away.",
+        cost="delta = P(noise = m) for one moved cell, more for several: with that probability the count is given "
+        "away.",
     ),
 )
 """Same-participants-same-perturbation is not in the list: no epsilon makes it differentially private."""

@@ -1,8 +1,8 @@
 """What a method is asked with, and a record of which keys of the request took part in its plan.
 
 A key that a request names and a plan does not use would be a lie. Reading a key marks it; the planner compares what was
-read with what was written, and refuses what nothing read. There is no way to read all keys at once, and no public way around
-the marks: the documents themselves are private.
+read with what was written, and refuses what nothing read. There is no way to read all keys at once, and no public way
+around the marks: the documents themselves are private.
 """
 
 from collections.abc import Callable

@@ -17,9 +17,7 @@ class AxisEntry(_Entry):
 
     name: str
     variable: str
-    labels: tuple[str, ...] | int = Field(
-        description="in order; a number stands for so many that are counted from 0"
-    )
+    labels: tuple[str, ...] | int = Field(description="in order; a number stands for so many that are counted from 0")
     level: str = ""
 
 
@@ -55,15 +53,14 @@ class TableEntry(_Entry):
     measure: str
     is_unbiased: bool
     space: SpaceEntry
-    values: tuple[float | None, ...] = Field(
-        default=(), description="left out where the numbers stand in columns"
-    )
+    values: tuple[float | None, ...] = Field(default=(), description="left out where the numbers stand in columns")
     variance: float | tuple[float | None, ...] | None = Field(
         default=None, description="of the noise, for the finite population; null where it is withheld"
     )
     variance_with_sampling: float | tuple[float | None, ...] | None = Field(
         default=None,
-        description="of noise and sampling together, for the process behind the population; left out where it was not estimated",
+        description="of noise and sampling together, for the process behind the population; left out where it was "
+        "not estimated",
     )
 
 
@@ -104,7 +101,9 @@ class ConditionEntry(_Entry):
 
 
 class SubjectEntry(_Entry):
-    """What the numbers are about, in the words of the documents; `rows`, `columns` and `wafers` name axes as asked for."""
+    """What the numbers are about, in the words of the documents; `rows`, `columns` and `wafers` name axes
+    as asked for.
+    """
 
     title: str = ""
     dataset: str = ""
@@ -132,7 +131,9 @@ class SubjectEntry(_Entry):
 
 
 class CellsEntry(_Entry):
-    """A Parquet file with one row for each number, part by part: the blocks, then the tables, each in the order of its cells."""
+    """A Parquet file with one row for each number, part by part: the blocks, then the tables, each in the order of its
+    cells.
+    """
 
     sha256: str = Field(description="digest of the file")
     file: str = Field(default="", description="its name, beside the document")
@@ -152,6 +153,5 @@ class ReleaseDocument(_Entry):
     adjustments: tuple[dict[str, Any], ...]
     subject: SubjectEntry | None = Field(default=None, description="left out of older releases")
     members: tuple["ReleaseDocument", ...] = Field(
-        default=(),
-        description="the tables of a batch, each a release with its own law; left out elsewhere",
+        default=(), description="the tables of a batch, each a release with its own law; left out elsewhere"
     )

@@ -13,34 +13,14 @@ from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 from dalenius.limits import AXES, MARGINS
 from dalenius.rendering import two_lines
-from dalenius.spec.axis import (
-    OWN,
-    AxisPart,
-    Condition,
-    Ranges,
-    axis_of,
-    condition_filter,
-    structural_zeros,
-    with_rest,
-)
-from dalenius.spec.document import (
-    DEFAULT_MEASURE,
-    Document,
-    Exact,
-    Name,
-    Part,
-    Text,
-    Whole,
-    unknown_key,
-)
+from dalenius.spec.axis import OWN, AxisPart, Condition, Ranges, axis_of, condition_filter, structural_zeros, with_rest
+from dalenius.spec.document import DEFAULT_MEASURE, Document, Exact, Name, Part, Text, Whole, unknown_key
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.noise import parameters_of
 from dalenius.spec.show import ShowPart
 
 AxisItem = Name | AxisPart
-Margins = Annotated[
-    tuple[Annotated[tuple[Name, ...], Field(max_length=AXES)], ...], Field(max_length=MARGINS)
-]
+Margins = Annotated[tuple[Annotated[tuple[Name, ...], Field(max_length=AXES)], ...], Field(max_length=MARGINS)]
 Stated = int | Exact | str | tuple[int, ...]
 Option = bool | int | Exact | str | tuple[str, ...] | Ranges
 
@@ -58,12 +38,11 @@ class TablePart(Part):
     of: Name | None = Field(default=None, description="The numeric variable of a total, mean, median, ….")
     weight: Name | None = Field(default=None, description="A numeric variable by which each row counts.")
     margins: Literal["none", "all"] | Margins = "none"
-    weights: tuple[Exact, ...] = Field(
-        default=(), max_length=MARGINS, description="Importance of each listed margin."
-    )
+    weights: tuple[Exact, ...] = Field(default=(), max_length=MARGINS, description="Importance of each listed margin.")
     objective: Literal["cells", "tables", "maximum", "relative"] = Field(
         default="cells",
-        description="What a list of margins makes small: the error of all shown cells (cells), of all tables alike (tables), the"
+        description="What a list of margins makes small: the error of all shown cells (cells), of all tables alike "
+        "(tables), the"
         " largest one (maximum), or relative errors by expected size (relative).",
     )
     expected: ExpectedPart | None = Field(
@@ -71,8 +50,10 @@ class TablePart(Part):
     )
     universe: Literal["complete", "own"] | None = Field(
         default=None,
-        description="Whose records a list of margins counts where an axis can leave some out: complete, only those with a declared"
-        " value on all axes, shown or not; own, all of them, those without a declared value under a label of their own.",
+        description="Whose records a list of margins counts where an axis can leave some out: complete, only those "
+        "with a declared"
+        " value on all axes, shown or not; own, all of them, those without a declared value under a label of their "
+        "own.",
     )
 
     @model_validator(mode="after")
@@ -105,7 +86,9 @@ class TablePart(Part):
 
 
 def _check_expected(table: TablePart) -> None:
-    """Relative errors need expected sizes that were read, one weight for each listed margin; nothing else takes them."""
+    """Relative errors need expected sizes that were read, one weight for each listed margin; nothing else
+    takes them.
+    """
     expected = table.expected
     if (expected is not None) != (table.objective == "relative"):
         raise DocumentError('objective = "relative" and expected = { file = … } are written together.')
@@ -133,10 +116,7 @@ class PrivacyPart(Part):
     strategy: Name | None = None
     options: dict[Name, Option] = Field(default_factory=dict)
     group: Whole = Field(
-        default=1,
-        ge=1,
-        le=100,
-        description="How many units together the promise is made for; the noise grows with it.",
+        default=1, ge=1, le=100, description="How many units together the promise is made for; the noise grows with it."
     )
     waves: Whole = Field(
         default=1,
@@ -189,7 +169,9 @@ class RequestDocument(Document):
     @model_validator(mode="before")
     @classmethod
     def _one_spelling(cls, value: Any) -> Any:
-        """A method's own keys stand in [table]; they are kept as options, under the measure that older requests wrote."""
+        """A method's own keys stand in [table]; they are kept as options, under the measure that older
+        requests wrote.
+        """
         if not isinstance(value, Mapping) or not isinstance(value.get("table"), Mapping):
             return value
         table, privacy = dict(value["table"]), value.get("privacy")
@@ -207,9 +189,7 @@ class RequestDocument(Document):
         for key in table:
             if key not in TablePart.model_fields:
                 raise unknown_key(
-                    str(key),
-                    [*TablePart.model_fields, *method.Parameters.model_fields],
-                    f"[table] of a {name}",
+                    str(key), [*TablePart.model_fields, *method.Parameters.model_fields], f"[table] of a {name}"
                 )
         method.Parameters.model_validate(own)
         stated = own | dict(options)
@@ -245,12 +225,11 @@ class RequestDocument(Document):
         """Variables that the method's own keys name."""
         options = self.privacy.options
         named: list[Any] = [options[key] for key in self.parameters.naming if key in options]
-        return tuple(
-            name for value in named for name in (value if isinstance(value, tuple) else (str(value),))
-        )
+        return tuple(name for value in named for name in (value if isinstance(value, tuple) else (str(value),)))
 
     def in_order(self, domain: Domain) -> "RequestDocument":
-        """Return the same question with both variables of a symmetric one in one order: the narrower first, then by name.
+        """Return the same question with both variables of a symmetric one in one order: the narrower first, then by
+        name.
 
         The number of rows is measured with the first, for nothing, so that a narrow one is better.
         """
@@ -273,7 +252,9 @@ class RequestDocument(Document):
         )
 
     def variables(self, domain: Domain) -> set[str]:
-        """Every variable that takes part: on an axis, in a condition, as what is measured, as weight, or by a method's key."""
+        """Every variable that takes part: on an axis, in a condition, as what is measured, as weight, or by a method's
+        key.
+        """
         named = {axis.variable for axis in self.axes(domain)} | set(self.table.where) | set(self.others)
         return named | {name for name in (self.table.of, self.table.weight) if name is not None}
 

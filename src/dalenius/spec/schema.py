@@ -41,10 +41,7 @@ def schema(name: str, methods: Collection[str] | None = None) -> dict[str, Any]:
         asked = schema("request", methods)["$defs"]
         member = asked["TablePart"]["properties"] | {
             "title": {"type": "string"},
-            "share": {
-                "type": ["number", "string"],
-                "description": "Part of what is spent; only ratios count.",
-            },
+            "share": {"type": ["number", "string"], "description": "Part of what is spent; only ratios count."},
         }
         content["properties"]["table"]["items"] = {**asked.pop("TablePart"), "properties": member}
         content["$defs"] = asked | content["$defs"]
@@ -64,8 +61,7 @@ def method_keys(methods: Collection[str] | None = None) -> dict[str, Any]:
             forms[key] += [] if form in forms[key] else [form]
             takers.setdefault(key, []).append(name)
     return {
-        key: (parts[0] if len(parts) == 1 else {"anyOf": parts})
-        | {"description": f"Of {', '.join(takers[key])}."}
+        key: (parts[0] if len(parts) == 1 else {"anyOf": parts}) | {"description": f"Of {', '.join(takers[key])}."}
         for key, parts in forms.items()
     }
 

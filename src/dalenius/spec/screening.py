@@ -1,7 +1,8 @@
 """Bounds the text of a document before it is parsed: a parser is a computation that strangers start.
 
-One pass over the text, in time that grows with its length. Strings and comments are skipped as the grammars define them, so that dots, brackets
-and commas inside them count for nothing. A quotation mark that opens no string ends the pass: no parser reads on from there.
+One pass over the text, in time that grows with its length. Strings and comments are skipped as the grammars define
+them, so that dots, brackets and commas inside them count for nothing. A quotation mark that opens no string ends the
+pass: no parser reads on from there.
 """
 
 import re

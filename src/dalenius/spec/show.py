@@ -18,9 +18,7 @@ class ShowPart(Part):
         default=False, strict=True, description="Respect the totals that the dataset document declares."
     )
     anchor: Text = Field(default="", description="Ledger entry of an earlier release that is agreed with.")
-    nonnegative: bool = Field(
-        default=False, strict=True, description="The nearest tables without negative cells."
-    )
+    nonnegative: bool = Field(default=False, strict=True, description="The nearest tables without negative cells.")
     least: Exact | None = Field(default=None, description="Smaller values are shown as this one.")
     most: Exact | None = Field(default=None, description="Larger values are shown as this one.")
     whole: bool = Field(default=False, strict=True, description="Whole numbers that add up.")
@@ -42,12 +40,8 @@ class PublishedPart(Part):
 
     section: ClassVar[str] = "[[published]]"
 
-    over: tuple[str, ...] = Field(
-        default=(), description="Variables in whose cells the totals are; none for all."
-    )
-    totals: tuple[Exact, ...] = Field(
-        description="One for each cell, in declared order, the last variable fastest."
-    )
+    over: tuple[str, ...] = Field(default=(), description="Variables in whose cells the totals are; none for all.")
+    totals: tuple[Exact, ...] = Field(description="One for each cell, in declared order, the last variable fastest.")
     source: Text = Field(min_length=1, description="Where they were published.")
 
     @model_validator(mode="after")

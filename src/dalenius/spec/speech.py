@@ -1,6 +1,8 @@
-"""How tables are spoken of: title, conditions, caption and what to expect, in every language, from the methods' own words.
+"""How tables are spoken of: title, conditions, caption and what to expect, in every language, from the methods' own
+words.
 
-One piece of code for the terminal, pages, files and charts. A caption claims a margin of error only where the table has one.
+One piece of code for the terminal, pages, files and charts. A caption claims a margin of error only where the table has
+one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -57,34 +59,35 @@ _ROUNDED = {
 }
 _SAMPLED = {
     "en": "The margin with sampling is for the process behind the records: privacy noise and sampling together.",
-    "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen: Schutzrauschen und Stichprobe"
+    "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen: Schutzrauschen und "
+    "Stichprobe"
     " zusammen.",
 }
 _SAMPLED_IF = {
-    "en": "The margin with sampling is for the process behind the records, {condition}: privacy noise and sampling together.",
-    "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen, {condition}: Schutzrauschen und"
+    "en": "The margin with sampling is for the process behind the records, {condition}: privacy noise and sampling "
+    "together.",
+    "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen, {condition}: "
+    "Schutzrauschen und"
     " Stichprobe zusammen.",
 }
 _DRAWN = {
-    False: {
-        "en": "the records were drawn independently",
-        "de": "die Datensätze unabhängig voneinander gezogen wurden",
-    },
-    True: {
-        "en": "the units were drawn independently",
-        "de": "die Einheiten unabhängig voneinander gezogen wurden",
-    },
+    False: {"en": "the records were drawn independently", "de": "die Datensätze unabhängig voneinander gezogen wurden"},
+    True: {"en": "the units were drawn independently", "de": "die Einheiten unabhängig voneinander gezogen wurden"},
 }
 _CONDITION = {"en": "if {assumed}", "de": "wenn {assumed}"}
 _EXPECTED_WITH_SAMPLING = {
-    "en": "With sampling, for the process behind the records: ± {error} (95 %), if values are spread evenly over the bounds.",
-    "de": "Mit Stichprobenfehler, für den Prozess hinter den Datensätzen: ± {error} (95 %), wenn die Werte gleichmäßig über die"
+    "en": "With sampling, for the process behind the records: ± {error} (95 %), if values are spread evenly over the "
+    "bounds.",
+    "de": "Mit Stichprobenfehler, für den Prozess hinter den Datensätzen: ± {error} (95 %), wenn die Werte "
+    "gleichmäßig über die"
     " Schranken verteilt sind.",
 }
 _OF_SERIES = {
-    "en": "{waves} waves share this budget: with its noise alone a level is off by at most ± {level} (95 %), and a change between two"
+    "en": "{waves} waves share this budget: with its noise alone a level is off by at most ± {level} (95 %), and a "
+    "change between two"
     " waves by at most ± {change}.",
-    "de": "{waves} Wellen teilen sich dieses Budget: durch das Schutzrauschen allein weicht ein Niveau um höchstens ± {level} ab (95 %),"
+    "de": "{waves} Wellen teilen sich dieses Budget: durch das Schutzrauschen allein weicht ein Niveau um höchstens "
+    "± {level} ab (95 %),"
     " und eine Veränderung zwischen zwei Wellen um höchstens ± {change}.",
 }
 _OF_MARGIN = {
@@ -97,16 +100,19 @@ _OF_TOTAL = {
 }
 _OF_MEANS = {
     "en": "In a cell of {records} records of {names}, expect the mean to be off by at most ± {error} (95 %).",
-    "de": "In einer Zelle von {names} mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± {error} ab (95 %).",
+    "de": "In einer Zelle von {names} mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± "
+    "{error} ab (95 %).",
 }
 _OF_MEAN = {
     "en": "Of {records} records in all, expect the mean to be off by at most ± {error} (95 %).",
     "de": "Von {records} Datensätzen insgesamt weicht der Mittelwert voraussichtlich um höchstens ± {error} ab (95 %).",
 }
 _OF_SAMPLE = {
-    "en": "In a cell of {records} records, expect the count to be off by at most ± {error} (95 %), by secret sampling and noise"
+    "en": "In a cell of {records} records, expect the count to be off by at most ± {error} (95 %), by secret "
+    "sampling and noise"
     " together; in larger cells by more.",
-    "de": "In einer Zelle mit {records} Datensätzen weicht die Anzahl voraussichtlich um höchstens ± {error} ab (95 %), durch geheime"
+    "de": "In einer Zelle mit {records} Datensätzen weicht die Anzahl voraussichtlich um höchstens ± {error} ab (95 "
+    "%), durch geheime"
     " Stichprobe und Rauschen zusammen; in größeren Zellen um mehr.",
 }
 _CAPTION_OF_SAMPLE = {
@@ -123,10 +129,7 @@ _BATCH_EPSILON = {
     "de": "Mit demselben Rauschen einzeln veröffentlicht, ergäben sie zusammen Epsilon {epsilon}.",
 }
 _PER = {"en": "(per {n})", "de": "(je {n})"}
-_WHICH = {
-    "largest": {"en": "largest", "de": "größten"},
-    "smallest": {"en": "smallest", "de": "kleinsten"},
-}
+_WHICH = {"largest": {"en": "largest", "de": "größten"}, "smallest": {"en": "smallest", "de": "kleinsten"}}
 _OPEN = Subject()
 Show = Callable[[float], str]
 
@@ -143,20 +146,16 @@ def said(texts: Mapping[str, str], language: str) -> str:
 
 
 def method_of(release: Release, table: Table) -> str:
-    """The method whose words a table speaks: the release's own for what was asked, a count for the count beside a mean."""
+    """The method whose words a table speaks: the release's own for what was asked, a count for the count
+    beside a mean.
+    """
     asked, other = release.about.measure, _BESIDE.get(table.measure, table.measure)
     is_other = other != asked and other in registry.names("methods")
     return other if is_other and release.tables and table is not release.tables[0] else asked
 
 
 def title_of(
-    method: str,
-    language: str = DEFAULT,
-    *,
-    of: str = "",
-    other: str = "",
-    within: str = "",
-    subject: Subject = _OPEN,
+    method: str, language: str = DEFAULT, *, of: str = "", other: str = "", within: str = "", subject: Subject = _OPEN
 ) -> str:
     """A method's title with the names of its variables and the words of a property; the rest as its subject says.
 
@@ -226,9 +225,7 @@ def headline(subject: Subject, axes: Sequence[Axis], language: str = DEFAULT, wh
 
 def heading(release: Release, table: Table, language: str = DEFAULT) -> str:
     """A table in a few words."""
-    return headline(
-        release.about, classified(release, table), language, shown_measure(release, table, language)
-    )
+    return headline(release.about, classified(release, table), language, shown_measure(release, table, language))
 
 
 def title_of_release(release: Release, language: str = DEFAULT) -> str:
@@ -246,11 +243,7 @@ def classified(release: Release, table: Table) -> tuple[Axis, ...]:
 def shown_measure(release: Release, table: Table, language: str = DEFAULT) -> str:
     """What the cells of a table show."""
     method = method_of(release, table)
-    if (
-        release.tables
-        and table is not release.tables[0]
-        and _BESIDE.get(table.measure, table.measure) != method
-    ):
+    if release.tables and table is not release.tables[0] and _BESIDE.get(table.measure, table.measure) != method:
         # A second table that no method asks for, such as the squared weights of a weighted count, has its own name.
         return table.measure.capitalize()
     return measured(release.about, language, method)
@@ -275,14 +268,11 @@ def has_error(table: Table) -> bool:
 
 
 def caption(
-    release: Release,
-    table: Table,
-    confidence: float = 0.95,
-    language: str = DEFAULT,
-    *,
-    is_moved: bool = False,
+    release: Release, table: Table, confidence: float = 0.95, language: str = DEFAULT, *, is_moved: bool = False
 ) -> str:
-    """What stands under a table: the method's own words where the table has an error, and never a claim of one it lacks."""
+    """What stands under a table: the method's own words where the table has an error, and never a claim of one it
+    lacks.
+    """
     method = method_of(release, table)
     if is_moved or any(a.get("name") == "anchor" for a in release.adjustments):
         return said(_MOVED, language)
@@ -322,13 +312,11 @@ def rounding(display: Display, language: str = DEFAULT) -> str:
 
 
 def expectation(
-    method: str,
-    preview: Mapping[str, Any],
-    show: Show,
-    language: str = DEFAULT,
-    label: Callable[[str], str] = str,
+    method: str, preview: Mapping[str, Any], show: Show, language: str = DEFAULT, label: Callable[[str], str] = str
 ) -> list[str]:
-    """What error to expect, known before data are read: one sentence, or one for each margin of a list, and one for a series."""
+    """What error to expect, known before data are read: one sentence, or one for each margin of a list, and one for a
+    series.
+    """
     sentences = _of_table(method, preview, show, language, label)
     if isfinite(preview.get("change_half_width_95", inf)):
         level, change = (show(preview[f"{name}_half_width_95"]) for name in ("level", "change"))

@@ -1,4 +1,6 @@
-"""A request in one call: `table(rows="branch", epsilon=1)` is what a request document says, typed and checked; `batch` is several."""
+"""A request in one call: `table(rows="branch", epsilon=1)` is what a request document says, typed and checked; `batch`
+is several.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -45,11 +47,11 @@ def table(
 ) -> RequestDocument:
     """The request for one table; `parameters` are the measure's own keys, such as `q=0.9` of a quantile.
 
-    An axis is the name of a variable, or a mapping as a request document writes it: `{"variable": "region", "level": "state"}`.
-    The promise follows from the amounts where `definition` does not name one: epsilon alone is pure, epsilon and delta are
-    approximate, rho is zero-concentrated. `noise` holds the parameters of a named mechanism, `show` what is done to the shown copy,
-    `group` how many units together the promise is made for (a quantile's own key of that name stands in `options`), `waves` how
-    many releases of a series share the amounts.
+    An axis is the name of a variable, or a mapping as a request document writes it: `{"variable": "region", "level":
+    "state"}`. The promise follows from the amounts where `definition` does not name one: epsilon alone is pure, epsilon
+    and delta are approximate, rho is zero-concentrated. `noise` holds the parameters of a named mechanism, `show` what
+    is done to the shown copy, `group` how many units together the promise is made for (a quantile's own key of that
+    name stands in `options`), `waves` how many releases of a series share the amounts.
 
     >>> request = table(rows="branch", columns=["gender"], epsilon=0.5)
     >>> request.privacy.definition, request.table.rows
@@ -101,19 +103,14 @@ def batch(
 ) -> BatchDocument:
     """The request for several tables that are fixed in advance, released and charged as one.
 
-    Each table is a mapping as `[[table]]` of a batch document writes it: the keys of `table`, a `title`, and a `share` of what is
-    spent. The amounts are for all tables together.
+    Each table is a mapping as `[[table]]` of a batch document writes it: the keys of `table`, a `title`, and a `share`
+    of what is spent. The amounts are for all tables together.
 
     >>> batch({"rows": "sex"}, {"rows": ["region"], "share": 2}, rho="1/10").shares
     (Fraction(1, 3), Fraction(2, 3))
     """
     amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
-    privacy = {
-        "definition": definition or _definition(amounts),
-        **amounts,
-        "mechanism": mechanism,
-        "noise": noise,
-    }
+    privacy = {"definition": definition or _definition(amounts), **amounts, "mechanism": mechanism, "noise": noise}
     places = ("rows", "columns", "wafers")
     listed = [{key: _listed(part) if key in places else part for key, part in one.items()} for one in tables]
     further = {"title": title or None, "dataset": dataset or None}
@@ -122,9 +119,7 @@ def batch(
 
 def _definition(amounts: Mapping[str, Amount | None]) -> str:
     if amounts["epsilon"] is not None and amounts["rho"] is not None:
-        raise ParameterError(
-            "epsilon and rho are amounts of two promises; give one of them, or name the definition."
-        )
+        raise ParameterError("epsilon and rho are amounts of two promises; give one of them, or name the definition.")
     if amounts["rho"] is not None:
         return "zero_concentrated"
     return "pure" if amounts["delta"] is None else "approximate"
@@ -135,7 +130,8 @@ def _listed(axes: Axes) -> list[AxisLike]:
         return [axes]
     if not isinstance(axes, Iterable):
         raise DocumentError(
-            f"An axis is the name of a variable or a mapping such as {{'variable': …, 'level': …}}, or a list of them; received {axes!r}."
+            f"An axis is the name of a variable or a mapping such as {{'variable': …, 'level': …}}, or a list of "
+            f"them; received {axes!r}."
         )
     return list(axes)
 

@@ -1,7 +1,8 @@
-"""Words of a dataset document in another language: its title, and the names of variables, levels, categories and groups.
+"""Words of a dataset document in another language: its title, and the names of variables, levels, categories and
+groups.
 
-A translation is for readers only. Requests, releases and digests use the document's own words, so a translation can be added
-or mended at any time without a new version of the data.
+A translation is for readers only. Requests, releases and digests use the document's own words, so a translation can be
+added or mended at any time without a new version of the data.
 """
 
 from collections.abc import Mapping

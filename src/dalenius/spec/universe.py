@@ -1,7 +1,8 @@
 """Whose records a table counts, from the request and the declarations alone.
 
-A record without a declared value on an axis is in no cell, and neither is one with a value that the axis does not show. A list of margins is measured inside one full cross, so that its
-tables agree: each of them leaves out the records that lack a value on any axis, shown or not. That must be asked for.
+A record without a declared value on an axis is in no cell, and neither is one with a value that the axis does not show.
+A list of margins is measured inside one full cross, so that its tables agree: each of them leaves out the records that
+lack a value on any axis, shown or not. That must be asked for.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,11 +20,15 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "every": "Covers every record.",
         "conditions": "Covers every record that meets the conditions.",
         "needs": "Covers the records{conditions} with a declared value of {names}; records without one are left out.",
-        "complete": "Every table covers only the records{conditions} with a declared value of {names}, whether it shows them or not.",
+        "complete": "Every table covers only the records{conditions} with a declared value of {names}, whether it "
+        "shows them or not.",
         "parts": "Covers the records{conditions} with {shown}; all others are left out.",
-        "parts needs": "Covers the records{conditions} with {shown}, and with a declared value of {names}; all others are left out.",
+        "parts "
+        "needs": "Covers the records{conditions} with {shown}, and with a declared value of {names}; all others are "
+        "left out.",
         "complete parts": "Every table covers only the records{conditions} with {shown}, whether it shows them or not.",
-        "complete parts needs": "Every table covers only the records{conditions} with {shown}, and with a declared value of {names},"
+        "complete parts "
+        "needs": "Every table covers only the records{conditions} with {shown}, and with a declared value of {names},"
         " whether it shows them or not.",
         "meeting": " that meet the conditions,",
         "own": 'Covers every record{conditions}; those without a shown value of {names} stand under "{rest}".',
@@ -35,19 +40,25 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
     "de": {
         "every": "Umfasst alle Datensätze.",
         "conditions": "Umfasst alle Datensätze, die die Bedingungen erfüllen.",
-        "needs": "Umfasst die Datensätze{conditions} mit einem deklarierten Wert von {names}; andere sind nicht enthalten.",
-        "complete": "Jede Tabelle umfasst nur die Datensätze{conditions} mit einem deklarierten Wert von {names}, gezeigt oder nicht.",
+        "needs": "Umfasst die Datensätze{conditions} mit einem deklarierten Wert von {names}; andere sind nicht "
+        "enthalten.",
+        "complete": "Jede Tabelle umfasst nur die Datensätze{conditions} mit einem deklarierten Wert von {names}, "
+        "gezeigt oder nicht.",
         "parts": "Umfasst die Datensätze{conditions} mit {shown}; alle anderen sind nicht enthalten.",
-        "parts needs": "Umfasst die Datensätze{conditions} mit {shown} und mit einem deklarierten Wert von {names}; alle anderen sind nicht"
+        "parts "
+        "needs": "Umfasst die Datensätze{conditions} mit {shown} und mit einem deklarierten Wert von {names}; alle "
+        "anderen sind nicht"
         " enthalten.",
         "complete parts": "Jede Tabelle umfasst nur die Datensätze{conditions} mit {shown}, gezeigt oder nicht.",
-        "complete parts needs": "Jede Tabelle umfasst nur die Datensätze{conditions} mit {shown} und mit einem deklarierten Wert von"
+        "complete parts "
+        "needs": "Jede Tabelle umfasst nur die Datensätze{conditions} mit {shown} und mit einem deklarierten Wert von"
         " {names}, gezeigt oder nicht.",
         "meeting": ", die die Bedingungen erfüllen,",
         "own": 'Umfasst alle Datensätze{conditions}; solche ohne gezeigten Wert von {names} stehen unter "{rest}".',
         "own conditions": ", die die Bedingungen erfüllen",
         "kept": 'Von den übrigen stehen solche ohne gezeigten Wert von {names} unter "{rest}".',
-        "undeclared": "Umfasst die Einheiten mit einem nicht deklarierten Text von {names}; andere sind nicht enthalten.",
+        "undeclared": "Umfasst die Einheiten mit einem nicht deklarierten Text von {names}; andere sind nicht "
+        "enthalten.",
         "and": " und ",
     },
 }
@@ -59,7 +70,9 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPart:
-    """What an axis shows of a variable whose declared values it does not all show: categories, or a range as it is written."""
+    """What an axis shows of a variable whose declared values it does not all show: categories, or a range as it is
+    written.
+    """
 
     variable: str
     labels: tuple[str, ...] = ()
@@ -69,8 +82,9 @@ class ShownPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Universe:
-    """Variables without a declared value of which a record is left out; `unshown` are those that some table does not show,
-    `widened` those without a shown value of which it has a label of its own, `parts` those of which the axis shows a part.
+    """Variables without a declared value of which a record is left out; `unshown` are those that some table does not
+    show, `widened` those without a shown value of which it has a label of its own, `parts` those of which the axis
+    shows a part.
 
     Where `is_undeclared`, they are those of which only texts that are not declared count.
     """
@@ -179,9 +193,7 @@ def _part(axis: Axis, domain: Domain) -> ShownPart:
 def _is_left_out(axis: Axis, margins: Sequence[tuple[str, ...]]) -> bool:
     """Whether some margin shows the axis at no level."""
     own = (axis.name, axis.variable)
-    return any(
-        not any(name in own or name.startswith(f"{axis.variable}.") for name in margin) for margin in margins
-    )
+    return any(not any(name in own or name.startswith(f"{axis.variable}.") for name in margin) for margin in margins)
 
 
 def _keeps_every_row(axis: Axis, filters: Sequence[Filter], domain: Domain) -> bool:

@@ -4,9 +4,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.sensitivity import Sensitivity
 
 
-def bounded_sum(
-    neighbours: Neighbours, *, cells: int, low: int, high: int, is_complete: bool = False
-) -> Sensitivity:
+def bounded_sum(neighbours: Neighbours, *, cells: int, low: int, high: int, is_complete: bool = False) -> Sensitivity:
     """Each row adds a number in [low, high]; `is_complete`: no row can add nothing."""
     c, most = neighbours.max_rows, max(abs(low), abs(high))
     if cells == 0:
@@ -24,10 +22,7 @@ def bounded_sum(
     if cells == 1:
         return Sensitivity.of_patterns(((c * within,),))
     return Sensitivity.norms(
-        l0=min(2 * c, cells),
-        l1=2 * c * most,
-        l2_squared=c * c * max(2 * most * most, within * within),
-        linf=c * within,
+        l0=min(2 * c, cells), l1=2 * c * most, l2_squared=c * c * max(2 * most * most, within * within), linf=c * within
     )
 
 
@@ -38,8 +33,5 @@ def mirrored_sum(neighbours: Neighbours, *, cells: int, width: int) -> Sensitivi
     sides = 2 if neighbours.is_replace else 1
     reach = neighbours.max_rows * width
     return Sensitivity.norms(
-        l0=min(2 * sides * neighbours.max_rows, 2 * cells),
-        l1=sides * reach,
-        l2_squared=sides * reach**2,
-        linf=reach,
+        l0=min(2 * sides * neighbours.max_rows, 2 * cells), l1=sides * reach, l2_squared=sides * reach**2, linf=reach
     )

@@ -5,7 +5,9 @@ from dalenius.errors import Unsupported
 
 
 def check_one_row(neighbours: Neighbours, *, is_complete: bool) -> None:
-    """Refuse neighbours for which the change of one value is not the whole change; `is_complete` says no row can drop out."""
+    """Refuse neighbours for which the change of one value is not the whole change; `is_complete` says no row can drop
+    out.
+    """
     if neighbours.max_rows > 1:
         raise Unsupported("Local and smooth sensitivities are for one row to a unit.")
     if neighbours.is_replace and not is_complete:

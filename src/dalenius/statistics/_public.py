@@ -9,8 +9,8 @@ from dalenius.core.query import TableQuery
 def reachable(query: TableQuery, neighbours: Neighbours) -> int:
     """Cells among which one row can move between neighbours who keep what is public.
 
-    0: nothing that decides its cell can change. 1: it can come and go, and has one cell to come to. Attributes of which it is not
-    proved that a unit keeps them count as free, so that the answer is never too small.
+    0: nothing that decides its cell can change. 1: it can come and go, and has one cell to come to. Attributes of which
+    it is not proved that a unit keeps them count as free, so that the answer is never too small.
     """
     if not neighbours.public or neighbours.unit != "row":
         return query.space.size

@@ -1,4 +1,6 @@
-"""Sums over the rows of each cell of whole numbers that a public table gives to each bin of one or more numeric variables."""
+"""Sums over the rows of each cell of whole numbers that a public table gives to each bin of one or more numeric
+variables.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -41,11 +43,11 @@ def bins_of(variable: str, bounds: Bounds, most: int) -> tuple[Axis, tuple[int, 
 class BinnedSums:
     """For each cell and each named array: the sum over its rows of the number that `added` gives to the row's bin.
 
-    Guarantee: a row adds, to the arrays of one cell, the numbers of one bin, or nothing. With m_1 the largest sum and m_2 the largest
-    sum of squares of their sizes over all bins, a unit with c rows moves the sums by at most c m_1 in the l1 norm and c sqrt(m_2) in
-    the l2 norm when it is added or removed. Replaced, twice that in the l1 norm, and in the l2 norm sqrt(2) times that if no number
-    is negative. The bins come from declared bounds, so that one exact table of counts is all that is read.
-    Evidence: exhaustive neighbours on tiny data, tests/conformance/test_statistics.py.
+    Guarantee: a row adds, to the arrays of one cell, the numbers of one bin, or nothing. With m_1 the largest sum and
+    m_2 the largest sum of squares of their sizes over all bins, a unit with c rows moves the sums by at most c m_1 in
+    the l1 norm and c sqrt(m_2) in the l2 norm when it is added or removed. Replaced, twice that in the l1 norm, and in
+    the l2 norm sqrt(2) times that if no number is negative. The bins come from declared bounds, so that one exact table
+    of counts is all that is read. Evidence: exhaustive neighbours on tiny data, tests/conformance/test_statistics.py.
     """
 
     query: TableQuery
@@ -69,7 +71,9 @@ class BinnedSums:
         arrays: tuple[str, ...],
         numbers: Callable[..., Sequence[int]],
     ) -> "BinnedSums":
-        """Bins of each variable over the cells; `numbers` takes twice the middles of a bin and gives one number for each array."""
+        """Bins of each variable over the cells; `numbers` takes twice the middles of a bin and gives one number for
+        each array.
+        """
         axes = [bins_of(name, bounds, most) for name, bounds, most in variables]
         by_bin = [numbers(*middles) for middles in product(*(middles for _, middles in axes))]
         return cls(
@@ -88,9 +92,7 @@ class BinnedSums:
     def space(self) -> CellSpace:
         """The cells, once for each array."""
         sums = Axis(variable="sum of", labels=self.arrays)
-        zeros = frozenset(
-            (*cell, place) for cell in self.shown.structural_zeros for place in range(len(self.arrays))
-        )
+        zeros = frozenset((*cell, place) for cell in self.shown.structural_zeros for place in range(len(self.arrays)))
         return CellSpace((*self.shown.axes, sums), zeros)
 
     def combine(self, exact: Sequence[IntArray]) -> IntArray:
@@ -122,9 +124,7 @@ class BinnedSums:
         """Squared weights, and weights times a number, in two cells; numbers of both signs in one."""
         variables = group("a", "b") | number(0, 2, name="w") | number(0, 3)
         weights = [(name, variables[name].bounds, 4) for name in ("w", "x")]
-        pair = cls.of(
-            cells("a", "b"), (), weights, ("squares", "products"), lambda w, x: (w * w // 4, w * x // 4)
-        )
+        pair = cls.of(cells("a", "b"), (), weights, ("squares", "products"), lambda w, x: (w * w // 4, w * x // 4))
 
         def by_cell(rows: Rows) -> list[int]:
             present = [row for row in rows if row[1] is not None and row[2] is not None]
@@ -134,9 +134,7 @@ class BinnedSums:
                 for place in (0, 1)
             ]
 
-        signed = cls.of(
-            CellSpace(()), (), [("x", variables["x"].bounds, 4)], ("about the middle",), lambda x: (x - 3,)
-        )
+        signed = cls.of(CellSpace(()), (), [("x", variables["x"].bounds, 4)], ("about the middle",), lambda x: (x - 3,))
         return (
             Example(
                 statistic=pair,

@@ -1,4 +1,6 @@
-"""Sums of values that are cut to two chosen bounds inside the declared ones: totals, squares, and how many values were cut."""
+"""Sums of values that are cut to two chosen bounds inside the declared ones: totals, squares, and how many values were
+cut.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,16 +29,15 @@ Kind = Literal["totals", "total", "squares", "clipped"]
 class ClippedSums:
     """Sums over the rows that have x, of y = x cut to [low, high], in steps; `query` names x and its cells.
 
-    totals   sum of (y - low) and of (high - y), which one row cannot both fill
-    total    sum of (y - low) of a public number of rows
-    squares  sum of (y - middle)^2 - shift; no shift for a public number of rows
-    clipped  number of rows with x < low, and with x > high
+    totals   sum of (y - low) and of (high - y), which one row cannot both fill total    sum of (y - low) of a public
+    number of rows squares  sum of (y - middle)^2 - shift; no shift for a public number of rows clipped  number of rows
+    with x < low, and with x > high
 
     All are multiplied by `factor`.
 
-    Guarantee: what the same sums have of a variable whose declared bounds are `low` and `high`; a row is in at most one of the two numbers
-    of clipped rows. Engines are asked for rows below, inside and above the bounds, so that no row is read one by one.
-    Evidence: exhaustive neighbours on tiny data, tests/statistics/test_clipped_sums.py.
+    Guarantee: what the same sums have of a variable whose declared bounds are `low` and `high`; a row is in at most one
+    of the two numbers of clipped rows. Engines are asked for rows below, inside and above the bounds, so that no row is
+    read one by one. Evidence: exhaustive neighbours on tiny data, tests/statistics/test_clipped_sums.py.
     """
 
     query: TableQuery

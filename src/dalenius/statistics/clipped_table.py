@@ -21,15 +21,19 @@ MOST_STEPS = 10**18
 class ClippedTable:
     """A table of what persons add to its cells, each person's share scaled down to a declared norm; in parts of a step.
 
-    Guarantee: let v be what a person adds, with norm at most L (`Clip`: a person beyond the limit adds floor(|x_i| L / |x|) with the sign of x_i, and the
-    norm of the floors is at most L; rows in impossible cells are taken away after that, which shortens v). Added or removed, a person moves the table by v: l1 norm at most
-    L for a clip in l1, Euclidean norm at most L for either, since the Euclidean norm never exceeds l1. For a clip in l2, v has at most m entries that are not
-    zero (m rows, or all cells), and by Cauchy and Schwarz an l1 norm of at most L times the root of m. Replaced, the table moves by v - w, at most
-    the sum of both norms. Where all entries have one sign (counts, or bounds on one side of zero), an entry of v - w is at most the larger one in size,
-    |v - w|^2 <= |v|^2 + |w|^2, and no cell moves by more than L; in a single cell nothing moves by more than L at all. g persons add g times as much. What persons could add
-    without a clip (m rows of the largest value) bounds all norms as well.
-    Requires: the engine keeps at most m rows of a person and clips by `Clip`. A person's rows outside of the table do not count.
-    Evidence: exhaustive neighbours in tests/statistics/test_clipped_table.py and, through requests, in tests/methods/test_clipped_count.py and test_clipped_total.py.
+    Guarantee: let v be what a person adds, with norm at most L (`Clip`: a person beyond the limit adds floor(|x_i| L /
+    |x|) with the sign of x_i, and the norm of the floors is at most L; rows in impossible cells are taken away after
+    that, which shortens v). Added or removed, a person moves the table by v: l1 norm at most L for a clip in l1,
+    Euclidean norm at most L for either, since the Euclidean norm never exceeds l1. For a clip in l2, v has at most m
+    entries that are not zero (m rows, or all cells), and by Cauchy and Schwarz an l1 norm of at most L times the root
+    of m. Replaced, the table moves by v - w, at most the sum of both norms. Where all entries have one sign (counts, or
+    bounds on one side of zero), an entry of v - w is at most the larger one in size, |v - w|^2 <= |v|^2 + |w|^2, and no
+    cell moves by more than L; in a single cell nothing moves by more than L at all. g persons add g times as much. What
+    persons could add without a clip (m rows of the largest value) bounds all norms as well.
+    Requires: the engine keeps at most m rows of a person and clips by `Clip`. A person's rows outside of the table do
+    not count.
+    Evidence: exhaustive neighbours in tests/statistics/test_clipped_table.py and, through requests, in
+    tests/methods/test_clipped_count.py and test_clipped_total.py.
     """
 
     query: TableQuery
@@ -78,7 +82,8 @@ class ClippedTable:
             return Sensitivity.of_patterns(())
         if each * reach >= MOST_STEPS:
             raise TooLarge(
-                "All rows of a person together could add 10^18 parts of a step or more to a cell. Use a coarser step, narrower"
+                "All rows of a person together could add 10^18 parts of a step or more to a cell. Use a coarser "
+                "step, narrower"
                 " bounds or a smaller max_rows.",
                 limit=MOST_STEPS,
             )
@@ -109,12 +114,7 @@ class ClippedTable:
             Clip(norm=Norm.L2, limit=3, fineness=2),
         )
         counts = tuple(
-            Example(
-                statistic=cls.counts(cells("a", "b", "c"), (), clip),
-                variables=three,
-                rows=rows,
-                is_tight=False,
-            )
+            Example(statistic=cls.counts(cells("a", "b", "c"), (), clip), variables=three, rows=rows, is_tight=False)
             for clip in clips
         )
         values = (("a", -1), ("a", 2), ("b", -1), ("b", 2), ("a", None))
@@ -129,10 +129,7 @@ class ClippedTable:
             for clip in (clips[0], Clip(norm=Norm.L2, limit=3))
         )
         single = Example(
-            statistic=cls.counts(cells("a"), (), clips[0]),
-            variables=group("a"),
-            rows=(("a",), (None,)),
-            is_tight=False,
+            statistic=cls.counts(cells("a"), (), clips[0]), variables=group("a"), rows=(("a",), (None,)), is_tight=False
         )
         zero = Example(
             statistic=cls.counts(cells("a", "b", "c", zeros=frozenset({(1,)})), (), clips[2]),

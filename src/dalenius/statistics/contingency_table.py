@@ -46,9 +46,7 @@ class ContingencyTable:
         if self.cells == 0 or (self.cells == 1 and self.is_complete and neighbours.is_replace and c == 1):
             return Sensitivity.of_patterns(())
         sides = 2 if neighbours.is_replace and self.cells > 1 else 1
-        return Sensitivity.norms(
-            l0=min(sides * c, self.cells), l1=sides * c, l2_squared=sides * c * c, linf=c
-        )
+        return Sensitivity.norms(l0=min(sides * c, self.cells), l1=sides * c, l2_squared=sides * c * c, linf=c)
 
     def local(self, cells: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
         """Largest l1 change that one record can make to this table, exactly."""

@@ -18,10 +18,10 @@ class Count:
 
     Guarantee: a unit with at most c rows moves the table by at most c in the l1 norm when it is added or removed, and
     by at most 2c when it is replaced (c if the table has a single cell). No total is taken as public: a filter, a
-    dropped value or a structural zero can take a row out of the table. A row that keeps its publicly known attributes moves among
-    the cells of the other ones: by 2, by 1 where they are one cell, and not at all where everything that is asked of it is public.
-    Requires: the engine keeps at most c rows of a unit.
-    Evidence: exhaustive neighbours in tests/statistics/test_count.py.
+    dropped value or a structural zero can take a row out of the table. A row that keeps its publicly known attributes
+    moves among the cells of the other ones: by 2, by 1 where they are one cell, and not at all where everything that is
+    asked of it is public. Requires: the engine keeps at most c rows of a unit. Evidence: exhaustive neighbours in
+    tests/statistics/test_count.py.
     """
 
     query: TableQuery
@@ -47,9 +47,7 @@ class Count:
         three, rows = group("a", "b", "c"), (("a",), ("b",), ("c",), (None,))
         return (
             Example(statistic=cls(TableQuery(space=cells("a", "b", "c"))), variables=three, rows=rows),
-            Example(
-                statistic=cls(TableQuery(space=cells("a"))), variables=group("a"), rows=(("a",), (None,))
-            ),
+            Example(statistic=cls(TableQuery(space=cells("a"))), variables=group("a"), rows=(("a",), (None,))),
             Example(
                 statistic=cls(TableQuery(space=cells("a", "b", "c", zeros=frozenset({(1,)})))),
                 variables=three,

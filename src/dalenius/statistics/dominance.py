@@ -20,9 +20,9 @@ class Dominance:
     p % rule: the total less the two largest is below p % of the largest. With `k`, the (n, k) rule instead: the n
     largest hold more than k % of the total.
 
-    Guarantee: one row changes one cell's verdict when it is added or removed, and two when it is replaced: the count moves
-    by at most c, or 2 c, for c rows to a unit.
-    Evidence: exhaustive neighbours on tiny data, tests/statistics/test_dominance.py.
+    Guarantee: one row changes one cell's verdict when it is added or removed, and two when it is replaced: the count
+    moves by at most c, or 2 c, for c rows to a unit. Evidence: exhaustive neighbours on tiny data,
+    tests/statistics/test_dominance.py.
     """
 
     queries: tuple[ValuesQuery, ...]

@@ -12,13 +12,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
-from dalenius.exact.order_statistics import (
-    Sorted,
-    local_of_monotone,
-    prepare,
-    smooth_add_remove,
-    smooth_replace,
-)
+from dalenius.exact.order_statistics import Sorted, local_of_monotone, prepare, smooth_add_remove, smooth_replace
 from dalenius.statistics._example import Example, of_values
 from dalenius.statistics._one_row import check_one_row
 
@@ -51,13 +45,7 @@ class Extreme:
 
     @classmethod
     def of(
-        cls,
-        domain: Domain,
-        name: str,
-        *,
-        rank: int = 1,
-        is_largest: bool = True,
-        where: tuple[Filter, ...] = (),
+        cls, domain: Domain, name: str, *, rank: int = 1, is_largest: bool = True, where: tuple[Filter, ...] = ()
     ) -> "Extreme":
         """For a declared variable."""
         bounds = domain.variable(name).bounds
@@ -111,8 +99,8 @@ class Extreme:
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
         """Largest change between neighbours of any size made of these values only, in steps.
 
-        Under add-remove a smaller data set can have too few records: the answer is then the bound at the other end. Exact, but
-        for add-remove with fewer than `rank` + 1 values, where it is the global value.
+        Under add-remove a smaller data set can have too few records: the answer is then the bound at the other end.
+        Exact, but for add-remove with fewer than `rank` + 1 values, where it is the global value.
         """
         data = prepare(values, self.low, self.high)
         n = len(data)

@@ -1,4 +1,6 @@
-"""The total and the squares of a public number of rows as one answer, of which one row cannot move both the furthest."""
+"""The total and the squares of a public number of rows as one answer, of which one row cannot move both the
+furthest.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,14 +22,16 @@ LIMIT = 2**62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointMoments:
-    """`first` times the sum of (x - low) and `second` times that of (x - c)^2, c the middle of the bounds, in steps; one cell, every row in it.
+    """`first` times the sum of (x - low) and `second` times that of (x - c)^2, c the middle of the bounds, in steps;
+    one cell, every row in it.
 
-    Guarantee: let a = high - c and b = c - low, so that a - b is 0 or 1 and W = a + b. A row x that replaces y moves the two sums by d = x - y
-    and d s with s = x + y - 2c. Given s, |d| is at most 2a - s where s >= a - b, and at most 2b + s below; so the l1 norm is at most
-    the largest (2a - s)(first + second s) over s >= a - b, a concave quadratic, and the squared l2 norm the largest
-    (2a - s)^2 (first^2 + second^2 s^2), which falls in s >= 0 where 2 first^2 >= second^2 a^2 (its derivative has the sign of
-    -first^2 + 2 second^2 s (a - s)). Negative s give less, because b <= a. With first = 2a and second = 1 the l1 norm is that of the total alone
-    (W first, but for a - b): the squares cost nothing. With first = 5a and second = 7 the l2 norm is.
+    Guarantee: let a = high - c and b = c - low, so that a - b is 0 or 1 and W = a + b. A row x that replaces y moves
+    the two sums by d = x - y and d s with s = x + y - 2c. Given s, |d| is at most 2a - s where s >= a - b, and at most
+    2b + s below; so the l1 norm is at most the largest (2a - s)(first + second s) over s >= a - b, a concave quadratic,
+    and the squared l2 norm the largest (2a - s)^2 (first^2 + second^2 s^2), which falls in s >= 0 where 2 first^2 >=
+    second^2 a^2 (its derivative has the sign of -first^2 + 2 second^2 s (a - s)). Negative s give less, because b <= a.
+    With first = 2a and second = 1 the l1 norm is that of the total alone (W first, but for a - b): the squares cost
+    nothing. With first = 5a and second = 7 the l2 norm is.
     Evidence: exhaustive neighbours on tiny data, tests/statistics/test_joint_moments.py.
     """
 

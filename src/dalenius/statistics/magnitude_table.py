@@ -32,14 +32,14 @@ class MagnitudeTable:
     """Cell totals in steps; each row adds a number in [low, high] to one cell, or to none.
 
     Guarantee: with M = max(|low|, |high|) a unit with c rows moves the table by at most c M in the l1 norm when added
-    or removed and by at most 2 c M when replaced: its row may leave one cell and enter another.
-    Bootstrap, replace, membership private: max(max_i V_i, M_1 + M_2), V_i the range within cell i and M_1, M_2 the two
-    largest |x| of different cells; membership public: max_i V_i, and cells may be treated in parallel. A row whose value can
-    drop out (a missing value, one outside the bounds, a condition) adds nothing to its cell, so that V_i then includes 0.
-    Publicly known attributes: a row whose cell they decide moves that cell by at most high - low, or by the range with 0 where its
-    value can drop out; not at all where its value is public too.
-    Evidence: exhaustive neighbours on tiny data, tests/statistics/test_totals.py.
-    References: O'Keefe & Charest (2018) 5.2, corrected: their value holds for public membership only.
+    or removed and by at most 2 c M when replaced: its row may leave one cell and enter another. Bootstrap, replace,
+    membership private: max(max_i V_i, M_1 + M_2), V_i the range within cell i and M_1, M_2 the two largest |x| of
+    different cells; membership public: max_i V_i, and cells may be treated in parallel. A row whose value can drop out
+    (a missing value, one outside the bounds, a condition) adds nothing to its cell, so that V_i then includes 0.
+    Publicly known attributes: a row whose cell they decide moves that cell by at most high - low, or by the range with
+    0 where its value can drop out; not at all where its value is public too. Evidence: exhaustive neighbours on tiny
+    data, tests/statistics/test_totals.py. References: O'Keefe & Charest (2018) 5.2, corrected: their value holds for
+    public membership only.
     """
 
     query: TableQuery
@@ -49,9 +49,7 @@ class MagnitudeTable:
     keeps_values: bool = False
 
     @classmethod
-    def of(
-        cls, domain: Domain, name: str, space: CellSpace, where: tuple[Filter, ...] = ()
-    ) -> "MagnitudeTable":
+    def of(cls, domain: Domain, name: str, space: CellSpace, where: tuple[Filter, ...] = ()) -> "MagnitudeTable":
         """For a declared variable over declared cells."""
         bounds = domain.variable(name).bounds
         inside = not space.structural_zeros and all(
@@ -91,16 +89,10 @@ class MagnitudeTable:
             cells = 0 if neighbours.keeps(str(self.query.value)) else 1
             is_complete = self.is_complete or self.keeps_values
         return bounded_sum(
-            neighbours,
-            cells=min(self.cells, cells),
-            low=self.low,
-            high=self.high,
-            is_complete=is_complete,
+            neighbours, cells=min(self.cells, cells), low=self.low, high=self.high, is_complete=is_complete
         )
 
-    def local(
-        self, cells: Sequence[int] | IntArray, values: Sequence[int] | IntArray, neighbours: Neighbours
-    ) -> int:
+    def local(self, cells: Sequence[int] | IntArray, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
         """Largest l1 change that one record can make to this table.
 
         Exact for a complete table; otherwise exact for a file with a row outside the table.
@@ -151,11 +143,7 @@ class MagnitudeTable:
 
     @staticmethod
     def from_extremes(
-        counts: IntArray,
-        minima: IntArray,
-        maxima: IntArray,
-        membership: Membership,
-        declared: Sequence[int] = (),
+        counts: IntArray, minima: IntArray, maxima: IntArray, membership: Membership, declared: Sequence[int] = ()
     ) -> tuple[int, list[int], list[int]]:
         """(whole-table sensitivity, V_i, M_i) under replace from per-cell aggregates; never too small.
 

@@ -47,9 +47,7 @@ class Mean:
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Of size times the mean."""
         if not neighbours.is_replace or neighbours.max_rows > 1:
-            raise Unsupported(
-                "The number of rows is not public here: release a total and a count, and divide them."
-            )
+            raise Unsupported("The number of rows is not public here: release a total and a count, and divide them.")
         return Sensitivity.of_patterns(((self.high - self.low,),))
 
     def worst(self, neighbours: Neighbours, empty: int | None = None) -> Fraction:

@@ -24,12 +24,13 @@ LIMIT = 2**62
 class MirroredTotals:
     """Sum of (x - low) and sum of (high - x) over the rows that have x, in steps; together they tell total and count.
 
-    Guarantee: with R = high - low a row adds two numbers that are not negative and whose sum is R. Where the query names a weight,
-    both are multiplied by the row's own and R stands for high - low times `largest`, the largest weight; with `common` each row counts `multiple`
-    times its weight plus `common`, and `largest` is the largest of these. A unit with c rows moves
-    the table by at most c R in the l1 norm and in the l2 norm when it is added or removed; replaced, by 2 c R and
-    sqrt(2) c R. A total and a count, each measured with half of the budget, would cost twice the variance under pure noise.
-    Evidence: exhaustive neighbours on tiny data, tests/statistics/test_mirrored_totals.py.
+    Guarantee: with R = high - low a row adds two numbers that are not negative and whose sum is R. Where the query
+    names a weight, both are multiplied by the row's own and R stands for high - low times `largest`, the largest
+    weight; with `common` each row counts `multiple` times its weight plus `common`, and `largest` is the largest of
+    these. A unit with c rows moves the table by at most c R in the l1 norm and in the l2 norm when it is added or
+    removed; replaced, by 2 c R and sqrt(2) c R. A total and a count, each measured with half of the budget, would cost
+    twice the variance under pure noise. Evidence: exhaustive neighbours on tiny data,
+    tests/statistics/test_mirrored_totals.py.
     """
 
     query: TableQuery
@@ -46,7 +47,9 @@ class MirroredTotals:
 
     @classmethod
     def of(cls, query: TableQuery, bounds: Bounds, *, largest: int = 1) -> "MirroredTotals":
-        """For the cells of a query and the bounds of its variable; `largest` is the largest weight, where it names one."""
+        """For the cells of a query and the bounds of its variable; `largest` is the largest weight, where
+        it names one.
+        """
         return cls(
             query=replace(query, aggregate=Aggregate.TOTAL, centre=bounds.low),
             low=bounds.low,
@@ -56,14 +59,14 @@ class MirroredTotals:
 
     @property
     def needs(self) -> tuple[TableQuery, ...]:
-        """The total above the lower bound, and the rows that have the number; both without weights too, of rows that have one."""
+        """The total above the lower bound, and the rows that have the number; both without weights too, of rows that
+        have one.
+        """
         tables = (self.query, replace(self.query, aggregate=Aggregate.COUNT, centre=0))
         if not self.common:
             return tables
         has_weight = Filter(variable=str(self.query.weight), low=self.lightest)
-        return tables + tuple(
-            replace(table, weight=None, where=(*table.where, has_weight)) for table in tables
-        )
+        return tables + tuple(replace(table, weight=None, where=(*table.where, has_weight)) for table in tables)
 
     @property
     def space(self) -> CellSpace:
@@ -111,11 +114,7 @@ class MirroredTotals:
 
         def regular(rows: Rows) -> list[int]:
             return [
-                sum(
-                    (2 * w + 2) * abs(x - end)
-                    for g, x, w in rows
-                    if g == cell and x is not None and w is not None
-                )
+                sum((2 * w + 2) * abs(x - end) for g, x, w in rows if g == cell and x is not None and w is not None)
                 for cell in ("a", "b")
                 for end in (-1, 2)
             ]

@@ -24,12 +24,13 @@ _NEVER_FULL = 2**31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """A whole linear combination of exact tables, in which each row adds a number in [low, high] to one cell, or nothing.
+    """A whole linear combination of exact tables, in which each row adds a number in [low, high] to one cell, or
+    nothing.
 
-    Guarantee: that of a table of totals whose rows add between `low` and `high`. Squares about a centre are shifted by half
-    of the largest one, which halves what a row can add: the count, which is measured beside them, takes the shift back.
-    Products are shifted in the same way by the second variable's centre.
-    Evidence: exhaustive neighbours on tiny data, tests/statistics/test_moment.py.
+    Guarantee: that of a table of totals whose rows add between `low` and `high`. Squares about a centre are shifted by
+    half of the largest one, which halves what a row can add: the count, which is measured beside them, takes the shift
+    back. Products are shifted in the same way by the second variable's centre. Evidence: exhaustive neighbours on tiny
+    data, tests/statistics/test_moment.py.
     """
 
     needs: tuple[TableQuery, ...]
@@ -49,9 +50,7 @@ class Moment:
         return self.query.space
 
     @classmethod
-    def squares(
-        cls, query: TableQuery, bounds: Bounds, *, is_complete: bool, is_shifted: bool = True
-    ) -> "Moment":
+    def squares(cls, query: TableQuery, bounds: Bounds, *, is_complete: bool, is_shifted: bool = True) -> "Moment":
         """Sum of (x - centre)^2 - shift over the rows that have x, if they are shifted."""
         most = max(abs(bounds.low - query.centre), abs(bounds.high - query.centre)) ** 2
         shift = most // 2 if is_shifted else 0
@@ -70,11 +69,7 @@ class Moment:
         cls, query: TableQuery, bounds: Bounds, other: str, beside: Bounds, centre: int, *, is_complete: bool
     ) -> "Moment":
         """Sum of (x - centre of x)(y - `centre`) over the rows that have both."""
-        both = replace(
-            query,
-            aggregate=Aggregate.TOTAL,
-            where=(*query.where, Filter(variable=other, low=beside.low)),
-        )
+        both = replace(query, aggregate=Aggregate.TOTAL, where=(*query.where, Filter(variable=other, low=beside.low)))
         x, y = (
             [end - middle for end in (ends.low, ends.high)]
             for ends, middle in ((bounds, query.centre), (beside, centre))
@@ -92,7 +87,9 @@ class Moment:
         )
 
     def combine(self, exact: Sequence[IntArray]) -> IntArray:
-        """The answer from the exact tables; whole numbers of any size, cut to what fits, which moves none further apart."""
+        """The answer from the exact tables; whole numbers of any size, cut to what fits, which moves none further
+        apart.
+        """
         total = np.zeros(self.space.size, dtype=object)
         for coefficient, table in zip(self.coefficients, exact, strict=True):
             total = total + coefficient * table.astype(object)
@@ -132,10 +129,7 @@ class Moment:
 
         return (
             Example(
-                statistic=shifted,
-                variables=variables,
-                rows=(("a", 3), ("a", 1), ("b", -1), ("b", 1)),
-                released=by_cell,
+                statistic=shifted, variables=variables, rows=(("a", 3), ("a", 1), ("b", -1), ("b", 1)), released=by_cell
             ),
             Example(
                 statistic=whole,

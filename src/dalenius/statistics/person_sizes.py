@@ -17,12 +17,13 @@ __all__ = ["PersonSizes"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonSizes:
-    """Each person in one of the classes that declared bounds divide, or in none where no row of the person counts in the table.
+    """Each person in one of the classes that declared bounds divide, or in none where no row of the person counts in
+    the table.
 
-    Guarantee: a person is in at most one class, so that one number moves by one when a person is added or removed, and two do when a person is
-    replaced; g persons move the numbers by g and 2g together.
-    Requires: the engine keeps the declared number of rows of a person. Classes are declared, never taken from the data.
-    Evidence: exhaustive neighbours in tests/statistics/test_person_sizes.py.
+    Guarantee: a person is in at most one class, so that one number moves by one when a person is added or removed, and
+    two do when a person is replaced; g persons move the numbers by g and 2g together. Requires: the engine keeps the
+    declared number of rows of a person. Classes are declared, never taken from the data. Evidence: exhaustive
+    neighbours in tests/statistics/test_person_sizes.py.
     """
 
     query: SizesQuery

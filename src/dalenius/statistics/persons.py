@@ -16,11 +16,10 @@ _MOST_CELLS_FOR_PATTERNS = 24
 class Persons:
     """A table of persons: whoever has several rows in a cell counts once in it.
 
-    Guarantee: a person with at most c rows is in at most c cells and moves each by one when added or removed; replaced, in at
-    most 2c cells, each by one at most. So the Euclidean change is the root of c, where a count of rows has c. A group of g
-    persons moves a cell by at most g.
-    Requires: the engine keeps at most c rows of a person.
-    Evidence: exhaustive neighbours in tests/statistics/test_persons.py.
+    Guarantee: a person with at most c rows is in at most c cells and moves each by one when added or removed; replaced,
+    in at most 2c cells, each by one at most. So the Euclidean change is the root of c, where a count of rows has c. A
+    group of g persons moves a cell by at most g. Requires: the engine keeps at most c rows of a person. Evidence:
+    exhaustive neighbours in tests/statistics/test_persons.py.
     """
 
     query: TableQuery

@@ -20,10 +20,10 @@ __all__ = ["PointCounts"]
 class PointCounts:
     """How many values of a cell lie below its first cut, between each two neighbouring cuts, and from its last cut on.
 
-    Guarantee: cuts are public when the values are counted, so that a row is in one part of one cell and the parts move as the cells of a
-    frequency table do: a unit with c rows moves them by at most c in both norms when it is added or removed, and by 2c and
-    sqrt(2) c when it is replaced. Wherever the cuts lie, and if several fall together: the price does not depend on them.
-    Requires: the engine keeps at most c rows of a unit; cuts that were released before.
+    Guarantee: cuts are public when the values are counted, so that a row is in one part of one cell and the parts move
+    as the cells of a frequency table do: a unit with c rows moves them by at most c in both norms when it is added or
+    removed, and by 2c and sqrt(2) c when it is replaced. Wherever the cuts lie, and if several fall together: the price
+    does not depend on them. Requires: the engine keeps at most c rows of a unit; cuts that were released before.
     Evidence: exhaustive neighbours on tiny data, tests/statistics/test_point_counts.py.
     """
 
@@ -77,10 +77,7 @@ class PointCounts:
                 return [int(count) for count in statistic.combine([values])]
 
             return Example(
-                statistic=statistic,
-                variables=number(0, 3),
-                rows=((0,), (1,), (3,), (None,)),
-                released=released,
+                statistic=statistic, variables=number(0, 3), rows=((0,), (1,), (3,), (None,)), released=released
             )
 
         return parted((1, 2)), parted((0, 2, 2))

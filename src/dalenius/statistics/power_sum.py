@@ -16,7 +16,8 @@ from dalenius.statistics._example import Example, Rows, first_column, number
 
 __all__ = ["PowerSum"]
 
-# Half of the coarse grid: values are rounded to 1/512 of the way from the centre to the farther bound, and to less where the noise
+# Half of the coarse grid: values are rounded to 1/512 of the way from the centre to the farther bound, and to less
+# where the noise
 # of their powers would be wider than is drawn.
 GRID, COARSER = 512, (512, 128, 32)
 
@@ -66,9 +67,7 @@ class PowerSum:
         coarse = np.clip((2 * self.grid * about + self.half) // (2 * self.half), -self.grid, self.grid)
         counts = np.zeros(2 * self.grid + 1, dtype=np.int64)
         np.add.at(counts, coarse + self.grid, sizes)
-        return sum(
-            int(count) * added for count, added in zip(counts.tolist(), self._powers, strict=True) if count
-        )
+        return sum(int(count) * added for count, added in zip(counts.tolist(), self._powers, strict=True) if count)
 
     def combine(self, exact: Sequence[IntArray]) -> IntArray:
         """The sum of every cell, cut to what fits."""
@@ -92,9 +91,7 @@ class PowerSum:
         """Third and fourth powers of one list."""
 
         def example(power: int) -> Example:
-            statistic = cls(
-                needs=(ValuesQuery(value="x"),), space=CellSpace(()), centre=1, half=2, power=power
-            )
+            statistic = cls(needs=(ValuesQuery(value="x"),), space=CellSpace(()), centre=1, half=2, power=power)
 
             def released(rows: Rows) -> list[int]:
                 return [statistic.value(*first_column(rows))]

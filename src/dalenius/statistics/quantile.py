@@ -52,18 +52,12 @@ class Quantile:
             raise ParameterError("The midpoint rule is for the median only.")
 
     @classmethod
-    def of(
-        cls, domain: Domain, name: str, q: Fraction = Fraction(1, 2), where: tuple[Filter, ...] = ()
-    ) -> "Quantile":
+    def of(cls, domain: Domain, name: str, q: Fraction = Fraction(1, 2), where: tuple[Filter, ...] = ()) -> "Quantile":
         """For a declared variable."""
         bounds = domain.variable(name).bounds
         complete = not where and bounds.missing != "drop" and bounds.outside == "clamp"
         return cls(
-            query=ValuesQuery(value=name, where=where),
-            low=bounds.low,
-            high=bounds.high,
-            q=q,
-            is_complete=complete,
+            query=ValuesQuery(value=name, where=where), low=bounds.low, high=bounds.high, q=q, is_complete=complete
         )
 
     @property
@@ -114,7 +108,8 @@ class Quantile:
     def distance(self, values: Sequence[int] | IntArray, bound: int, neighbours: Neighbours) -> int:
         """How many records can change before one more could move the answer by more than `bound` steps.
 
-        Exact under replace where no row can drop out; never too large, and never apart by more than one between neighbours.
+        Exact under replace where no row can drop out; never too large, and never apart by more than one between
+        neighbours.
         """
         check_distance(neighbours, is_served=not self.is_midpoint)
         data = prepare(values, self.low, self.high)

@@ -63,18 +63,12 @@ class Ratio:
     def local(self, rows: Sequence[Pair], neighbours: Neighbours) -> Fraction:
         """Largest change that one record can make to the ratio of these rows; every y must be at least 1."""
         if self.least < 1:
-            raise Unsupported(
-                "The local sensitivity of a ratio is stated for a denominator of at least 1 a row."
-            )
+            raise Unsupported("The local sensitivity of a ratio is stated for a denominator of at least 1 a row.")
         above, below = sum(x for x, _ in rows), sum(y for _, y in rows)
         here = self._quotient(above, below)
         corners = list(product((self.low, self.high), (self.least, self.most)))
         rest = [(above - x, below - y) for x, y in set(rows)]
-        moved = [
-            (a + x, b + y)
-            for a, b in (rest if neighbours.is_replace else [(above, below)])
-            for x, y in corners
-        ]
+        moved = [(a + x, b + y) for a, b in (rest if neighbours.is_replace else [(above, below)]) for x, y in corners]
         ends = moved if neighbours.is_replace else [*rest, *moved]
         return max((abs(self._quotient(a, b) - here) for a, b in ends), default=Fraction(0))
 

@@ -23,11 +23,12 @@ _AT_ONCE = 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SquaredInfluence:
-    """Sum of h^2 over the rows of each cell, in parts of the largest h^2 of that cell within the declared bounds, rounded up row by row.
+    """Sum of h^2 over the rows of each cell, in parts of the largest h^2 of that cell within the declared bounds,
+    rounded up row by row.
 
-    Guarantee: a row adds a whole number from 0 to `grid` to one cell, or nothing, whatever `points` are: they come from an earlier
-    answer, and what a row can add does not depend on them.
-    Evidence: exhaustive neighbours on tiny data, tests/statistics/test_squared_influence.py.
+    Guarantee: a row adds a whole number from 0 to `grid` to one cell, or nothing, whatever `points` are: they come from
+    an earlier answer, and what a row can add does not depend on them. Evidence: exhaustive neighbours on tiny data,
+    tests/statistics/test_squared_influence.py.
     """
 
     query: RowsQuery
@@ -73,9 +74,7 @@ class SquaredInfluence:
         pair = number(-1, 3, missing="0") | number(0, 2, name="y", missing="0")
         box = Box(x=(-1, 3), y=(0, 2))
         space = cells("a", "b")
-        by_group = cls(
-            query=RowsQuery(variables=("x", "y"), space=space), points=(box.start, box.start), grid=8
-        )
+        by_group = cls(query=RowsQuery(variables=("x", "y"), space=space), points=(box.start, box.start), grid=8)
         of_all = cls(
             query=RowsQuery(variables=("x", "y"), space=CellSpace(())),
             points=((0.5, 1.25, 1.0, 0.5, 0.25, 0.0, 8.0),),

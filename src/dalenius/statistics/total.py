@@ -38,9 +38,7 @@ class Total:
     def of(cls, domain: Domain, name: str, where: tuple[Filter, ...] = (), centre: int = 0) -> "Total":
         """For a declared variable; `centre` (in steps) is subtracted from each value."""
         bounds = domain.variable(name).bounds
-        query = TableQuery(
-            space=CellSpace(()), where=where, aggregate=Aggregate.TOTAL, value=name, centre=centre
-        )
+        query = TableQuery(space=CellSpace(()), where=where, aggregate=Aggregate.TOTAL, value=name, centre=centre)
         return cls(
             query=query,
             low=bounds.low - centre,
@@ -84,9 +82,7 @@ class Total:
         """The global value: data at distance one can already have it, and it is constant."""
         return Fraction(max(least, int(self.sensitivity(neighbours).l1)))
 
-    def bootstrap(
-        self, values: Sequence[int] | IntArray, neighbours: Neighbours, declared: Sequence[int] = ()
-    ) -> int:
+    def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours, declared: Sequence[int] = ()) -> int:
         """Largest change between neighbours made of these values (and of declared further ones) only.
 
         Exact for a complete total. Otherwise rows that are outside the total count as zero: exact if there is one.

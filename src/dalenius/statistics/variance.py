@@ -68,9 +68,7 @@ class Variance:
             if self.is_sample:
                 raise Unsupported("Under add-remove use the divisor n.")
             return Fraction(span * span, 4)
-        return (
-            Fraction(span * span * (n - 1), n * n) * Fraction(n, self._divisor(n)) if n > 1 else Fraction(0)
-        )
+        return Fraction(span * span * (n - 1), n * n) * Fraction(n, self._divisor(n)) if n > 1 else Fraction(0)
 
     def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> Fraction:
         """Largest change that one record can make to the variance of these values; numbers may be any reals in bounds.
@@ -115,6 +113,5 @@ class Variance:
             )
 
         return tuple(
-            example(cls(value_name="x", low=0, high=3, size=3, is_sample=is_sample))
-            for is_sample in (False, True)
+            example(cls(value_name="x", low=0, high=3, size=3, is_sample=is_sample)) for is_sample in (False, True)
         )

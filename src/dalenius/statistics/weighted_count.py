@@ -20,11 +20,11 @@ class WeightedCount:
     """Sum of w, or of w squared (`power` 2), over the rows of each cell, in declared steps of the weight.
 
     Guarantee: a unit with at most c rows moves the table by at most c times the largest declared weight (squared for
-    `power` 2) in the l1 norm when it is added or removed, and twice that when it is replaced and there is a second cell.
-    Requires: weights within declared bounds, not negative, and *fixed*: a weight that was calibrated on the sample changes
-    for everybody when one unit changes, and is refused unless the custodian declares it fixed.
-    Evidence: exhaustive neighbours in tests/statistics/test_weighted_count.py.
-    References: Rinott et al. (2018), section 8; the squares are the material of the design-based variance.
+    `power` 2) in the l1 norm when it is added or removed, and twice that when it is replaced and there is a second
+    cell. Requires: weights within declared bounds, not negative, and *fixed*: a weight that was calibrated on the
+    sample changes for everybody when one unit changes, and is refused unless the custodian declares it fixed. Evidence:
+    exhaustive neighbours in tests/statistics/test_weighted_count.py. References: Rinott et al. (2018), section 8; the
+    squares are the material of the design-based variance.
     """
 
     query: TableQuery
@@ -66,9 +66,7 @@ class WeightedCount:
         if cells == 0:
             return Sensitivity.of_patterns(())
         if rows > _MOST_ROWS_FOR_PATTERNS:
-            raise Unsupported(
-                f"Weighted counts are served for at most {_MOST_ROWS_FOR_PATTERNS} rows to a unit."
-            )
+            raise Unsupported(f"Weighted counts are served for at most {_MOST_ROWS_FOR_PATTERNS} rows to a unit.")
         leaving = [p for p in partitions(rows) if len(p) <= cells]
         moves = set(leaving)
         if neighbours.is_replace:
@@ -84,9 +82,7 @@ class WeightedCount:
         squares = TableQuery(space=space, aggregate=Aggregate.SUM_OF_SQUARES, value="w")
         return (
             Example(
-                statistic=cls(query=TableQuery(space=space, weight="w"), largest=3),
-                variables=variables,
-                rows=rows,
+                statistic=cls(query=TableQuery(space=space, weight="w"), largest=3), variables=variables, rows=rows
             ),
             Example(statistic=cls(query=squares, largest=9, power=2), variables=variables, rows=rows),
         )

@@ -1,7 +1,7 @@
 """The kit that every adjustment must pass: what was measured stays, what was done is recorded, and a bias is declared.
 
-Adjusted tables that call themselves unbiased are averaged over recorded noise and compared with the truth: the mean of so
-many errors lies within five of its standard errors.
+Adjusted tables that call themselves unbiased are averaged over recorded noise and compared with the truth: the mean of
+so many errors lies within five of its standard errors.
 """
 
 from functools import cache

@@ -1,8 +1,9 @@
-"""The kit that every method must pass because a preview is free: large requests are planned or refused with little work.
+"""The kit that every method must pass because a preview is free: large requests are planned or refused with little
+work.
 
-Requests are a method's own examples on a declaration with long lists of categories, fine numbers and several rows per person, each with its lists
-and numbers grown. Work is measured in a process of its own (`dalenius.testing.usage`), so that no clock of a busy machine decides. The kit
-never names a method.
+Requests are a method's own examples on a declaration with long lists of categories, fine numbers and several rows per
+person, each with its lists and numbers grown. Work is measured in a process of its own (`dalenius.testing.usage`), so
+that no clock of a busy machine decides. The kit never names a method.
 """
 
 from collections.abc import Iterator, Mapping
@@ -71,9 +72,7 @@ def cases(method: Any) -> Iterator[LargeRequest]:
         table = {"measure": method.name, **example["table"]}
         privacy = example["privacy"]
         for people in _PEOPLE:
-            yield LargeRequest(
-                name=f"example {number}", people=people, request={"table": table, "privacy": privacy}
-            )
+            yield LargeRequest(name=f"example {number}", people=people, request={"table": table, "privacy": privacy})
         for key, value in table.items():
             for label, larger in _grown(value):
                 asked = {"table": {**table, key: larger}, "privacy": privacy}
@@ -99,10 +98,7 @@ def strategy_cases() -> Iterator[LargeRequest]:
         for people in _PEOPLE:
             for label, margins in (("margins", flat), ("levels", levels)):
                 for privacy in _BUDGETS:
-                    asked = {
-                        "table": {**table, "margins": margins},
-                        "privacy": {**privacy, "strategy": strategy},
-                    }
+                    asked = {"table": {**table, "margins": margins}, "privacy": {**privacy, "strategy": strategy}}
                     name = f"{strategy}, {label}, {privacy['definition']}"
                     yield LargeRequest(name=name, people=people, request=asked)
 

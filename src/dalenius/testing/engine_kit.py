@@ -1,8 +1,8 @@
 """The kit that every engine must pass: equal to the memory engine, call by call, on any data.
 
-A factory is `(domain, columns, secret) -> Source`; `factories` makes one for every engine that the registry finds, from a
-form of data that the engine accepts. The functions here raise `AssertionError` with what differed. They open sealed values,
-which only tests may do.
+A factory is `(domain, columns, secret) -> Source`; `factories` makes one for every engine that the registry finds, from
+a form of data that the engine accepts. The functions here raise `AssertionError` with what differed. They open sealed
+values, which only tests may do.
 """
 
 import tempfile
@@ -52,7 +52,9 @@ def _opens_here(engine: Any) -> bool:
 
 
 def factory_of(engine: Any, folder: Path) -> Factory:
-    """How to open an engine on columns; one with files of its own form says by `stored(table, folder)` how they are written."""
+    """How to open an engine on columns; one with files of its own form says by `stored(table, folder)` how they are
+    written.
+    """
     if engine.accepts(arrow({})):
         return lambda domain, columns, secret: engine.open(domain, arrow(columns), secret)
     if engine.accepts(folder / "data.parquet"):
@@ -106,12 +108,7 @@ def check(factory: Factory) -> None:
     check_table(opened, domain, columns, TableQuery(space=CellSpace(axes[:1]), weight="age"))
     for query in (
         TableQuery(space=CellSpace(axes), clip=Clip(norm=Norm.L1, limit=15, fineness=10)),
-        TableQuery(
-            space=CellSpace(axes),
-            aggregate=Aggregate.TOTAL,
-            value="income",
-            clip=Clip(norm=Norm.L2, limit=40),
-        ),
+        TableQuery(space=CellSpace(axes), aggregate=Aggregate.TOTAL, value="income", clip=Clip(norm=Norm.L2, limit=40)),
     ):
         check_table(opened, domain, columns, query)
         check_sizes(opened, domain, columns, query)
@@ -210,6 +207,4 @@ def check_fingerprint(factory: Factory, domain: Domain, columns: Columns, *chang
     assert factory(domain, columns, SECRET).fingerprint(b"key") == first
     assert source.fingerprint(b"other key") != first
     for other in changed:
-        assert factory(domain, other, SECRET).fingerprint(b"key") != first, (
-            "changed content has the same fingerprint"
-        )
+        assert factory(domain, other, SECRET).fingerprint(b"key") != first, "changed content has the same fingerprint"

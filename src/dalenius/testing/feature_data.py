@@ -1,7 +1,8 @@
-"""Persons made of odd rows in two tables, and keys of public tables: every feature and lookup that a document can declare.
+"""Persons made of odd rows in two tables, and keys of public tables: every feature and lookup that a document can
+declare.
 
-A factory is `(domain, columns, others, secret) -> Source`. Two hundred small data sets are told apart by a feature, so that one
-statement of an engine answers for all of them.
+A factory is `(domain, columns, others, secret) -> Source`. Two hundred small data sets are told apart by a feature, so
+that one statement of an engine answers for all of them.
 """
 
 import random
@@ -79,9 +80,7 @@ _VARIABLES: Mapping[str, Any] = {
     "eldest": {"feature": {"take": "max", "of": "age", "where": {"flag": "true"}}, "bounds": [10, 90]},
     "early": {"feature": {"take": "first", "of": "code", "by": "day"}, "missing": "minus three"},
     "late": {"feature": {"take": "first", "of": "amount", "by": "when"}},
-    "then": {
-        "feature": {"take": "first", "of": "huge", "by": "day", "where": {"when": {"at_least": 20200101}}}
-    },
+    "then": {"feature": {"take": "first", "of": "huge", "by": "day", "where": {"when": {"at_least": 20200101}}}},
     "home": {"feature": {"take": "first", "of": "region", "by": "when"}},
     "stays": {"feature": {"take": "count", "table": "stays"}, "bounds": [0, 4]},
     "stayed": {"feature": {"take": "any", "where": {"kind": "long"}}},
@@ -124,7 +123,9 @@ def feature_domain() -> Domain:
 
 @cache
 def doubtful_domain() -> Domain:
-    """Persons of whom no database decides everything: decimals as categories, and keys that are looked up as of a day."""
+    """Persons of whom no database decides everything: decimals as categories, and keys that are looked up
+    as of a day.
+    """
     document = {
         "dataset": {"name": "doubtful", "population": "persons"},
         "unit": {"id": "person"},
@@ -154,9 +155,7 @@ def feature_columns() -> tuple[Columns, Mapping[str, Columns]]:
     rows = len(own["set"])
     own["when"] = [None if draw.random() < 0.1 else draw.choice(_DAYS) for _ in range(rows)]
     # A person is in one of the stacked sets.
-    own["set"] = [
-        s if p is None else int(p.split(":")[0]) for s, p in zip(own["set"], own["person"], strict=True)
-    ]
+    own["set"] = [s if p is None else int(p.split(":")[0]) for s, p in zip(own["set"], own["person"], strict=True)]
     persons = sorted({p for p in own["person"] if p is not None})
     stays: dict[str, list[Any]] = {"patient": [], "kind": [], "cost": [], "begin": []}
     for _ in range(rows // 2):
@@ -233,9 +232,7 @@ def _check(
         np.testing.assert_array_equal(received, expected.values(question).open_below_the_gate())
     names = list(expected.domain.variables)
     rows = [
-        sorted(
-            row for batch in one.scan(names) for row in zip(*(batch[n].tolist() for n in names), strict=True)
-        )
+        sorted(row for batch in one.scan(names) for row in zip(*(batch[n].tolist() for n in names), strict=True))
         for one in (source, expected)
     ]
     assert rows[0] == rows[1]

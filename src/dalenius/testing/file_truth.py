@@ -1,8 +1,8 @@
 """Exact answers straight from a file, by SQL that shares no code with the engine: what releases are compared with.
 
-DuckDB's own sniffing reader is used for text files, so that a misreading by the engine shows. The universe is spelled out
-here once more: rows without a unit are out; a row counts on an axis if it has a value there (or the declared stand-in); a
-number that is missing is in no total, mean or median; what lies outside the bounds is moved to them.
+DuckDB's own sniffing reader is used for text files, so that a misreading by the engine shows. The universe is spelled
+out here once more: rows without a unit are out; a row counts on an axis if it has a value there (or the declared
+stand-in); a number that is missing is in no total, mean or median; what lies outside the bounds is moved to them.
 """
 
 from collections.abc import Mapping
@@ -53,9 +53,7 @@ class FileTruth:
         parts += [f'"{self.unit}" IS NOT NULL'] if self.unit else []
         for name, condition in where.items():
             if isinstance(condition, dict):
-                parts += (
-                    [f"{self.number(name)} >= {condition['at_least']}"] if "at_least" in condition else []
-                )
+                parts += [f"{self.number(name)} >= {condition['at_least']}"] if "at_least" in condition else []
                 parts += [f"{self.number(name)} <= {condition['at_most']}"] if "at_most" in condition else []
             else:
                 kept = ", ".join(f"'{self._value(name, label)}'" for label in condition)
@@ -71,9 +69,7 @@ class FileTruth:
         chosen = ", ".join([*(self.axis(name) for name in axes), aggregate])
         grouped = f" GROUP BY {', '.join(self.axis(name) for name in axes)}" if axes else ""
         cells: Cells = {}
-        for *values, number in self._ask(
-            f"{chosen} FROM {self.relation} WHERE {self.rows(where, *axes)}{grouped}"
-        ):
+        for *values, number in self._ask(f"{chosen} FROM {self.relation} WHERE {self.rows(where, *axes)}{grouped}"):
             key = tuple(self.labels.get(n, {}).get(v, v) for n, v in zip(axes, values, strict=True))
             cells[key] = cells.get(key, 0.0) + float(number or 0)
         return cells

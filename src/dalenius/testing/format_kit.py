@@ -52,9 +52,7 @@ def check_content(form: Format, release: Release, content: bytes) -> None:
     for axis in table.space.axes:
         for label in (axis.name, *axis.labels):
             assert label in whole, f"{form.name} leaves out the label {label!r}"
-    numbers = {
-        float(n.replace(",", "").replace("\u202f", "")) for text in texts for n in NUMBER.findall(text)
-    }
+    numbers = {float(n.replace(",", "").replace("\u202f", "")) for text in texts for n in NUMBER.findall(text)}
     # Pages for readers may show the numbers as they are displayed: whole and additive, with one precision.
     display = displayed(release)[0]
     for value, shown in zip(table.values, display.values.round(display.digits), strict=True):
@@ -78,9 +76,7 @@ def _texts(form: Format, content: bytes) -> Iterator[str]:
         yield from content.decode().splitlines()
     else:
         assert form.read is not None, f"nothing reads {form.media_type}; state how {form.name} is read"
-        yield from _leaves(
-            [[t.space.axes, t.values.tolist(), t.variance.tolist()] for t in form.read(content).tables]
-        )
+        yield from _leaves([[t.space.axes, t.values.tolist(), t.variance.tolist()] for t in form.read(content).tables])
 
 
 def _leaves(value: Any) -> Iterator[str]:

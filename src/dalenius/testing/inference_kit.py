@@ -1,8 +1,8 @@
 """The kit that every inference question must pass: it declares itself, refuses a withheld law, and its answers hold.
 
-Examples are asked of a table over A, B and C whose counts are known and whose noise is drawn anew many times. Intervals hold
-the answer that is given without noise as often as they say; p-values of hypotheses that are true are small no more often
-than they say. Both are judged at four standard errors, with recorded noise.
+Examples are asked of a table over A, B and C whose counts are known and whose noise is drawn anew many times. Intervals
+hold the answer that is given without noise as often as they say; p-values of hypotheses that are true are small no more
+often than they say. Both are judged at four standard errors, with recorded noise.
 """
 
 from collections.abc import Mapping, Sequence

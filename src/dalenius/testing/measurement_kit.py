@@ -1,8 +1,8 @@
 """The kit that every measurement must pass: its answers on tiny neighbours against its profile.
 
-Answers are drawn from a recorded source: a few on every tiny data set, to see which two neighbours they tell apart best,
-then many on those. Some of them choose an event, the others bound its probabilities (each bound is wrong with probability
-1e-6); the profile must allow what is then certain. Where the law is additive, or an example states its
+Answers are drawn from a recorded source: a few on every tiny data set, to see which two neighbours they tell apart
+best, then many on those. Some of them choose an event, the others bound its probabilities (each bound is wrong with
+probability 1e-6); the profile must allow what is then certain. Where the law is additive, or an example states its
 probabilities, the same is done exactly, for all neighbours. Every content is answered, none included.
 """
 
@@ -96,9 +96,7 @@ class _Trial:
         """Without pairs of the same contents, and without those that do not differ in content."""
         kept: dict[Any, Trial] = {}
         for trial in trials:
-            contents = [
-                tuple(tuple(sealed.open_below_the_gate()) for sealed in self._content(data)) for data in trial
-            ]
+            contents = [tuple(tuple(sealed.open_below_the_gate()) for sealed in self._content(data)) for data in trial]
             if contents[1] != contents[2]:
                 kept.setdefault(tuple(contents), trial)
         return list(kept.values())
@@ -199,9 +197,7 @@ class _Trial:
                 return [int(value(content[0]))]
             return [int(v) for v in (content[0] if combine is None else combine(content))]
 
-        moves = {
-            tuple(abs(a - b) for a, b in zip(centre(x), centre(y), strict=True) if a != b) for x, y in pairs
-        }
+        moves = {tuple(abs(a - b) for a, b in zip(centre(x), centre(y), strict=True) if a != b) for x, y in pairs}
         for move in moves - {()}:
             for epsilon in EPSILONS:
                 try:
@@ -216,9 +212,7 @@ class _Trial:
         assert example.chances is not None
         epsilons = {*EPSILONS, self.profile.epsilon or Fraction(1)}
         allowed = {epsilon: self.profile.delta_at(epsilon) for epsilon in epsilons}
-        trials: list[Trial] = [
-            ((), *pair) for pair in small_pairs(example.rows, self.neighbours, example.size)
-        ]
+        trials: list[Trial] = [((), *pair) for pair in small_pairs(example.rows, self.neighbours, example.size)]
         chances: dict[DataSet, dict[Hashable, Fraction]] = {}
         for _, *pair in self._different(trials):
             for data in pair:
@@ -271,11 +265,7 @@ def _best_event(first: Answers, second: Answers, factor: float) -> Event:
     if size > 1:
         spread = np.cov(np.vstack([first, second]).T)
         directions.append(np.linalg.pinv(spread) @ (first.mean(axis=0) - second.mean(axis=0)))
-    events += [
-        _tail_event(first, second, sign * direction, factor)
-        for direction in directions
-        for sign in (1.0, -1.0)
-    ]
+    events += [_tail_event(first, second, sign * direction, factor) for direction in directions for sign in (1.0, -1.0)]
     return max(events, key=lambda event: float(event(first).mean() - factor * event(second).mean()))
 
 

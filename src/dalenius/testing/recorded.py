@@ -14,11 +14,7 @@ from dalenius.publish.to_json import from_json, to_json
 
 
 def release_of(
-    plan: TablePlan,
-    domain: Domain,
-    columns: Mapping[str, Sequence[Any]],
-    request: Mapping[str, Any],
-    seed: str,
+    plan: TablePlan, domain: Domain, columns: Mapping[str, Sequence[Any]], request: Mapping[str, Any], seed: str
 ) -> Release:
     """A recorded release of the plan, as it comes back from its document."""
     source = MemorySource(domain, columns, b"x")

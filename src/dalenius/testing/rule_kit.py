@@ -1,7 +1,7 @@
 """Every rule of a policy on every route of every method: each is refused or honoured, none is left aside.
 
-Rules come from the fields of the policy document and methods from the registry, so that a new one of either is tried by itself. A
-rule without a case here, or a method without an example, is an error of the kit.
+Rules come from the fields of the policy document and methods from the registry, so that a new one of either is tried by
+itself. A rule without a case here, or a method without an example, is an error of the kit.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -31,11 +31,7 @@ DATASET: dict[str, Any] = {
             "unseen": "south",
             "hierarchies": {"half": {"upper": ["north", "east"], "lower": ["south"]}},
         },
-        "status": {
-            "categories": ["single", "married", "widowed"],
-            "missing": "single",
-            "unseen": "single",
-        },
+        "status": {"categories": ["single", "married", "widowed"], "missing": "single", "unseen": "single"},
         "age": {"bounds": [0, 100], "step": 1, "missing": 0},
         "income": {"bounds": [0, 40], "step": 1, "missing": 0},
         "weight": {"weight": True, "bounds": [1, 3], "step": "0.5", "missing": 1},
@@ -114,10 +110,7 @@ PAIRS: dict[str, Any] = {"rows": ["sex"], "columns": ["job"], "margins": "all"}
 LISTS: dict[str, dict[str, Any]] = {
     "one table": {"table": {"rows": ["sex", "region"]}, "privacy": ONE},
     "margins": {"table": {"rows": ["sex", "region"], "margins": "all"}, "privacy": ALL},
-    "levels": {
-        "table": {"rows": ["sex", "region"], "margins": [["sex", "region"], ["region.half"]]},
-        "privacy": ALL,
-    },
+    "levels": {"table": {"rows": ["sex", "region"], "margins": [["sex", "region"], ["region.half"]]}, "privacy": ALL},
     "zeros": {"table": {"rows": ["sex", "status"]}, "privacy": ONE},
 }
 """Lists that are released once; the tables of `SUMS` are asked of each of them."""
@@ -171,8 +164,7 @@ def _has_noise(name: str) -> Judge:
     def is_kept(plan: TablePlan, _: Release) -> bool:
         laws = [measurement.law for measurement in plan.measurements]
         return all(
-            isinstance(law, Additive) and law.noise.name == name and law.noise.support == (-40, 40)
-            for law in laws
+            isinstance(law, Additive) and law.noise.name == name and law.noise.support == (-40, 40) for law in laws
         )
 
     return is_kept
@@ -191,9 +183,7 @@ def _mechanisms(plan: TablePlan) -> list[str]:
 RULES: dict[str, Rule] = {
     "table.threshold": Rule({"table": {"threshold": 5}}, _is_shown_from(5)),
     "table.nonnegative": Rule({"table": {"nonnegative": True}}, _is_shown_from(1)),
-    "table.sparse": Rule(
-        {"table": {"sparse": 10**6}}, lambda _, release: not release.tables and not release.blocks
-    ),
+    "table.sparse": Rule({"table": {"sparse": 10**6}}, lambda _, release: not release.tables and not release.blocks),
     "table.truncation": Rule({"table": {"truncation": 40}}, _has_noise("truncated_laplace")),
     "table.maximum_entropy": Rule(
         {"table": {"maximum_entropy": True, "truncation": 40, "variance_cap": 30}}, _has_noise("max_entropy")
@@ -207,8 +197,7 @@ RULES: dict[str, Rule] = {
         ),
     ),
     "table.unbiased": Rule(
-        {"table": {"unbiased": True}},
-        lambda _, release: all(table.is_unbiased for table in release.tables),
+        {"table": {"unbiased": True}}, lambda _, release: all(table.is_unbiased for table in release.tables)
     ),
     "allow.definitions": Rule(
         {"allow": {"definitions": ["zero_concentrated"]}},
@@ -221,8 +210,7 @@ RULES: dict[str, Rule] = {
     "allow.evidence": Rule(
         {"allow": {"evidence": ["enumerated"]}},
         lambda plan, _: all(
-            str(m.evidence.level) == "enumerated" or _is_opened(plan, plan.mechanism)
-            for m in plan.measurements
+            str(m.evidence.level) == "enumerated" or _is_opened(plan, plan.mechanism) for m in plan.measurements
         ),
     ),
     "allow.acknowledge": Rule(
@@ -233,8 +221,7 @@ RULES: dict[str, Rule] = {
         ),
     ),
     "allow.most_cells": Rule(
-        {"allow": {"most_cells": 1}},
-        lambda _, release: all(table.space.size == 1 for table in release.tables),
+        {"allow": {"most_cells": 1}}, lambda _, release: all(table.space.size == 1 for table in release.tables)
     ),
     "floors": Rule(
         {"floors": {"income": 17}},
@@ -243,8 +230,10 @@ RULES: dict[str, Rule] = {
 }
 
 
-# Parts of a policy that say how much may be spent, by whom and when, or how numbers are shown; no plan can honour or leave them aside.
-NO_RULES = {"population", "budget", "analysts", "default_quota", "waves", "official_share", "approval_above", "sensitive", "show", "release"}  # fmt: skip
+# Parts of a policy that say how much may be spent, by whom and when, or how numbers are shown; no plan can honour or
+# leave them aside.
+NO_RULES = {"population", "budget", "analysts", "default_quota", "waves", "official_share", "approval_above"}
+NO_RULES |= {"sensitive", "show", "release"}
 
 
 def missing_rules() -> set[str]:

@@ -1,4 +1,6 @@
-"""Generated hierarchies for tests: recorded releases against planned covariances, level by level, and unions of leaves."""
+"""Generated hierarchies for tests: recorded releases against planned covariances, level by level, and
+unions of leaves.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,9 +36,7 @@ def domain(blocks: int, relation: Relation = Relation.ADD_REMOVE) -> Domain:
     counties = np.repeat(np.arange(blocks), 1 + np.arange(blocks) * 3 % 7)[: tracts[-1] + 1][tracts]
     levels = tuple(
         Hierarchy(
-            level=name,
-            groups=tuple(f"{name} {k}" for k in range(int(groups[-1]) + 1)),
-            parent=tuple(groups.tolist()),
+            level=name, groups=tuple(f"{name} {k}" for k in range(int(groups[-1]) + 1)), parent=tuple(groups.tolist())
         )
         for name, groups in (("county", counties), ("tract", tracts))
     )
@@ -74,7 +74,9 @@ def released(plan: TablePlan, source: MemorySource, seed: str) -> tuple[Table, .
 
 
 def errors(plan: TablePlan, declared: Domain, runs: int) -> list[FloatArray]:
-    """Errors of every shown cell of every table, one row for each run, on a file in which everybody lives in the first block."""
+    """Errors of every shown cell of every table, one row for each run, on a file in which everybody lives in the first
+    block.
+    """
     source = MemorySource(
         declared, {name: [v.categories.labels[0]] * 50 for name, v in declared.variables.items()}, b"spine"
     )
@@ -113,10 +115,7 @@ def unions(plan: TablePlan, sampled: list[FloatArray], count: int) -> dict[str, 
     squares = sums**2 / variance[:, None]
     runs = squares.shape[1]
     worst = float(np.abs(squares.mean(axis=1) - 1).max() / np.sqrt(2 / runs))
-    return {
-        "largest_deviation_in_standard_errors": worst,
-        "pooled_coverage": float((squares < 1.959964**2).mean()),
-    }
+    return {"largest_deviation_in_standard_errors": worst, "pooled_coverage": float((squares < 1.959964**2).mean())}
 
 
 def made_release(declared: Domain, margins: Sequence[Sequence[str]] = MARGINS) -> Release:

@@ -1,8 +1,9 @@
 """Two hundred small data sets in one, told apart by a variable: one statement of an engine answers for all of them.
 
 Every kind of column that engines hold meets every kind of declaration, and every odd value that is known to be read
-differently by different databases is among the values: NaN, infinities, -0.0, NULL, ties between two steps, doubles whose shortest
-decimal is disputed, the ends of 64 bits, amounts of 10^18, dates, texts that look like numbers, and persons with many rows.
+differently by different databases is among the values: NaN, infinities, -0.0, NULL, ties between two steps, doubles
+whose shortest decimal is disputed, the ends of 64 bits, amounts of 10^18, dates, texts that look like numbers, and
+persons with many rows.
 """
 
 import random
@@ -27,50 +28,9 @@ from dalenius.testing import engine_kit
 
 SETS = 200
 _ROWS = 9
-_FLOATS = (
-    0.0,
-    -0.0,
-    0.25,
-    0.5,
-    0.75,
-    1.0,
-    -1.25,
-    0.1,
-    999.75,
-    1000.0,
-    1000.25,
-    1e23,
-    2.0**-44,
-    5e-324,
-    -5e-324,
-)
-_ODD_FLOATS = (
-    float("nan"),
-    float("inf"),
-    float("-inf"),
-    1e308,
-    -1e308,
-    9007199254740993.0,
-    12.0,
-    36.5,
-    -50.0,
-)
-_TEXTS = (
-    "1",
-    "2",
-    "1.5",
-    "-7",
-    "007",
-    "+3",
-    ".5",
-    "5.",
-    " 7 ",
-    "1e2",
-    "1e400",
-    "-1e-400",
-    "333333333333333333",
-    "0.1",
-)
+_FLOATS = (0.0, -0.0, 0.25, 0.5, 0.75, 1.0, -1.25, 0.1, 999.75, 1000.0, 1000.25, 1e23, 2.0**-44, 5e-324, -5e-324)
+_ODD_FLOATS = (float("nan"), float("inf"), float("-inf"), 1e308, -1e308, 9007199254740993.0, 12.0, 36.5, -50.0)
+_TEXTS = ("1", "2", "1.5", "-7", "007", "+3", ".5", "5.", " 7 ", "1e2", "1e400", "-1e-400", "333333333333333333", "0.1")
 _WORDS = ("a", "é", "e\u0301", "A", "", " ", "x y", "٣", "nan", "inf", "a ", "quo'te", "日本")
 
 _UNLISTED = "word"
@@ -83,18 +43,7 @@ _POOLS: Mapping[str, Sequence[Any]] = {
     "price": tuple(map(Decimal, ("1.50", "2.00", "0.00", "-0.25", "99999999.99"))),
     "day": (date(2020, 1, 1), date(1999, 12, 31), date(2024, 2, 29), date(1, 1, 1)),
     "age": (-1, 0, 1, 34, 35, 99, 100, 101, 2**63 - 1, -(2**63)),
-    "huge": (
-        10**18,
-        -(10**18),
-        10**18 + 500,
-        1500,
-        2500,
-        0,
-        499,
-        2**63 - 1,
-        -(2**63),
-        999_999_999_999_999_500,
-    ),
+    "huge": (10**18, -(10**18), 10**18 + 500, 1500, 2500, 0, 499, 2**63 - 1, -(2**63), 999_999_999_999_999_500),
     "big": (10**9, 10**9 + 1, 999_999_999, 0, -1, 3),
     "amount": _FLOATS + _ODD_FLOATS,
     "cents": tuple(map(Decimal, ("0.00", "0.01", "12.34", "-0.01", "100.00", "100.01", "49.99"))),
@@ -136,8 +85,7 @@ def stacked_domain(*, has_persons: bool) -> Domain:
     sets = Categories(labels=tuple(str(number) for number in range(SETS)))
     variables = {"set": Variable(name="set", domain=sets)}
     variables |= {
-        name: Variable(name=name, domain=domain, is_unlisted=name == _UNLISTED)
-        for name, domain in _DOMAINS.items()
+        name: Variable(name=name, domain=domain, is_unlisted=name == _UNLISTED) for name, domain in _DOMAINS.items()
     }
     unit = "person" if has_persons else "row"
     return Domain(
@@ -226,9 +174,7 @@ def table_queries() -> list[TableQuery]:
         TableQuery(space=CellSpace((each,)), aggregate=Aggregate.TOTAL, value="huge"),
         TableQuery(space=CellSpace(()), aggregate=Aggregate.SUM_OF_SQUARES, value="big"),
         TableQuery(space=CellSpace((each,)), aggregate=Aggregate.SUM_OF_SQUARES, value="big", centre=7),
-        TableQuery(
-            space=CellSpace((each,)), aggregate=Aggregate.TOTAL, value="amount", weight="yes", centre=-5
-        ),
+        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.TOTAL, value="amount", weight="yes", centre=-5),
         TableQuery(space=CellSpace((each,)), aggregate=Aggregate.TOTAL, value="typed", weight="cents"),
     ]
     extremes = [
@@ -277,9 +223,7 @@ def check_stacked(factory: engine_kit.Factory, *, has_persons: bool) -> None:
 
 
 def _compare(received: Sealed[Any], expected: Sealed[Any], about: str) -> None:
-    np.testing.assert_array_equal(
-        received.open_below_the_gate(), expected.open_below_the_gate(), err_msg=about
-    )
+    np.testing.assert_array_equal(received.open_below_the_gate(), expected.open_below_the_gate(), err_msg=about)
 
 
 def check_labels(source: Source, expected: Source, query: LabelsQuery) -> None:

@@ -1,7 +1,7 @@
 """The kit that every statistic must pass: all tiny data sets beside all their neighbours, against what it declares.
 
-The global sensitivity is checked under both relations, for rows and for persons with two rows, in every norm and pattern
-that is stated; the sensitivities at the data and within the data wherever a statistic states them.
+The global sensitivity is checked under both relations, for rows and for persons with two rows, in every norm and
+pattern that is stated; the sensitivities at the data and within the data wherever a statistic states them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -69,9 +69,7 @@ def _dominates(pattern: Shifts, move: Shifts) -> bool:
     return len(pattern) >= len(move) and all(p >= m for p, m in zip(pattern, move, strict=False))
 
 
-def _moves(
-    example: Example, neighbours: Neighbours, answers: dict[DataSet, tuple[int, ...]]
-) -> Iterator[Shifts]:
+def _moves(example: Example, neighbours: Neighbours, answers: dict[DataSet, tuple[int, ...]]) -> Iterator[Shifts]:
     """How the released integers move between all tiny neighbours: absolute shifts, the largest first."""
     answer = _answer(example, neighbours)
     for pair in small_pairs(example.rows, neighbours, example.size):
@@ -139,7 +137,9 @@ def _small(everyone: list[tuple[Any, ...]], rows: int, first: int = 0) -> Iterat
 
 
 def check_local(example: Example, neighbours: Neighbours) -> int:
-    """Sensitivities at the data and within the data are at least those of every tiny data set, where they are stated."""
+    """Sensitivities at the data and within the data are at least those of every tiny data set, where they
+    are stated.
+    """
     statistic: Any = example.statistic
     stated = [name for name in ("local", "bootstrap") if hasattr(statistic, name)]
     if example.arguments is None:
@@ -177,9 +177,7 @@ def _compare(example: Example, data: tuple[int, ...], neighbours: Neighbours, st
         except Unsupported:
             continue
         starts = [data] if name == "local" else list(brute.multisets(reach[name], len(data)))
-        measured = max(
-            (_largest(example, start, reach[name], neighbours) for start in starts), default=Fraction(0)
-        )
+        measured = max((_largest(example, start, reach[name], neighbours) for start in starts), default=Fraction(0))
         assert declared >= measured, (statistic, name, neighbours, data, declared, measured)
         compared += 1
     return compared
@@ -195,8 +193,7 @@ def _largest(example: Example, data: tuple[int, ...], reach: Any, neighbours: Ne
     here = _value(example, data)
     others = (_value(example, other) for other in brute.neighbours_of(data, reach, neighbours.relation))
     return max(
-        (brute.distance(here, there) for there in others if here is not None and there is not None),
-        default=Fraction(0),
+        (brute.distance(here, there) for there in others if here is not None and there is not None), default=Fraction(0)
     )
 
 

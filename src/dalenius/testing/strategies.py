@@ -57,9 +57,7 @@ COLUMN_KINDS = {
     "float": FLOATS,
     "boolean": st.booleans(),
     "text": TEXTS.filter(lambda text: text.isprintable()),
-    "decimal": st.decimals(min_value=-400, max_value=400, places=2).map(
-        lambda x: x.quantize(Decimal("0.01"))
-    ),
+    "decimal": st.decimals(min_value=-400, max_value=400, places=2).map(lambda x: x.quantize(Decimal("0.01"))),
 }
 
 
@@ -127,9 +125,7 @@ def _plain_axes(draw: st.DrawFn, variable: Variable) -> Axis:
         low, high = variable.domain.low, variable.domain.high
         cuts = sorted(set(draw(st.lists(st.integers(low - 1, high + 2), min_size=2, max_size=5))) | {low})
         cuts = cuts if len(cuts) > 1 else [low, high + 1]
-        return Axis(
-            variable=variable.name, labels=tuple(f"c{i}" for i in range(len(cuts) - 1)), cuts=tuple(cuts)
-        )
+        return Axis(variable=variable.name, labels=tuple(f"c{i}" for i in range(len(cuts) - 1)), cuts=tuple(cuts))
     size = len(variable.categories)
     width = draw(st.integers(1, size))
     codes = tuple(draw(st.lists(st.integers(-1, width - 1), min_size=size, max_size=size)))

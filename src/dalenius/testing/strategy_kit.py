@@ -1,8 +1,8 @@
 """The kit that every strategy for margins must pass: what it plans is what dense least squares gives on small tables.
 
-A plan is taken as it is: its measurements are run without noise on tables with one record, which gives the matrix of what
-is measured; its own draws give the variances of its noise. From both, the best linear unbiased estimate has a covariance
-that no closed form was used for. Published values must be unbiased, published variances must equal it.
+A plan is taken as it is: its measurements are run without noise on tables with one record, which gives the matrix of
+what is measured; its own draws give the variances of its noise. From both, the best linear unbiased estimate has a
+covariance that no closed form was used for. Published values must be unbiased, published variances must equal it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,8 +54,8 @@ def check(name: str) -> int:
 
 
 def _questions() -> Iterator[tuple[Domain, dict[str, Any]]]:
-    """Flat tables, then the same along a hierarchy: groups of unequal size, an axis that is not first, groups that are not
-    nested, impossible cells.
+    """Flat tables, then the same along a hierarchy: groups of unequal size, an axis that is not first, groups that are
+    not nested, impossible cells.
     """
     for shape, relation in WORLDS:
         domain = world(shape, relation)
@@ -82,7 +82,9 @@ def world(shape: tuple[int, ...], relation: Relation = Relation.ADD_REMOVE) -> D
 
 
 def branching(relation: Relation = Relation.ADD_REMOVE) -> Domain:
-    """A variable with five categories in two groups of unequal size, and in two others, behind one of two categories."""
+    """A variable with five categories in two groups of unequal size, and in two others, behind one of two
+    categories.
+    """
     plain = world((2, 5), relation)
     categories = plain.variable("v1").categories
     levels = (
@@ -125,9 +127,7 @@ class _Probe:
 
     def _is_impossible(self, cell: Sequence[str]) -> bool:
         named = dict(zip(self.domain.variables, cell, strict=True))
-        return any(
-            all(named[v] in labels for v, labels in zero.items()) for zero in self.domain.structural_zeros
-        )
+        return any(all(named[v] in labels for v, labels in zero.items()) for zero in self.domain.structural_zeros)
 
     def _source(self, *rows: tuple[str, ...]) -> MemorySource:
         columns = {name: [row[i] for row in rows] for i, name in enumerate(self.domain.variables)}

@@ -20,18 +20,14 @@ Row = Mapping[str, Any]
 def largest_price(plan: TablePlan, domain: Domain, rows: Sequence[Row]) -> float:
     """The largest rho between tiny neighbours that differ in one of these rows, for Gaussian noise.
 
-    What one row adds to everything that leaves the gate is taken without noise; the covariance of the noise follows from the variances
-    of the integer draws, through the steps themselves.
+    What one row adds to everything that leaves the gate is taken without noise; the covariance of the noise follows
+    from the variances of the integer draws, through the steps themselves.
     """
     steps = [_Step(measurement, domain) for measurement in plan.measurements]
     moved = [[step.values([row]) - step.values([]) for step in steps] for row in rows]
     if plan.neighbours.is_replace:
-        moved = [
-            [a - b for a, b in zip(first, second, strict=True)] for first, second in combinations(moved, 2)
-        ]
-    return max(
-        sum(step.price(change) for step, change in zip(steps, changes, strict=True)) for changes in moved
-    )
+        moved = [[a - b for a, b in zip(first, second, strict=True)] for first, second in combinations(moved, 2)]
+    return max(sum(step.price(change) for step, change in zip(steps, changes, strict=True)) for changes in moved)
 
 
 def silent_tables(plan: TablePlan, domain: Domain, rows: Sequence[Row]) -> tuple[Table, ...]:
@@ -63,9 +59,7 @@ class _Step:
                 columns.append(self._run([], noise) - self._run([], self.silent))
                 variances.append(variance)
         through = np.array(columns).T
-        return np.asarray(
-            np.linalg.pinv(through @ np.diag(variances) @ through.T, hermitian=True), dtype=np.float64
-        )
+        return np.asarray(np.linalg.pinv(through @ np.diag(variances) @ through.T, hermitian=True), dtype=np.float64)
 
     def _variances(self, parts: int) -> list[float]:
         grid = getattr(self.measurement, "grid", None)

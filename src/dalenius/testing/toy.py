@@ -17,20 +17,15 @@ def toy_domain(
         "region": Variable(
             name="region",
             domain=region,
-            hierarchies=(
-                Hierarchy.of("half", {"upper": ("north", "east"), "lower": ("south", "west")}, region),
-            ),
+            hierarchies=(Hierarchy.of("half", {"upper": ("north", "east"), "lower": ("south", "west")}, region),),
         ),
         "status": Variable(
-            name="status",
-            domain=Categories(labels=("single", "married", "widowed"), values=("1", "2", "3")),
+            name="status", domain=Categories(labels=("single", "married", "widowed"), values=("1", "2", "3"))
         ),
         "age": Variable(name="age", domain=Bounds(lower=Fraction(0), upper=Fraction(100), outside="drop")),
         "income": Variable(
             name="income",
-            domain=Bounds(
-                lower=Fraction(-50), upper=Fraction(1000), step=Fraction(1, 2), missing="0", outside="clamp"
-            ),
+            domain=Bounds(lower=Fraction(-50), upper=Fraction(1000), step=Fraction(1, 2), missing="0", outside="clamp"),
         ),
     }
     return Domain(

@@ -1,4 +1,6 @@
-"""What a call costs, measured in a process of its own: seconds of processor time and megabytes, never seconds of a clock."""
+"""What a call costs, measured in a process of its own: seconds of processor time and megabytes, never seconds of a
+clock.
+"""
 
 import json
 import os
@@ -17,8 +19,8 @@ _STATUS, _REFERENCES = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 class Usage:
     """Processor time in seconds, memory above that before the call in megabytes, and how the call ended.
 
-    `refusal` is the code of a refusal, "" after an answer, "killed" where the call was stopped, and otherwise the name of an exception that
-    nobody expected.
+    `refusal` is the code of a refusal, "" after an answer, "killed" where the call was stopped, and otherwise the name
+    of an exception that nobody expected.
     """
 
     seconds: float

@@ -9,10 +9,7 @@ from dalenius.errors import ParameterError
 
 def test_the_statistic_is_the_sum_over_the_given_axis(ask, counts) -> None:
     result = ask("conditional_independence", counts, axes=("A", "B", "C"), replicates=99)
-    parts = [
-        chi2_contingency(TABLE[:, :, k], correction=False, lambda_="log-likelihood").statistic
-        for k in range(2)
-    ]
+    parts = [chi2_contingency(TABLE[:, :, k], correction=False, lambda_="log-likelihood").statistic for k in range(2)]
     assert result.statistic == pytest.approx(sum(parts), rel=1e-6)
 
 

@@ -15,7 +15,6 @@ def test_the_statistic_is_the_likelihood_ratio(ask, counts, shares: tuple[float,
 
 def test_equal_shares_are_the_default(ask, counts) -> None:
     first, second = (
-        ask("goodness_of_fit", counts, axes=("B",), replicates=99, **g)
-        for g in ({}, {"probabilities": (2, 2)})
+        ask("goodness_of_fit", counts, axes=("B",), replicates=99, **g) for g in ({}, {"probabilities": (2, 2)})
     )
     assert first.statistic == pytest.approx(second.statistic)

@@ -28,18 +28,13 @@ def released(counts: np.ndarray, seed: int) -> Release:
         name: Variable(name=name, domain=Categories(labels=own, missing=own[0], unseen=own[0]))
         for name, own in labels.items()
     }
-    domain = Domain(
-        name="q", population="q", version="1", variables=variables, neighbours=Neighbours(), is_public=True
-    )
+    domain = Domain(name="q", population="q", version="1", variables=variables, neighbours=Neighbours(), is_public=True)
     request = {
         "table": {"rows": ["a", "b"], "margins": [["a"], ["b"], ["a", "b"]]},
         "privacy": {"definition": "pure", "epsilon": "0.5", "strategy": "equal"},
     }
     rows = [
-        (a, b)
-        for a, line in zip("xyz", counts, strict=True)
-        for b, n in zip("fm", line, strict=True)
-        for _ in range(n)
+        (a, b) for a, line in zip("xyz", counts, strict=True) for b, n in zip("fm", line, strict=True) for _ in range(n)
     ]
     columns = {"a": [a for a, _ in rows], "b": [b for _, b in rows]}
     return release_of(plan_of(domain, request), domain, columns, request, f"ratio {seed}")

@@ -81,9 +81,7 @@ def test_every_margin_counts_its_own_records(domain: Any, strategy: str) -> None
 
 
 def test_noisy_margins_add_up_with_the_rest(domain: Any) -> None:
-    noisy = {
-        tuple(a.name for a in t.space.axes): t.values for t in shown(plan_of(domain, _request()), domain)
-    }
+    noisy = {tuple(a.name for a in t.space.axes): t.values for t in shown(plan_of(domain, _request()), domain)}
     whole = noisy["sex", "school", "age"].reshape(2, 4, 3)
     np.testing.assert_allclose(whole.sum(axis=(1, 2)), noisy["sex",], atol=1e-8)
     np.testing.assert_allclose(whole.sum(axis=(0, 2))[[1, 2]].sum(), noisy["school.kind",][0], atol=1e-8)
@@ -105,9 +103,7 @@ def test_whose_records_are_counted_is_said_in_words(domain: Any) -> None:
 
 
 def test_the_key_is_part_of_the_question_and_refused_where_nothing_is_lost(domain: Any) -> None:
-    own, complete = (
-        canonical(load_request(_request(universe=which)), domain) for which in ("own", "complete")
-    )
+    own, complete = (canonical(load_request(_request(universe=which)), domain) for which in ("own", "complete"))
     assert own.digest != complete.digest
     assert [axis.get("rest") for axis in own.content["axes"]] == [None, REST, REST]
     with pytest.raises(Unsupported, match="universe"):
@@ -145,9 +141,7 @@ def test_a_row_that_is_counted_twice_is_found(monkeypatch: pytest.MonkeyPatch, d
 
     def wrong(source: MemorySource, query: TableQuery) -> Any:
         sealed = right(source, query)
-        again = MemorySource(
-            source.domain, {n: [v or "low" for v in c] for n, c in source._columns.items()}, b"x"
-        )
+        again = MemorySource(source.domain, {n: [v or "low" for v in c] for n, c in source._columns.items()}, b"x")
         sealed.open_below_the_gate()[...] += right(again, query).open_below_the_gate()
         return sealed
 

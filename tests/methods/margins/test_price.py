@@ -24,9 +24,7 @@ def asked(margins: Any, names: list[str], **privacy: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("relation", Relation)
 def test_a_hundred_and_twenty_margins_take_an_eighth_less_variance(relation: Relation) -> None:
-    domain = world(
-        (2, 3, 2, 2, 3, 2, 2, 2, 3, 2) if relation is Relation.ADD_REMOVE else (2, 3, 2, 2, 3), relation
-    )
+    domain = world((2, 3, 2, 2, 3, 2, 2, 2, 3, 2) if relation is Relation.ADD_REMOVE else (2, 3, 2, 2, 3), relation)
     names = list(domain.variables)
     margins = [list(m) for m in combinations(names, 3)]
     by_rho, by_loss = (
@@ -42,10 +40,7 @@ def test_a_hundred_and_twenty_margins_take_an_eighth_less_variance(relation: Rel
 
 def test_levels_are_priced_by_their_loss_too() -> None:
     domain = branching()
-    plans = [
-        plan_of(domain, asked(LEVELS, ["v0", "v1"], strategy="tree", **amounts))
-        for amounts in (BY_RHO, STATED)
-    ]
+    plans = [plan_of(domain, asked(LEVELS, ["v0", "v1"], strategy="tree", **amounts)) for amounts in (BY_RHO, STATED)]
     assert plans[1].preview["rmse"] ** 2 < 0.89 * plans[0].preview["rmse"] ** 2
     profiles = [step.profile(plans[1].neighbours) for step in plans[1].measurements]
     assert Approximate().delta(profiles, plans[1].budget.epsilon) <= plans[1].budget.delta

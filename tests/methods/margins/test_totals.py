@@ -22,9 +22,7 @@ ZCDP = {"definition": "zero_concentrated", "rho": "1/2"}
 LEVELS = [["town", "sex"], ["town.part"], ["sex"], []]
 
 
-def domain(
-    relation: str = "add-remove", bounds: tuple[int, int] = (0, 40), step: str = "5", max_rows: int = 1
-) -> Any:
+def domain(relation: str = "add-remove", bounds: tuple[int, int] = (0, 40), step: str = "5", max_rows: int = 1) -> Any:
     unit: dict[str, Any] = {"relation": relation, "max_rows": max_rows}
     return load_dataset(
         {
@@ -50,8 +48,7 @@ def asked(margins: Any = LEVELS, **privacy: Any) -> dict[str, Any]:
 
 
 ROWS = [
-    {"town": t, "sex": s, "pay": p}
-    for t, s, p in [("a", "f", 40), ("b", "m", 15), ("c", "m", None), ("c", "f", 99)]
+    {"town": t, "sex": s, "pay": p} for t, s, p in [("a", "f", 40), ("b", "m", 15), ("c", "m", None), ("c", "f", 99)]
 ]
 
 

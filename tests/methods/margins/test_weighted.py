@@ -45,9 +45,7 @@ def domain(relation: str = "add-remove", weights: tuple[str, str] = ("1", "3")) 
     ).domain()
 
 
-def released_from(
-    measure: str, rows: list[dict[str, Any]], relation: str = "add-remove", seed: str = "w"
-) -> Any:
+def released_from(measure: str, rows: list[dict[str, Any]], relation: str = "add-remove", seed: str = "w") -> Any:
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     return release_of(planned(measure, relation), domain(relation), columns, asked(measure), seed)
 

@@ -89,9 +89,7 @@ def write_people(path: Path, rows: int = 3000, seed: int = 5, drop: int = 0) -> 
     path.write_text("\n".join(lines[: len(lines) - drop]) + "\n")
 
 
-def write_site(
-    folder: Path, *, policy: str = POLICY, rows: int = 3000, extra: str = "", top: str = ""
-) -> Path:
+def write_site(folder: Path, *, policy: str = POLICY, rows: int = 3000, extra: str = "", top: str = "") -> Path:
     """A whole site in a folder; its configuration file."""
     folder.mkdir(parents=True, exist_ok=True)
     write_people(folder / "people.csv", rows)
@@ -213,10 +211,7 @@ class Live:
         command = [sys.executable, "-m", "dalenius.cli.main", "serve", str(place), "--port", str(self.port)]
         started = time.monotonic()
         self.process = subprocess.Popen(
-            [*command, "--workers", str(workers)],
-            stdout=self._stream,
-            stderr=self._stream,
-            start_new_session=True,
+            [*command, "--workers", str(workers)], stdout=self._stream, stderr=self._stream, start_new_session=True
         )
         for _ in range(400):
             try:

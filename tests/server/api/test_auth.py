@@ -99,9 +99,7 @@ def test_a_deactivated_user_is_out_at_once(make_site: Callable[..., Site]) -> No
     site = make_site()
     made = site.call("cus", "POST", "/api/v1/users", json={"name": "eve", "role": "analyst"}).json()
     assert len(made["password"]) >= 20
-    token = site.client.post(
-        "/api/v1/tokens", json={"label": "t", "name": "eve", "password": made["password"]}
-    )
+    token = site.client.post("/api/v1/tokens", json={"label": "t", "name": "eve", "password": made["password"]})
     headers = {"Authorization": f"Bearer {token.json()['token']}"}
     assert site.client.get("/api/v1/me", headers=headers).json()["name"] == "eve"
     assert site.call("cus", "DELETE", "/api/v1/users/eve").status_code == 204
@@ -109,9 +107,7 @@ def test_a_deactivated_user_is_out_at_once(make_site: Callable[..., Site]) -> No
     assert site.call("cus", "DELETE", "/api/v1/users/cus").status_code == 409
 
 
-def test_the_proxys_header_is_believed_from_trusted_peers_with_the_secret_only(
-    make_site: Callable[..., Site],
-) -> None:
+def test_the_proxys_header_is_believed_from_trusted_peers_with_the_secret_only(make_site: Callable[..., Site]) -> None:
     header = {"X-Remote-User": "ana"}
     plain = make_site("plain")
     assert plain.client.get("/api/v1/me", headers=header).json()["role"] == "anonymous"
@@ -176,9 +172,7 @@ def test_sign_in_attempts_are_limited_for_each_name_and_address(
     assert 429 in names, "an address may not try one password on every name"
 
 
-def test_a_stranger_cannot_lock_anybody_out(
-    make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stranger_cannot_lock_anybody_out(make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch) -> None:
     site = sign_in_site(make_site)
     right = PASSWORDS["ana"][1]
     verify = site.services.accounts.verify
@@ -199,9 +193,7 @@ def test_a_stranger_cannot_lock_anybody_out(
     assert 429 in known, "a stolen browser has its own limit"
 
 
-def test_passwords_are_hashed_as_slowly_as_argon2_advises(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_passwords_are_hashed_as_slowly_as_argon2_advises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The one test of the server with the hashes that users have: the second choice of RFC 9106, 64 MB."""
     monkeypatch.setattr("dalenius.server.accounts._hasher", AS_SERVED)
     store = StateStore(str(tmp_path / "s.sqlite"))
@@ -228,9 +220,5 @@ def test_accounts_refuse_what_they_should(tmp_path: object) -> None:
     accounts.create("proxy", "analyst", None)
     assert accounts.verify("proxy", "") is None
     with sqlite3.connect(f"{tmp_path}/s.sqlite") as raw:
-        assert (
-            raw.execute("SELECT password FROM users WHERE name = 'ana'")
-            .fetchone()[0]
-            .startswith("$argon2id$")
-        )
+        assert raw.execute("SELECT password FROM users WHERE name = 'ana'").fetchone()[0].startswith("$argon2id$")
     store.close()

@@ -18,21 +18,7 @@ BOUNDED = settings(
 PLAN, RELEASE = "/api/v1/datasets/towns/plan", "/api/v1/datasets/towns/releases"
 
 names = st.sampled_from(
-    [
-        "town",
-        "sex",
-        "age",
-        "work",
-        "income",
-        "nope",
-        "",
-        "\x00",
-        "town\x00",
-        "__proto__",
-        "../x",
-        "a" * 300,
-        "é",
-    ]
+    ["town", "sex", "age", "work", "income", "nope", "", "\x00", "town\x00", "__proto__", "../x", "a" * 300, "é"]
 )
 scalars = st.one_of(
     st.none(),
@@ -49,9 +35,7 @@ axes = st.one_of(
         optional={
             "level": names,
             "categories": st.lists(st.sampled_from(["Aby", "Bro", "female", "x", "\x00"]), max_size=4),
-            "groups": st.dictionaries(
-                names, st.lists(st.sampled_from(["Aby", "Bro"]), max_size=3), max_size=3
-            ),
+            "groups": st.dictionaries(names, st.lists(st.sampled_from(["Aby", "Bro"]), max_size=3), max_size=3),
             "cuts": st.lists(scalars, max_size=5),
         },
     ),
@@ -65,9 +49,7 @@ tables = st.fixed_dictionaries(
         "measure": st.one_of(st.sampled_from(["count", "total", "mean", "median", "drop table"]), scalars),
         "of": names,
         "weight": names,
-        "margins": st.one_of(
-            st.sampled_from(["none", "all"]), st.lists(st.lists(names, max_size=2), max_size=3)
-        ),
+        "margins": st.one_of(st.sampled_from(["none", "all"]), st.lists(st.lists(names, max_size=2), max_size=3)),
     },
 )
 privacies = st.fixed_dictionaries(
@@ -82,12 +64,8 @@ privacies = st.fixed_dictionaries(
     },
 )
 documents = st.one_of(
-    st.fixed_dictionaries(
-        {"table": tables, "privacy": privacies}, optional={"dataset": scalars, "title": scalars}
-    ),
-    st.recursive(
-        scalars, lambda inner: st.dictionaries(st.text(max_size=8), inner, max_size=4), max_leaves=10
-    ),
+    st.fixed_dictionaries({"table": tables, "privacy": privacies}, optional={"dataset": scalars, "title": scalars}),
+    st.recursive(scalars, lambda inner: st.dictionaries(st.text(max_size=8), inner, max_size=4), max_leaves=10),
 )
 
 
@@ -102,16 +80,12 @@ sound = st.fixed_dictionaries(
         "table": st.fixed_dictionaries(
             {"rows": st.lists(good_axes, max_size=3, unique_by=str)},
             optional={
-                "where": st.sampled_from(
-                    [{"sex": "male"}, {"income": {"at_least": 10}}, {"town": ["Aby", "Bro"]}]
-                ),
+                "where": st.sampled_from([{"sex": "male"}, {"income": {"at_least": 10}}, {"town": ["Aby", "Bro"]}]),
                 "margins": st.sampled_from(["none", "all"]),
             },
         ),
         "privacy": st.one_of(
-            st.fixed_dictionaries(
-                {"definition": st.just("pure"), "epsilon": st.sampled_from(["0.01", "1e-9", 3])}
-            ),
+            st.fixed_dictionaries({"definition": st.just("pure"), "epsilon": st.sampled_from(["0.01", "1e-9", 3])}),
             st.just({"definition": "zero_concentrated", "rho": "0.01"}),
             st.just({"definition": "approximate", "epsilon": "0.5", "delta": "1e-9"}),
         ),
@@ -152,12 +126,8 @@ def test_any_document_is_released_or_refused(site: Site, document: Any) -> None:
 
 
 @settings(BOUNDED, max_examples=40)
-@given(
-    body=st.one_of(st.binary(max_size=200), st.text(max_size=100).map(lambda t: t.encode("utf-8", "replace")))
-)
-@pytest.mark.parametrize(
-    "kind", ["application/json", "application/toml", "text/plain", "multipart/form-data"]
-)
+@given(body=st.one_of(st.binary(max_size=200), st.text(max_size=100).map(lambda t: t.encode("utf-8", "replace"))))
+@pytest.mark.parametrize("kind", ["application/json", "application/toml", "text/plain", "multipart/form-data"])
 def test_any_bytes_are_refused(site: Site, body: bytes, kind: str) -> None:
     answer = site.call("ana", "POST", PLAN, content=body, headers={"Content-Type": kind})
     assert answer.status_code in (400, 413)
@@ -170,9 +140,7 @@ def test_any_bytes_are_refused(site: Site, body: bytes, kind: str) -> None:
         b'{"table": {"rows": ["town"]}, "privacy": {"definition": "pure", "epsilon": NaN}}',
         b'{"table": {"rows": ["town"]}, "privacy": {"definition": "pure", "epsilon": 1e999}}',
         b'{"table": {"rows": ["town"]}, "privacy": {"definition": "pure", "epsilon": ' + b"9" * 6000 + b"}}",
-        b'{"table": {"rows": ["town"]}, "privacy": {"definition": "pure", "epsilon": "'
-        + b"9" * 6000
-        + b'"}}',
+        b'{"table": {"rows": ["town"]}, "privacy": {"definition": "pure", "epsilon": "' + b"9" * 6000 + b'"}}',
         b'{"table": {"rows": ["town"]}, "privacy": {"definition": "pure", "epsilon": 1}, "privacy": {}}',
         b'{"table": {"rows": ["to\\u0000wn"]}, "privacy": {"definition": "pure", "epsilon": 1}}',
         b'{"table": {"rows": ["\\ud800"]}, "privacy": {"definition": "pure", "epsilon": 1}}',
@@ -191,12 +159,7 @@ def test_malformed_documents(site: Site, body: bytes) -> None:
         answer = site.call("ana", "POST", path, content=body)
         is_deep = error_code(answer) == "document_limit"
         assert answer.status_code == (422 if is_deep else 400), answer.text
-        assert is_deep or error_code(answer) in (
-            "bad_document",
-            "bad_parameter",
-            "unknown_name",
-            "bad_request",
-        )
+        assert is_deep or error_code(answer) in ("bad_document", "bad_parameter", "unknown_name", "bad_request")
         assert_no_canary(answer.content)
 
 

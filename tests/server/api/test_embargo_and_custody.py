@@ -41,9 +41,7 @@ def finished(site: Site, who: str, job: str) -> dict[str, Any]:
 # -- embargo --------------------------------------------------------------------------------------------------------
 
 
-def test_a_preview_is_the_same_with_and_without_a_release_that_is_held_back(
-    make_site: Callable[..., Site],
-) -> None:
+def test_a_preview_is_the_same_with_and_without_a_release_that_is_held_back(make_site: Callable[..., Site]) -> None:
     held, plain = make_site("held", policy=EMBARGOED), make_site("plain", policy=EMBARGOED)
     entry = entry_of(held.release("ana", document()))
     assert plan(held, "ben", document()) == plan(plain, "ben", document())
@@ -85,9 +83,7 @@ def test_who_may_know_of_a_held_back_release_is_told(make_site: Callable[..., Si
     assert plan(site, "ben", document())["refusal"]["error"]["detail"]["status"] == "withdrawn"
 
 
-def test_a_release_that_is_held_back_and_an_empty_account_read_the_same(
-    make_site: Callable[..., Site],
-) -> None:
+def test_a_release_that_is_held_back_and_an_empty_account_read_the_same(make_site: Callable[..., Site]) -> None:
     held = make_site("held", policy=EMBARGOED)
     held.release("ana", document())
     empty = make_site("empty", policy=EMBARGOED.replace("rho = 500", "rho = 0.01"))
@@ -195,9 +191,7 @@ def test_what_a_deactivated_user_asked_for_is_not_approved(make_site: Callable[.
     site.services.jobs.decide(jobs[1], "cus")
     assert finished(site, "cus", jobs[1])["error"]["error"]["code"] == "forbidden"
     assert (
-        site.call("cus", "GET", "/api/v1/ledger/statements/townspeople?everybody=true").text.count(
-            '"kind":"charge"'
-        )
+        site.call("cus", "GET", "/api/v1/ledger/statements/townspeople?everybody=true").text.count('"kind":"charge"')
         == 0
     )
 
@@ -286,9 +280,7 @@ def test_no_approval_is_asked_for_once_two_custodians_say_so(make_site: Callable
     assert site.call("cus", "PUT", path, json={"above": None}).status_code == 204
 
 
-def test_a_proposal_of_somebody_who_left_or_of_last_month_counts_for_nothing(
-    make_site: Callable[..., Site],
-) -> None:
+def test_a_proposal_of_somebody_who_left_or_of_last_month_counts_for_nothing(make_site: Callable[..., Site]) -> None:
     site = make_site(policy=APPROVAL)
     path = "/api/v1/populations/townspeople/approval"
     site.call("cus", "PUT", path, json={"above": None})
@@ -299,9 +291,7 @@ def test_a_proposal_of_somebody_who_left_or_of_last_month_counts_for_nothing(
     assert site.call("cus", "GET", path).json()["above"] == "0.2"
 
 
-def test_a_request_that_the_askers_quota_cannot_pay_is_refused_at_once(
-    make_site: Callable[..., Site],
-) -> None:
+def test_a_request_that_the_askers_quota_cannot_pay_is_refused_at_once(make_site: Callable[..., Site]) -> None:
     site = make_site(policy=APPROVAL.replace("rho = 100", "rho = 0.3"))
     told = plan(site, "ana", document("1"))["refusal"]["error"]["code"]
     refused = site.release("ana", document("1"))
@@ -309,9 +299,7 @@ def test_a_request_that_the_askers_quota_cannot_pay_is_refused_at_once(
     assert site.call("cus", "GET", "/api/v1/approvals").json() == []
 
 
-def test_an_approval_that_could_not_be_paid_is_refused_to_who_gives_it(
-    make_site: Callable[..., Site],
-) -> None:
+def test_an_approval_that_could_not_be_paid_is_refused_to_who_gives_it(make_site: Callable[..., Site]) -> None:
     site = make_site(policy=APPROVAL)
     job = site.release("ana", document("1")).json()["id"]
     quota = "/api/v1/populations/townspeople/quotas/ana"

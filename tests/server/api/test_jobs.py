@@ -105,9 +105,7 @@ def test_a_dead_workers_job_is_run_again(make_jobs: Callable[..., Runners], stor
     jobs = make_jobs(lambda job, stage: "second", lease=0.3)
     job = jobs.queue.submit("ana", "d", {}, 1)
     store.write(
-        "UPDATE jobs SET state = 'running', worker = 'dead', lease_until = ? WHERE id = ?",
-        time.time() + 0.2,
-        job,
+        "UPDATE jobs SET state = 'running', worker = 'dead', lease_until = ? WHERE id = ?", time.time() + 0.2, job
     )
     jobs.start()
     assert finished(jobs, job).entry == "second"

@@ -59,8 +59,7 @@ def test_toml_is_bounded(site: Site, path: str, body: str, status: int, limit: s
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
-    ("body", "limit"),
-    [('{"a": ' * 13 + "1" + "}" * 13, "depth"), ('{"a": [' + "1," * 20_001 + "1]}", "items")],
+    ("body", "limit"), [('{"a": ' * 13 + "1" + "}" * 13, "depth"), ('{"a": [' + "1," * 20_001 + "1]}", "items")]
 )
 def test_json_is_bounded(site: Site, path: str, body: str, limit: str) -> None:
     answer = site.call("ana", "POST", path, content=body)

@@ -91,10 +91,7 @@ def test_list_mode_releases_nothing_else_for_analysts(listed: Callable[[str], Si
     assert other.status_code == 400 and error_code(other) == "other_rows"
     refused = site.release("ana", document("0.7", ["work"]))
     assert refused.status_code == 403 and error_code(refused) == "not_allowed"
-    several = {
-        "table": [{"rows": ["work"]}, {"rows": ["work", "age"]}],
-        "privacy": document("0.7")["privacy"],
-    }
+    several = {"table": [{"rows": ["work"]}, {"rows": ["work", "age"]}], "privacy": document("0.7")["privacy"]}
     assert error_code(site.release("ana", several)) == "not_allowed"
     assert site.call("", "GET", "/api/v1/datasets/towns/list").json()["cells"] == 18
     described = site.call("", "GET", "/api/v1/datasets/towns").json()
@@ -109,9 +106,7 @@ def test_the_list_is_charged_once_across_restarts(listed: Callable[[str], Site])
     assert sum(line.kind == "charge" for line in lines) == 1
 
 
-def test_a_table_of_other_records_is_refused_and_told_how_to_be_answered(
-    listed: Callable[[str], Site],
-) -> None:
+def test_a_table_of_other_records_is_refused_and_told_how_to_be_answered(listed: Callable[[str], Site]) -> None:
     """Everybody in a town are more than those of a declared sex and age: the list does not know them."""
     site = listed("interactive")
     refused = site.call("", "POST", TABLES, json=document(1, ["town"]))
@@ -132,9 +127,7 @@ def test_margins_that_the_list_holds_come_from_it(listed: Callable[[str], Site])
     tables = {table["name"]: table["values"] for table in answer.json()["tables"]}
     assert len(tables) == 8
     cells = tables["town x sex x age"]
-    assert [round(sum(cells[i * 6 : i * 6 + 6]), 6) for i in range(3)] == [
-        round(v, 6) for v in tables["town"]
-    ]
+    assert [round(sum(cells[i * 6 : i * 6 + 6]), 6) for i in range(3)] == [round(v, 6) for v in tables["town"]]
     assert round(sum(cells), 6) == round(tables["total"][0], 6)
     unsaid = site.call("", "POST", TABLES, json=document(1, ["town", "sex", "age"], margins="all"))
     assert unsaid.status_code == 400 and unsaid.json()["error"]["detail"]["key"] == "universe"

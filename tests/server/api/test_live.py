@@ -14,15 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.server.api.conftest import (
-    Live,
-    assert_no_canary,
-    document,
-    free_port,
-    postgres_module,
-    users_of,
-    write_site,
-)
+from tests.server.api.conftest import Live, assert_no_canary, document, free_port, postgres_module, users_of, write_site
 
 from dalenius.ledger import Ledger
 from dalenius.server.config import ServerConfig
@@ -79,9 +71,7 @@ def test_openapi_is_valid_and_fuzzing_finds_no_fault(tmp_path: Path, make_live: 
     assert not [line for line in lines if line["event"] in ("exception", "job failed")]
 
 
-def hammer(
-    url: str, headers: dict[str, str], start: int, count: int, answered: list[str], patience: float
-) -> None:
+def hammer(url: str, headers: dict[str, str], start: int, count: int, answered: list[str], patience: float) -> None:
     """Ask for distinct releases; whatever breaks meanwhile, ask again with the same idempotency key."""
     for number in range(start, start + count):
         body = document(f"0.001{number:05d}", ["town"])
@@ -218,10 +208,7 @@ def test_graceful_shutdown_answers_what_is_under_way(tmp_path: Path, make_live: 
     asking = threading.Thread(
         target=lambda: replies.append(
             httpx.post(
-                f"{live.url}/api/v1/datasets/towns/releases",
-                json=document(),
-                headers=headers["ana"],
-                timeout=30,
+                f"{live.url}/api/v1/datasets/towns/releases", json=document(), headers=headers["ana"], timeout=30
             )
         )
     )

@@ -48,9 +48,7 @@ def test_a_new_statistic_is_offered_previewed_and_released(tmp_path: Path) -> No
         planted("methods", "energy", METHOD),
         opened(tmp_path / "site") as own,
     ):
-        page = own.call(
-            "ana", "GET", "/d/towns/table", params={"rows": "sex", "measure": "energy:income"}
-        ).text
+        page = own.call("ana", "GET", "/d/towns/table", params={"rows": "sex", "measure": "energy:income"}).text
         assert '<option value="energy:income" selected>Energy of Income</option>' in page
         planned = own.call("ana", "POST", "/api/v1/datasets/towns/plan", json=asked)
         assert planned.status_code == 200, planned.text
@@ -68,10 +66,7 @@ def test_a_new_strategy_measures_margins(site: Site) -> None:
     with planted("methods.margins.strategies", "last", STRATEGY):
         made = site.release("ana", asked)
         assert made.json()["provenance"]["strategy"] == "last"
-        assert (
-            site.call("", "GET", f"/r/{made.headers['content-location'].rpartition('/')[2]}").status_code
-            == 200
-        )
+        assert site.call("", "GET", f"/r/{made.headers['content-location'].rpartition('/')[2]}").status_code == 200
 
 
 FORMAT = """

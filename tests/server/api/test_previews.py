@@ -8,10 +8,7 @@ from tests.server.api.conftest import POLICY, Site, document, error_code
 
 PLAN = "/api/v1/datasets/towns/plan"
 ASKED = [document(epsilon) for epsilon in ("0.01", "0.5", "3", "40")] + [
-    {
-        "table": {"rows": ["town"], "columns": ["work"]},
-        "privacy": {"definition": "zero_concentrated", "rho": "0.4"},
-    },
+    {"table": {"rows": ["town"], "columns": ["work"]}, "privacy": {"definition": "zero_concentrated", "rho": "0.4"}},
     {
         "table": {"rows": ["sex"], "margins": "all", "universe": "complete"},
         "privacy": {"definition": "pure", "epsilon": "1"},
@@ -37,9 +34,7 @@ def test_anybody_may_preview_and_no_data_are_read(site: Site, monkeypatch: pytes
     told = site.call("", "POST", PLAN, json=document("0.41"))
     assert told.status_code == 200
     own = site.call("ana", "POST", PLAN, json=document("0.41")).json()
-    assert {k: v for k, v in told.json().items() if k != "quota"} == {
-        k: v for k, v in own.items() if k != "quota"
-    }
+    assert {k: v for k, v in told.json().items() if k != "quota"} == {k: v for k, v in own.items() if k != "quota"}
     assert told.json()["quota"] is None and told.json()["refusal"] is None
     assert site.call("aud", "POST", PLAN, json=document("0.41")).json()["quota"] is None
     assert site.release("", document("0.41")).status_code == 401

@@ -50,9 +50,7 @@ def test_selections_by_address_and_by_body_agree(served: tuple[httpx.Client, str
     client, entry, release = served
     values = release["tables"][0]["values"]
     path = f"{ROOT}/tables/{entry}/data"
-    got = client.get(
-        f"{path}?valueCodes[town]=Bro,Cedar&valuecodes[WORK]=TOP(1)&valueCodes[ContentsCode]=value"
-    ).json()
+    got = client.get(f"{path}?valueCodes[town]=Bro,Cedar&valuecodes[WORK]=TOP(1)&valueCodes[ContentsCode]=value").json()
     assert got["value"] == [values[3], values[6]]
     body = {
         "selection": [

@@ -27,16 +27,12 @@ def spent(site: Site, who: str) -> str:
 
 def test_plan_costs_nothing_and_says_what_a_release_will_do(site: Site) -> None:
     before = spent(site, "ana")
-    plan = site.call(
-        "ana", "POST", "/api/v1/datasets/towns/plan", json=document("0.2", ["town", "sex"])
-    ).json()
+    plan = site.call("ana", "POST", "/api/v1/datasets/towns/plan", json=document("0.2", ["town", "sex"])).json()
     assert plan["cells"] == 6 and plan["cost"]["epsilon"] == "0.2" and plan["refusal"] is None
     assert 6.9 < plan["std_error"] < 7.1
     assert spent(site, "ana") == before
     site.release("ana", document("0.2", ["town", "sex"]))
-    again = site.call(
-        "ana", "POST", "/api/v1/datasets/towns/plan", json=document("0.2", ["sex", "town"])
-    ).json()
+    again = site.call("ana", "POST", "/api/v1/datasets/towns/plan", json=document("0.2", ["sex", "town"])).json()
     assert again["already"]["status"] == "published"
 
 
@@ -46,11 +42,7 @@ def test_the_same_request_is_charged_once_for_everybody(site: Site) -> None:
     before = spent(site, "ana"), spent(site, "ben")
     toml = '[table]\nrows = ["age"]\ncolumns = ["town"]\n[privacy]\ndefinition = "pure"\nepsilon = 0.210\n'
     second = site.call(
-        "ben",
-        "POST",
-        "/api/v1/datasets/towns/releases",
-        content=toml,
-        headers={"Content-Type": "application/toml"},
+        "ben", "POST", "/api/v1/datasets/towns/releases", content=toml, headers={"Content-Type": "application/toml"}
     )
     assert entry_of(first) == entry_of(second)
     assert json.loads(first.content) == json.loads(second.content)
@@ -98,9 +90,7 @@ def test_a_batch_is_planned_released_and_charged_as_one(site: Site) -> None:
     document["table"].reverse()
     again = site.call("ben", "POST", f"{path}/releases", json=document)
     assert entry_of(again) == entry_of(made)
-    assert site.call("ben", "POST", f"{path}/plan", json=document).json()["already"]["entry"] == entry_of(
-        made
-    )
+    assert site.call("ben", "POST", f"{path}/plan", json=document).json()["already"]["entry"] == entry_of(made)
     jobs = site.call("ana", "GET", "/api/v1/jobs").json()
     assert any(isinstance(job["request"]["table"], list) for job in jobs)
 
@@ -108,10 +98,7 @@ def test_a_batch_is_planned_released_and_charged_as_one(site: Site) -> None:
 def test_a_batch_that_breaks_a_rule_is_refused_by_its_table_before_anything_is_queued(site: Site) -> None:
     path, before = "/api/v1/datasets/towns/releases", spent(site, "ana")
     wrong = {"rows": ["age"], "measure": "quantile", "of": "income", "q": 3}
-    document = {
-        "table": [{"rows": ["town"]}, wrong],
-        "privacy": {"definition": "pure", "epsilon": "0.1"},
-    }
+    document = {"table": [{"rows": ["town"]}, wrong], "privacy": {"definition": "pure", "epsilon": "0.1"}}
     refused = site.call("ana", "POST", path, json=document)
     assert refused.status_code == 400 and "Table 2" in refused.json()["error"]["message"], refused.text
     assert spent(site, "ana") == before
@@ -331,20 +318,11 @@ def test_an_anchored_view_agrees_with_the_first_publication(make_site: Callable[
 def test_several_runners_measure_at_once_and_every_answer_is_right(make_site: Callable[..., Site]) -> None:
     """At epsilon 50 the noise is zero but for a chance of 1e-21, so that mixed-up answers would show."""
     site = make_site(
-        top="tick_milliseconds = 20\nrunners = 4\n",
-        policy=POLICY.replace("100", "900").replace("500", "900"),
+        top="tick_milliseconds = 20\nrunners = 4\n", policy=POLICY.replace("100", "900").replace("500", "900")
     )
     source = site.services.desk.find("towns").curator.source
     curator = site.services.desk.find("towns").curator
-    axes = (
-        ["town"],
-        ["sex"],
-        ["age"],
-        ["town", "sex"],
-        ["sex", "age"],
-        ["town", "age"],
-        ["town", "sex", "age"],
-    )
+    axes = (["town"], ["sex"], ["age"], ["town", "sex"], ["sex", "age"], ["town", "age"], ["town", "sex", "age"])
     jobs = [
         (rows, site.release("ana", document(f"5{n}", rows), params={"wait": 0}).json()["id"])
         for n, rows in enumerate(axes)
@@ -356,9 +334,7 @@ def test_several_runners_measure_at_once_and_every_answer_is_right(make_site: Ca
         assert shown == source.table(query).open_below_the_gate().tolist()
 
 
-def test_an_unregistered_data_set_is_refused_until_the_custodian_registers_it(
-    make_site: Callable[..., Site],
-) -> None:
+def test_an_unregistered_data_set_is_refused_until_the_custodian_registers_it(make_site: Callable[..., Site]) -> None:
     site = make_site(top="tick_milliseconds = 20\n", is_registered=False)
     assert error_code(site.release("ana", document())) == "not_registered"
     cus = site.services.accounts.find("cus")
@@ -378,7 +354,5 @@ def test_a_release_may_name_the_preview_that_it_means(make_site: Callable[..., S
     assert site.call("ana", "GET", "/api/v1/jobs").json() == []
     assert site.release("ana", document("0.5"), headers={"Preview-Digest": digest}).status_code == 200
     grouped = {"table": {"rows": [{"variable": "town", "categories": ["Aby", "Bro", "Cedar"]}]}}
-    same = site.call(
-        "ben", "POST", path, json=grouped | {"privacy": {"definition": "pure", "epsilon": "1/2"}}
-    )
+    same = site.call("ben", "POST", path, json=grouped | {"privacy": {"definition": "pure", "epsilon": "1/2"}})
     assert same.json()["digest"] == digest

@@ -49,9 +49,7 @@ def test_a_search_finds_nothing_that_the_reader_may_not_see(make_site: Callable[
     assert [found(site, who, "forest") for who in ("ana", "ben", "", "cus")] == [0, 0, 0, 1]
 
 
-def test_a_declaration_is_put_into_words_once(
-    make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_declaration_is_put_into_words_once(make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch) -> None:
     site = make_site(rows=60)
     made: list[str] = []
     view = presentation.dataset_view

@@ -15,14 +15,7 @@ from dalenius.server.reading import Reading
 from dalenius.server.security import RateLimiter
 from dalenius.server.store import StateStore
 
-PATHS = (
-    "/healthz",
-    "/api/v1/datasets",
-    "/api/v1/releases",
-    "/nowhere",
-    "/api/v1/jobs/abc",
-    "/api/v1/openapi.json",
-)
+PATHS = ("/healthz", "/api/v1/datasets", "/api/v1/releases", "/nowhere", "/api/v1/jobs/abc", "/api/v1/openapi.json")
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -31,11 +31,7 @@ def test_an_answer_is_shown_as_asked_and_stored_as_measured(site: Site) -> None:
     plain = site.release("ana", document("0.07"))
     assert max(values(most)) <= 1
     assert values(plain) == values(stored)
-    assert (
-        most.headers["content-location"]
-        == plain.headers["content-location"]
-        == whole.headers["content-location"]
-    )
+    assert most.headers["content-location"] == plain.headers["content-location"] == whole.headers["content-location"]
     assert site.services.desk.ledger.account("townspeople").spent.rho == once
 
 

@@ -34,9 +34,7 @@ def test_a_second_wave_is_registered_in_the_browser(make_site: Callable[..., Sit
         assert "not registered" not in page and "/custodian/datasets/towns/register" not in page
         before = services.custody.account(CUSTODIAN, "townspeople").limit
         assert (
-            client.post(
-                "/api/v1/datasets/towns/releases", json=document(), headers=first.headers["ana"]
-            ).status_code
+            client.post("/api/v1/datasets/towns/releases", json=document(), headers=first.headers["ana"]).status_code
             == 200
         )
         assert services.custody.account(CUSTODIAN, "townspeople").limit == before

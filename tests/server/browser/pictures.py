@@ -105,10 +105,7 @@ def main(out: Path) -> None:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
         for scheme, steps in (("light", walk), ("dark", govern)):
             context = browser.new_context(
-                viewport={"width": 1280, "height": 860},
-                color_scheme=scheme,
-                locale="en",
-                reduced_motion="reduce",
+                viewport={"width": 1280, "height": 860}, color_scheme=scheme, locale="en", reduced_motion="reduce"
             )
             steps(context.new_page(), out)
             context.close()

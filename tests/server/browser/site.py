@@ -155,12 +155,8 @@ def write_files(folder: Path) -> Path:
         for _ in range(PERSONS):
             age = draw.choices(["15-24", "25-44", "45-64", "65 and over"], [3, 6, 5, 1])[0]
             young = age == "15-24"
-            mode = draw.choices(
-                ["bicycle", "bus", "car", "on foot"], [5, 4, 1, 3] if young else [2, 2, 5, 1]
-            )[0]
-            district = draw.choices(
-                ["Abbey", "Castle", "Market", "Riverside", "Station"], [4, 3, 3, 2, 0.01]
-            )[0]
+            mode = draw.choices(["bicycle", "bus", "car", "on foot"], [5, 4, 1, 3] if young else [2, 2, 5, 1])[0]
+            district = draw.choices(["Abbey", "Castle", "Market", "Riverside", "Station"], [4, 3, 3, 2, 0.01])[0]
             writer.writerow([mode, age, district, min(int(draw.expovariate(1 / 24)), 120)])
     (folder / "dataset.toml").write_text(DATASET)
     (folder / "policy.toml").write_text(POLICY)
@@ -169,12 +165,8 @@ def write_files(folder: Path) -> Path:
     )
     # A list can be summed over a variable only if no row is dropped on it.
     for first in ("bicycle", "15-24", "Abbey"):
-        earlier = re.sub(
-            rf'(categories = \["{first}".*)', rf'\1\nmissing = "{first}"\nunseen = "{first}"', earlier
-        )
-    (folder / "open.toml").write_text(
-        earlier.replace("Commuters of Ridgeford", "Commuters of Ridgeford, 2020")
-    )
+        earlier = re.sub(rf'(categories = \["{first}".*)', rf'\1\nmissing = "{first}"\nunseen = "{first}"', earlier)
+    (folder / "open.toml").write_text(earlier.replace("Commuters of Ridgeford", "Commuters of Ridgeford, 2020"))
     (folder / "open_policy.toml").write_text(POLICY.replace("ridgeford", "ridgeford-2020"))
     (folder / "list.toml").write_text(LIST)
     (folder / "server.toml").write_text(SERVER)

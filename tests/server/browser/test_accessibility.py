@@ -9,10 +9,7 @@ import pytest
 pytestmark = pytest.mark.browser
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
-EVERYTHING = {
-    "type": "tag",
-    "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-}
+EVERYTHING = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 COLOURS = {"type": "rule", "values": ["color-contrast"]}
 TABLE = "rows=mode&columns=age&wafers=district&definition=pure&epsilon=0.2"
 OPEN = "/d/commuters/table?rows=mode&level.mode=*&group.mode=own|bicycle&columns=minutes&where.age=15-24&measure=mean%3Aminutes"
@@ -100,10 +97,7 @@ def test_every_page(browser: Any, site: Any, released: dict[str, str], width: in
     found: dict[str, list[str]] = {}
     for name, paths in pages(released).items():
         context = browser.new_context(
-            color_scheme="light",
-            locale=language,
-            viewport={"width": width, "height": 900},
-            reduced_motion="reduce",
+            color_scheme="light", locale=language, viewport={"width": width, "height": 900}, reduced_motion="reduce"
         )
         page = context.new_page()
         if name:

@@ -68,9 +68,7 @@ def test_a_double_click_spends_once(page: Any, site: Any) -> None:
 
 
 def test_the_buttons_beside_the_form_work_with_javascript_too(page: Any, site: Any) -> None:
-    page.goto(
-        f"{site.address}/d/commuters/table?rows=mode&rows=district&columns=age&definition=pure&epsilon=0.5"
-    )
+    page.goto(f"{site.address}/d/commuters/table?rows=mode&rows=district&columns=age&definition=pure&epsilon=0.5")
     page.click("#do-earlier-district")
     page.wait_for_url(re.compile(r"\?rows=district&rows=mode&columns=age&"))
     page.click("#do-swap")

@@ -131,12 +131,8 @@ def test_anybody_reads_tables_from_the_ready_list(visit: Any, site: Any) -> None
     reader.press("#open-list")
     reader.sees("from the ready list")
     cells = reader.page.locator("#result td:not(.total) .value").all_inner_texts()
-    stored = site.services.reading.release(
-        user(site, "carla"), site.services.reading.list_view("open-commuters").entry
-    )
-    assert [int(c.replace(",", "")) for c in cells] == stored.margin("mode", "age").values.astype(
-        int
-    ).tolist()
+    stored = site.services.reading.release(user(site, "carla"), site.services.reading.list_view("open-commuters").entry)
+    assert [int(c.replace(",", "")) for c in cells] == stored.margin("mode", "age").values.astype(int).tolist()
     totals = reader.page.locator("#result td.total .value").all_inner_texts()
     assert int(totals[-1].replace(",", "")) == int(stored.values.sum())
     content = list(csv.DictReader(io.StringIO(reader.download("#download-csv"))))

@@ -10,9 +10,7 @@ PREVIEWED = "/d/commuters/table?rows=mode&columns=age&definition=pure&epsilon=0.
 
 
 @pytest.mark.parametrize(("width", "height"), [(1200, 800), (1366, 768), (1500, 900)])
-def test_the_price_and_the_button_are_seen_without_scrolling(
-    browser: Any, site: Any, width: int, height: int
-) -> None:
+def test_the_price_and_the_button_are_seen_without_scrolling(browser: Any, site: Any, width: int, height: int) -> None:
     for language in ("en", "de"):
         context = browser.new_context(viewport={"width": width, "height": height}, locale=language)
         page = signed_in(context, site)

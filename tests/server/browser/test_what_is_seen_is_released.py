@@ -109,9 +109,7 @@ def test_a_measure_chosen_and_released_at_once_is_the_measure_that_is_released(
     assert (release.provenance.request["measure"], release.provenance.request["of"]) == ("total", "minutes")
 
 
-def test_one_number_is_asked_for_by_its_own_fields_and_needs_no_variable_in_rows(
-    enter: Enter, site: Any
-) -> None:
+def test_one_number_is_asked_for_by_its_own_fields_and_needs_no_variable_in_rows(enter: Enter, site: Any) -> None:
     page = enter("definition=pure&epsilon=0.043")
     page.select_option("#measure", value="sample_and_aggregate:minutes")
     page.locator("aside.preview", has_text="From 40 blocks of the records").wait_for()
@@ -127,9 +125,7 @@ def test_one_number_is_asked_for_by_its_own_fields_and_needs_no_variable_in_rows
     assert {"model": "median", "range": ["0", "60"], "blocks": 50}.items() <= request["options"].items()
 
 
-def test_what_a_person_adds_is_bounded_by_a_field_and_the_bound_may_be_learned(
-    enter: Enter, site: Any
-) -> None:
+def test_what_a_person_adds_is_bounded_by_a_field_and_the_bound_may_be_learned(enter: Enter, site: Any) -> None:
     page = enter("rows=mode&definition=pure&epsilon=0.044")
     page.select_option("#measure", label="Number of records, clipped for each person")
     page.locator("aside.preview", has_text="beside what is clipped").wait_for()
@@ -163,9 +159,7 @@ def test_without_javascript_a_changed_form_is_shown_again_and_not_released(enter
     assert released(site, page).provenance.budget["epsilon"] == "0.042"
 
 
-def test_nothing_that_was_pressed_or_typed_while_an_answer_was_on_its_way_is_lost(
-    enter: Enter, site: Any
-) -> None:
+def test_nothing_that_was_pressed_or_typed_while_an_answer_was_on_its_way_is_lost(enter: Enter, site: Any) -> None:
     page = enter("rows=mode&definition=pure&epsilon=0.05", milliseconds=700)
     page.click("[name=do][value='columns:age']")
     page.locator("#builder[data-state=busy]").wait_for()
@@ -231,9 +225,7 @@ def test_while_a_table_is_released_the_page_says_so_and_takes_nothing_else(enter
 
 
 @pytest.mark.parametrize("has_script", [True, False])
-def test_a_session_that_ended_is_said_and_the_table_is_kept(
-    enter: Enter, site: Any, has_script: bool
-) -> None:
+def test_a_session_that_ended_is_said_and_the_table_is_kept(enter: Enter, site: Any, has_script: bool) -> None:
     before = charges(site)
     page = enter("rows=district&columns=age&definition=pure&epsilon=0.054", has_script=has_script)
     site.services.store.write("UPDATE sessions SET expires = 0 WHERE name = ?", "anna")

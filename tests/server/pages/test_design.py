@@ -52,9 +52,7 @@ def builder(app: Any, dataset: str, language: str = "en", **fields: str) -> str:
 
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("draws", ["", *DECLARED])
-def test_the_page_of_a_data_set_and_the_form_say_how_records_were_drawn(
-    app: Any, draws: str, language: str
-) -> None:
+def test_the_page_of_a_data_set_and_the_form_say_how_records_were_drawn(app: Any, draws: str, language: str) -> None:
     sentence = messages.translate(language, f"design.{draws or 'unstated'}")
     assert sentence in page(app, f"/d/{draws or 'commuters'}", language)
     assert sentence in builder(app, draws or "commuters", language, **MEAN)

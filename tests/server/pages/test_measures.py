@@ -51,11 +51,7 @@ def test_the_menu_has_what_suits_the_data(app: Any) -> None:
 
 
 ASKED: dict[str, tuple[dict[str, Any], str, str]] = {
-    "persons": (
-        {"rows": "mode", "measure": "persons"} | PURE,
-        "Expect each number to be off",
-        "Number of persons",
-    ),
+    "persons": ({"rows": "mode", "measure": "persons"} | PURE, "Expect each number to be off", "Number of persons"),
     "labels": (
         {"rows": "age", "measure": "labels"} | WITH_DELTA,
         "Texts that enough units have",
@@ -72,13 +68,7 @@ ASKED: dict[str, tuple[dict[str, Any], str, str]] = {
         "Total of Minutes on the way, clipped for each person",
     ),
     "learned clip": (
-        {
-            "rows": "mode",
-            "measure": "clipped_total:minutes",
-            "key.clip": "20; 60; 120",
-            "key.learn_clip": "0.2",
-        }
-        | PURE,
+        {"rows": "mode", "measure": "clipped_total:minutes", "key.clip": "20; 60; 120", "key.learn_clip": "0.2"} | PURE,
         "beside what is clipped",
         "Total of Minutes on the way, clipped for each person",
     ),
@@ -123,9 +113,7 @@ def test_a_range_of_a_parameter_is_two_fields_and_predictors_are_boxes(app: Any)
         headers={"accept-language": "de"},
         follow_redirects=True,
     )
-    assert (
-        "Der Parameter liegt zwischen" in german.text and "Mischung zweier Normalverteilungen" in german.text
-    )
+    assert "Der Parameter liegt zwischen" in german.text and "Mischung zweier Normalverteilungen" in german.text
 
 
 def test_a_bound_of_what_a_person_adds_is_a_field_and_lies_on_what_was_declared(app: Any) -> None:
@@ -137,9 +125,7 @@ def test_a_bound_of_what_a_person_adds_is_a_field_and_lies_on_what_was_declared(
     german.get("/language/de", params={"next": "/"})
     page = german.get("/d/commuters/table", params={**fields, "written": "de"}, follow_redirects=True).text
     assert 'id="key-clip" name="key.clip" value="1,5"' in page and "Höchstens Datensätze je Person" in page
-    assert re.search(
-        r"Jede Anzahl weicht voraussichtlich um höchstens ± [\d,]+ ab \(95.%\), neben dem Gekappten", page
-    )
+    assert re.search(r"Jede Anzahl weicht voraussichtlich um höchstens ± [\d,]+ ab \(95.%\), neben dem Gekappten", page)
     assert "wird auf 1.5 in der l2-Norm verkleinert" in page
 
 

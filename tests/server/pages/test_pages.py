@@ -53,12 +53,7 @@ def visitor(app: Any, name: str = "") -> TestClient:
     """A browser of one user."""
     client = TestClient(app, follow_redirects=False, headers={"accept": "text/html"})
     if name:
-        form = {
-            "csrf": token(client, "/sign-in"),
-            "name": name,
-            "password": SITE.PASSWORDS[name],
-            "next": "/",
-        }
+        form = {"csrf": token(client, "/sign-in"), "name": name, "password": SITE.PASSWORDS[name], "next": "/"}
         assert client.post("/sign-in", data=form).status_code == 303
     return client
 
@@ -111,11 +106,7 @@ def test_static_files_may_be_kept(app: Any) -> None:
         ("name=" + "a" * 256_000, "application/x-www-form-urlencoded", 413),
         ("a=1&" * 5_000 + "b=1", "Application/X-WWW-Form-Urlencoded; charset=utf-8", 400),
         ("name=%ff", "application/x-www-form-urlencoded", 400),
-        (
-            "--x\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--x--\r\n",
-            "multipart/form-data; boundary=x",
-            400,
-        ),
+        ("--x\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--x--\r\n", "multipart/form-data; boundary=x", 400),
         ("name=anna", "application/x-www-form-urlencoded", 403),
     ],
 )
@@ -141,10 +132,7 @@ def test_a_form_without_the_token_changes_nothing(app: Any, path: str, fields: d
     good = token(anna, "/account")
     crossed = anna.post(path, data={**fields, "csrf": good}, headers={"sec-fetch-site": "cross-site"})
     assert crossed.status_code == 403
-    assert (
-        app.state.services.releasing.quota(app.state.services.accounts.find("anna"), "commuters").charges
-        == before
-    )
+    assert app.state.services.releasing.quota(app.state.services.accounts.find("anna"), "commuters").charges == before
     assert anna.get("/account").status_code == 200
 
 
@@ -184,37 +172,24 @@ def test_an_embargoed_table_is_not_there_for_others(tmp_path: Path) -> None:
     rules.write_text(f'release = "embargoed"\n{rules.read_text()}')
     with served(place) as app:
         where = release(visitor(app, "anna"), rows="age", epsilon="0.08").split("?")[0]
-        for path in (
-            where,
-            f"{where}.csv",
-            f"{where}/cite",
-            f"{where}/independence?run=1",
-            f"{where}/compare",
-        ):
+        for path in (where, f"{where}.csv", f"{where}/cite", f"{where}/independence?run=1", f"{where}/compare"):
             assert visitor(app).get(path).status_code == 404
             assert visitor(app, "nina").get(path).status_code == 404
         assert visitor(app, "anna").get(where).status_code == 200
         carla = visitor(app, "carla")
         form = {"csrf": token(carla, "/account"), "status": "published"}
-        assert (
-            carla.post(f"/custodian{where.replace('/r/', '/releases/')}/status", data=form).status_code == 303
-        )
+        assert carla.post(f"/custodian{where.replace('/r/', '/releases/')}/status", data=form).status_code == 303
         assert visitor(app).get(where).status_code == 200
 
 
 def test_the_same_request_twice_is_charged_once(app: Any) -> None:
     anna = visitor(app, "anna")
     first = release(anna, rows="age", columns="mode", epsilon="0.11")
-    charges = app.state.services.releasing.quota(
-        app.state.services.accounts.find("anna"), "commuters"
-    ).charges
+    charges = app.state.services.releasing.quota(app.state.services.accounts.find("anna"), "commuters").charges
     second = release(anna, rows="mode", columns="age", epsilon="0.11")
     assert "again=1" in second and second.split("?")[0] == first.split("?")[0]
     assert "nothing was charged" in anna.get(second).text
-    assert (
-        app.state.services.releasing.quota(app.state.services.accounts.find("anna"), "commuters").charges
-        == charges
-    )
+    assert app.state.services.releasing.quota(app.state.services.accounts.find("anna"), "commuters").charges == charges
 
 
 def test_a_table_that_was_not_previewed_is_shown_and_not_released(app: Any) -> None:
@@ -223,11 +198,7 @@ def test_a_table_that_was_not_previewed_is_shown_and_not_released(app: Any) -> N
     fields = {"rows": "district", "columns": "age", "definition": "pure", "epsilon": "0.12"}
     shown = seen(anna, fields)
     form = {"csrf": token(anna, "/account"), **fields}
-    for wrong in (
-        {"seen": ""},
-        {"seen": shown, "epsilon": "0.13"},
-        {"seen": shown, "measure": "mean:minutes"},
-    ):
+    for wrong in ({"seen": ""}, {"seen": shown, "epsilon": "0.13"}, {"seen": shown, "measure": "mean:minutes"}):
         answer = anna.post("/d/commuters/release", data={**form, **wrong})
         assert answer.status_code == 409 and "not the one that was previewed" in answer.text
     assert services.releasing.quota(services.accounts.find("anna"), "commuters").charges == before
@@ -248,12 +219,7 @@ def test_what_a_caller_wrote_is_escaped(app: Any) -> None:
 def test_no_way_leads_to_another_site(app: Any, target: str) -> None:
     client = visitor(app)
     assert client.get("/language/de", params={"next": target}).headers["location"] == "/"
-    form = {
-        "csrf": token(client, "/sign-in"),
-        "name": "anna",
-        "password": SITE.PASSWORDS["anna"],
-        "next": target,
-    }
+    form = {"csrf": token(client, "/sign-in"), "name": "anna", "password": SITE.PASSWORDS["anna"], "next": target}
     assert client.post("/sign-in", data=form).headers["location"] == "/"
 
 
@@ -280,9 +246,7 @@ def test_a_wrong_password_says_no_more_than_an_unknown_name(app: Any) -> None:
 
 def test_tokens_are_shown_once(app: Any) -> None:
     anna = visitor(app, "anna")
-    made = anna.post(
-        "/account/tokens", data={"csrf": token(anna, "/account"), "label": "script", "days": "7"}
-    )
+    made = anna.post("/account/tokens", data={"csrf": token(anna, "/account"), "label": "script", "days": "7"})
     secret = re.search(r"dln_[0-9a-f]{16}_[\w-]+", made.text)
     assert secret is not None
     assert secret.group(0) not in anna.get("/account").text
@@ -326,26 +290,11 @@ WORDS = [
     "-1",
     "nan",
 ]
-WORDS += [
-    "9" * 400,
-    "1/0",
-    "\x00",
-    "０",
-    "rows:mode",
-    "0,10,120",
-    "a|b",
-    "all",
-    "\ud7ff",
-    "1e400",
-    "0x10",
-    "½",
-]
+WORDS += ["9" * 400, "1/0", "\x00", "０", "rows:mode", "0,10,120", "a|b", "all", "\ud7ff", "1e400", "0x10", "½"]
 
 
 @settings(max_examples=120, suppress_health_check=list(HealthCheck), deadline=None)
-@given(
-    st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(WORDS) | st.text(max_size=20)), max_size=10)
-)
+@given(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(WORDS) | st.text(max_size=20)), max_size=10))
 def test_odd_addresses_are_answered_not_broken(app: Any, pairs: list[tuple[str, str]]) -> None:
     client = CACHE.setdefault("anna", None) or visitor(app, "anna")
     CACHE["anna"] = client
@@ -364,11 +313,7 @@ CACHE: dict[str, Any] = {}
 def test_odd_views_of_a_released_table(app: Any) -> None:
     anna = visitor(app, "anna")
     where = release(anna, rows="mode", columns="age", epsilon="0.12").split("?")[0]
-    odd = [
-        "rows=age&rows=age&columns=age",
-        "show=zzz&confidence=-1&as=7&chart=x&totals=q",
-        "wafers=mode&columns=none",
-    ]
+    odd = ["rows=age&rows=age&columns=age", "show=zzz&confidence=-1&as=7&chart=x&totals=q", "wafers=mode&columns=none"]
     odd += ["confidence=" + "9" * 500, "rows=%00", "show=row&totals=off&chart=heat", "show=column&chart=heat"]
     for query in odd:
         assert anna.get(f"{where}?{query}").status_code == 200, query
@@ -382,9 +327,9 @@ def test_odd_views_of_a_released_table(app: Any) -> None:
 
 def test_conditions_are_shown_wherever_a_table_is_named(app: Any) -> None:
     anna = visitor(app, "anna")
-    where = release(
-        anna, **{"rows": "mode", "epsilon": "0.09", "where.age": "15-24", "from.minutes": "10"}
-    ).split("?")[0]
+    where = release(anna, **{"rows": "mode", "epsilon": "0.09", "where.age": "15-24", "from.minutes": "10"}).split("?")[
+        0
+    ]
     told = "Age group: 15-24; Minutes on the way: 10 – …"
     for path in (where, "/tables", "/", f"{where}/cite", f"{where}/compare"):
         assert told in anna.get(path).text, path
@@ -428,13 +373,9 @@ def test_what_is_copied_asks_for_the_same_table(app: Any, cuts: str, closed: str
     domain = app.state.services.desk.find("commuters").curator.domain
     assert canonical(load_request(copied["document"]), domain).digest == stored.provenance.digest
     assigned = next(
-        s
-        for s in ast.parse(copied["python"]).body
-        if isinstance(s, ast.Assign) and s.targets[0].id == "request"
+        s for s in ast.parse(copied["python"]).body if isinstance(s, ast.Assign) and s.targets[0].id == "request"
     )  # type: ignore[attr-defined]
-    assert (
-        canonical(load_request(ast.literal_eval(assigned.value)), domain).digest == stored.provenance.digest
-    )
+    assert canonical(load_request(ast.literal_eval(assigned.value)), domain).digest == stored.provenance.digest
 
     address = re.search(r'POST "\$DALENIUS_SERVER([^"]+)"', copied["api"]).group(1)  # type: ignore[union-attr]
     body = json.loads(copied["api"].split("-d '")[1].rstrip("'"))
@@ -491,18 +432,8 @@ def test_the_builder_offers_bootstrap_errors_where_a_measure_has_them(app: Any) 
 def test_a_comparison_says_what_95_percent_means(app: Any) -> None:
     where = release(visitor(app, "anna"), rows="mode", epsilon="0.09").split("?")[0]
     for code, sure, unsure, meaning in (
-        (
-            "en",
-            "larger than its margin of error",
-            "within its margin of error",
-            "of 100 intervals made in this way",
-        ),
-        (
-            "de",
-            "größer als seine Fehlerspanne",
-            "innerhalb seiner Fehlerspanne",
-            "Von 100 so gebildeten Intervallen",
-        ),
+        ("en", "larger than its margin of error", "within its margin of error", "of 100 intervals made in this way"),
+        ("de", "größer als seine Fehlerspanne", "innerhalb seiner Fehlerspanne", "Von 100 so gebildeten Intervallen"),
     ):
         reader = visitor(app)
         reader.get(f"/language/{code}")
@@ -623,10 +554,7 @@ def test_a_stored_batch_is_shown_table_by_table(app: Any) -> None:
         assert client.get(f"{place}{path}?member=2").status_code == 200
     assert "Los aus 2 Tabellen" in client.get("/tables", headers={"accept-language": "de"}).text
     assert client.get(f"{place}.csv").text.count("Drivers") > 1
-    several = {
-        "table": [{"rows": ["mode"]}, {"rows": ["age"]}],
-        "privacy": {"definition": "pure", "epsilon": "0.01"},
-    }
+    several = {"table": [{"rows": ["mode"]}, {"rows": ["age"]}], "privacy": {"definition": "pure", "epsilon": "0.01"}}
     # A batch that was sent over HTTP is among one's own jobs; the builder cannot edit it.
     job = app.state.services.releasing.submit(User("anna", Role.ANALYST), "commuters", several)
     assert client.get(f"/jobs/{job.id}").status_code in (200, 303)

@@ -42,30 +42,16 @@ DATA = DatasetView(
     most_cells=1000,
 )
 DOMAIN = load_dataset(
-    {
-        "dataset": {"name": "data", "population": "people"},
-        "variables": {"pay": {"bounds": [0, 100], "step": "1/2"}},
-    }
+    {"dataset": {"name": "data", "population": "people"}, "variables": {"pay": {"bounds": [0, 100], "step": "1/2"}}}
 ).domain()
 
 
 def test_a_known_address() -> None:
-    pairs = [
-        ("rows", "sex"),
-        ("columns", "area"),
-        ("level.area", "half"),
-        ("measure", "total:pay"),
-        ("epsilon", "2"),
-    ]
+    pairs = [("rows", "sex"), ("columns", "area"), ("level.area", "half"), ("measure", "total:pay"), ("epsilon", "2")]
     state = read_pairs(pairs, DATA)
     assert state.to_request("data") == {
         "dataset": "data",
-        "table": {
-            "rows": ["sex"],
-            "columns": [{"variable": "area", "level": "half"}],
-            "measure": "total",
-            "of": "pay",
-        },
+        "table": {"rows": ["sex"], "columns": [{"variable": "area", "level": "half"}], "measure": "total", "of": "pay"},
         "privacy": {"definition": "pure", "epsilon": "2"},
     }
 
@@ -88,17 +74,13 @@ RICHER = replace(DATA, variables=(*DATA.variables, WORK), measures=(*DATA.measur
 
 
 @pytest.mark.parametrize("method", ASKED)
-def test_keys_of_a_measure_are_asked_for_kept_in_the_address_and_written_to_a_valid_request(
-    method: str,
-) -> None:
+def test_keys_of_a_measure_are_asked_for_kept_in_the_address_and_written_to_a_valid_request(method: str) -> None:
     of = "area" if takes_categories(method) else "pay"
     state = read_pairs([("rows", "sex"), ("measure", f"{method}:{of}")], RICHER)
     assert state.keys.keys() == form_fields(method).keys() and not state.problems
     assert read_pairs(state.to_pairs(), RICHER) == state
     request = state.to_request("data")
-    assert (
-        load_request(request).parameters is registry.get("methods", method).Parameters or method == "quantile"
-    )
+    assert load_request(request).parameters is registry.get("methods", method).Parameters or method == "quantile"
     assert from_request(request, RICHER) == state
     # Every language has a name for every key and every word that can be chosen.
     for asked in form_fields(method).values():
@@ -115,18 +97,13 @@ def test_what_a_key_does_not_know_is_what_the_form_proposes() -> None:
     assert keys("quantile:pay", ("key.q", "0,25"), ("written", "de")) == {"q": ("0.25",)}
     assert keys("proportion:area", ("key.among", "ü=1"), ("key.among", "z")) == {"among": ("ü=1",)}
     # An older request that states no error means the one with sampling.
-    older = {
-        "table": {"rows": ["sex"], "measure": "variance", "of": "pay"},
-        "privacy": {"definition": "pure"},
-    }
+    older = {"table": {"rows": ["sex"], "measure": "variance", "of": "pay"}, "privacy": {"definition": "pure"}}
     assert from_request(older, RICHER).keys == {"error": ("sampling",)}
     assert "error" not in from_request(older, RICHER).to_request("data")["table"]
 
 
 @pytest.mark.parametrize(("measure", "key", "first"), [("variance", "error", "noise")])
-def test_a_proposed_key_is_left_out_where_the_promise_does_not_know_it(
-    measure: str, key: str, first: str
-) -> None:
+def test_a_proposed_key_is_left_out_where_the_promise_does_not_know_it(measure: str, key: str, first: str) -> None:
     for definition, stated in (("pure", first), ("individual", None)):
         pairs = [("measure", f"{measure}:pay"), ("definition", definition)]
         assert read_pairs(pairs, RICHER).to_request("data")["table"].get(key) == stated
@@ -134,17 +111,10 @@ def test_a_proposed_key_is_left_out_where_the_promise_does_not_know_it(
 
 def test_numbers_are_proposed_by_the_declared_bounds_and_stay_empty_once_left_empty() -> None:
     def asked(measure: str, *pairs: tuple[str, str]) -> dict[str, object]:
-        table: dict[str, object] = read_pairs([("measure", measure), *pairs], RICHER).to_request("data")[
-            "table"
-        ]
+        table: dict[str, object] = read_pairs([("measure", measure), *pairs], RICHER).to_request("data")["table"]
         return table
 
-    assert asked("range_count:pay") == {
-        "measure": "range_count",
-        "of": "pay",
-        "at_least": "0",
-        "at_most": "100",
-    }
+    assert asked("range_count:pay") == {"measure": "range_count", "of": "pay", "at_least": "0", "at_most": "100"}
     assert "at_most" not in asked("range_count:pay", ("key.at_least", "30"))
     assert asked("propose_test_release:pay")["bound"] == "5"
     cascade = asked("propose_test_release:pay", ("key.bounds", "1,5; 5 20"), ("written", "de"))
@@ -251,9 +221,7 @@ def states(draw: st.DrawFn) -> TableState:
     first, second = sorted(draw(st.tuples(st.integers(0, 3), st.integers(0, 3))))
     used = draw(st.integers(second, 3))
     placed = axes[:used]
-    where = (
-        {} if any(c.variable == "sex" for c in placed) else draw(st.sampled_from([{}, {"sex": ("male",)}]))
-    )
+    where = {} if any(c.variable == "sex" for c in placed) else draw(st.sampled_from([{}, {"sex": ("male",)}]))
     measure, of = draw(st.sampled_from([("count", ""), ("total", "pay"), ("mean", "pay")]))
     return TableState(
         rows=tuple(placed[:first]),

@@ -127,7 +127,4 @@ def test_a_title_says_which_property_which_range_which_end_and_which_other_varia
 
 def test_the_preview_of_a_choice_says_how_far_it_may_fall_short(app: Any) -> None:
     text = pages(app, "/d/survey-2023/table?rows=education&measure=mode:")[0]
-    assert (
-        "records less than the most frequent one" in text
-        and "depends on the data and is withheld" not in text
-    )
+    assert "records less than the most frequent one" in text and "depends on the data and is withheld" not in text

@@ -52,9 +52,7 @@ def differences(case: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> li
         if old.get("refused") == new.get("refused"):
             return []
         kind = LOST if "refused" not in old else GAINED if "refused" not in new else OTHER
-        return [
-            Difference(case=case, field="refused", kind=kind, old=old.get("refused"), new=new.get("refused"))
-        ]
+        return [Difference(case=case, field="refused", kind=kind, old=old.get("refused"), new=new.get("refused"))]
     return list(_compared(case, "", old, new))
 
 
@@ -71,16 +69,12 @@ def _compared(case: str, field: str, old: Any, new: Any) -> Iterator[Difference]
         for name in sorted((old.keys() | new.keys()) - ends):
             if name not in old or name not in new:
                 kind = LOST if name not in new else GAINED
-                yield Difference(
-                    case=case, field=f"{field}/{name}", kind=kind, old=old.get(name), new=new.get(name)
-                )
+                yield Difference(case=case, field=f"{field}/{name}", kind=kind, old=old.get(name), new=new.get(name))
             else:
                 yield from _compared(case, f"{field}/{name}", old[name], new[name])
     elif isinstance(old, list) and isinstance(new, list) and not (_is_numbers(old) and _is_numbers(new)):
         if len(old) != len(new):
-            yield Difference(
-                case=case, field=field, kind=OTHER, old=f"{len(old)} parts", new=f"{len(new)} parts"
-            )
+            yield Difference(case=case, field=field, kind=OTHER, old=f"{len(old)} parts", new=f"{len(new)} parts")
         for place, (was, made) in enumerate(zip(old, new, strict=False)):
             yield from _compared(case, f"{field}/{place}", was, made)
     else:
@@ -119,9 +113,7 @@ def _numbers(case: str, field: str, key: str, old: Any, new: Any) -> Iterator[Di
             yield Difference(case=case, field=field, kind=OTHER, old=old, new=new)
         return
     first, second = [_number(v) for v in was], [_number(v) for v in made]
-    scale = (
-        max((abs(v) for v in first if v is not None and isfinite(v)), default=0.0) if len(first) > 1 else 0.0
-    )
+    scale = max((abs(v) for v in first if v is not None and isfinite(v)), default=0.0) if len(first) > 1 else 0.0
     yield from _judged(case, field, list(zip(first, second, strict=True)), scale, _is_width(key))
 
 
@@ -171,14 +163,9 @@ def _intervals(case: str, field: str, old: Mapping[str, Any], new: Mapping[str, 
             continue
         ends = [[[_number(v) for v in part[end]] for end in (low, high)] for part in (old, new)]
         if len(ends[0][0]) != len(ends[1][0]):
-            yield Difference(
-                case=case, field=f"{field}/{low}", kind=OTHER, old=len(ends[0][0]), new=len(ends[1][0])
-            )
+            yield Difference(case=case, field=f"{field}/{low}", kind=OTHER, old=len(ends[0][0]), new=len(ends[1][0]))
             continue
-        halves = [
-            [None if a is None or b is None else (b - a) / 2 for a, b in zip(*one, strict=True)]
-            for one in ends
-        ]
+        halves = [[None if a is None or b is None else (b - a) / 2 for a, b in zip(*one, strict=True)] for one in ends]
         sizes = [abs(v) for part in ends[0] for v in part if v is not None and isfinite(v)]
         # Half-widths are differences: they are as exact as the ends are.
         scale = max(sizes, default=0.0) if equal == EQUAL else 0.0
@@ -202,9 +189,7 @@ def is_allowed(entries: list[dict[str, Any]], case: Mapping[str, Any], found: Di
     if found.kind in (WORDS, GAINED):
         return True
     for entry in entries:
-        if not _is_meant(entry, case) or not any(
-            fnmatchcase(found.field, f) for f in entry.get("fields", ["*"])
-        ):
+        if not _is_meant(entry, case) or not any(fnmatchcase(found.field, f) for f in entry.get("fields", ["*"])):
             continue
         if found.kind in (BETTER, OTHER) or entry.get("may") == "differ":
             return True

@@ -101,9 +101,7 @@ def _world_variables(*, is_kept: bool) -> dict[str, Any]:
     outside = "clamp" if is_kept else "drop"
     return {
         "sex": part("sex", categories=["f", "m"]),
-        "region": part(
-            "region", categories=["n", "e", "s"], hierarchies={"half": {"up": ["n", "e"], "down": ["s"]}}
-        ),
+        "region": part("region", categories=["n", "e", "s"], hierarchies={"half": {"up": ["n", "e"], "down": ["s"]}}),
         "two": part("two", categories=["a", "b"], public="a public register"),
         "age": part("age", bounds=[0, 6], step=1, outside=outside),
         "pay": part("pay", bounds=[-3, 3], step=1, outside=outside),

@@ -137,26 +137,16 @@ def _examples() -> Iterator[Case]:
                 asked = {"table": table | more, "privacy": amount}
                 yield _case(f"{method}, {name}", "toys sized" if "size" in name else "toys rows", asked)
     for strategy in registry.names("methods.margins.strategies"):
-        for place, privacy in (
-            ("toys rows", RHO),
-            ("toys replaced_persons", {"definition": "pure", "epsilon": 2}),
-        ):
+        for place, privacy in (("toys rows", RHO), ("toys replaced_persons", {"definition": "pure", "epsilon": 2})):
             for name, part in (("pairs", rule_kit.PAIRS), ("levels", MODIFIERS["levels"][0])):
-                for measure in (
-                    {},
-                    {"measure": "total", "of": "income"},
-                    {"measure": "mean", "of": "income"},
-                ):
+                for measure in ({}, {"measure": "total", "of": "income"}, {"measure": "mean", "of": "income"}):
                     asked = {"table": {**part, **measure}, "privacy": privacy | {"strategy": strategy}}
                     label = f"strategy {strategy}, {measure.get('measure', 'count')} of {name}"
                     yield _case(f"{label}, {place}", place, asked)
     for noise in registry.names("mechanisms"):
         for place in ("toys rows", "toys replaced_persons"):
             for privacy in (TWO, RHO, {"definition": "pure", "epsilon": 2}):
-                asked = {
-                    "table": {"rows": ["sex"], "columns": ["region"]},
-                    "privacy": privacy | {"mechanism": noise},
-                }
+                asked = {"table": {"rows": ["sex"], "columns": ["region"]}, "privacy": privacy | {"mechanism": noise}}
                 yield _case(f"noise {noise}, {place}, {privacy['definition']}", place, asked)
 
 
@@ -225,9 +215,7 @@ def _rules() -> Iterator[Case]:
     for name, rule in rule_kit.RULES.items():
         for number, table in enumerate(tables):
             request = {"table": table, "privacy": TWO}
-            yield _case(
-                f"rule {name} {number}", "toys rows", request, policy=json.loads(json.dumps(rule.policy))
-            )
+            yield _case(f"rule {name} {number}", "toys rows", request, policy=json.loads(json.dumps(rule.policy)))
 
 
 def _drawn() -> Iterator[Case]:

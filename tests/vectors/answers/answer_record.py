@@ -80,9 +80,7 @@ class Office:
         for curator, *_rest in self._open.values():
             curator.close()
 
-    def curator(
-        self, case: Case, kind: str = "drawn", *, is_new: bool = False
-    ) -> tuple[Curator, Stream, set[str]]:
+    def curator(self, case: Case, kind: str = "drawn", *, is_new: bool = False) -> tuple[Curator, Stream, set[str]]:
         """A registered curator, its source of noise, and the entries that its ledger holds."""
         key = (case["place"], json.dumps(case.get("policy", {}), sort_keys=True), kind)
         if is_new and key in self._open:
@@ -103,8 +101,7 @@ class Office:
         rows = self.head["rows"][self.head["rows_of"][case["place"]]]
         policy = renamed(self.head["policy"], "policy")
         policy |= {
-            part: {**policy.get(part, {}), **rules}
-            for part, rules in renamed(case.get("policy", {}), "policy").items()
+            part: {**policy.get(part, {}), **rules} for part, rules in renamed(case.get("policy", {}), "policy").items()
         }
         curator = Curator.open(document, data=rows, ledger=ledger, policy=policy, rng=stream)
         curator.register(by="custodian", accept_unseen=True)

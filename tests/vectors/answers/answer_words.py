@@ -8,11 +8,7 @@ that names in them are turned back.
 from collections.abc import Mapping
 from typing import Any
 
-KEYS: dict[str, dict[str, str | None]] = {
-    "request": {"price": None, "moments": None},
-    "policy": {},
-    "dataset": {},
-}
+KEYS: dict[str, dict[str, str | None]] = {"request": {"price": None, "moments": None}, "policy": {}, "dataset": {}}
 """Old key -> new key (None: dropped), anywhere in a document of the kind."""
 VALUES: dict[str, dict[tuple[str, str], str]] = {
     "request": {("objective", "sum"): "cells"},

@@ -109,9 +109,7 @@ def _mark(cases: list[Case], seconds: list[float]) -> None:
                 del by_measure[measure]
 
 
-def found(
-    *, only: str = "*", is_sample: bool = False
-) -> Iterator[tuple[Case, dict[str, Any], list[Difference]]]:
+def found(*, only: str = "*", is_sample: bool = False) -> Iterator[tuple[Case, dict[str, Any], list[Difference]]]:
     """Each chosen case with today's answer and what differs."""
     head, cases = read()
     with office(head) as one:
@@ -124,9 +122,7 @@ def found(
 
 def main() -> int:
     """One of the four."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for flag in ("--again", "--compare", "--table", "--sample", "--words"):
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--only", default="*")
@@ -155,14 +151,9 @@ def main() -> int:
 
 def table(rows: list[tuple[Case, dict[str, Any]]]) -> str:
     """Old and new figures of cases that differ, side by side."""
-    lines = [
-        "| request | rho | margin planned | widest interval: noise | with sampling |",
-        "|---|---|---|---|---|",
-    ]
+    lines = ["| request | rho | margin planned | widest interval: noise | with sampling |", "|---|---|---|---|---|"]
     for case, answer in rows:
-        cells = [
-            _side(case["answer"], answer, figure) for figure in (_rho, _margin, _widest, _widest_sampled)
-        ]
+        cells = [_side(case["answer"], answer, figure) for figure in (_rho, _margin, _widest, _widest_sampled)]
         lines.append(f"| {case['name']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

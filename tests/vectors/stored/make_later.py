@@ -65,8 +65,7 @@ def fresh() -> dict[str, Any]:
     """A record without cases: what they are asked of, and under which policy."""
     person = [f"p{number // 2}" for number in range(len(rule_kit.ROWS["sex"]))]
     datasets = {
-        place: rule_kit.DATASET
-        | {"dataset": {"name": place, "population": place, "public": True}, "unit": unit}
+        place: rule_kit.DATASET | {"dataset": {"name": place, "population": place, "public": True}, "unit": unit}
         for place, unit in UNITS.items()
     }
     policy = rule_kit.policy_of(None)
@@ -103,10 +102,7 @@ def asked() -> Iterator[tuple[str, str, Request]]:
     yield "objective", "rows", {"table": FLAT | {"objective": "maximum"}, "privacy": RHO}
     for universe in ("own", "complete"):
         yield f"{universe} universe", "lossy", {"table": FLAT | {"universe": universe}, "privacy": RHO}
-    tables = [
-        CROSS | {"title": "Everybody"},
-        {"rows": ["sex"], "measure": "total", "of": "income", "share": 2},
-    ]
+    tables = [CROSS | {"title": "Everybody"}, {"rows": ["sex"], "measure": "total", "of": "income", "share": 2}]
     yield "batch", "rows", {"table": tables, "privacy": TWO}
     yield "shown", "rows", {"table": CROSS, "privacy": TWO, "show": {"nonnegative": True}}
 
@@ -156,8 +152,7 @@ def main() -> None:
     cases, source = record["cases"], Source("")
     with TemporaryDirectory() as folder, ExitStack() as stack:
         curators = {
-            place: stack.enter_context(opened(record, place, source, Path(folder)))
-            for place in record["datasets"]
+            place: stack.enter_context(opened(record, place, source, Path(folder))) for place in record["datasets"]
         }
         for name, place, request in asked():
             try:

@@ -13,15 +13,7 @@ APPROXIMATE = {"definition": "approximate", "epsilon": 1, "delta": "1e-6"}
 
 POLICY: dict[str, Any] = {
     "budget": {"rho": 60, "delta": "1/100"},
-    "allow": {
-        "acknowledge": [
-            "bootstrap",
-            "public_membership",
-            "individual",
-            "clamp_to_the_data",
-            "fixed_weights",
-        ]
-    },
+    "allow": {"acknowledge": ["bootstrap", "public_membership", "individual", "clamp_to_the_data", "fixed_weights"]},
     "floors": {"bootstrap": 5, "individual": 1},
 }
 
@@ -45,10 +37,7 @@ DATASETS: dict[str, dict[str, Any]] = {
     "replaced": {"unit": {"relation": "replace"}, "size": 60},
     "persons": {"unit": {"relation": "add-remove", "id": "person", "max_rows": 2}},
     "replaced_persons": {"unit": {"relation": "replace", "id": "person", "max_rows": 2}},
-    "zeros": {
-        "unit": {"relation": "add-remove"},
-        "structural_zeros": [{"sex": "male", "status": "widowed"}],
-    },
+    "zeros": {"unit": {"relation": "add-remove"}, "structural_zeros": [{"sex": "male", "status": "widowed"}]},
 }
 
 
@@ -69,9 +58,7 @@ def rows() -> str:
         status = ("single", "married", "widowed")[i * i % 3]
         sex = "female" if status == "widowed" else ("female", "male")[i // 3 % 2]
         income = "" if i % 12 == 5 else str(i * 37 % 900 + (i % 2) / 2)
-        lines.append(
-            f"p{i // 2},{sex},{region},{i // 5 % 2},{status},{i * 13 % 90},{income},{1 + i % 16 / 4}"
-        )
+        lines.append(f"p{i // 2},{sex},{region},{i // 5 % 2},{status},{i * 13 % 90},{income},{1 + i % 16 / 4}")
     return "\n".join(lines) + "\n"
 
 
@@ -115,21 +102,9 @@ CASES: dict[str, Case] = {
     "count, replaced persons": ("replaced_persons", _table(PURE, rows=["sex", "vote"]), {}),
     "count, structural zeros": ("zeros", _table(PURE, rows=["sex"], columns=["status"]), {}),
     "staircase": ("rows", _table(PURE | {"mechanism": "staircase"}, rows=["region"]), {}),
-    "truncated Laplace": (
-        "rows",
-        _table(APPROXIMATE | {"mechanism": "truncated_laplace"}, rows=["region"]),
-        {},
-    ),
-    "truncated normal": (
-        "rows",
-        _table(APPROXIMATE | {"mechanism": "truncated_normal"}, rows=["region"]),
-        {},
-    ),
-    "discrete Gaussian": (
-        "replaced",
-        _table(APPROXIMATE | {"mechanism": "discrete_gaussian"}, rows=["region"]),
-        {},
-    ),
+    "truncated Laplace": ("rows", _table(APPROXIMATE | {"mechanism": "truncated_laplace"}, rows=["region"]), {}),
+    "truncated normal": ("rows", _table(APPROXIMATE | {"mechanism": "truncated_normal"}, rows=["region"]), {}),
+    "discrete Gaussian": ("replaced", _table(APPROXIMATE | {"mechanism": "discrete_gaussian"}, rows=["region"]), {}),
     "rule of truncation": ("rows", _table(APPROXIMATE, rows=["sex"]), {"truncation": 20}),
     "rule of maximum entropy": (
         "rows",
@@ -166,17 +141,9 @@ CASES: dict[str, Case] = {
         _table(RHO, rows=["sex", "region"], margins=[["sex", "region"], ["region.half"], []]),
         {},
     ),
-    "margins with structural zeros": (
-        "zeros",
-        _table(RHO, rows=["sex"], columns=["status"], margins="all"),
-        {},
-    ),
+    "margins with structural zeros": ("zeros", _table(RHO, rows=["sex"], columns=["status"], margins="all"), {}),
     "total": ("rows", _table(PURE, rows=["sex"], measure="total", of="income"), {}),
-    "total, replaced persons": (
-        "replaced_persons",
-        _table(RHO, rows=["sex"], measure="total", of="income"),
-        {},
-    ),
+    "total, replaced persons": ("replaced_persons", _table(RHO, rows=["sex"], measure="total", of="income"), {}),
     "total, learned bounds": (
         "rows",
         _table(PURE | {"options": {"learn_bounds": "1/5"}}, rows=["sex"], measure="total", of="income"),
@@ -184,11 +151,7 @@ CASES: dict[str, Case] = {
     ),
     "mean": ("rows", _table(RHO, rows=["region"], measure="mean", of="income"), {}),
     "mean, replaced": ("replaced", _table(PURE, rows=["sex"], measure="mean", of="age"), {}),
-    "dominance": (
-        "rows",
-        _table(PURE | {"options": {"p": 15}}, rows=["region"], measure="dominance", of="income"),
-        {},
-    ),
+    "dominance": ("rows", _table(PURE | {"options": {"p": 15}}, rows=["region"], measure="dominance", of="income"), {}),
     "weighted count": ("rows", _table(RHO, rows=["sex"], weight="weight"), {}),
     "weighted count, persons": ("persons", _table(PURE, rows=["sex"], weight="weight"), {}),
     "maximum, Cauchy": ("rows", _statistic(PURE, statistic="maximum", method="cauchy"), {}),
@@ -209,9 +172,7 @@ CASES: dict[str, Case] = {
     "individual interquartile range": ("rows", _statistic(ALONE, statistic="interquartile"), {}),
     "individual largest total": (
         "rows",
-        _table(
-            ALONE | {"options": {"statistic": "largest_total"}}, rows=["region"], measure="total", of="income"
-        ),
+        _table(ALONE | {"options": {"statistic": "largest_total"}}, rows=["region"], measure="total", of="income"),
         {},
     ),
     "individual count": ("rows", _table(ALONE, where={"age": {"at_least": 18, "at_most": 65}}), {}),

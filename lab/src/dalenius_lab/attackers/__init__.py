@@ -1,1 +1,3 @@
-"""Attackers that are kept: fuzzers that look for a privacy loss above its charge, each with faults that it must find."""
+"""Attackers that are kept: fuzzers that look for a privacy loss above its charge, each with faults that it
+must find.
+"""

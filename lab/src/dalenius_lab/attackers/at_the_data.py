@@ -1,8 +1,8 @@
 """A fuzzer for the definitions whose noise follows the data, by enumeration of every neighbour that they promise for.
 
-The noise is fixed at the data at hand, as both definitions say. Individual: the data against each neighbour of it, with any
-raw row that a file could hold. Bootstrap: every two neighbours made of the rows at hand, none at all among them; with public
-membership a replaced row stays in its cell.
+The noise is fixed at the data at hand, as both definitions say. Individual: the data against each neighbour of it, with
+any raw row that a file could hold. Bootstrap: every two neighbours made of the rows at hand, none at all among them;
+with public membership a replaced row stays in its cell.
 """
 
 import random
@@ -73,16 +73,12 @@ class SmallCase:
             return cls(domain, policy, scope, request)
         # These are of a declared number of rows, and of all of them.
         data, request["table"] = _data(domain, chance), {"measure": measure, "of": "pay"}
-        near = replace(
-            domain.neighbours, relation=chance.choice((Relation.REPLACE, domain.neighbours.relation))
-        )
+        near = replace(domain.neighbours, relation=chance.choice((Relation.REPLACE, domain.neighbours.relation)))
         return cls(replace(domain, public_size=len(data), neighbours=near), policy, scope, request, data)
 
     def planned(self) -> TablePlan:
         """On the public path."""
-        return Planner(domain=self.domain, policy=self.policy).plan(
-            RequestDocument.model_validate(self.request)
-        )
+        return Planner(domain=self.domain, policy=self.policy).plan(RequestDocument.model_validate(self.request))
 
 
 def fuzz(seed: int, requests: int, *, definition: str = "", method: str = "") -> Enumerated:

@@ -1,8 +1,9 @@
 """Schedules under which blocks of a custodian's own function run: what happens to their processes, and when.
 
-A schedule disturbs calls of the operating system around real processes: a process is stopped, and goes on or does not, or is killed; a
-call fails; reads are short; clocks jump. Whatever it does, a block must be answered from its own records: with its own number where it was
-disturbed fewer times than it is tried, with it or with none where it was disturbed every time.
+A schedule disturbs calls of the operating system around real processes: a process is stopped, and goes on or does not,
+or is killed; a call fails; reads are short; clocks jump. Whatever it does, a block must be answered from its own
+records: with its own number where it was disturbed fewer times than it is tried, with it or with none where it was
+disturbed every time.
 """
 
 import errno
@@ -25,17 +26,7 @@ from dalenius.measurements._runner import Machine, Runner
 
 # Where in the life of a process it is disturbed: the calls of the machine, in their order.
 STAGES = ("start", "look", "read", "used", "hand_over", "look again", "read again", "used again", "end")
-DEEDS = (
-    "stop and go on",
-    "stop for ever",
-    "kill",
-    "terminate",
-    "fail",
-    "short reads",
-    "clock",
-    "time",
-    "wait",
-)
+DEEDS = ("stop and go on", "stop for ever", "kill", "terminate", "fail", "short reads", "clock", "time", "wait")
 # Fewer than a block is tried, so that it is answered.
 MOST_IN_A_ROW = 3
 

@@ -1,7 +1,8 @@
 """What the attackers draw, beside what the registry says can be asked: what is never planned is never attacked.
 
-A facet is one thing that must be planned at least once: a method under a definition, a method or a strategy between some kind of neighbours, a
-key of a method, a kind of noise, a kind of step. All of them come from the registry; what cannot be planned is excepted by a reason.
+A facet is one thing that must be planned at least once: a method under a definition, a method or a strategy between
+some kind of neighbours, a key of a method, a kind of noise, a kind of step. All of them come from the registry; what
+cannot be planned is excepted by a reason.
 """
 
 import random
@@ -35,7 +36,10 @@ _MOST_DRAWS = 4000
 _ONE_ROW = "stated for one row to a unit"
 _DIFFERENCE = "a difference of two order statistics has noise at the data only, for one unit"
 _WITH_DELTA = "needs epsilon and delta, which it spends on two different things"
-_FUNCTION = "a program of the custodian's own runs for its whole time in each block; what it says is held to the range as any model's is"
+_FUNCTION = (
+    "a program of the custodian's own runs for its whole time in each block; what it says is held to the "
+    "range as any model's is"
+)
 EXCEPTED: dict[Facet, str] = {
     **{
         ("key", "table", key): "says where a number stands, or is read as an axis in rows"
@@ -87,7 +91,9 @@ def possible() -> list[Facet]:
 
 
 def unplanned(seed: int, *, is_short: bool = False) -> list[Facet]:
-    """What is possible, not excepted, and was not planned; `is_short` leaves out persons with one row, who are priced as rows are."""
+    """What is possible, not excepted, and was not planned; `is_short` leaves out persons with one row, who are priced
+    as rows are.
+    """
     chance, missing, done = random.Random(seed), [], set(EXCEPTED)
     for facet in possible():
         if facet not in done and not (is_short and facet[2].endswith(UNITS[1])):
@@ -100,9 +106,7 @@ def unplanned(seed: int, *, is_short: bool = False) -> list[Facet]:
 def searched(facet: Facet, chance: random.Random, patience: int = PATIENCE) -> set[Facet]:
     """All facets of what was planned on the way to one of them."""
     what, name, value = facet
-    is_counted = (
-        what in ("strategy", "mechanism") or value in KERNELS or value in ("price", "strategy", "noise")
-    )
+    is_counted = what in ("strategy", "mechanism") or value in KERNELS or value in ("price", "strategy", "noise")
     method = "count" if is_counted else "" if name in PARTS else name
     facets, tries = set[Facet](), 0
     for _ in range(_MOST_DRAWS if patience == PATIENCE else 50 * patience):

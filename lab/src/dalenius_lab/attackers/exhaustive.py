@@ -1,7 +1,8 @@
-"""Every neighbour on tiny data, through a request document: the exact loss of its answers against what was promised and charged.
+"""Every neighbour on tiny data, through a request document: the exact loss of its answers against what was promised and
+charged.
 
-Nothing of the product's own claim is used: the request is planned on the public path, the reference engine answers for both
-neighbours, and the laws of the two answers are listed and divided.
+Nothing of the product's own claim is used: the request is planned on the public path, the reference engine answers for
+both neighbours, and the laws of the two answers are listed and divided.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,13 +35,9 @@ def tiny_domain(neighbours: Neighbours) -> Domain:
     """Three categories in two groups, and a number from -1 to 2."""
     labels = Categories(labels=("a", "b", "c"))
     group = Variable(
-        name="g",
-        domain=labels,
-        hierarchies=(Hierarchy.of("half", {"first": ("a", "b"), "rest": ("c",)}, labels),),
+        name="g", domain=labels, hierarchies=(Hierarchy.of("half", {"first": ("a", "b"), "rest": ("c",)}, labels),)
     )
-    number = Variable(
-        name="x", domain=Bounds(lower=Fraction(-1), upper=Fraction(2), missing="0", outside="clamp")
-    )
+    number = Variable(name="x", domain=Bounds(lower=Fraction(-1), upper=Fraction(2), missing="0", outside="clamp"))
     return Domain(
         name="tiny",
         population="tiny",
@@ -70,9 +67,7 @@ def _ratios(plan: TablePlan, domain: Domain, rows: Sequence[tuple[Any, ...]], mo
     for pair in neighbouring_pairs(rows, most, domain.neighbours):
         # The unit that changes comes last on both sides, so that the others keep their names.
         sides = [
-            source_of(
-                domain, tuple(tuple(dict(zip(names, row, strict=True)) for row in unit) for unit in side)
-            )
+            source_of(domain, tuple(tuple(dict(zip(names, row, strict=True)) for row in unit) for unit in side))
             for side in pair
         ]
         yield ratio_of(plan, pair_of(plan, *sides))

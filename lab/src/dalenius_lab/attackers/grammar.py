@@ -1,4 +1,6 @@
-"""Random requests over everything that can be asked: methods and definitions from the registry, each with any of its keys."""
+"""Random requests over everything that can be asked: methods and definitions from the registry, each with any of its
+keys.
+"""
 
 import random
 from fractions import Fraction
@@ -18,13 +20,7 @@ Document = dict[str, Any]
 POLICY = load_policy(
     {
         "allow": {
-            "acknowledge": [
-                "fixed_weights",
-                "individual",
-                "bootstrap",
-                "public_membership",
-                "public_attributes",
-            ],
+            "acknowledge": ["fixed_weights", "individual", "bootstrap", "public_membership", "public_attributes"],
             "evidence": ["proved", "enumerated", "computational", "audited", "search", "none"],
         },
         "floors": {"bootstrap": 1, "individual": 1},
@@ -113,9 +109,7 @@ KEYS: dict[str, tuple[Document, ...]] = {
         {"of": "age", "at_least": 2},
         {"of": "age", "at_most": 2, "per": 100},
     ),
-    "exponential_family": tuple(
-        {"family": family} for family in ("gaussian", "poisson", "exponential", "binomial")
-    ),
+    "exponential_family": tuple({"family": family} for family in ("gaussian", "poisson", "exponential", "binomial")),
     "mode": ({"method": "exponential"}, {"method": "permute_and_flip"}),
     "best": tuple(
         {"method": method, "which": which}
@@ -126,11 +120,7 @@ KEYS: dict[str, tuple[Document, ...]] = {
     "propose_test_release": tuple(
         {**proposed, **estimate}
         for proposed in ({"bound": 1}, {"bound": 2}, {"bounds": [1, 2]})
-        for estimate in (
-            dict[str, str](),
-            {"estimate": "quantile", "q": "1/4"},
-            {"estimate": "interquartile"},
-        )
+        for estimate in (dict[str, str](), {"estimate": "quantile", "q": "1/4"}, {"estimate": "interquartile"})
     ),
 }
 
@@ -146,9 +136,7 @@ def budget_of(chance: random.Random, name: str) -> Document:
         | ({"delta": delta} if chance.random() < 0.3 else {}),
         "individual": {"epsilon": epsilon},
         "public_attributes": {"epsilon": epsilon},
-        "bootstrap": chance.choice(
-            ({"epsilon": epsilon}, {"rho": "0.5"}, {"epsilon": epsilon, "delta": delta})
-        ),
+        "bootstrap": chance.choice(({"epsilon": epsilon}, {"rho": "0.5"}, {"epsilon": epsilon, "delta": delta})),
     }
     return {"definition": name, **amounts[name]}
 
@@ -157,9 +145,7 @@ def request_of(
     chance: random.Random, scope: Scope = Scope.EVERYWHERE, method_name: str = "", definition: str = ""
 ) -> Document:
     """Any method with any of its keys, under any definition that holds `scope`; or the named ones."""
-    methods = [
-        m for n, m in registry.every("methods").items() if scope in m.scopes and method_name in ("", n)
-    ]
+    methods = [m for n, m in registry.every("methods").items() if scope in m.scopes and method_name in ("", n)]
     method = chance.choice(methods)
     definitions = [n for n, d in registry.every("definitions").items() if Scope(d.scope) is scope]
     privacy = budget_of(chance, definition or chance.choice(definitions))
@@ -176,16 +162,12 @@ def request_of(
     if has_choice and chance.random() < 0.5:
         privacy["mechanism"] = chance.choice(registry.names("mechanisms"))
     if chance.random() < 0.3:
-        table["where"] = chance.choice(
-            ({"sex": "f"}, {"age": {"at_least": 1}}, {"pay": {"at_most": 1}, "two": ["a"]})
-        )
+        table["where"] = chance.choice(({"sex": "f"}, {"age": {"at_least": 1}}, {"pay": {"at_most": 1}, "two": ["a"]}))
     if scope is Scope.EVERYWHERE:
         if getattr(method, "takes_weight", False) and chance.random() < 0.2:
             table["weight"] = "weight"
             if method.name == "mean":
-                table |= chance.choice(
-                    ({}, {"regularise": "1/2"}, {"regularise": "1/3", "common_weight": "3/2"})
-                )
+                table |= chance.choice(({}, {"regularise": "1/2"}, {"regularise": "1/3", "common_weight": "3/2"}))
         _promised(table, privacy, chance)
     return {"table": table, "privacy": privacy}
 
@@ -321,9 +303,7 @@ def _ranged(table: Document, privacy: Document, chance: random.Random) -> None:
     """Ranges of the axes, or boxes of them."""
     ends = {"sex": ("f", "m"), "region": ("n", "e", "s"), "two": ("a", "b"), "region.half": ("up", "down")}
     names = [
-        axis
-        if isinstance(axis, str)
-        else ".".join((axis["variable"], *([axis["level"]] if "level" in axis else [])))
+        axis if isinstance(axis, str) else ".".join((axis["variable"], *([axis["level"]] if "level" in axis else [])))
         for axis in table["rows"]
     ]
 

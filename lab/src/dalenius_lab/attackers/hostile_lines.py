@@ -1,9 +1,9 @@
 """A fuzzer for CSV files: one hostile line counts as at most one row, raises nothing, and moves no other row.
 
-Each file is some plain lines and one line of hostile bytes at a random place. A file is refused at registration, by a rule
-that the custodian reads, or it is counted, and then: the plain rows count as without the hostile line, which adds at most
-one row of its own; Python's own CSV reader and the reference engine give the same table, totals and values, with the
-hostile line or, where it is no record, without it.
+Each file is some plain lines and one line of hostile bytes at a random place. A file is refused at registration, by a
+rule that the custodian reads, or it is counted, and then: the plain rows count as without the hostile line, which adds
+at most one row of its own; Python's own CSV reader and the reference engine give the same table, totals and values,
+with the hostile line or, where it is no record, without it.
 """
 
 import csv
@@ -159,7 +159,8 @@ def judged(case: Hostile, folder: Path, reader: Reader = _engine) -> str | None:
         return "other values moved"
     if len(set(map(tuple, (values["values"], without["values"])))) > 1 and not _is_one_more(values, without):
         return "other values moved"
-    # A line that is no record, or is none in the columns that a query reads (bytes that are no text), counts as nothing.
+    # A line that is no record, or is none in the columns that a query reads (bytes that are no text), counts as
+    # nothing.
     whole = answers(reference(case.content(is_hostile=True)))
     is_read = all(values[name] in (whole[name], without[name]) for name in values)
     return None if is_read else "readers disagree"

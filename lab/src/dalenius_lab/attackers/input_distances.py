@@ -1,8 +1,9 @@
-"""How far what meets the noise moves between neighbours, in units of what was stated: norms of a shift, or losses of choices.
+"""How far what meets the noise moves between neighbours, in units of what was stated: norms of a shift, or losses of
+choices.
 
-Where a mechanism was priced with one sensitivity, each of its norms is compared. Elsewhere the loss that the moved answers have under the
-recorded laws (Gaussian: half the squared distance in the metric of the noise; Laplace: rates times shifts; choices: the largest ratio of
-probabilities) is compared with what the step was charged.
+Where a mechanism was priced with one sensitivity, each of its norms is compared. Elsewhere the loss that the moved
+answers have under the recorded laws (Gaussian: half the squared distance in the metric of the noise; Laplace: rates
+times shifts; choices: the largest ratio of probabilities) is compared with what the step was charged.
 """
 
 from collections.abc import Iterator
@@ -28,7 +29,9 @@ NoiseMaps = list[tuple[Shape, FloatArray | None]]
 
 @dataclass(frozen=True)
 class Distance:
-    """How far one step moved, in units of what was stated of it; None where there is no input that noise is added to."""
+    """How far one step moved, in units of what was stated of it; None where there is no input that noise is
+    added to.
+    """
 
     kind: str
     ratio: float | None
@@ -72,8 +75,7 @@ class NeighbourPlay:
         records = play(self.plan, source, path=self.path, seed=self.seed)
         steps = list(self._steps())
         return [
-            Distance(record.kind, self._ratio(number, record, steps[number]))
-            for number, record in enumerate(records)
+            Distance(record.kind, self._ratio(number, record, steps[number])) for number, record in enumerate(records)
         ]
 
     def _steps(self) -> Iterator[Measurement]:
@@ -110,9 +112,7 @@ def _difference(record: StepRecord, before: StepRecord) -> FloatArray | None:
     return np.asarray(other.values - one.values, dtype=np.float64)
 
 
-def _linear(
-    columns: list[FloatArray | None], mixed: IntArray, answer: FloatArray | None
-) -> FloatArray | None:
+def _linear(columns: list[FloatArray | None], mixed: IntArray, answer: FloatArray | None) -> FloatArray | None:
     """The matrix of the columns, if the answer to a mixture is theirs."""
     held = [column for column in columns if column is not None]
     if answer is None or not np.any(held) or len(held) < len(columns):
@@ -202,7 +202,9 @@ def _scored_loss(one: FloatArray, other: FloatArray, *, flips: bool) -> float:
 
 
 def _flipped(scores: FloatArray) -> FloatArray:
-    """Probabilities of permute and flip: the chance of each at a uniform time, while all before it failed (by quadrature)."""
+    """Probabilities of permute and flip: the chance of each at a uniform time, while all before it failed (by
+    quadrature).
+    """
     heads = np.exp(scores - scores.max())
     times, weights = np.polynomial.legendre.leggauss(40)
     t = (times + 1) / 2

@@ -1,7 +1,7 @@
 """A fuzzer over everything that can be asked: the exact loss between two neighbours is at most what was charged.
 
-Requests are planned on the public path and answered by the reference engine. For each, data sets are drawn at random and
-then steered: a raw value of the worst pair is changed, and the change is kept if the loss did not fall.
+Requests are planned on the public path and answered by the reference engine. For each, data sets are drawn at random
+and then steered: a raw value of the worst pair is changed, and the change is kept if the loss did not fall.
 """
 
 import random
@@ -140,8 +140,9 @@ def fuzz(
 ) -> Findings:
     """So many plans, each on so many pairs; a method, a definition or keys of a part of the request may be fixed.
 
-    Refused requests, and those with laws that are too wide to be listed, do not count: an attacker that is mostly refused would report that it found nothing. A fixed key that
-    is None is left out of the request. After so many seconds of processor time there are fewer plans.
+    Refused requests, and those with laws that are too wide to be listed, do not count: an attacker that is mostly
+    refused would report that it found nothing. A fixed key that is None is left out of the request. After so many
+    seconds of processor time there are fewer plans.
     """
     chance, findings = random.Random(seed), Findings()
     begun = time.process_time()

@@ -1,13 +1,15 @@
 """Record and play: how far what meets the noise moves between neighbours, against what was stated of it.
 
-A request is planned on the public path, and the gate drives its plan on one data set while every call of noise is recorded: the law, the
-draws, and for a selection the law of the choice. The same plan is then played on a neighbour with the recorded draws and the recorded
-answers, so that later steps are the same. What differs between the two is what the noise has to hide. Nothing is taken from a statistic
-or a step: how an answer depends on its noise is found by moving one draw at a time, and what was stated is what the gate was told (the
-sensitivity that a mechanism was priced with, or the loss that the step was charged).
+A request is planned on the public path, and the gate drives its plan on one data set while every call of noise is
+recorded: the law, the draws, and for a selection the law of the choice. The same plan is then played on a neighbour
+with the recorded draws and the recorded answers, so that later steps are the same. What differs between the two is what
+the noise has to hide. Nothing is taken from a statistic or a step: how an answer depends on its noise is found by
+moving one draw at a time, and what was stated is what the gate was told (the sensitivity that a mechanism was priced
+with, or the loss that the step was charged).
 
-A step whose draws differ between the neighbours (one for each record or label, or of a scale that follows the data) has no input that
-recorded draws could meet: it is left `is_open`, and its exact law is another attacker's matter (`steps.py`).
+A step whose draws differ between the neighbours (one for each record or label, or of a scale that follows the data) has
+no input that recorded draws could meet: it is left `is_open`, and its exact law is another attacker's matter
+(`steps.py`).
 """
 
 import sys
@@ -58,9 +60,11 @@ class NoiseCall:
 
 @dataclass(eq=False)
 class Choice:
-    """One choice among candidates: runs of them (first, last), the logarithm of the probability of each, and what was chosen.
+    """One choice among candidates: runs of them (first, last), the logarithm of the probability of each, and what was
+    chosen.
 
-    Where scores alone were heard, they stand for the logarithms, and nothing for the choice: the rate of the step turns them into a law.
+    Where scores alone were heard, they stand for the logarithms, and nothing for the choice: the rate of the step turns
+    them into a law.
     """
 
     firsts: IntArray
@@ -105,17 +109,11 @@ class Played:
     `moved` adds whole numbers to the draws of every step, in order, to find out how answers depend on them.
     """
 
-    def __init__(
-        self, plan: TablePlan, seed: object, path: Path | None = None, moved: IntArray | None = None
-    ) -> None:
+    def __init__(self, plan: TablePlan, seed: object, path: Path | None = None, moved: IntArray | None = None) -> None:
         self.plan, self.path, self.moved = plan, path, moved
         self.rng, self._heard = _Counted(seed), 0
         self.records: list[StepRecord] = []
-        self.reservation, self.definition, self.neighbours = (
-            plan.reservation,
-            plan.definition,
-            plan.neighbours,
-        )
+        self.reservation, self.definition, self.neighbours = (plan.reservation, plan.definition, plan.neighbours)
 
     def steps(self) -> Generator[Measurement, Outcome, None]:
         """The steps of the plan, each followed by the answer of the path."""
@@ -126,7 +124,8 @@ class Played:
             self.records.append(record)
             self.rng.taken = self._heard = 0
             record.outcome = yield measurement
-            # What was drawn unheard, for each record, is not the same on a neighbour; a selection by scores draws after they were heard.
+            # What was drawn unheard, for each record, is not the same on a neighbour; a selection by scores draws after
+            # they were heard.
             is_scored = any(choice.chosen is None for choice in record.choices)
             record.is_open |= self.rng.taken > self._heard and not is_scored
             record.profile = measurement.profile(self.neighbours)
@@ -245,23 +244,22 @@ class Played:
 
 
 def _unspread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
-    """Records that share a value are parted by chance, each by itself; here all fall on the same part, on either side."""
+    """Records that share a value are parted by chance, each by itself; here all fall on the same part, on
+    either side.
+    """
     return values * fineness
 
 
 def _parted(blocks: Blocks, values: IntArray, rng: RandomSource) -> Reports:
-    """Every record has a block by chance, each by itself; here by its value, so that records of both sides have the same."""
+    """Every record has a block by chance, each by itself; here by its value, so that records of both sides have the
+    same.
+    """
     keys = values if values.ndim == 1 else values.sum(axis=1)
     return blocks.reports(values, np.asarray(keys % blocks.count, dtype=np.int64))
 
 
 def play(
-    plan: TablePlan,
-    source: Source,
-    *,
-    path: Path | None = None,
-    moved: IntArray | None = None,
-    seed: object = "played",
+    plan: TablePlan, source: Source, *, path: Path | None = None, moved: IntArray | None = None, seed: object = "played"
 ) -> list[StepRecord]:
     """Drive a plan through the gate on one data set, and return what was heard of each step."""
     played = Played(gate.with_keys(plan, "one file", b"a secret of the attacker"), seed, path, moved)

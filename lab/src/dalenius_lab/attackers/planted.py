@@ -69,7 +69,9 @@ Wrong = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Fault:
-    """One wrong line, where it stands (a tuple where other modules hold the same name), and the corner of the grammar in which it shows."""
+    """One wrong line, where it stands (a tuple where other modules hold the same name), and the corner of the grammar
+    in which it shows.
+    """
 
     name: str
     where: Any
@@ -214,14 +216,7 @@ _PLAIN: Mapping[str, Mapping[str, object]] = {
 }
 _NO_SHAPE: Mapping[str, object] = {"beta": None, "shape": None, "growth": None, "score": None, "error": None}
 _SUMS: Mapping[str, Mapping[str, object]] = {
-    "table": {
-        "error": None,
-        "replicates": None,
-        "weight": None,
-        "margins": None,
-        "universe": None,
-        "objective": None,
-    },
+    "table": {"error": None, "replicates": None, "weight": None, "margins": None, "universe": None, "objective": None},
     "privacy": {"strategy": None},
 }
 _ALL_MARGINS: Mapping[str, object] = {"margins": "all", "universe": "complete", "weight": None}
@@ -369,9 +364,7 @@ FAULTS: tuple[Fault, ...] = (
         "zero_concentrated",
         keys={**_PLAIN, "privacy": {**_PLAIN["privacy"], "mechanism": "discrete_gaussian"}},
     ),
-    Fault(
-        "one number of a list is booked at half its price", NoisyValues, "profile", _half_price, "dominance"
-    ),
+    Fault("one number of a list is booked at half its price", NoisyValues, "profile", _half_price, "dominance"),
     Fault(
         "a quantile's score moves by half",
         exponential_quantile,
@@ -523,12 +516,7 @@ FAULTS: tuple[Fault, ...] = (
         "count",
         "approximate",
         keys={
-            "privacy": {
-                "strategy": "residual",
-                "mechanism": None,
-                "noise": None,
-                "group": None,
-            },
+            "privacy": {"strategy": "residual", "mechanism": None, "noise": None, "group": None},
             "table": {**_COUNTED_MARGINS, "rows": ["sex", "two"]},
         },
     ),
@@ -540,14 +528,7 @@ FAULTS: tuple[Fault, ...] = (
         "count",
         keys={**_PLAIN, "privacy": {**_PLAIN["privacy"], "group": 2}},
     ),
-    Fault(
-        "a text is listed one unit too early",
-        LabelSelection,
-        "threshold",
-        _one_less,
-        "labels",
-        "approximate",
-    ),
+    Fault("a text is listed one unit too early", LabelSelection, "threshold", _one_less, "labels", "approximate"),
     Fault(
         "a unit counts in more texts than it pays for",
         label_selection,
@@ -558,12 +539,7 @@ FAULTS: tuple[Fault, ...] = (
         keys={"privacy": {"epsilon": "2.5"}},
     ),
     Fault(
-        "coefficients are booked at half their price",
-        fourier.Fourier,
-        "profile",
-        _half_price,
-        "count",
-        keys=_FOURIER,
+        "coefficients are booked at half their price", fourier.Fourier, "profile", _half_price, "count", keys=_FOURIER
     ),
     Fault(
         "a replaced row moves a coefficient by one",
@@ -605,21 +581,9 @@ FAULTS: tuple[Fault, ...] = (
         "quantiles",
         keys={"table": {"rows": None, "where": None, "q": ["1/4", "3/4"], "parts": None, "error": "noise"}},
     ),
+    Fault("a key forgets which file it is of", keyed_list, "keyed_noise", _keyed_alike, "count", keys=_KEYED),
     Fault(
-        "a key forgets which file it is of",
-        keyed_list,
-        "keyed_noise",
-        _keyed_alike,
-        "count",
-        keys=_KEYED,
-    ),
-    Fault(
-        "a keyed list is booked at half its price",
-        keyed_list.KeyedList,
-        "profile",
-        _half_price,
-        "count",
-        keys=_KEYED,
+        "a keyed list is booked at half its price", keyed_list.KeyedList, "profile", _half_price, "count", keys=_KEYED
     ),
     Fault(
         "a sample loses its share of epsilon",

@@ -1,7 +1,8 @@
 """Requests over the whole grammar, recorded on tiny data and played on their neighbours, in every engine.
 
-Data sets are drawn at random and then steered: a raw value of the pair that moved the furthest is changed, and the change is kept if the
-distance did not fall. The furthest pair of every plan is then played in the other engines, whose exact answers must move as far.
+Data sets are drawn at random and then steered: a raw value of the pair that moved the furthest is changed, and the
+change is kept if the distance did not fall. The furthest pair of every plan is then played in the other engines, whose
+exact answers must move as far.
 """
 
 import random
@@ -143,7 +144,8 @@ def attack(
     is_ended_by_fault: bool = False,
     seconds: float = inf,
 ) -> Moves:
-    """So many plans of one method under one relation, each on so many pairs; the furthest pair of each in the other engines.
+    """So many plans of one method under one relation, each on so many pairs; the furthest pair of each in the other
+    engines.
 
     Slow engines play plans until a step of one was compared there.
     """
@@ -165,9 +167,7 @@ def attack(
             refused += 1
             continue
         moves.plans += 1
-        furthest, earlier = _steered(
-            moves, (method, "memory", str(relation)), request, plan, world, chance, pairs
-        )
+        furthest, earlier = _steered(moves, (method, "memory", str(relation)), request, plan, world, chance, pairs)
         if is_ended_by_fault and moves.broken:
             return moves
         waiting = {n: o for n, o in (slow or {}).items() if (method, n, str(relation)) not in moves.corners}
@@ -199,9 +199,7 @@ def _steered(
     earlier: NeighbourPlay | None = None
     for number in range(pairs):
         is_steered = furthest is not None and number >= pairs // 2
-        drawn = (
-            worlds.mutated(furthest[1], chance) if furthest and is_steered else worlds.redrawn(world, chance)
-        )
+        drawn = worlds.mutated(furthest[1], chance) if furthest and is_steered else worlds.redrawn(world, chance)
         drawn = typed(drawn)
         moved, earlier = _compare(plan, drawn, in_memory, number, earlier)
         most = moves.note(corner, request, moved)
@@ -215,7 +213,8 @@ def _steered(
 class Understated:
     """A statement that is .49 of the true one, and the corner of the grammar in which it is made.
 
-    It is the sensitivity of a statistic, the largest change of a score, or the price of a step that has a norm of its own.
+    It is the sensitivity of a statistic, the largest change of a score, or the price of a step that has a norm of its
+    own.
     """
 
     where: Any
@@ -254,9 +253,7 @@ def understated(true: Any) -> Any:
 
 PART = Fraction(49, 100)
 _PLAIN: Mapping[str, object] = {"mechanism": None, "noise": None, "strategy": None}
-_CONCENTRATED = {
-    "privacy": {**_PLAIN, "definition": "zero_concentrated", "rho": "1/2", "epsilon": None, "delta": None}
-}
+_CONCENTRATED = {"privacy": {**_PLAIN, "definition": "zero_concentrated", "rho": "1/2", "epsilon": None, "delta": None}}
 
 
 def _by(method: str) -> Mapping[str, Mapping[str, object]]:

@@ -1,8 +1,8 @@
 """The same noise on two neighbouring data sets: nothing but the released numbers may differ.
 
-A request is answered twice at the gate with one recorded stream. Compared are the steps in order, how many bytes were drawn
-and in which portions, the stages that were reported, the lines that were logged, the refusal if there was one, and the
-names and shapes of what came out.
+A request is answered twice at the gate with one recorded stream. Compared are the steps in order, how many bytes were
+drawn and in which portions, the stages that were reported, the lines that were logged, the refusal if there was one,
+and the names and shapes of what came out.
 """
 
 import logging
@@ -71,7 +71,8 @@ def played(plan: TablePlan, world: World, *, is_changed: bool, seed: int) -> Tra
     root.setLevel(logging.DEBUG)
     try:
         source = world.source(is_changed=is_changed)
-        # What keyed steps take from the population is the same on both sides; that files differ is another attacker's matter.
+        # What keyed steps take from the population is the same on both sides; that files differ is another attacker's
+        # matter.
         keyed = gate.with_keys(plan, "one file", b"a secret of the attacker")
         passage = gate.run(keyed, source, plan.neighbours, plan.reservation, rng, stage=stages.append)
         shown = tuple((block.name, len(block.values)) for block in passage.blocks)
@@ -91,9 +92,7 @@ def traces(seed: int, requests: int, *, scope: Any, pairs: int = 4) -> Iterator[
         world = worlds.world_of(chance)
         request = grammar.request_of(chance, scope)
         try:
-            plan = Planner(domain=world.domain, policy=grammar.POLICY).plan(
-                RequestDocument.model_validate(request)
-            )
+            plan = Planner(domain=world.domain, policy=grammar.POLICY).plan(RequestDocument.model_validate(request))
         except (DaleniusError, ValueError):
             continue
         for _ in range(pairs):

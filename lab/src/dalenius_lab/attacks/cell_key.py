@@ -2,9 +2,10 @@
 
 Every person has a random record key; a cell's key is the sum of its members' keys, and seeds the perturbation. Two
 rules are in use. "Same participants, same perturbation" keys by the members alone: two queries that differ by Bob alone
-are perturbed independently if and only if Bob is in the difference, so unequal answers prove that he is. "Same participants
-and description" keys by members and wording: then many wordings of one group are independent answers, and their mean is the truth.
-Neither satisfies differential privacy for any epsilon (Rinott et al. 2018, sections 2.2 and 4.1).
+are perturbed independently if and only if Bob is in the difference, so unequal answers prove that he is. "Same
+participants and description" keys by members and wording: then many wordings of one group are independent answers, and
+their mean is the truth. Neither satisfies differential privacy for any epsilon (Rinott et al. 2018, sections 2.2 and
+4.1).
 """
 
 import hashlib
@@ -47,12 +48,11 @@ Answer = Callable[[int, Rows, str], float]
 """(trial, members, description) -> answer; a fresh server for each trial."""
 
 
-def breach(
-    target: str, answer: Answer, *, people: int = 60, trials: int = 300, seed: int = 1
-) -> AttackResult:
+def breach(target: str, answer: Answer, *, people: int = 60, trials: int = 300, seed: int = 1) -> AttackResult:
     """Bob's attack: ask for the high earners, and for those of them who were here before today; compare.
 
-    The intruder says "Bob earns much" if the two answers differ. The advantage is the true minus the false positive rate.
+    The intruder says "Bob earns much" if the two answers differ. The advantage is the true minus the false positive
+    rate.
     """
     rng = np.random.default_rng(seed)
     hits = {True: 0, False: 0}

@@ -1,7 +1,7 @@
 """Differencing: the count of a group minus the count of the group without Bob.
 
-Exact or lightly perturbed answers give Bob away. Under differential privacy both answers are charged, and no decision rule can
-be right more often than e^epsilon / (1 + e^epsilon) at even odds, epsilon being their sum.
+Exact or lightly perturbed answers give Bob away. Under differential privacy both answers are charged, and no decision
+rule can be right more often than e^epsilon / (1 + e^epsilon) at even odds, epsilon being their sum.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,8 @@ Pair = Callable[[int, bool], tuple[float, float]]
 
 
 def differencing(target: str, ask: Pair, *, trials: int = 2000, epsilon: float | None = None) -> AttackResult:
-    """Decide from the difference by the nearest of 0 and 1; compare with a coin, and with the bound of the stated epsilon.
+    """Decide from the difference by the nearest of 0 and 1; compare with a coin, and with the bound of the stated
+    epsilon.
 
     The advantage is the rate of right decisions above one half, doubled.
     """

@@ -1,4 +1,5 @@
-"""Reconstruction: many random subset counts determine nearly every bit, unless the noise grows with the square root of n.
+"""Reconstruction: many random subset counts determine nearly every bit, unless the noise grows with the square root of
+n.
 
 Least squares on 4 n random subset counts, rounded to bits. Under a total epsilon no bit can be right more often than
 e^epsilon / (1 + e^epsilon), whatever is asked.
@@ -19,13 +20,7 @@ Noise = Callable[[int], NDArray[np.int64]]
 
 
 def dinur_nissim(
-    target: str,
-    noise: Noise,
-    *,
-    people: int = 100,
-    databases: int = 20,
-    epsilon: float | None = None,
-    seed: int = 4,
+    target: str, noise: Noise, *, people: int = 100, databases: int = 20, epsilon: float | None = None, seed: int = 4
 ) -> AttackResult:
     """Reconstruct secret bits; the advantage is the share of right bits above one half, doubled."""
     rng = np.random.default_rng(seed)

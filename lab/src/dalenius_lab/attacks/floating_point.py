@@ -1,7 +1,7 @@
 """Floating-point supports: which doubles can come out depends on the count, so some outputs prove it.
 
-`count + scale * log(u)` in doubles: an output near zero from a count of 1 was rounded to a multiple of 2^-53 on its way, one from
-a count of 0 was not. Integer noise has one support for every count.
+`count + scale * log(u)` in doubles: an output near zero from a count of 1 was rounded to a multiple of 2^-53 on its
+way, one from a count of 0 was not. Integer noise has one support for every count.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,9 @@ def textbook_laplace(count: int, size: int, seed: int = 5) -> NDArray[np.float64
 
 
 def floating_point(target: str, release: Release, *, size: int = 200_000) -> AttackResult:
-    """Share of outputs in (-1/2, 1/2) from a count of 0 that no count of 1 can give; no such output from 1 may be accused."""
+    """Share of outputs in (-1/2, 1/2) from a count of 0 that no count of 1 can give; no such output from 1 may be
+    accused.
+    """
 
     def proves_zero(values: NDArray[np.float64]) -> tuple[int, int]:
         near = values[np.abs(values) < 0.5]

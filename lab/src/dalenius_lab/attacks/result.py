@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackResult:
-    """`advantage` is what the attack gains over a guess (0 is nothing, 1 is certainty), or an error where the text says so."""
+    """`advantage` is what the attack gains over a guess (0 is nothing, 1 is certainty), or an error where the text says
+    so.
+    """
 
     name: str
     target: str

@@ -1,7 +1,8 @@
-"""Trackers: count(C) = count(C or T) + count(C or not T) - count(everybody), though C itself is too small to be asked for.
+"""Trackers: count(C) = count(C or T) + count(C or not T) - count(everybody), though C itself is too small to be asked
+for.
 
-A rule that refuses small groups (and answers the others exactly) falls to it. Under differential privacy there is no rule to
-get around: the three answers are noisy, and all three are charged.
+A rule that refuses small groups (and answers the others exactly) falls to it. Under differential privacy there is no
+rule to get around: the three answers are noisy, and all three are charged.
 """
 
 from collections.abc import Callable
@@ -32,7 +33,9 @@ class MinimumSize:
 def tracker(
     target: str, ask: Callable[[int], Ask], *, people: int = 200, trials: int = 200, seed: int = 3
 ) -> AttackResult:
-    """Recover the size of a small group; the advantage is the share of trials in which it is found exactly, above chance."""
+    """Recover the size of a small group; the advantage is the share of trials in which it is found exactly, above
+    chance.
+    """
     rng = np.random.default_rng(seed)
     hits = direct = 0
     for trial in range(trials):

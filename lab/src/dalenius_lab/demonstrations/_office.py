@@ -15,10 +15,7 @@ TOWNS = ("north", "south", "west")
 @contextmanager
 def office(seed: str, *, people: int = 60, rho: str = "1/2") -> Iterator[Curator]:
     """A registered data set of `people` rows, a sixth of them women of the north, with a budget of rho."""
-    rows = {
-        "sex": [SEXES[i % 2] for i in range(people)],
-        "town": [TOWNS[i % 3] for i in range(people)],
-    }
+    rows = {"sex": [SEXES[i % 2] for i in range(people)], "town": [TOWNS[i % 3] for i in range(people)]}
     document = {
         "dataset": {"name": "staff", "population": "staff", "version": "1", "public": True},
         "unit": {"relation": "add-remove"},

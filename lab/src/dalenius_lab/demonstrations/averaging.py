@@ -15,7 +15,9 @@ __all__ = ["demonstrate"]
 
 
 def demonstrate() -> tuple[AttackResult, ...]:
-    """A cell-key server whose noise follows the description, and the same question put to a curator in every order of words."""
+    """A cell-key server whose noise follows the description, and the same question put to a curator in every order of
+    words.
+    """
     group, noise = list(range(20)), TruncatedLaplace(Fraction(1), 7)
 
     def described(trial: int, wording: int) -> float:

@@ -18,8 +18,8 @@ def demonstrate() -> tuple[AttackResult, ...]:
         floating_point("double-precision Laplace noise", textbook_laplace),
         floating_point(
             "exact integer noise",
-            lambda count, size: (
-                count + sample(one, size, RecordedRandomness(f"floating point {count}"))
-            ).astype(float),
+            lambda count, size: (count + sample(one, size, RecordedRandomness(f"floating point {count}"))).astype(
+                float
+            ),
         ),
     )

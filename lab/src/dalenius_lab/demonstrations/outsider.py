@@ -1,7 +1,7 @@
 """The outsider who joins later: noise fitted to the data at hand says nothing of a value that was not there.
 
-A total under bootstrap differential privacy has noise for the incomes in the file. If somebody whose income is far above all of
-them takes another's place and the total is asked again, the change stands far above the noise (Bootstrap
+A total under bootstrap differential privacy has noise for the incomes in the file. If somebody whose income is far
+above all of them takes another's place and the total is asked again, the change stands far above the noise (Bootstrap
 differential privacy, section 3.2.2). Noise for declared bounds is the same before and after, and hides the change.
 """
 

@@ -12,7 +12,9 @@ __all__ = ["demonstrate"]
 
 
 def demonstrate() -> tuple[AttackResult, ...]:
-    """400 answers about 100 people: with noise of standard deviation about 1 each, and with epsilon 1 for all of them."""
+    """400 answers about 100 people: with noise of standard deviation about 1 each, and with epsilon 1 for
+    all of them.
+    """
     rng = RecordedRandomness("reconstruction")
     one, share = DiscreteLaplace(Fraction(1)), DiscreteLaplace(Fraction(1, 400))
     return (

@@ -1,4 +1,6 @@
-"""Trackers: a rule of a least group size falls to three allowed questions; charged answers have no such rule to get around."""
+"""Trackers: a rule of a least group size falls to three allowed questions; charged answers have no such rule to get
+around.
+"""
 
 from collections.abc import Callable
 from fractions import Fraction

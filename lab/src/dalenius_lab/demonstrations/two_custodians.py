@@ -1,7 +1,9 @@
-"""Two custodians hold the same person and know nothing of each other: each keeps its promise, both together keep the sum only.
+"""Two custodians hold the same person and know nothing of each other: each keeps its promise, both together keep the
+sum only.
 
 Whoever reads both answers and believes them where they agree is right more often than either promise allows, and never
-more often than the sum does: what is ever released about somebody adds up (Differential privacy for statistics, section 4).
+more often than the sum does: what is ever released about somebody adds up (Differential privacy for statistics, section
+4).
 """
 
 from fractions import Fraction
@@ -35,7 +37,9 @@ def _noise(epsilon: Fraction) -> IntArray:
 
 
 def _joint(target: str, noise: IntArray, promised: float = 1.0) -> AttackResult:
-    """The rate of right decisions where both answers say the same, against what the promise for both allows at even odds."""
+    """The rate of right decisions where both answers say the same, against what the promise for both allows at even
+    odds.
+    """
     is_in = np.arange(_TRIALS) % 2 == 1
     says_in = is_in + noise >= 1
     agreed = says_in[0] == says_in[1]

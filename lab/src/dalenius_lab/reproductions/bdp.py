@@ -175,10 +175,7 @@ def _single() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     Under option per_cell with private membership the scale is 2 M_i / epsilon, so epsilon 2 gives M_i for one cell.
     """
     one = Fraction(1)
-    return (
-        replicates(Option.PER_CELL, PUBLIC, one),
-        replicates(Option.PER_CELL, PRIVATE, 2 * one),
-    )
+    return (replicates(Option.PER_CELL, PUBLIC, one), replicates(Option.PER_CELL, PRIVATE, 2 * one))
 
 
 def figure1(full: bool = False) -> list[Row]:
@@ -197,10 +194,7 @@ def figure3(full: bool = False) -> list[Row]:
     """The whole table by options (i) and (ii)."""
     one = Fraction(1)
     first = [replicates(Option.ONE, m, one) for m in (PUBLIC, PRIVATE)]
-    second = [
-        replicates(Option.PER_CELL, PUBLIC, one / 9),
-        replicates(Option.PER_CELL, PRIVATE, one),
-    ]
+    second = [replicates(Option.PER_CELL, PUBLIC, one / 9), replicates(Option.PER_CELL, PRIVATE, one)]
     return [*_quartiles("(i) ", first[0], first[1]), *_quartiles("(ii) ", second[0], second[1])]
 
 
@@ -220,9 +214,7 @@ def _draw(name: str) -> Callable[[Path, bool], Path]:
                 ("(ii), membership private", replicates(Option.PER_CELL, PRIVATE, one)),
             ]
         else:
-            pairs = list(
-                zip(("membership public (as published)", "membership private"), _single(), strict=True)
-            )
+            pairs = list(zip(("membership public (as published)", "membership private"), _single(), strict=True))
         figure, axes = plt.subplots(1, len(pairs), figsize=(5 * len(pairs), 4.5), sharey=True)
         totals = farms().totals
         for axis, (title, values) in zip(axes, pairs, strict=True):
@@ -267,7 +259,9 @@ def counts(full: bool = False) -> list[Row]:
 
 
 def accuracy(full: bool = False) -> list[Row]:
-    """Theorem 4: the probability that every cell is within ln(k / gamma) scales; printed "at least gamma", it is (1 - gamma / k)^k."""
+    """Theorem 4: the probability that every cell is within ln(k / gamma) scales; printed "at least gamma", it is (1 -
+    gamma / k)^k.
+    """
     rows = []
     for cells in (1, 4, 9):
         for gamma in ("0.05", "0.5"):

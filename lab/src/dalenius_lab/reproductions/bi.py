@@ -1,8 +1,10 @@
-"""Brawner & Honaker (2018), Bootstrap inference and differential privacy: Figures 1 to 9, the example of 2.1, the price and the coverage.
+"""Brawner & Honaker (2018), Bootstrap inference and differential privacy: Figures 1 to 9, the example of 2.1, the price
+and the coverage.
 
-`ours` follows the paper; `corrected` is what holds where its argument fails: the price of a bootstrap (`bi.inflation`), the variance
-of the bagged estimate (Figure 8), and the coverage of its intervals (`bi.coverage`). Ages of California are not shipped: where
-the paper samples them, a normal law of their standard deviation stands in, which is all that the error of a mean of 500 depends on.
+`ours` follows the paper; `corrected` is what holds where its argument fails: the price of a bootstrap (`bi.inflation`),
+the variance of the bagged estimate (Figure 8), and the coverage of its intervals (`bi.coverage`). Ages of California
+are not shipped: where the paper samples them, a normal law of their standard deviation stands in, which is all that the
+error of a mean of 500 depends on.
 """
 
 from collections.abc import Callable
@@ -12,18 +14,13 @@ from math import exp, log, sqrt
 import numpy as np
 
 from dalenius.core.law import FloatArray
-from dalenius.exact.resampled_loss import (
-    MixturePair,
-    binomial_weights,
-    copies_loss,
-    grid_unit,
-    poisson_weights,
-)
+from dalenius.exact.resampled_loss import MixturePair, binomial_weights, copies_loss, grid_unit, poisson_weights
 from dalenius.linear.replicates import Replicates
 from dalenius_lab.reproductions.items import Row, row, simulated
 
 _DELTA = Fraction(1, 10**6)
-# Section 8: ages cut to 0..100, 500 of them, rho = 0.5; the standard deviation of ages in California in 2000 was about 22.
+# Section 8: ages cut to 0..100, 500 of them, rho = 0.5; the standard deviation of ages in California in 2000 was about
+# 22.
 _RANGE, _ROWS, _RHO, _SPREAD = 100.0, 500, 0.5, 22.0
 
 
@@ -40,10 +37,7 @@ def figure1(full: bool = False) -> list[Row]:
 
 def figure2(full: bool = False) -> list[Row]:
     """ln(1.25 / delta), said to be between 10 and 20; against the analytic Gaussian far fewer terms win."""
-    rows = [
-        row(f"ln(1.25 / 1e-{n}) between 10 and 20", True, 10 <= log(1.25 * 10**n) <= 20.4)
-        for n in range(5, 9)
-    ]
+    rows = [row(f"ln(1.25 / 1e-{n}) between 10 and 20", True, 10 <= log(1.25 * 10**n) <= 20.4) for n in range(5, 9)]
     for n in (5, 6, 9):
         classical = int(np.ceil(log(1.25 * 10**n))) - 1
         rows.append(
@@ -153,13 +147,14 @@ def figure6(full: bool = False) -> list[Row]:
 
 
 def figure7(full: bool = False) -> list[Row]:
-    """Standard errors and coverage for several numbers of replicates; the conservative interval is called 1.5 times as long."""
+    """Standard errors and coverage for several numbers of replicates; the conservative interval is called 1.5 times as
+    long.
+    """
     rows = []
     for k in (10, 25, 50, 100, 200):
         made, _ = _simulated_replicates(k, 20_000 if full else 4000, 7)
         covered = {
-            kind: float(_covers(made, kind).mean())
-            for kind in ("unbiased", "conservative", "most_conservative")
+            kind: float(_covers(made, kind).mean()) for kind in ("unbiased", "conservative", "most_conservative")
         }
         rows += [
             row(f"{k} replicates: unbiased covers less than 95 %", True, covered["unbiased"] < 0.95),
@@ -177,13 +172,7 @@ def figure8(full: bool = False) -> list[Row]:
     noise = (_RANGE / _ROWS) ** 2 / (2 * _RHO)
     resampling = _SPREAD**2 / _ROWS / 50
     return [
-        row(
-            "variance over that of one answer",
-            "1",
-            1.0,
-            corrected=(noise + resampling) / noise,
-            verdict="corrected",
-        )
+        row("variance over that of one answer", "1", 1.0, corrected=(noise + resampling) / noise, verdict="corrected")
     ]
 
 
@@ -242,11 +231,12 @@ def inflation(full: bool = False) -> list[Row]:
 
 
 def naive(full: bool = False) -> list[Row]:
-    """Variance of the mean of 50 replicates over that of one answer, for the constructions of section 6; baselines, never released.
+    """Variance of the mean of 50 replicates over that of one answer, for the constructions of section 6; baselines,
+    never released.
 
-    With at most five copies of a row (6.1) the price holds, and the bootstrap is not quite one. Secrecy of the sample (6.2) and the
-    partition (6.3) claim an amplification that does not exist: 6.2 has the price of 6.1, and 6.3 must have more noise to keep
-    epsilon at delta = 1e-6, or Poisson multiplicities about the midpoint.
+    With at most five copies of a row (6.1) the price holds, and the bootstrap is not quite one. Secrecy of the sample
+    (6.2) and the partition (6.3) claim an amplification that does not exist: 6.2 has the price of 6.1, and 6.3 must
+    have more noise to keep epsilon at delta = 1e-6, or Poisson multiplicities about the midpoint.
     """
     present = (1 - exp(-1)) ** 2
     needed = _epsilon(_pair(1 / sqrt(50), 0, binomial_weights(_ROWS)), 50)
@@ -276,9 +266,7 @@ def coverage(full: bool = False) -> list[Row]:
     half = made.half_widths(0.95, is_sampling=True)
     rows.append(row("calibrated", None, float((np.abs(made.bagged) <= half).mean())))
     exact = 1.959964 * sqrt(_SPREAD**2 / _ROWS + (_RANGE / _ROWS) ** 2 / (2 * _RHO))
-    rows.append(
-        row("calibrated, mean length over that with a known variance", None, float(half.mean() / exact))
-    )
+    rows.append(row("calibrated, mean length over that with a known variance", None, float(half.mean() / exact)))
     return rows
 
 

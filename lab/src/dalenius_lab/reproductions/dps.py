@@ -1,9 +1,9 @@
 """Dwork & Smith (2010), Differential privacy for statistics: Figure 1, the estimator T*, with Lemmas 10 and 11.
 
-The figure draws a construction and prints no number, so its two claims are computed. The model is the exponential distribution with
-rate theta in [1/2, 4]: its maximum likelihood estimate is biased, the corrected one (t - 1) / sum is exactly unbiased, and its
-moments, cut to the parameter space as privacy demands, are integrals over one gamma law. `ours` is n I(theta) E(T* - theta)^2, which is
-1 for an efficient estimator; nothing is simulated.
+The figure draws a construction and prints no number, so its two claims are computed. The model is the exponential
+distribution with rate theta in [1/2, 4]: its maximum likelihood estimate is biased, the corrected one (t - 1) / sum is
+exactly unbiased, and its moments, cut to the parameter space as privacy demands, are integrals over one gamma law.
+`ours` is n I(theta) E(T* - theta)^2, which is 1 for an efficient estimator; nothing is simulated.
 """
 
 from fractions import Fraction
@@ -68,9 +68,7 @@ def figure1(full: bool = False) -> list[Row]:
             largest_change() <= Fraction(1, 3),
         )
     ]
-    rows.append(
-        row("diameter / k is reached, so that the noise is not too wide", None, float(largest_change()))
-    )
+    rows.append(row("diameter / k is reached, so that the noise is not too wide", None, float(largest_change())))
     printed = Row(
         name="step 6: (1 / 2 lambda) exp(y / lambda) is a density",
         paper=True,
@@ -82,11 +80,7 @@ def figure1(full: bool = False) -> list[Row]:
     between = [relative_error(n, round(n**0.6), EPSILON) for n in SIZES]
     for n, ratio in zip(SIZES, between, strict=True):
         rows.append(
-            row(
-                f"n = {n:,}, k = n^0.6, epsilon = {EPSILON}: squared error beside the efficient one",
-                None,
-                ratio,
-            )
+            row(f"n = {n:,}, k = n^0.6, epsilon = {EPSILON}: squared error beside the efficient one", None, ratio)
         )
     # The excess over 1 is of the order n^(-1/5): a thousandfold n makes it four times as small, and no faster.
     falls = all(3 < (a - 1) / (b - 1) < 5 for a, b in pairwise(between)) and between[-1] < 1.2

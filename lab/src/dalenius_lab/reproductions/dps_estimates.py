@@ -1,7 +1,9 @@
-"""Dwork & Smith (2010), Differential privacy for statistics: Algorithm 1, propose-test-release, and smooth sensitivity beside it.
+"""Dwork & Smith (2010), Differential privacy for statistics: Algorithm 1, propose-test-release, and smooth sensitivity
+beside it.
 
-The paper prints orders of magnitude, not numbers. `paper` is the leading term that it claims, `ours` what the method gives as it is
-described, and `corrected` what holds or what is done instead: the number of blocks by predicted error, and noise by selection.
+The paper prints orders of magnitude, not numbers. `paper` is the leading term that it claims, `ours` what the method
+gives as it is described, and `corrected` what holds or what is done instead: the number of blocks by predicted error,
+and noise by selection.
 """
 
 from collections.abc import Callable, Mapping
@@ -102,16 +104,15 @@ def ptr(full: bool = False) -> list[Row]:
             silence, errors = _proposed(step, n, target, runs)
             where = f"{name}, n = {n:,}, bound {bound:g}"
             claimed = exp(-(log(n) ** 2))
-            for what, said, measured in (
-                ("P(no reply)", claimed, silence),
-                ("median error of a reply", None, errors),
-            ):
+            for what, said, measured in (("P(no reply)", claimed, silence), ("median error of a reply", None, errors)):
                 rows.append(Row(name=f"{where}: {what}", paper=said, ours=measured, verdict="not printed"))
     return rows + _cascades(runs)
 
 
 def _cascades(runs: int) -> list[Row]:
-    """The same for the location with three bounds that are tried in turn, at the price of one; and by selection instead."""
+    """The same for the location with three bounds that are tried in turn, at the price of one; and by selection
+    instead.
+    """
     rows = []
     for n in _SIZES:
         bounds = [round(part * _QUARTILES * n ** (-1 / 3), 3) for part in (0.2, 1, 3)]
@@ -188,8 +189,4 @@ def _selected(method: str, n: int, runs: int) -> float:
     return float(np.median(misses))
 
 
-ITEMS: dict[str, Callable[[bool], list[Row]]] = {
-    "dps.algorithm1": algorithm1,
-    "dps.ptr": ptr,
-    "dps.smooth": smooth,
-}
+ITEMS: dict[str, Callable[[bool], list[Row]]] = {"dps.algorithm1": algorithm1, "dps.ptr": ptr, "dps.smooth": smooth}

@@ -145,9 +145,7 @@ def _equal_delta(epsilon: str, limit: int) -> Row:
         mine = float(TruncatedNormal.of_paper(epsilon, m).profile(_ONE, Relation.ADD_REMOVE).delta)
         return abs(float(np.log(mine / target)))
 
-    return row(
-        f"normal m with the delta of laplace m=7, eps={epsilon}", str(limit), min(range(2, 40), key=distance)
-    )
+    return row(f"normal m with the delta of laplace m=7, eps={epsilon}", str(limit), min(range(2, 40), key=distance))
 
 
 def _expected_loss(epsilon: str) -> Row:
@@ -204,11 +202,7 @@ def section7(full: bool = False) -> list[Row]:
         row("cells that move, all 2-way margins of a 4-way table", "6", len(pairs)),
         row("cells that move, all margins of a 3-way table", "7", len(all_margins(3, 3, 1))),
         row("sd interior cell, t=4 C=10, interior only", "1.414", sqrt(2)),
-        row(
-            "sd 2-way margin from the interior, t=4 C=10",
-            "14",
-            float(by_strategy["interior"]["rmse"]) * scale,
-        ),
+        row("sd 2-way margin from the interior, t=4 C=10", "14", float(by_strategy["interior"]["rmse"]) * scale),
         row("sd 2-way margin, only 2-way margins perturbed", "8.5", equal, corrected=best),
         row("sd any cell, everything perturbed", "21", sqrt(whole.variance) * scale),
         row(
@@ -218,9 +212,7 @@ def section7(full: bool = False) -> list[Row]:
         ),
     ]
     after = _plan((10,) * 4, ((0, 1, 2, 3), *pairs), Fraction(1))
-    rows.append(
-        row("best strategy for interior and 2-way margins, eps=1: rmse", None, float(after.preview["rmse"]))
-    )
+    rows.append(row("best strategy for interior and 2-way margins, eps=1: rmse", None, float(after.preview["rmse"])))
     rows.append(row("best strategy for 2-way margins alone, after least squares", None, best))
     return rows
 

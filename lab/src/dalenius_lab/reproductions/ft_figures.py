@@ -107,9 +107,7 @@ def _common(results: Results) -> list[Row]:
         rows.append(row(f"{measure} of laplace below normal at every eps", True, better))
     for (kind, epsilon), values in results.items():
         for measure in MEASURES:
-            rows.append(
-                row(f"median {measure} {kind} eps={epsilon}", None, float(np.median(values[measure])))
-            )
+            rows.append(row(f"median {measure} {kind} eps={epsilon}", None, float(np.median(values[measure]))))
     return rows
 
 
@@ -181,9 +179,7 @@ def _draw(name: str, table: Callable[[], NDArray[np.int64]], seed: int) -> Calla
         figure, panels = pyplot.subplots(1, len(MEASURES), figsize=(4 * len(MEASURES), 4))
         for panel, measure in zip(panels, MEASURES, strict=True):
             boxes = [results[kind, e][measure] for e in EPSILONS for kind in ("laplace", "normal")]
-            panel.boxplot(
-                boxes, tick_labels=[f"{k[0].upper()} {e}" for e in EPSILONS for k in ("laplace", "normal")]
-            )
+            panel.boxplot(boxes, tick_labels=[f"{k[0].upper()} {e}" for e in EPSILONS for k in ("laplace", "normal")])
             panel.set_title(measure.replace("_after", "").replace("_", " "))
             panel.tick_params(axis="x", rotation=90)
         truth = association(counts.astype(float))

@@ -1,12 +1,13 @@
 """Rinott, O'Keefe, Shlomo & Skinner (2018), section 6: Table 3, Figure 4 and its text, the naive test at mean 400.
 
-Table 3 holds simulation results. Ours are simulated too (300 tables for each block quick, the published 1,000 in full), and a row
-lies within Monte-Carlo error if the two differ by less than four standard errors of the difference. The dependent rows were made with
-coefficient 0.3: the printed 0.7 rejects nearly always, and is shown beside it. The published tests of the *unperturbed* tables
-reject 79 to 87 % in the four dependent blocks, which is more than chance allows unless the effects were drawn once for each
-block; ours are therefore averaged over many draws of the effects, and their spread belongs to the error of a published block.
-That reading is ours, made after a first comparison: with effects drawn anew for each table and no such allowance, 7 of the 36 dependent
-numbers differ at 1,000 tables, all in the block epsilon = 0.1, m = 7, where the test of the unperturbed tables differs as well.
+Table 3 holds simulation results. Ours are simulated too (300 tables for each block quick, the published 1,000 in full),
+and a row lies within Monte-Carlo error if the two differ by less than four standard errors of the difference. The
+dependent rows were made with coefficient 0.3: the printed 0.7 rejects nearly always, and is shown beside it. The
+published tests of the *unperturbed* tables reject 79 to 87 % in the four dependent blocks, which is more than chance
+allows unless the effects were drawn once for each block; ours are therefore averaged over many draws of the effects,
+and their spread belongs to the error of a published block. That reading is ours, made after a first comparison: with
+effects drawn anew for each table and no such allowance, 7 of the 36 dependent numbers differ at 1,000 tables, all in
+the block epsilon = 0.1, m = 7, where the test of the unperturbed tables differs as well.
 """
 
 from collections.abc import Callable
@@ -31,7 +32,8 @@ _FREEDOM = 81
 _CLOSE = 4.0
 _METHODS = ("original", "naive", "LR test")
 
-# Share of p-values at most 0.05 in percent, mean statistic with its standard error, mean p-value with its standard error.
+# Share of p-values at most 0.05 in percent, mean statistic with its standard error, mean p-value with its standard
+# error.
 _TABLE3 = {
     ("0.1", 10, "independent"): ((5.0, 81.6, 0.395, 0.487, 0.009), (86.7, 124.5, 0.616, 0.027, 0.002), (3.0, 78.6, 0.388, 0.555, 0.009)),
     ("0.1", 7, "independent"): ((6.0, 81.7, 0.423, 0.487, 0.009), (53.3, 105.1, 0.524, 0.123, 0.006), (4.0, 80.1, 0.400, 0.521, 0.009)),
@@ -80,7 +82,9 @@ def plain_ratio(tables: IntArray) -> FloatArray:
 
 
 def _summaries(values: FloatArray) -> list[tuple[str, float, float]]:
-    """What Table 3 prints of one test, with the standard deviation of a published block of 1,000 tables and of our mean."""
+    """What Table 3 prints of one test, with the standard deviation of a published block of 1,000 tables and of our
+    mean.
+    """
     p = chdtrc(_FREEDOM, np.maximum(values, 0.0))
     summaries = []
     for name, each in (("% p <= 0.05", 100.0 * (p <= 0.05)), ("mean statistic", values), ("mean p-value", p)):
@@ -117,15 +121,10 @@ def table3(full: bool = False) -> list[Row]:
             sets=tables // 10 if is_dependent else None,
             seed=number,
         )
-        literal = (
-            simulate(epsilon, limit, tables // 3, coefficient=0.7, seed=number) if is_dependent else ours
-        )
+        literal = simulate(epsilon, limit, tables // 3, coefficient=0.7, seed=number) if is_dependent else ours
         for method, (percent, statistic, _, p_value, _) in zip(_METHODS, printed, strict=True):
             both = zip(
-                _summaries(ours[method]),
-                _summaries(literal[method]),
-                (percent, statistic, p_value),
-                strict=True,
+                _summaries(ours[method]), _summaries(literal[method]), (percent, statistic, p_value), strict=True
             )
             for (what, ratios, scale), (_, as_printed, _), paper in both:
                 name = f"eps={epsilon} m={limit} {kind} {method}: {what}"
@@ -139,11 +138,7 @@ def _judged(name: str, paper: float, ours: float, literal: float, scale: float, 
         return simulated(name, paper, ours, scale)
     verdict = "misprint" if close else "differs"
     return Row(
-        name=f"{name} (0.7 as printed)",
-        paper=paper,
-        ours=round(literal, 4),
-        corrected=round(ours, 4),
-        verdict=verdict,
+        name=f"{name} (0.7 as printed)", paper=paper, ours=round(literal, 4), corrected=round(ours, 4), verdict=verdict
     )
 
 
@@ -163,11 +158,7 @@ def naive400(full: bool = False) -> list[Row]:
 
 def _exact(limit: int | None, null: float) -> tuple[FloatArray, Callable[[float], FloatArray]]:
     """The statistic of every released value (N = 80, eps = 0.5), and its probabilities under a true proportion."""
-    noise = (
-        Noise.none()
-        if limit is None
-        else Noise.of(Additive(TruncatedLaplace(rate=Fraction(1, 2), limit=limit)))
-    )
+    noise = Noise.none() if limit is None else Noise.of(Additive(TruncatedLaplace(rate=Fraction(1, 2), limit=limit)))
     first, pmf = released_law(noise, 80, 0.5)
     ratio = likelihood_ratio(first + np.arange(len(pmf)), noise, 80, null)
     return ratio, lambda p: released_law(noise, 80, p)[1]
@@ -218,7 +209,9 @@ def figure4(full: bool = False) -> list[Row]:
 
 
 def _point_error(point: float) -> float:
-    """Standard error of a 95 % point from 500 simulations, at the density of a chi-square with one degree of freedom."""
+    """Standard error of a 95 % point from 500 simulations, at the density of a chi-square with one degree
+    of freedom.
+    """
     density = exp(-point / 2) / sqrt(2 * pi * point)
     return sqrt(0.95 * 0.05 / 500) / density
 
@@ -244,9 +237,5 @@ def draw_figure4(directory: Path, full: bool = False) -> Path:
     return target
 
 
-ITEMS: dict[str, Callable[[bool], list[Row]]] = {
-    "ft.table3": table3,
-    "ft.figure4": figure4,
-    "ft.naive400": naive400,
-}
+ITEMS: dict[str, Callable[[bool], list[Row]]] = {"ft.table3": table3, "ft.figure4": figure4, "ft.naive400": naive400}
 PLOTS: dict[str, Callable[[Path, bool], Path]] = {"ft.figure4": draw_figure4}

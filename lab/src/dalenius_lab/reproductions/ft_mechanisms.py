@@ -1,7 +1,8 @@
-"""Rinott, O'Keefe, Shlomo & Skinner (2018): Table 1 as data, maximum entropy (5.3), Hellinger noise (5.4), expected losses (5.6.1).
+"""Rinott, O'Keefe, Shlomo & Skinner (2018): Table 1 as data, maximum entropy (5.3), Hellinger noise (5.4), expected
+losses (5.6.1).
 
-The sections state formulas and claims rather than numbers: a row holds a claim (True), or the value of a printed formula
-beside the sum that it stands for.
+The sections state formulas and claims rather than numbers: a row holds a claim (True), or the value of a printed
+formula beside the sum that it stands for.
 """
 
 from fractions import Fraction
@@ -46,15 +47,15 @@ def _entropy(law: IntegerLaw) -> float:
 
 
 def max_entropy(full: bool = False) -> list[Row]:
-    """The discretised normal law has "approximately" the largest entropy for its range and variance: it has exactly that."""
+    """The discretised normal law has "approximately" the largest entropy for its range and variance: it has exactly
+    that.
+    """
     rows = []
     for epsilon, laplace_limit, limit in _SETTINGS:
         normal, laplace = noise_of("normal", epsilon, limit), noise_of("laplace", epsilon, laplace_limit)
         best = MaxEntropy(cap=Fraction(_variance(normal)), limit=limit)
         share = _entropy(normal) / _entropy(best)
-        rows.append(
-            row(f"normal eps={epsilon}: approximately the largest entropy", True, abs(share - 1) < 1e-6)
-        )
+        rows.append(row(f"normal eps={epsilon}: approximately the largest entropy", True, abs(share - 1) < 1e-6))
         rows.append(row(f"normal eps={epsilon}: entropy", None, _entropy(normal)))
         flat = MaxEntropy(cap=Fraction(_variance(laplace)), limit=laplace_limit)
         rows.append(
@@ -65,11 +66,7 @@ def max_entropy(full: bool = False) -> list[Row]:
             )
         )
         rows.append(
-            row(
-                f"Laplace eps={epsilon}: smaller variance than normal",
-                True,
-                _variance(laplace) < _variance(normal),
-            )
+            row(f"Laplace eps={epsilon}: smaller variance than normal", True, _variance(laplace) < _variance(normal))
         )
     return rows
 
@@ -127,15 +124,10 @@ def expected_loss(full: bool = False) -> list[Row]:
                 verdict="corrected",
             )
         )
-        normal, support = (
-            noise_of("normal", epsilon, normal_limit),
-            np.arange(-normal_limit, normal_limit + 1),
-        )
+        normal, support = (noise_of("normal", epsilon, normal_limit), np.arange(-normal_limit, normal_limit + 1))
         weight = np.exp(-float(epsilon) * support**2 / (2 * normal_limit + 1.0))
         formula = float((support**2 * weight).sum() / weight.sum())
-        rows.append(
-            row(f"E|b - a|^2, normal eps={epsilon} m={normal_limit}", f"{formula:.6g}", _variance(normal))
-        )
+        rows.append(row(f"E|b - a|^2, normal eps={epsilon} m={normal_limit}", f"{formula:.6g}", _variance(normal)))
     return rows
 
 

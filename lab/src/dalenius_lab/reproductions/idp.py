@@ -1,8 +1,8 @@
 """Soria-Comas, Domingo-Ferrer, Sanchez & Megias (2017), Individual differential privacy: Tables 1, 2, Figures 1, 2.
 
-`ours` is the paper's formula; `corrected` uses tight constants where its own are loose (Table 1, Figure 1). Further items
-check claims: which noise is admissible (`idp.admissible`), what the clamp gives away (`idp.clamp`, `idp.clamp_delta`), and the
-sensitivities of a maximum (`idp.maximum`).
+`ours` is the paper's formula; `corrected` uses tight constants where its own are loose (Table 1, Figure 1). Further
+items check claims: which noise is admissible (`idp.admissible`), what the clamp gives away (`idp.clamp`,
+`idp.clamp_delta`), and the sensitivities of a maximum (`idp.maximum`).
 """
 
 from collections.abc import Callable
@@ -135,10 +135,7 @@ def admissible(full: bool = False) -> list[Row]:
 
 def clamp(full: bool = False) -> list[Row]:
     """Expected number of clamped answers after which the exact count is known."""
-    return [
-        row(f"queries, epsilon = {name}", None, expected_queries(epsilon))
-        for name, epsilon in _EPSILONS.items()
-    ]
+    return [row(f"queries, epsilon = {name}", None, expected_queries(epsilon)) for name, epsilon in _EPSILONS.items()]
 
 
 def maximum(full: bool = False) -> list[Row]:
@@ -179,23 +176,19 @@ def maximum(full: bool = False) -> list[Row]:
 
 
 def clamp_delta(full: bool = False) -> list[Row]:
-    """What the clamp to f(D) - 1, …, f(D) + 1 is against an intruder who knows the algorithm: its delta at the stated epsilon.
+    """What the clamp to f(D) - 1, …, f(D) + 1 is against an intruder who knows the algorithm: its delta at the stated
+    epsilon.
 
-    The lowest output of one data set is impossible on its neighbour, so that delta is at least a / (1 + a) with
-    a = exp(-epsilon), at every epsilon; the paper's reading is that individuals are protected as under differential privacy (delta 0).
+    The lowest output of one data set is impossible on its neighbour, so that delta is at least a / (1 + a) with a =
+    exp(-epsilon), at every epsilon; the paper's reading is that individuals are protected as under differential privacy
+    (delta 0).
     """
     rows = []
     for name, epsilon in _EPSILONS.items():
         here = {k: log(p) for k, p in error_law(epsilon, is_clamped=True).items()}
         there = {k + 1: p for k, p in here.items()}
         rows.append(
-            row(
-                f"delta, epsilon = {name}",
-                "0",
-                0.0,
-                corrected=hockey_stick(here, there, epsilon),
-                verdict="corrected",
-            )
+            row(f"delta, epsilon = {name}", "0", 0.0, corrected=hockey_stick(here, there, epsilon), verdict="corrected")
         )
     return rows
 

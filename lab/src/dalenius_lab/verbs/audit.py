@@ -9,15 +9,11 @@ from dalenius.cli.plan import AsJson
 
 Confidence = Annotated[float, typer.Option(min=0.5, max=0.999999, help="Confidence of the bound.")]
 Delta = Annotated[float, typer.Option(min=0, max=0.5, help="The delta of the claim.")]
-Claimed = Annotated[
-    float | None, typer.Option("--claimed", min=0, help="The claimed epsilon.", show_default=False)
-]
+Claimed = Annotated[float | None, typer.Option("--claimed", min=0, help="The claimed epsilon.", show_default=False)]
 
 
 def samples(
-    first: Annotated[
-        Path, typer.Argument(help="Outputs on one data set, one number a line.", show_default=False)
-    ],
+    first: Annotated[Path, typer.Argument(help="Outputs on one data set, one number a line.", show_default=False)],
     second: Annotated[Path, typer.Argument(help="Outputs on its neighbour.", show_default=False)],
     delta: Delta = 0.0,
     confidence: Confidence = 0.99,
@@ -31,12 +27,8 @@ def samples(
 
 
 def guesses(
-    canaries: Annotated[
-        int, typer.Option(min=1, help="Records put in or left out by fair coins.", show_default=False)
-    ],
-    made: Annotated[
-        int, typer.Option("--guesses", min=1, help="Guesses made about them.", show_default=False)
-    ],
+    canaries: Annotated[int, typer.Option(min=1, help="Records put in or left out by fair coins.", show_default=False)],
+    made: Annotated[int, typer.Option("--guesses", min=1, help="Guesses made about them.", show_default=False)],
     correct: Annotated[int, typer.Option(min=0, help="Guesses that were right.", show_default=False)],
     delta: Delta = 0.0,
     confidence: Confidence = 0.95,
@@ -75,9 +67,7 @@ def _say(result: Any, claimed: float | None, as_json: bool) -> None:
             }
         )
     else:
-        typer.echo(
-            f"Epsilon is at least {result.epsilon:.3f} (confidence {result.confidence:g}; {result.event})."
-        )
+        typer.echo(f"Epsilon is at least {result.epsilon:.3f} (confidence {result.confidence:g}; {result.event}).")
         if claimed is not None:
             typer.echo(f"The claim of {claimed:g} is {'refuted' if is_refuted else 'not contradicted'}.")
     if is_refuted:

@@ -18,8 +18,7 @@ def _item_names(incomplete: str) -> list[str]:
 
 def reproduce(
     items: Annotated[
-        list[str] | None,
-        typer.Argument(help="Items such as ft.table2; none for all.", autocompletion=_item_names),
+        list[str] | None, typer.Argument(help="Items such as ft.table2; none for all.", autocompletion=_item_names)
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw figures into this directory.")] = None,
@@ -85,9 +84,7 @@ def _summary(results: list[dict[str, object]]) -> str:
     said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     items = f"{len(results)} item{'' if len(results) == 1 else 's'}"
     different = [str(row["name"]) for row in rows if row["verdict"] == "differs"]
-    return f"{items}, {len(rows)} numbers: {said}." + (
-        f" Different: {'; '.join(different)}." if different else ""
-    )
+    return f"{items}, {len(rows)} numbers: {said}." + (f" Different: {'; '.join(different)}." if different else "")
 
 
 def _text(value: object) -> str:

@@ -11,20 +11,15 @@ Cells = Mapping[str, tuple[str, ...]]
 ALL: Cells = MappingProxyType({})
 
 Axes = Annotated[
-    tuple[str, ...],
-    Hint(help="An axis of the table; repeat for each.", options=("--axis", "-a"), key="table"),
+    tuple[str, ...], Hint(help="An axis of the table; repeat for each.", options=("--axis", "-a"), key="table")
 ]
 First = Annotated[
     Cells,
-    Hint(
-        help="axis=label of the first cells, or axis=label..label for a range; repeat for each. All if left out."
-    ),
+    Hint(help="axis=label of the first cells, or axis=label..label for a range; repeat for each. All if left out."),
 ]
 Second = Annotated[
     Cells,
-    Hint(
-        help="axis=label of the second cells, or axis=label..label for a range; repeat for each. All if left out."
-    ),
+    Hint(help="axis=label of the second cells, or axis=label..label for a range; repeat for each. All if left out."),
 ]
 Test = Annotated[
     str,
@@ -45,10 +40,7 @@ NestedTest = Annotated[
     ),
 ]
 Kind = Annotated[
-    str,
-    Hint(
-        help="population (noise only) or parameter (noise and sampling).", choices=("population", "parameter")
-    ),
+    str, Hint(help="population (noise only) or parameter (noise and sampling).", choices=("population", "parameter"))
 ]
 Replicates = Annotated[int, Hint(least=19, most=100_000, help="Simulated measurements.")]
 Seed = Annotated[int, Hint(help="The same seed gives the same answer.", least=0, most=2**32)]

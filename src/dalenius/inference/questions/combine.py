@@ -10,10 +10,7 @@ from dalenius.inference.questions._parameters import Axes
 __all__ = ["COMBINE"]
 
 
-def ask(
-    release: Source,
-    axes: Axes = (),
-) -> Combined:
+def ask(release: Source, axes: Axes = ()) -> Combined:
     """Mean of several releases of one table, weighted by their precision."""
     return combine(release if isinstance(release, Sequence) else [release], *axes)
 

@@ -11,11 +11,7 @@ __all__ = ["CONDITIONAL_INDEPENDENCE"]
 
 
 def ask(
-    release: Source,
-    axes: Axes = (),
-    method: NestedTest = "monte-carlo",
-    replicates: Replicates = 999,
-    seed: Seed = 0,
+    release: Source, axes: Axes = (), method: NestedTest = "monte-carlo", replicates: Replicates = 999, seed: Seed = 0
 ) -> TestResult:
     """Test that two axes are independent within each label of a third, named last."""
     if len(axes) != 3:

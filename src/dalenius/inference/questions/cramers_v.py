@@ -10,20 +10,12 @@ __all__ = ["CRAMERS_V"]
 
 
 def ask(
-    release: Source,
-    axes: Axes = (),
-    confidence: Confidence = 0.95,
-    replicates: Replicates = 999,
-    seed: Seed = 0,
+    release: Source, axes: Axes = (), confidence: Confidence = 0.95, replicates: Replicates = 999, seed: Seed = 0
 ) -> Estimate:
     """Cramer's V of two axes, corrected for noise and for sampling."""
     return cramers_v(release, *pair(axes), confidence=confidence, replicates=replicates, seed=seed)
 
 
 CRAMERS_V = InferenceQuestion(
-    name="cramers_v",
-    ask=ask,
-    assumes=(COUNTS,),
-    examples=({"axes": ("A", "C"), "replicates": 99},),
-    is_simulated=True,
+    name="cramers_v", ask=ask, assumes=(COUNTS,), examples=({"axes": ("A", "C"), "replicates": 99},), is_simulated=True
 )

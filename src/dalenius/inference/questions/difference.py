@@ -10,19 +10,12 @@ __all__ = ["DIFFERENCE"]
 
 
 def ask(
-    release: Source,
-    first: First = ALL,
-    second: Second = ALL,
-    kind: Kind = "population",
-    confidence: Confidence = 0.95,
+    release: Source, first: First = ALL, second: Second = ALL, kind: Kind = "population", confidence: Confidence = 0.95
 ) -> Estimate:
     """Count of the first cells minus count of the second."""
     return difference(release, first, second, kind=kind, confidence=confidence)
 
 
 DIFFERENCE = InferenceQuestion(
-    name="difference",
-    ask=ask,
-    assumes=(POPULATION,),
-    examples=({"first": {"A": ("a0",)}, "second": {"A": ("a1",)}},),
+    name="difference", ask=ask, assumes=(POPULATION,), examples=({"first": {"A": ("a0",)}, "second": {"A": ("a1",)}},)
 )

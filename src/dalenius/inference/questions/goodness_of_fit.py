@@ -14,8 +14,7 @@ __all__ = ["GOODNESS_OF_FIT"]
 def ask(
     release: Source,
     probabilities: Annotated[
-        tuple[float, ...],
-        Hint(help="One for each cell, in order; equal if left out.", options=("--probability", "-p")),
+        tuple[float, ...], Hint(help="One for each cell, in order; equal if left out.", options=("--probability", "-p"))
     ] = (),
     axes: Axes = (),
     method: NestedTest = "monte-carlo",
@@ -23,9 +22,7 @@ def ask(
     seed: Seed = 0,
 ) -> TestResult:
     """Test that the counts follow given probabilities."""
-    return goodness_of_fit(
-        release, probabilities or None, *axes, method=method, replicates=replicates, seed=seed
-    )
+    return goodness_of_fit(release, probabilities or None, *axes, method=method, replicates=replicates, seed=seed)
 
 
 GOODNESS_OF_FIT = InferenceQuestion(

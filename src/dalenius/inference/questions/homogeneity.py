@@ -11,11 +11,7 @@ __all__ = ["HOMOGENEITY"]
 
 
 def ask(
-    release: Source,
-    axes: Axes = (),
-    method: NestedTest = "monte-carlo",
-    replicates: Replicates = 999,
-    seed: Seed = 0,
+    release: Source, axes: Axes = (), method: NestedTest = "monte-carlo", replicates: Replicates = 999, seed: Seed = 0
 ) -> TestResult:
     """Test that an outcome (the second axis) is distributed alike in all groups (the first)."""
     if len(axes) != 2:

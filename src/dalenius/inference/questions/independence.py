@@ -10,11 +10,7 @@ __all__ = ["INDEPENDENCE"]
 
 
 def ask(
-    release: Source,
-    axes: Axes = (),
-    method: Test = "monte-carlo",
-    replicates: Replicates = 999,
-    seed: Seed = 0,
+    release: Source, axes: Axes = (), method: Test = "monte-carlo", replicates: Replicates = 999, seed: Seed = 0
 ) -> TestResult:
     """Test that the axes of a table are independent."""
     return independence(release, *axes, method=method, replicates=replicates, seed=seed)

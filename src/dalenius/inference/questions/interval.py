@@ -27,9 +27,7 @@ def ask(
     confidence: Confidence = 0.95,
 ) -> IntervalTable:
     """Intervals for every cell of a table or of a margin."""
-    return intervals(
-        release, *axes, kind=kind, confidence=confidence, method=method, is_simultaneous=simultaneous
-    )
+    return intervals(release, *axes, kind=kind, confidence=confidence, method=method, is_simultaneous=simultaneous)
 
 
 INTERVAL = InferenceQuestion(

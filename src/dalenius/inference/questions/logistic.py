@@ -13,9 +13,7 @@ __all__ = ["LOGISTIC"]
 def ask(
     release: Source,
     outcome: Annotated[str, Hint(help="The axis whose odds are explained.", is_positional=True)],
-    predictors: Annotated[
-        str, Hint(help='A formula of the other axes, such as "A + B".', is_positional=True)
-    ],
+    predictors: Annotated[str, Hint(help='A formula of the other axes, such as "A + B".', is_positional=True)],
     axes: Axes = (),
 ) -> LoglinearFit:
     """Fit a logistic regression of a categorical outcome on other axes."""

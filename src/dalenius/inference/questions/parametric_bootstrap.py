@@ -11,9 +11,7 @@ from dalenius.inference.questions._parameters import Confidence, Replicates, See
 __all__ = ["PARAMETRIC_BOOTSTRAP"]
 
 
-def ask(
-    release: Source, replicates: Replicates = 1999, seed: Seed = 0, confidence: Confidence = 0.95
-) -> IntervalTable:
+def ask(release: Source, replicates: Replicates = 1999, seed: Seed = 0, confidence: Confidence = 0.95) -> IntervalTable:
     """Intervals for parameters by simulating a fitted model and the published noise."""
     if not isinstance(release, Release):
         raise Unsupported("The parametric bootstrap simulates one release; ask about one at a time.")

@@ -10,11 +10,7 @@ __all__ = ["PROPORTION"]
 
 
 def ask(
-    release: Source,
-    first: First = ALL,
-    second: Second = ALL,
-    kind: Kind = "population",
-    confidence: Confidence = 0.95,
+    release: Source, first: First = ALL, second: Second = ALL, kind: Kind = "population", confidence: Confidence = 0.95
 ) -> Estimate:
     """Share of the first cells in the second, or in the whole table."""
     return proportion(release, first, second or None, kind=kind, confidence=confidence)

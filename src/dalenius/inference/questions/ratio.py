@@ -10,19 +10,12 @@ __all__ = ["RATIO"]
 
 
 def ask(
-    release: Source,
-    first: First = ALL,
-    second: Second = ALL,
-    kind: Kind = "population",
-    confidence: Confidence = 0.95,
+    release: Source, first: First = ALL, second: Second = ALL, kind: Kind = "population", confidence: Confidence = 0.95
 ) -> Estimate:
     """Count of the first cells over count of the second."""
     return ratio(release, first, second, kind=kind, confidence=confidence)
 
 
 RATIO = InferenceQuestion(
-    name="ratio",
-    ask=ask,
-    assumes=(POPULATION,),
-    examples=({"first": {"A": ("a0",)}, "second": {"A": ("a1",)}},),
+    name="ratio", ask=ask, assumes=(POPULATION,), examples=({"first": {"A": ("a0",)}, "second": {"A": ("a1",)}},)
 )

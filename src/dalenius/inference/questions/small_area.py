@@ -16,9 +16,7 @@ def ask(
     axes: Axes = (),
     within: Annotated[
         tuple[str, ...],
-        Hint(
-            help="An axis in which the cells of a group agree; repeat for each. The tree of the release if left out."
-        ),
+        Hint(help="An axis in which the cells of a group agree; repeat for each. The tree of the release if left out."),
     ] = (),
     confidence: Confidence = 0.95,
 ) -> IntervalTable:

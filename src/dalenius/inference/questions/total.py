@@ -9,19 +9,9 @@ from dalenius.inference.questions._parameters import ALL, POPULATION, Confidence
 __all__ = ["TOTAL"]
 
 
-def ask(
-    release: Source,
-    first: First = ALL,
-    kind: Kind = "population",
-    confidence: Confidence = 0.95,
-) -> Estimate:
+def ask(release: Source, first: First = ALL, kind: Kind = "population", confidence: Confidence = 0.95) -> Estimate:
     """Sum of the first cells."""
     return total(release, first, kind=kind, confidence=confidence)
 
 
-TOTAL = InferenceQuestion(
-    name="total",
-    ask=ask,
-    assumes=(POPULATION,),
-    examples=({"first": {"A": ("a0",)}},),
-)
+TOTAL = InferenceQuestion(name="total", ask=ask, assumes=(POPULATION,), examples=({"first": {"A": ("a0",)}},))

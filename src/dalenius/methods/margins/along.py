@@ -1,4 +1,6 @@
-"""The plan of a list of margins along a hierarchy: every strategy that can be measured level by level, and the best of them."""
+"""The plan of a list of margins along a hierarchy: every strategy that can be measured level by level, and the best of
+them.
+"""
 
 from collections.abc import Sequence
 from math import isfinite, sqrt
@@ -14,13 +16,7 @@ from dalenius.core.plan import Assemble
 from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.linear import joint
-from dalenius.methods.margins.levels import (
-    LevelCandidate,
-    LevelSetting,
-    independent_zeros,
-    shown_zeros,
-    tree_of,
-)
+from dalenius.methods.margins.levels import LevelCandidate, LevelSetting, independent_zeros, shown_zeros, tree_of
 from dalenius.methods.margins.nested import resolve
 from dalenius.methods.margins.setting import Allotment, MarginsAsked, purses, within_loss
 
@@ -62,9 +58,7 @@ def setting_of(domain: Domain, request: MarginsAsked) -> tuple[LevelSetting, lis
 
 
 def _with_zeros(space: CellSpace, cells: IntArray) -> CellSpace:
-    places = (
-        zip(*(p.tolist() for p in np.unravel_index(cells, space.shape)), strict=True) if space.axes else ()
-    )
+    places = zip(*(p.tolist() for p in np.unravel_index(cells, space.shape)), strict=True) if space.axes else ()
     return CellSpace(space.axes, frozenset(tuple(place) for place in places))
 
 
@@ -80,9 +74,7 @@ def options(setting: LevelSetting, only: str | None = None) -> list[LevelCandida
             if purse.is_by_loss and not getattr(strategy, "has_curve", False):
                 continue
             try:
-                option = (
-                    _within(setting, purse, strategy) if purse.is_by_loss else strategy.along(setting, purse)
-                )
+                option = _within(setting, purse, strategy) if purse.is_by_loss else strategy.along(setting, purse)
             except (Unsupported, ParameterError, TooLarge) as error:
                 # Noise that cannot be drawn rules out one strategy, not the others.
                 refusal = error
@@ -174,7 +166,6 @@ def preview(
             for m, v in zip(margins, best.variances, strict=True)
         ],
         "alternatives": [
-            {"strategy": o.strategy, "mechanism": o.mechanism, **o.errors(setting.importance)}
-            for o in candidates
+            {"strategy": o.strategy, "mechanism": o.mechanism, **o.errors(setting.importance)} for o in candidates
         ],
     }

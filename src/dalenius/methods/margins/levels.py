@@ -1,7 +1,7 @@
 """Lists of margins along a declared hierarchy: the tree they run along, and what a strategy is given and answers.
 
-Of the axes whose levels are asked for, the one with the longest chain of nested levels becomes the tree; levels that do not lie in the chain are shown as
-unions of its finest nodes, and levels of other axes as sums of their categories.
+Of the axes whose levels are asked for, the one with the longest chain of nested levels becomes the tree; levels that do
+not lie in the chain are shown as unions of its finest nodes, and levels of other axes as sums of their categories.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -109,9 +109,7 @@ class LevelCandidate:
         pairs = zip(self.variances, importance, strict=True)
         return {
             "rmse": sqrt(sum(c * m for c, m in zip(cells, means, strict=True)) / sum(cells)),
-            "rmse_of_tables": sqrt(
-                sum(w * m for w, m in zip(importance, means, strict=True)) / sum(importance)
-            ),
+            "rmse_of_tables": sqrt(sum(w * m for w, m in zip(importance, means, strict=True)) / sum(importance)),
             "largest_std_error": sqrt(max(float(v.max()) / w for v, w in pairs)),
         }
 
@@ -156,11 +154,11 @@ def chain(groupings: Sequence[Grouping]) -> list[Grouping]:
 def tree_of(
     axes: Sequence[Axis], resolved: Sequence[tuple[View, tuple[Axis, ...]]]
 ) -> tuple[int, Grouping, tuple[Axis, ...], TreeTable]:
-    """The place of the tree among the axes, the leaf of each category, the axes of the levels, and the tables along it."""
+    """The place of the tree among the axes, the leaf of each category, the axes of the levels, and the
+    tables along it.
+    """
     if not axes:
-        raise Unsupported(
-            "A table without axes has no levels; leave 'strategy' and 'margins' out for one number."
-        )
+        raise Unsupported("A table without axes has no levels; leave 'strategy' and 'margins' out for one number.")
     used = [[view[k] for view, _ in resolved if view[k] is not None] for k in range(len(axes))]
     chains = [chain([g for g in own if g is not None]) for own in used]
     place = max(range(len(axes)), key=lambda k: (len(chains[k]), len(axes[k])))
@@ -223,9 +221,7 @@ def _onto(leaves: Grouping, groups: Grouping) -> list[int]:
     return nodes
 
 
-def _axis_of(
-    own: Axis, groups: Grouping, place: int, resolved: Sequence[tuple[View, tuple[Axis, ...]]]
-) -> Axis:
+def _axis_of(own: Axis, groups: Grouping, place: int, resolved: Sequence[tuple[View, tuple[Axis, ...]]]) -> Axis:
     """The axis of a level: as a margin names it, or the axis itself for leaves that no margin shows."""
     for view, axes in resolved:
         if view[place] == groups:

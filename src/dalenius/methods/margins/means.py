@@ -1,8 +1,8 @@
 """A list of means: a list of counts and a list of totals about the centre of the bounds, with half of the budget each.
 
-Every margin is shown three times, as counts, totals and means, and all agree: the mean is the total over the count, counts and totals
-add up along margins and levels, so that the mean of the nation is the mean of its regions weighted by their counts. Means are therefore not cut
-at the declared bounds, which small cells may leave; their intervals are.
+Every margin is shown three times, as counts, totals and means, and all agree: the mean is the total over the count,
+counts and totals add up along margins and levels, so that the mean of the nation is the mean of its regions weighted by
+their counts. Means are therefore not cut at the declared bounds, which small cells may leave; their intervals are.
 """
 
 from collections.abc import Sequence
@@ -111,7 +111,9 @@ class _MeansShown:
 
 
 def _preview(question: Question, counts: TablePlan, totals: TablePlan) -> dict[str, Any]:
-    """The error of every margin in a cell of typical size, at the largest distance from the centre that a mean can have."""
+    """The error of every margin in a cell of typical size, at the largest distance from the centre that a mean can
+    have.
+    """
     bounds, size = question.bounds, question.domain.public_size
     farthest = float(bounds.high - bounds.low) / 2 * float(bounds.step)
     margins = []

@@ -24,9 +24,7 @@ def measured(setting: Setting, purse: Allotment, name: str, shares: Mapping[Marg
         sensitivity = steps[margin].statistic.sensitivity(setting.neighbours)
         if (sensitivity, share) not in made:
             definition, budget = purse.part(share)
-            made[sensitivity, share] = calibrate(
-                family, sensitivity, setting.neighbours.relation, definition, budget
-            )
+            made[sensitivity, share] = calibrate(family, sensitivity, setting.neighbours.relation, definition, budget)
         mechanisms[margin] = made[sensitivity, share]
     variances = {m: steps[m].variance(law) for m, law in mechanisms.items()}
     precisions = {m: 1 / v for m, v in variances.items()}
@@ -46,12 +44,7 @@ def measured(setting: Setting, purse: Allotment, name: str, shares: Mapping[Marg
         alone = (sum(c * v for c, v in cells) / sum(c for c, _ in cells)) ** 0.5
     score = setting.score(components) if all(v < inf for v in components.values()) else inf
     return Candidate(
-        strategy=name,
-        mechanism=family.name,
-        components=components,
-        score=score,
-        build=build,
-        before=alone,
+        strategy=name, mechanism=family.name, components=components, score=score, build=build, before=alone
     )
 
 

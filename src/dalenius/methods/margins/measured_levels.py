@@ -1,4 +1,6 @@
-"""Levels by detail margins, measured by themselves with shares of one budget: what several strategies along hierarchies share."""
+"""Levels by detail margins, measured by themselves with shares of one budget: what several strategies along hierarchies
+share.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,9 +15,7 @@ from dalenius.methods.margins.measured import exact_shares
 from dalenius.methods.margins.setting import Allotment
 
 
-def measured_levels(
-    setting: LevelSetting, purse: Allotment, name: str, shares: Mapping[Part, float]
-) -> LevelCandidate:
+def measured_levels(setting: LevelSetting, purse: Allotment, name: str, shares: Mapping[Part, float]) -> LevelCandidate:
     """The option that spends these shares on these levels and margins."""
     family = registry.get("mechanisms", setting.mechanism or purse.mechanism)
     mechanisms: dict[Part, Mechanism] = {}

@@ -1,7 +1,7 @@
 """Margins along declared hierarchies, and tables with structural zeros: where the residual decomposition does not hold.
 
-The interior alone is measured, and every margin is a sum of perturbed cells. It serves lists with too many impossible cells for least
-squares; all others are measured level by level (`along`).
+The interior alone is measured, and every margin is a sum of perturbed cells. It serves lists with too many impossible
+cells for least squares; all others are measured level by level (`along`).
 """
 
 from collections.abc import Sequence
@@ -84,12 +84,7 @@ def plan(domain: Domain, request: MarginsAsked) -> Planned:
     score = 1 if request.objective == "maximum" else 0
     (_, measurements, law, preview) = min(plans, key=lambda option: option[0][score])
     preview["alternatives"] = [
-        {
-            "strategy": o[3]["strategy"],
-            "mechanism": o[3]["mechanism"],
-            "rmse": o[0][0],
-            "largest_std_error": o[0][1],
-        }
+        {"strategy": o[3]["strategy"], "mechanism": o[3]["mechanism"], "rmse": o[0][0], "largest_std_error": o[0][1]}
         for o in plans
     ]
     return measurements, law, _assemble(request, resolved, law), preview
@@ -112,9 +107,7 @@ def _priced(
         sensitivity = statistic.sensitivity(request.neighbours)
         mechanism: Mechanism = calibrate(family, sensitivity, request.neighbours.relation, definition, budget)
         measurements.append(Noisy(" x ".join(a.name for a in axes) or "total", statistic, mechanism))
-        specs.append(
-            {"view": [list(g) if g is not None else None for g in view], "variance": mechanism.variance}
-        )
+        specs.append({"view": [list(g) if g is not None else None for g in view], "variance": mechanism.variance})
     law = Joint(
         "nested",
         {
@@ -147,9 +140,7 @@ def _priced(
     return (rmse, worst), tuple(measurements), law, preview
 
 
-def _assemble(
-    request: MarginsAsked, resolved: Sequence[tuple[View, tuple[Axis, ...]]], law: Joint
-) -> Assemble:
+def _assemble(request: MarginsAsked, resolved: Sequence[tuple[View, tuple[Axis, ...]]], law: Joint) -> Assemble:
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
         shown: list[FloatArray] = joint.estimates(blocks, law)
         tables = []

@@ -27,14 +27,7 @@ from dalenius.linear.amounts import Amounts
 from dalenius.linear.margins import Workload, sum_out
 from dalenius.methods.margins import along, nested
 from dalenius.methods.margins.merging import propose_merging
-from dalenius.methods.margins.setting import (
-    Allotment,
-    Candidate,
-    MarginsAsked,
-    Setting,
-    purses,
-    within_loss,
-)
+from dalenius.methods.margins.setting import Allotment, Candidate, MarginsAsked, Setting, purses, within_loss
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
@@ -43,11 +36,9 @@ STRATEGIES = "methods.margins.strategies"
 OBJECTIVES = ("cells", "tables", "maximum")
 
 
-def plan_margins(
-    question: Question, amounts: Amounts | None = None, budget: Budget | None = None
-) -> TablePlan:
-    """The plan of a request that lists margins, or names a strategy for its table: of counts, or of totals of what rows add; for the
-    whole budget, or for a part of it.
+def plan_margins(question: Question, amounts: Amounts | None = None, budget: Budget | None = None) -> TablePlan:
+    """The plan of a request that lists margins, or names a strategy for its table: of counts, or of totals of what rows
+    add; for the whole budget, or for a part of it.
     """
     space, margins = question.space, question.margins
     if amounts is not None and amounts.largest == 0:
@@ -58,9 +49,7 @@ def plan_margins(
     only = allowed[0] if allowed is not None and len(allowed) == 1 else None
     expected = question.expected
     if expected is not None and amounts is not None:
-        raise Unsupported(
-            "Expected sizes are those of counts; totals are not planned by them.", key="expected"
-        )
+        raise Unsupported("Expected sizes are those of counts; totals are not planned by them.", key="expected")
     asked = question.objective
     objective = asked if expected is None else "cells"
     largest = max(expected.weights) if expected is not None else 1
@@ -89,11 +78,11 @@ def _relative(plan: TablePlan, expected: ExpectedPart) -> TablePlan:
         for margin, weight in zip(plan.preview["margins"], expected.weights, strict=True)
     ]
     shown = "; ".join(
-        f"{' x '.join(margin['axes']) or 'total'} {100 * margin['relative_error']:.2g} %"
-        for margin in margins
+        f"{' x '.join(margin['axes']) or 'total'} {100 * margin['relative_error']:.2g} %" for margin in margins
     )
     note = (
-        f"root mean square relative errors by the expected sizes of {expected.name} (sha256 {expected.sha256[:16]}…), cells below"
+        f"root mean square relative errors by the expected sizes of {expected.name} (sha256 "
+        f"{expected.sha256[:16]}…), cells below"
         f" {expected.least} as {expected.least}: {shown}"
     )
     about = {"name": expected.name, "sha256": expected.sha256, "least": str(expected.least)}
@@ -149,9 +138,7 @@ def plan_list(
         amounts=amounts,
     )
     is_nested = any(name not in names for margin in request.margins for name in margin)
-    has_zeros = (
-        not is_nested and isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)
-    )
+    has_zeros = not is_nested and isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)
     is_along = strategy is not None and not hasattr(registry.get(STRATEGIES, strategy), "option")
     if is_along or is_nested or has_zeros:
         return _along(domain, request)
@@ -177,7 +164,9 @@ def plan_list(
 
 
 def _along(domain: Domain, request: MarginsAsked) -> TablePlan:
-    """Level by level; where too many impossible cells are shown for that, the interior, which needs no least squares."""
+    """Level by level; where too many impossible cells are shown for that, the interior, which needs no
+    least squares.
+    """
     try:
         plan = _first(request, along.plan(domain, request))
         if not request.structural_zeros or plan.strategy == "interior":
@@ -220,9 +209,7 @@ def every_option(setting: Setting, only: str | None = None) -> list[Candidate]:
             if purse.is_by_loss and not getattr(strategy, "has_curve", False):
                 continue
             try:
-                option = (
-                    _within(setting, purse, strategy) if purse.is_by_loss else strategy.option(setting, purse)
-                )
+                option = _within(setting, purse, strategy) if purse.is_by_loss else strategy.option(setting, purse)
             except (Unsupported, ParameterError, TooLarge):
                 # Noise that cannot be drawn rules out one strategy, not the others.
                 continue

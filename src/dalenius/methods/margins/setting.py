@@ -141,9 +141,7 @@ class Setting:
     def moves(self) -> tuple[Pattern, ...]:
         """Patterns of change of one row."""
         return patterns(
-            self.workload.interior,
-            is_replace=self.neighbours.is_replace,
-            is_size_public=self.total is not None,
+            self.workload.interior, is_replace=self.neighbours.is_replace, is_size_public=self.total is not None
         )
 
 
@@ -173,7 +171,8 @@ class Allotment:
 def purses(definition: Definition, budget: Budget) -> tuple[Allotment, ...]:
     """The currencies in which a definition's budget can be spent.
 
-    Under (epsilon, delta) Gaussian noise is priced by its loss where one step states it, and otherwise by the rho that implies the budget.
+    Under (epsilon, delta) Gaussian noise is priced by its loss where one step states it, and otherwise by the rho that
+    implies the budget.
     """
     name = definition.name
     if definition.scope is not Scope.EVERYWHERE:
@@ -184,10 +183,7 @@ def purses(definition: Definition, budget: Budget) -> tuple[Allotment, ...]:
         return (Allotment(currency="rho", amount=budget.rho),)
     if budget.epsilon is not None and budget.delta is not None:
         rho = affordable_rho(budget.epsilon, budget.delta)
-        amounts = (
-            Allotment(currency="epsilon", amount=budget.epsilon),
-            Allotment(currency="rho", amount=rho),
-        )
+        amounts = (Allotment(currency="epsilon", amount=budget.epsilon), Allotment(currency="rho", amount=rho))
         if name != "approximate":
             return amounts
         largest = largest_rho(budget.epsilon, budget.delta)

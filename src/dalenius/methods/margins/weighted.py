@@ -1,9 +1,9 @@
 """Lists of weighted counts, with the error of the design where it is known, and lists of weighted totals.
 
-A list of weighted counts is two lists: of sums of weights, with nine tenths of the budget, and of sums of their squares with the rest. Both
-add up along margins and levels. The design variance of a cell, as if its records had been drawn with replacement, is its sum of squared
-weights. That is between the smallest and the largest declared weight times the sum of weights, and it is used only where the noise of the
-squares is at most half of it.
+A list of weighted counts is two lists: of sums of weights, with nine tenths of the budget, and of sums of their squares
+with the rest. Both add up along margins and levels. The design variance of a cell, as if its records had been drawn
+with replacement, is its sum of squared weights. That is between the smallest and the largest declared weight times the
+sum of weights, and it is used only where the noise of the squares is at most half of it.
 """
 
 from dataclasses import dataclass, replace
@@ -37,18 +37,13 @@ def plan_weighted_list(question: Question) -> TablePlan:
     counts = plan_margins(
         question, Amounts.counting("").times(weight, bounds), share(question.budget, 1 - SHARE_FOR_VARIANCE)
     )
-    squares = plan_margins(
-        question, Amounts.squared(weight, bounds), share(question.budget, SHARE_FOR_VARIANCE)
-    )
+    squares = plan_margins(question, Amounts.squared(weight, bounds), share(question.budget, SHARE_FOR_VARIANCE))
     is_stated = has_sampling(question, is_weighted=True)
     rows = question.domain.neighbours.max_rows if is_stated else 0
     shown = _WeightedShown(bounds, len(counts.measurements), counts, squares, rows)
     return priced(
         question,
-        (
-            *named(counts.measurements, "weighted counts"),
-            *named(squares.measurements, "squared weights"),
-        ),
+        (*named(counts.measurements, "weighted counts"), *named(squares.measurements, "squared weights")),
         shown.tables,
         law=Joint(
             WEIGHTED_LIST,
@@ -105,17 +100,10 @@ class _WeightedShown:
     def tables(self, blocks: tuple[Block, ...]) -> tuple[Table, ...]:
         """Weighted counts first."""
         pairs = list(
-            zip(
-                self.counts.assemble(blocks[: self.first]),
-                self.squares.assemble(blocks[self.first :]),
-                strict=True,
-            )
+            zip(self.counts.assemble(blocks[: self.first]), self.squares.assemble(blocks[self.first :]), strict=True)
         )
         return (
-            *(
-                replace(count, sampled=self._sampled(count, squared) if self.rows else None)
-                for count, squared in pairs
-            ),
+            *(replace(count, sampled=self._sampled(count, squared) if self.rows else None) for count, squared in pairs),
             *(replace(squared, name=f"squared weights by {squared.name}") for _, squared in pairs),
         )
 

@@ -27,9 +27,7 @@ def enter(request: Request, user: CurrentUser, form: Form) -> Response:
     account = verified(request, name, form.one("password"))
     if account is None:
         error = translate(language_of(request), "sign_in.wrong")
-        return render(
-            request, "account/sign_in.html", user, status=403, next=target, error=error, name=name[:64]
-        )
+        return render(request, "account/sign_in.html", user, status=403, next=target, error=error, name=name[:64])
     response = RedirectResponse(target, 303)
     sign_in(request, response, account)
     return response
@@ -51,9 +49,7 @@ def account(request: Request, user: SignedIn) -> Response:
 
 def _page(request: Request, user: SignedIn, secret: str) -> Response:
     tokens = services_of(request).accounts.tokens(user)
-    return render(
-        request, "account/page.html", user, tokens=tokens, secret=secret, quotas=quotas_of(request, user)
-    )
+    return render(request, "account/page.html", user, tokens=tokens, secret=secret, quotas=quotas_of(request, user))
 
 
 @router.post("/account/tokens")

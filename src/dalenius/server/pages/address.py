@@ -46,9 +46,7 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
                 pairs.append((f"level.{name}", str(part["level"])))
             if part.get("groups"):
                 pairs.append((f"level.{name}", OWN_GROUPS))
-                pairs += [
-                    (f"group.{name}", f"{g}|{m}") for g, members in part["groups"].items() for m in members
-                ]
+                pairs += [(f"group.{name}", f"{g}|{m}") for g, members in part["groups"].items() for m in members]
             pairs += [(f"pick.{name}", str(label)) for label in part.get("categories") or ()]
             if part.get("cuts"):
                 pairs.append((f"cuts.{name}", ",".join(str(cut) for cut in part["cuts"])))
@@ -62,8 +60,7 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
             ]
         else:
             pairs += [
-                (f"where.{name}", str(label))
-                for label in ([condition] if isinstance(condition, str) else condition)
+                (f"where.{name}", str(label)) for label in ([condition] if isinstance(condition, str) else condition)
             ]
     if table.get("measure"):
         pairs.append(("measure", f"{table['measure']}:{table.get('of') or ''}"))
@@ -249,9 +246,7 @@ class _AddressReader:
             is_proposed = is_fresh or asked.is_needed
             return (self.number(name) or (self._proposed(asked, of) if is_proposed else asked.usual),)
         if asked.kind is FieldKind.NUMBERS:
-            parts = [
-                part for text in self._fields.get(name, ()) for part in re.split(r"[;\s]+", text) if part
-            ]
+            parts = [part for text in self._fields.get(name, ()) for part in re.split(r"[;\s]+", text) if part]
             listed = tuple(numbers.read(part, self._language) for part in parts)
             return listed or (self._proposed(asked, of),)
         if asked.kind is FieldKind.ENDS:

@@ -56,9 +56,7 @@ def build(request: Request, name: str, user: CurrentUser) -> Response:
     return response
 
 
-def _shown_again(
-    request: Request, dataset: DatasetView, state: TableState, user: User, status: int
-) -> Response:
+def _shown_again(request: Request, dataset: DatasetView, state: TableState, user: User, status: int) -> Response:
     """The builder with what was sent, in place of a release; it says why."""
     address = _address(dataset, state.to_pairs())
     response = _show(request, dataset, state, user, address, status=status)
@@ -156,7 +154,9 @@ def _price(
 def _narrower(
     services: Services, user: User, dataset: DatasetView, state: TableState, wording: Wording
 ) -> tuple[str, str] | None:
-    """The same table of the records that the ready list counts: on which variables it asks for a value, and its address."""
+    """The same table of the records that the ready list counts: on which variables it asks for a value, and its
+    address.
+    """
     if not dataset.has_list or state.is_empty:
         return None
     try:
@@ -211,9 +211,7 @@ async def release(request: Request, name: str, user: CurrentUser, form: Form) ->
             raise StaleRequest
     except RequestError as error:
         return await run_in_threadpool(shown, error.http_status)
-    submit = partial(
-        services.releasing.submit, user, dataset.name, document, form.one("key"), seen=form.one("seen")
-    )
+    submit = partial(services.releasing.submit, user, dataset.name, document, form.one("key"), seen=form.one("seen"))
     job = await run_in_threadpool(submit)
     job = await services.releasing.wait(user, job.id, 8.0)
     if job.state == "done":

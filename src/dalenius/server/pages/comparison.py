@@ -2,9 +2,9 @@
 
 Two cells of one measured block carry independent noise of one public law, so the law of their difference is its
 convolution with its mirror image, and the margin is exact. Counts that combine blocks have a margin from their joint
-covariance. Other numbers of a list, its means above all, share noise whose covariance is not rebuilt here: each cell stays
-within its own margin at half of the error probability, and the sum of both margins holds whatever they share. Cells of
-one table that share no noise get a normal margin at the sum of their variances.
+covariance. Other numbers of a list, its means above all, share noise whose covariance is not rebuilt here: each cell
+stays within its own margin at half of the error probability, and the sum of both margins holds whatever they share.
+Cells of one table that share no noise get a normal margin at the sum of their variances.
 """
 
 from math import sqrt

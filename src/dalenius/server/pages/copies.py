@@ -15,7 +15,8 @@ def copies(dataset: str, request: Mapping[str, Any], base: str) -> dict[str, str
     body = json.dumps({**request, "dataset": dataset}, ensure_ascii=False, indent=2)
     return {
         "document": document,
-        "command": "# with the document above as request.toml\ndalenius plan request.toml\ndalenius release request.toml -o out",
+        "command": "# with the document above as request.toml\ndalenius plan request.toml\ndalenius release "
+        "request.toml -o out",
         "python": (
             "import dalenius\n\n"
             'curator = dalenius.Curator.open("dataset.toml")\n'
@@ -46,14 +47,7 @@ def to_toml(request: Mapping[str, Any]) -> str:
     """A request document as TOML.
 
     >>> print(to_toml({"dataset": "d", "table": {"rows": ["sex"]}, "privacy": {"definition": "pure", "epsilon": "1"}}))
-    dataset = "d"
-    <BLANKLINE>
-    [table]
-    rows = ["sex"]
-    <BLANKLINE>
-    [privacy]
-    definition = "pure"
-    epsilon = "1"
+    dataset = "d" <BLANKLINE> [table] rows = ["sex"] <BLANKLINE> [privacy] definition = "pure" epsilon = "1"
     """
     lines = [f"{key} = {_value(value)}" for key, value in request.items() if not isinstance(value, Mapping)]
     for key, value in request.items():

@@ -44,14 +44,7 @@ def _desk(request: Request, template: str, user: User, section: str, **context: 
     ]
     waiting = len(services.custody.approvals(user))
     return render(
-        request,
-        template,
-        user,
-        section=section,
-        custody_tabs=tabs,
-        waiting=waiting,
-        populations=populations,
-        **context,
+        request, template, user, section=section, custody_tabs=tabs, waiting=waiting, populations=populations, **context
     )
 
 
@@ -63,9 +56,7 @@ def datasets(request: Request, user: CurrentUser) -> Response:
     cards = []
     for view in services.reading.datasets(user):
         listed = services.reading.list_view(view.name) if view.has_list else None
-        cards.append(
-            (view.in_language(language_of(request)), services.custody.is_registered(user, view.name), listed)
-        )
+        cards.append((view.in_language(language_of(request)), services.custody.is_registered(user, view.name), listed))
     return _desk(request, "custodian/datasets.html", user, "datasets", datasets=cards)
 
 
@@ -169,9 +160,7 @@ def grant(request: Request, population: str, user: CurrentUser, form: Form) -> R
     """Add to the budget."""
     rho, delta = _typed(request, form, "rho"), _typed(request, form, "delta") or "0"
     services_of(request).custody.grant(user, population, rho, delta, form.one("note"))
-    return redirect(
-        request, _back(population), "custody.granted_ok", rho=numbers.typed(rho, language_of(request))
-    )
+    return redirect(request, _back(population), "custody.granted_ok", rho=numbers.typed(rho, language_of(request)))
 
 
 @router.post("/budget/{population}/quota")
@@ -284,9 +273,7 @@ def _rules(policy: Any, wording: Wording) -> list[tuple[str, str]]:
 
     def quota(part: Any) -> str:
         return (
-            none
-            if part is None
-            else f"ρ = {number(part.rho)}" + (f", δ = {number(part.delta)}" if part.delta else "")
+            none if part is None else f"ρ = {number(part.rho)}" + (f", δ = {number(part.delta)}" if part.delta else "")
         )
 
     allow = policy.allow
@@ -294,16 +281,10 @@ def _rules(policy: Any, wording: Wording) -> list[tuple[str, str]]:
         ("budget", quota(policy.budget)),
         ("default_quota", quota(policy.default_quota)),
         ("approval_above", none if policy.approval_above is None else f"ρ = {number(policy.approval_above)}"),
-        (
-            "definitions",
-            ", ".join(allow.definitions) if allow.definitions is not None else wording.t("policy.all"),
-        ),
+        ("definitions", ", ".join(allow.definitions) if allow.definitions is not None else wording.t("policy.all")),
         ("evidence", ", ".join(str(level) for level in allow.evidence)),
         ("most_cells", wording.num(allow.most_cells)),
-        (
-            "sensitive",
-            ", ".join(f"{name} (ρ = {number(part.rho)})" for name, part in policy.sensitive.items()) or none,
-        ),
+        ("sensitive", ", ".join(f"{name} (ρ = {number(part.rho)})" for name, part in policy.sensitive.items()) or none),
         ("release", wording.t(f"status.{policy.release}")),
     ]
 
@@ -317,9 +298,7 @@ def users(request: Request, user: CurrentUser) -> Response:
 
 def _users(request: Request, user: User, name: str, password: str) -> Response:
     accounts = services_of(request).custody.users(user)
-    return _desk(
-        request, "custodian/users.html", user, "users", users=accounts, password=password, password_of=name
-    )
+    return _desk(request, "custodian/users.html", user, "users", users=accounts, password=password, password_of=name)
 
 
 @router.post("/users")

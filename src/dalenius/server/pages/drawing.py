@@ -20,9 +20,7 @@ def draw(
     is_percent = crosstab.show != "value"
 
     def text(value: float) -> str:
-        return (
-            numbers.percent(value, wording.language, 0) if is_percent else wording.num(value, display.digits)
-        )
+        return numbers.percent(value, wording.language, 0) if is_percent else wording.num(value, display.digits)
 
     marks = [
         charts.Mark(
@@ -55,9 +53,7 @@ def draw(
     if not filled:
         return "", ""
     note = _with_rest(wording, note, min(filled, charts.MOST_BARS), len(marks))
-    drawn = charts.bars(
-        marks, title=wording.t("release.chart_title", name=shown.heading), description=note, show=text
-    )
+    drawn = charts.bars(marks, title=wording.t("release.chart_title", name=shown.heading), description=note, show=text)
     return drawn, note
 
 

@@ -58,13 +58,7 @@ def tables(request: Request, user: CurrentUser, q: str = "", dataset: str = "") 
     services = services_of(request)
     _, views = services.reading.releases(user, dataset=dataset, query=q[:200], limit=200)
     return render(
-        request,
-        "tables.html",
-        user,
-        recent=views,
-        datasets=services.reading.datasets(user),
-        q=q[:200],
-        chosen=dataset,
+        request, "tables.html", user, recent=views, datasets=services.reading.datasets(user), q=q[:200], chosen=dataset
     )
 
 
@@ -74,9 +68,7 @@ def language(request: Request, code: str, next: str = "/") -> Response:
     response = RedirectResponse(local(next), 303)
     if code in messages.languages():
         secure = services_of(request).config.secure_cookies
-        response.set_cookie(
-            LANGUAGE, code, max_age=86_400 * 365, samesite="lax", httponly=True, secure=secure
-        )
+        response.set_cookie(LANGUAGE, code, max_age=86_400 * 365, samesite="lax", httponly=True, secure=secure)
     return response
 
 
@@ -100,9 +92,7 @@ def explanation(request: Request, topic: str, user: CurrentUser) -> Response:
         topics=TOPICS,
         text_language=language if language in ("en", "de") else "en",
         noise_chart=_noise_chart(language) if topic == "noise" else "",
-        margins=[(text, _half_width(text)) for text in ("0.01", "0.1", "0.5", "1")]
-        if topic == "noise"
-        else (),
+        margins=[(text, _half_width(text)) for text in ("0.01", "0.1", "0.5", "1")] if topic == "noise" else (),
     )
 
 

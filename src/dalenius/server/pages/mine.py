@@ -27,10 +27,7 @@ def mine(request: Request, user: SignedIn) -> Response:
     """Saved tables and releases."""
     services = services_of(request)
     wording = Wording(language_of(request), services)
-    saved = [
-        (table, _builder(request, table.dataset, dict(table.request)))
-        for table in services.releasing.saved(user)
-    ]
+    saved = [(table, _builder(request, table.dataset, dict(table.request))) for table in services.releasing.saved(user)]
     jobs = services.releasing.jobs_of(user) if user.may_release else ()
     return render(
         request,

@@ -43,9 +43,7 @@ def _not_found(app: FastAPI) -> None:
     shaped: Any = app.exception_handlers[HTTPException]
 
     async def answer(request: Request, error: HTTPException) -> Response:
-        is_reader = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(
-            "/api/"
-        )
+        is_reader = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
         if error.status_code == 404 and is_reader:
             return await run_in_threadpool(refuse, request, NotFound("There is nothing at this address."))
         response: Response = await shaped(request, error)

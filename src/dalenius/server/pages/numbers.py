@@ -73,9 +73,7 @@ def typed(text: object, language: str = "en") -> str:
     ('0,5', '1e-9', '0.5', 'a.b')
     """
     written = str(text)
-    return (
-        written.replace(".", _GROUP.get(language, _GROUP["en"])[1]) if _PLAIN.fullmatch(written) else written
-    )
+    return written.replace(".", _GROUP.get(language, _GROUP["en"])[1]) if _PLAIN.fullmatch(written) else written
 
 
 def read(text: str, language: str = "en") -> str:

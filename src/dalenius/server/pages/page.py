@@ -113,9 +113,7 @@ def render(
                 "here": here(request),
                 "here_path": request.url.path,
                 "menu": _menu(request, user),
-                "csrf_input": Markup('<input type="hidden" name="csrf" value="{}">').format(
-                    csrf_token(request)
-                ),
+                "csrf_input": Markup('<input type="hidden" name="csrf" value="{}">').format(csrf_token(request)),
                 "flash": flash,
                 **wording.names(),
                 **{name: _spoken(value, language) for name, value in context.items()},
@@ -146,11 +144,7 @@ def _menu(request: Request, user: User) -> list[dict[str, Any]]:
             continue
         if key == "custody" and not user.is_custodian:
             continue
-        is_here = (
-            path == href
-            or path.startswith(below or ("\0",))
-            or (key == "ledger" and path.startswith("/ledger"))
-        )
+        is_here = path == href or path.startswith(below or ("\0",)) or (key == "ledger" and path.startswith("/ledger"))
         shown.append({"key": key, "href": href, "is_here": is_here})
     return shown
 
@@ -162,9 +156,7 @@ def lead(request: Request, address: str) -> Response:
     return RedirectResponse(address, 303)
 
 
-def redirect(
-    request: Request, address: str, said: str = "", kind: str = "good", **values: object
-) -> Response:
+def redirect(request: Request, address: str, said: str = "", kind: str = "good", **values: object) -> Response:
     """Go on to another page, which says once what happened (a key of the messages)."""
     response = lead(request, local(address))
     if said:

@@ -138,10 +138,7 @@ def _compared(shown: Shown, first: int, second: int) -> dict[str, str]:
     outcome["difference"] = wording.num(difference)
     margin = difference_margin(shown.release, table, first, second)
     if difference is None or margin is None:
-        return outcome | {
-            "verdict": wording.t("compare.unknown"),
-            "text": wording.t("compare.unknown_text"),
-        }
+        return outcome | {"verdict": wording.t("compare.unknown"), "text": wording.t("compare.unknown_text")}
     key = "yes" if abs(difference) > margin else "no"
     low, high = (wording.num(difference + sign * margin) for sign in (-1, 1))
     return outcome | {

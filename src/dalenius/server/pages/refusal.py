@@ -37,11 +37,7 @@ class PageRoute(APIRoute):
                 raise
             except Exception as error:
                 logs.event(
-                    "exception",
-                    40,
-                    request=request.state.request_id,
-                    kind=type(error).__name__,
-                    places=places(error),
+                    "exception", 40, request=request.state.request_id, kind=type(error).__name__, places=places(error)
                 )
                 return refuse(request, InternalError("Something went wrong on our side."))
 

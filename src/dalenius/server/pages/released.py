@@ -93,11 +93,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
             margins=margins,
             shown=display.values,
         )
-        others = [
-            _other(shown, each, error_as, level, totals=totals)
-            for each in further
-            if _is_apart(each, display)
-        ]
+        others = [_other(shown, each, error_as, level, totals=totals) for each in further if _is_apart(each, display)]
     cells = [c for s in crosstab.sheets for line in s.lines for c in line.cells] if crosstab else []
     has_margins = display is not None and has_error(display.table) and not is_anchored
     drawn, note = "", ""
@@ -123,10 +119,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         has_shares=display is not None and display.table.measure in ADDITIVE,
         caption=_caption(shown, display, crosstab, error_as, confidence, is_anchored=is_anchored),
         measure_text=shown.wording.measure(
-            shown.dataset,
-            shown.release.about.measure,
-            shown.release.about.of or None,
-            shown.release.about,
+            shown.dataset, shown.release.about.measure, shown.release.about.of or None, shown.release.about
         ),
         has_negative=any(c.value is not None and c.value < 0 for c in cells),
         has_structural=any(c.is_structural for c in cells),
@@ -171,9 +164,7 @@ def _places(shown: Shown, table: Table) -> Places:
     named = dict_of([(place, names.get(name, name)) for place, name in shown.layout])
     if not named:
         return asked_layout(shown.release.about, table)
-    return Places(
-        rows=named.get("rows", []), columns=named.get("columns", []), wafers=named.get("wafers", [])
-    )
+    return Places(rows=named.get("rows", []), columns=named.get("columns", []), wafers=named.get("wafers", []))
 
 
 def _is_apart(display: Display, first: Display) -> bool:
@@ -184,9 +175,7 @@ def _is_apart(display: Display, first: Display) -> bool:
     return is_small and not (is_margin and display.table.measure == first.table.measure)
 
 
-def _other(
-    shown: Shown, display: Display, error_as: str, confidence: float, *, totals: bool
-) -> dict[str, object]:
+def _other(shown: Shown, display: Display, error_as: str, confidence: float, *, totals: bool) -> dict[str, object]:
     """A further table of a release, below the first."""
     release, table, wording = shown.release, display.table, shown.wording
     said = speech.caption(release, table, confidence, wording.language)

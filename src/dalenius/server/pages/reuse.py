@@ -34,9 +34,7 @@ def request_of(
     placed["rows"] += rest
     declared = numeric or {}
     table: dict[str, Any] = {
-        place: [_item(axes[name], declared.get(name)) for name in names]
-        for place, names in placed.items()
-        if names
+        place: [_item(axes[name], declared.get(name)) for name in names] for place, names in placed.items() if names
     }
     where = {c["variable"]: _condition(c, declared.get(c["variable"])) for c in described.get("where", ())}
     if where:

@@ -34,12 +34,7 @@ class Shown:
     """One released table and one reader: what all of its pages need."""
 
     def __init__(
-        self,
-        request: Request,
-        user: User,
-        release: Release,
-        view: ReleaseView | None,
-        state: TableState | None = None,
+        self, request: Request, user: User, release: Release, view: ReleaseView | None, state: TableState | None = None
     ) -> None:
         """`state` is what was asked of a ready list; a stored release says itself what was asked."""
         self.request, self.user, self.view = request, user, view
@@ -60,9 +55,7 @@ class Shown:
     def find(cls, request: Request, entry: str, user: User) -> "Shown":
         """The stored release, if this reader may see it."""
         services = services_of(request)
-        return cls(
-            request, user, services.reading.release(user, entry), services.reading.release_view(user, entry)
-        )
+        return cls(request, user, services.reading.release(user, entry), services.reading.release_view(user, entry))
 
     def read(self, release: Release) -> Release:
         """A release with its answers named in the reader's language."""
@@ -70,9 +63,7 @@ class Shown:
         subject = release.about
         return labelled(
             release,
-            lambda table: wording.measure(
-                dataset, speech.method_of(release, table), subject.of or None, subject
-            ),
+            lambda table: wording.measure(dataset, speech.method_of(release, table), subject.of or None, subject),
         )
 
     def _known(self, name: str) -> DatasetView | None:
@@ -119,9 +110,7 @@ class Shown:
 
     def _in_order(self) -> list[Axis]:
         named = [value for _, value in self.layout] or list(self.release.about.order)
-        return sorted(
-            self.axes, key=lambda a: next((i for i, n in enumerate(named) if n in (a.name, a.variable)), 99)
-        )
+        return sorted(self.axes, key=lambda a: next((i for i, n in enumerate(named) if n in (a.name, a.variable)), 99))
 
     def axis_label(self, axis: Axis) -> str:
         """What an axis is called."""
@@ -131,16 +120,16 @@ class Shown:
     def spoken(self, table: Table) -> Table:
         """The table with its labels in the reader's language, for display alone."""
         axes = tuple(
-            replace(
-                axis, labels=tuple(self.wording.said(self.dataset, axis.variable, x) for x in axis.labels)
-            )
+            replace(axis, labels=tuple(self.wording.said(self.dataset, axis.variable, x) for x in axis.labels))
             for axis in table.space.axes
         )
         return replace(table, space=replace(table.space, axes=axes))
 
     @property
     def universe(self) -> dict[str, str]:
-        """Whose records are covered, in the reader's language where the declaration still says the same as the release."""
+        """Whose records are covered, in the reader's language where the declaration still says the same as
+        the release.
+        """
         stored = {"text": self.release.about.universe, "language": "en"}
         if not stored["text"] or self.dataset is None or self.wording.language == "en":
             return stored
@@ -156,9 +145,7 @@ class Shown:
             for names in (universe.needs, universe.widened)
         )
         parts = tuple(
-            sorted(
-                universe.parts, key=lambda p: order.index(p.variable) if p.variable in order else len(order)
-            )
+            sorted(universe.parts, key=lambda p: order.index(p.variable) if p.variable in order else len(order))
         )
         universe = replace(universe, needs=needs, widened=widened, parts=parts)
         if universe.sentence(self.release.about.labels) != stored["text"]:
@@ -196,9 +183,7 @@ class Shown:
             "edit_href": self._edit_href(),
             "absolute": self.services.config.public_url + base,
             "axis_label": self.axis_label,
-            "axis_label_by_name": lambda name: next(
-                (self.axis_label(a) for a in self.axes if a.name == name), name
-            ),
+            "axis_label_by_name": lambda name: next((self.axis_label(a) for a in self.axes if a.name == name), name),
         }
 
     def document(self) -> dict[str, Any]:
@@ -231,9 +216,7 @@ class Shown:
             return ""
         state = self.state or from_request(self.document(), self.dataset)
         domain = self.services.desk.find(self.dataset.name).curator.domain
-        if self.state is None and not self._asks_the_same(
-            state.to_request(self.dataset.name), domain, _OF_THE_TABLE
-        ):
+        if self.state is None and not self._asks_the_same(state.to_request(self.dataset.name), domain, _OF_THE_TABLE):
             return ""
         return f"/d/{quote(self.dataset.name)}/table?{urlencode(state.to_pairs())}"
 

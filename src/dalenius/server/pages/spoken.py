@@ -1,4 +1,6 @@
-"""A release for a file that is read: labels, conditions and the promise in the reader's language; numbers and laws as they are."""
+"""A release for a file that is read: labels, conditions and the promise in the reader's language; numbers and laws as
+they are.
+"""
 
 from dataclasses import replace
 
@@ -8,7 +10,9 @@ from dalenius.server.pages.shown import Shown
 
 
 def spoken_release(shown: Shown, release: Release) -> Release:
-    """A whole release in the language of the one who is shown it; what the dataset document does not translate keeps its word."""
+    """A whole release in the language of the one who is shown it; what the dataset document does not translate keeps
+    its word.
+    """
     universe = shown.universe["text"]
     spoken = _spoken(shown, release)
     return spoken if release.members else spoken.with_(subject=replace(spoken.about, universe=universe))

@@ -41,10 +41,7 @@ class AxisChoice:
             closed = {"closed": True} if self.is_closed else {}
             return {"variable": self.variable, "cuts": list(self.cuts), **closed}
         if self.level == OWN_GROUPS and self.groups:
-            return {
-                "variable": self.variable,
-                "groups": {name: list(members) for name, members in self.groups},
-            }
+            return {"variable": self.variable, "groups": {name: list(members) for name, members in self.groups}}
         if self.level and self.level != OWN_GROUPS:
             return {"variable": self.variable, "level": self.level}
         if self.picks:
@@ -115,9 +112,7 @@ class TableState:
         return self
 
     def _without(self, name: str) -> "TableState":
-        kept: dict[str, Any] = {
-            place: tuple(c for c in getattr(self, place) if c.variable != name) for place in PLACES
-        }
+        kept: dict[str, Any] = {place: tuple(c for c in getattr(self, place) if c.variable != name) for place in PLACES}
         return replace(self, **kept)
 
     def _put(self, place: str, variable: VariableView) -> "TableState":
@@ -153,9 +148,7 @@ class TableState:
             if choice.level:
                 pairs.append((f"level.{name}", choice.level))
             if choice.level == OWN_GROUPS:
-                pairs += [
-                    (f"group.{name}", f"{group}|{m}") for group, members in choice.groups for m in members
-                ]
+                pairs += [(f"group.{name}", f"{group}|{m}") for group, members in choice.groups for m in members]
             elif not choice.level:
                 pairs += [(f"pick.{name}", pick) for pick in choice.picks]
             if choice.cuts:
@@ -216,9 +209,7 @@ class TableState:
     def to_request(self, dataset: str) -> dict[str, Any]:
         """The request document of this state, as plain values."""
         table: dict[str, Any] = {
-            place: [choice.to_item() for choice in getattr(self, place)]
-            for place in PLACES
-            if getattr(self, place)
+            place: [choice.to_item() for choice in getattr(self, place)] for place in PLACES if getattr(self, place)
         }
         where: dict[str, Any] = {name: list(labels) for name, labels in self.where.items() if labels}
         for name, (low, high) in self.ranges.items():
@@ -249,7 +240,9 @@ class TableState:
 
 
 def _as_written(kind: FieldKind, values: tuple[str, ...]) -> Any:
-    """As a request writes a key: lists as lists, one number as such, whole numbers as whole ones; what is none is left for the planner to refuse."""
+    """As a request writes a key: lists as lists, one number as such, whole numbers as whole ones; what is none is left
+    for the planner to refuse.
+    """
     if kind.is_list or (kind is FieldKind.NUMBERS and len(values) > 1):
         return list(values)
     is_whole = kind is FieldKind.WHOLE and values[0].isascii() and values[0].isdigit()

@@ -138,9 +138,7 @@ class Wording:
         """A level of a hierarchy."""
         return dataset.level_name(self.language, level) if dataset else level
 
-    def measure(
-        self, dataset: DatasetView | None, measure: str, of: str | None, subject: Subject = _OPEN
-    ) -> str:
+    def measure(self, dataset: DatasetView | None, measure: str, of: str | None, subject: Subject = _OPEN) -> str:
         """What a cell shows; the subject says what a measure asks for beside its variable."""
         return speech.title_of(
             measure,
@@ -155,12 +153,7 @@ class Wording:
         """A measure before its own keys are filled in."""
         open_ = "…"
         return speech.title_of(
-            measure,
-            self.language,
-            of=self.label(dataset, of),
-            other=open_,
-            within=open_,
-            subject=Subject(q=open_),
+            measure, self.language, of=self.label(dataset, of), other=open_, within=open_, subject=Subject(q=open_)
         )
 
     def measure_kind(self, measure: str) -> str:
@@ -184,12 +177,7 @@ class Wording:
         return speech.expectation(method, content, self.num, self.language, label)
 
     def title(
-        self,
-        dataset: DatasetView | None,
-        measure: str,
-        of: str | None,
-        variables: list[str],
-        subject: Subject = _OPEN,
+        self, dataset: DatasetView | None, measure: str, of: str | None, variables: list[str], subject: Subject = _OPEN
     ) -> str:
         """A table in a few words."""
         what = self.measure(dataset, measure, of, subject)
@@ -235,9 +223,7 @@ class Wording:
         names = [item if isinstance(item, str) else str(item.get("variable", "")) for item in items]
         # Keys of a method stand in [table]; older documents keep them among the options.
         options = {**(request.get("privacy", {}).get("options") or {}), **table}
-        subject = Subject.derived(
-            {"measure": table.get("measure"), "of": table.get("of"), "options": options}
-        )
+        subject = Subject.derived({"measure": table.get("measure"), "of": table.get("of"), "options": options})
         return self.title(self._dataset(dataset), subject.measure, table.get("of"), names, subject)
 
     def state_title(self, dataset: DatasetView, state: TableState) -> str:
@@ -286,14 +272,12 @@ class Wording:
         unit = self.known("unit", name)
         if neighbours.get("relation") == "replace":
             return self.t("dataset.unit_replace", unit=unit)
-        return (
-            self.t("dataset.unit_row")
-            if unit == "row"
-            else self.t("dataset.unit_person", unit=unit, rows=rows)
-        )
+        return self.t("dataset.unit_row") if unit == "row" else self.t("dataset.unit_person", unit=unit, rows=rows)
 
     def design(self, dataset: DatasetView, state: TableState | None = None) -> str:
-        """How records were drawn, and what follows for errors; with a state, only where it asks for an error of sampling."""
+        """How records were drawn, and what follows for errors; with a state, only where it asks for an error of
+        sampling.
+        """
         if state is None:
             return self.t(f"design.{dataset.draws or 'unstated'}")
         if state.weight and not dataset.draws:
@@ -314,9 +298,7 @@ class Wording:
             )
         if budget.get("rho"):
             epsilon_text = self.amount(concentrated_epsilon(Fraction(str(budget["rho"]))))
-            return self.t(
-                "release.promise_rho", rho=self.amount(budget["rho"]), unit=unit, epsilon=epsilon_text
-            )
+            return self.t("release.promise_rho", rho=self.amount(budget["rho"]), unit=unit, epsilon=epsilon_text)
         return provenance.guarantee
 
 

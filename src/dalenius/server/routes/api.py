@@ -36,10 +36,7 @@ EntryName = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
 JobName = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
 Format = Annotated[str | None, Query(max_length=20, description="json, csv, html, …; otherwise by Accept")]
 View = Annotated[Literal["measured", "anchored"], Query()]
-EXAMPLE = {
-    "table": {"rows": ["grade"], "columns": ["branch"]},
-    "privacy": {"definition": "pure", "epsilon": "0.5"},
-}
+EXAMPLE = {"table": {"rows": ["grade"], "columns": ["branch"]}, "privacy": {"definition": "pure", "epsilon": "0.5"}}
 
 
 @router.get("/datasets")
@@ -73,16 +70,10 @@ async def table(request: Request, name: Name, user: CurrentUser, format: Format 
     """A table from the stored list: free, open to everybody, never computed from data."""
     services = services_of(request)
     document = await read_document(request)
-    answer = await run_in_threadpool(
-        partial(services.reading.list_answer, user, name, document, explains=True)
-    )
+    answer = await run_in_threadpool(partial(services.reading.list_answer, user, name, document, explains=True))
     if answer is None:
-        raise NotFound(
-            "The stored list of this data set does not hold this table; ask for a release instead."
-        )
-    return send(
-        request, await run_in_threadpool(services.reading.download_of, answer, choose(request, format))
-    )
+        raise NotFound("The stored list of this data set does not hold this table; ask for a release instead.")
+    return send(request, await run_in_threadpool(services.reading.download_of, answer, choose(request, format)))
 
 
 @router.get("/datasets/{name}/list")
@@ -99,9 +90,7 @@ def stored_list(request: Request, name: Name, user: CurrentUser) -> dict[str, An
     openapi_extra=document_body(EXAMPLE, with_batch=True),
     response_class=Response,
     responses=document_responses()
-    | {
-        202: {"description": "Queued, or awaiting approval.", "content": {"application/json": {"schema": {}}}}
-    },
+    | {202: {"description": "Queued, or awaiting approval.", "content": {"application/json": {"schema": {}}}}},
 )
 async def release(
     request: Request,
@@ -114,10 +103,11 @@ async def release(
     wait: Annotated[float, Query(ge=0, le=120, description="Seconds to wait for the answer.")] = 20,
     format: Format = None,
 ) -> Response:
-    """Release a table, or a batch of tables as one charge: from the list if it holds it, from the ledger if it was released before,
-    else new and charged.
+    """Release a table, or a batch of tables as one charge: from the list if it holds it, from the ledger if it was
+    released before, else new and charged.
 
-    [show] shapes this answer alone: the release is stored as it was measured, and asking again with another [show] is free.
+    [show] shapes this answer alone: the release is stored as it was measured, and asking again with another [show] is
+    free.
     """
     services = services_of(request)
     chosen = choose(request, format)
@@ -133,9 +123,7 @@ async def release(
     return await run_in_threadpool(_outcome, request, user, job, chosen, steps)
 
 
-def _outcome(
-    request: Request, user: Any, job: JobView, chosen: str, steps: Sequence[Adjustment] = ()
-) -> Response:
+def _outcome(request: Request, user: Any, job: JobView, chosen: str, steps: Sequence[Adjustment] = ()) -> Response:
     if job.state == "done":
         reading = services_of(request).reading
         file = (
@@ -186,9 +174,7 @@ def releases(
 
 
 @router.get("/releases/{entry}", response_class=Response, responses=document_responses())
-async def read(
-    request: Request, entry: EntryName, format: Format = None, view: View = "measured"
-) -> Response:
+async def read(request: Request, entry: EntryName, format: Format = None, view: View = "measured") -> Response:
     """A released table by its permanent address, in the format that you accept.
 
     `view=anchored` ties it to the first publication that shares a margin with it; measured values stay beside.
@@ -209,9 +195,7 @@ def _read(request: Request, entry: str, chosen: str, view: str) -> Response:
     user = current_user(request)
     if view == "measured":
         return send(request, services.reading.download(user, entry, chosen))
-    return send(
-        request, services.reading.download_of(services.reading.anchored(user, entry), chosen, is_public=False)
-    )
+    return send(request, services.reading.download_of(services.reading.anchored(user, entry), chosen, is_public=False))
 
 
 @router.get("/inference")

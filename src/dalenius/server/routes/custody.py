@@ -121,9 +121,7 @@ def statement(
 
 
 @router.get("/ledger/export", response_class=PlainTextResponse)
-def export(
-    request: Request, user: SignedIn, form: Annotated[str, Query(max_length=10)] = "jsonl"
-) -> PlainTextResponse:
+def export(request: Request, user: SignedIn, form: Annotated[str, Query(max_length=10)] = "jsonl") -> PlainTextResponse:
     """Every line of the ledger, for custodian and auditor."""
     return PlainTextResponse(services_of(request).custody.ledger_lines(user, None, form))
 
@@ -142,9 +140,7 @@ def grant(request: Request, population: Name, body: AmountsBody, user: SignedIn)
 
 
 @router.put("/populations/{population}/quotas/{analyst}", status_code=204)
-def set_quota(
-    request: Request, population: Name, analyst: Name, body: AmountsBody, user: SignedIn
-) -> Response:
+def set_quota(request: Request, population: Name, analyst: Name, body: AmountsBody, user: SignedIn) -> Response:
     """Set what an analyst may spend in all."""
     services_of(request).custody.set_quota(user, population, analyst, body.rho, body.delta)
     return Response(status_code=204)
@@ -159,9 +155,7 @@ def approval_rule(request: Request, population: Name, user: SignedIn) -> dict[st
 @router.put(
     "/populations/{population}/approval",
     status_code=204,
-    responses={
-        202: {"description": "Asks for fewer approvals: waits until another custodian sets the same."}
-    },
+    responses={202: {"description": "Asks for fewer approvals: waits until another custodian sets the same."}},
 )
 def set_approval(request: Request, population: Name, body: ThresholdBody, user: SignedIn) -> Response:
     """Set the rho above which a second person approves; fewer approvals need a second custodian."""

@@ -81,9 +81,7 @@ def tables(
     """Released tables, newest first."""
     services = services_of(request)
     language = _language(services, lang)
-    total, page = services.reading.releases(
-        ANONYMOUS, query=query, offset=(pageNumber - 1) * pageSize, limit=pageSize
-    )
+    total, page = services.reading.releases(ANONYMOUS, query=query, offset=(pageNumber - 1) * pageSize, limit=pageSize)
     pages = max(ceil(total / pageSize), 1)
     root = _root(request)
     return {
@@ -103,11 +101,7 @@ def tables(
 def _links(root: str, language: str, number: int, pages: int, size: int) -> list[dict[str, str]]:
     numbers = {"first": 1, "last": pages, "next": number + 1, "previous": number - 1}
     return [
-        {
-            "rel": name,
-            "hreflang": language,
-            "href": f"{root}/tables?lang={language}&pageNumber={page}&pageSize={size}",
-        }
+        {"rel": name, "hreflang": language, "href": f"{root}/tables?lang={language}&pageNumber={page}&pageSize={size}"}
         for name, page in numbers.items()
         if 1 <= page <= pages
     ]

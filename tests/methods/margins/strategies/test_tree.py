@@ -37,9 +37,7 @@ def variable(name: str, size: int, *levels: tuple[str, int]) -> Variable:
         domain=Categories(labels=labels, missing=labels[0], unseen=labels[0]),
         hierarchies=tuple(
             Hierarchy(
-                level=level,
-                groups=tuple(f"{level}{k}" for k in range(n)),
-                parent=tuple((place * n // size).tolist()),
+                level=level, groups=tuple(f"{level}{k}" for k in range(n)), parent=tuple((place * n // size).tolist())
             )
             for level, n in levels
         ),
@@ -89,9 +87,7 @@ def test_the_budget_is_spent_and_not_overspent(country: Domain) -> None:
 
 
 @pytest.mark.parametrize("relation", Relation)
-def test_recorded_releases_of_an_unbalanced_tree_have_the_planned_errors_at_every_level(
-    relation: Relation,
-) -> None:
+def test_recorded_releases_of_an_unbalanced_tree_have_the_planned_errors_at_every_level(relation: Relation) -> None:
     declared = spines.domain(60, relation)
     plan = spines.planned(declared, "tables")
     sampled = spines.errors(plan, declared, 25)
@@ -134,9 +130,7 @@ def test_weights_move_the_error_to_where_it_counts_less(country: Domain) -> None
 
 
 def test_the_largest_error_is_least_where_all_tables_err_alike() -> None:
-    plan = spines.planned(
-        spines.domain(60), "maximum", definition="zero_concentrated", rho="1/2", strategy="tree"
-    )
+    plan = spines.planned(spines.domain(60), "maximum", definition="zero_concentrated", rho="1/2", strategy="tree")
     tables = spines.planned(spines.domain(60), "tables")
     assert plan.preview["largest_std_error"] < tables.preview["largest_std_error"]
 
@@ -179,9 +173,7 @@ def test_impossible_cells_lower_the_error_of_margins_instead_of_leaving_the_inte
     for zeros in ((), impossible):
         declared, margins = census(*zeros)
         asked = {"rows": list("abcdefg"), "margins": margins, "objective": "cells"}
-        plan = plan_of(
-            declared, {"table": asked, "privacy": {"definition": "zero_concentrated", "rho": "1/2"}}
-        )
+        plan = plan_of(declared, {"table": asked, "privacy": {"definition": "zero_concentrated", "rho": "1/2"}})
         errors[bool(zeros)] = plan.preview["rmse"]
     assert errors[False] == pytest.approx(4.479, abs=1e-3)
     assert errors[True] < errors[False]
@@ -218,25 +210,17 @@ def test_a_strategy_that_impossible_cells_rule_out_is_refused_with_the_reason() 
     asked = {"rows": ["sex", "age"], "margins": "all"}
     with pytest.raises(Unsupported, match="where impossible cells are shown"):
         plan_of(
-            declared,
-            {
-                "table": asked,
-                "privacy": {"definition": "zero_concentrated", "rho": 1, "strategy": "residual"},
-            },
+            declared, {"table": asked, "privacy": {"definition": "zero_concentrated", "rho": 1, "strategy": "residual"}}
         )
 
 
 def test_levels_are_measured_without_any_key() -> None:
     asked = {"rows": ["block", "sex", "age"], "margins": spines.MARGINS, "weights": [9, 1, 1, 1, 1, 1]}
-    plan = plan_of(
-        spines.domain(400), {"table": asked, "privacy": {"definition": "zero_concentrated", "rho": "1/2"}}
-    )
+    plan = plan_of(spines.domain(400), {"table": asked, "privacy": {"definition": "zero_concentrated", "rho": "1/2"}})
     assert (plan.strategy, plan.preview["objective"]) == ("tree", "cells")
 
 
-def measured(
-    plan: TablePlan, declared: Domain, rows: list[tuple[str, ...]]
-) -> dict[tuple[int, tuple[int, ...]], Any]:
+def measured(plan: TablePlan, declared: Domain, rows: list[tuple[str, ...]]) -> dict[tuple[int, tuple[int, ...]], Any]:
     """What is measured of some records, without noise: every part, centred, on its integer grid."""
     (step,) = plan.measurements
     columns = {name: [row[i] for row in rows] for i, name in enumerate(declared.variables)}
@@ -252,9 +236,7 @@ def measured(
 
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("objective", ["cells", "tables"])
-def test_no_pair_of_tiny_neighbours_costs_more_than_the_plan_reserves(
-    relation: Relation, objective: str
-) -> None:
+def test_no_pair_of_tiny_neighbours_costs_more_than_the_plan_reserves(relation: Relation, objective: str) -> None:
     """All records of a small domain, beside an empty file and beside one record, by a request document."""
     declared = spines.domain(5, relation)
     plan = spines.planned(declared, objective)

@@ -40,13 +40,7 @@ class ResidualStrategy:
         components = {a: unit * float(v) / workload.size(a) ** 2 for a, v in grid.items()}
         components |= dict.fromkeys(without_noise, 0.0)
         step = Residual(
-            "residuals",
-            setting.axes,
-            setting.where,
-            grid,
-            setting.total is not None,
-            setting.amounts,
-            purse.is_by_loss,
+            "residuals", setting.axes, setting.where, grid, setting.total is not None, setting.amounts, purse.is_by_loss
         )
         assert exact_cost(workload.shape, grid, moves) <= cost
         return Candidate(

@@ -32,7 +32,9 @@ class SplitStrategy:
 
     @staticmethod
     def along(setting: LevelSetting, purse: Allotment) -> LevelCandidate:
-        """Each level by the detail that is shown of it, with the shares that are best after least squares along the tree."""
+        """Each level by the detail that is shown of it, with the shares that are best after least squares along the
+        tree.
+        """
         table = setting.table
         weights = table_weights(table, setting.importance, is_by_table=setting.objective != "cells")
         search = SplitSearch(

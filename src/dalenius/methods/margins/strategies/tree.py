@@ -1,4 +1,6 @@
-"""Every level of a hierarchy, with residual components of the other variables inside its nodes, with the best Gaussian noise."""
+"""Every level of a hierarchy, with residual components of the other variables inside its nodes, with the best Gaussian
+noise.
+"""
 
 from typing import ClassVar
 
@@ -70,7 +72,9 @@ def _least(setting: LevelSetting, cost: float) -> dict[Part, float]:
 
 
 def _even(setting: LevelSetting, cost: float) -> dict[Part, float]:
-    """Precisions of least largest variance: weight moves to the nodes whose cells are worst, and the best round is kept."""
+    """Precisions of least largest variance: weight moves to the nodes whose cells are worst, and the best round is
+    kept.
+    """
     table = setting.table
     search = WorstWay(table, cost, setting.moves(), setting.public, 1e-6)
     weights: list[FloatArray] = [np.full(table.tree.sizes[s.level], 1 / table.cells(s)) for s in table.shown]
