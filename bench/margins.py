@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.margins import all_margins
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, Categories, Domain, Variable
@@ -18,7 +19,6 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Table, Value
-from dalenius.linear.margins import all_margins
 from dalenius.methods.margins.plan import plan_list
 
 CENSUS = (11, 2, 21, 5, 12, 9, 5)

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.tree_law import TreeLaw
 from dalenius.core.domain import Categories, Domain, Hierarchy, Variable
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours
-from dalenius.linear.tree_law import TreeLaw
 from dalenius.testing.asking import plan_of
 
 LEVELS = ("state", "county", "tract", "group")

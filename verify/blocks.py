@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from dalenius.algebra.estimates import Estimated, estimated
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block, Value
 from dalenius.core.sealed import Sealed
 from dalenius.curator.planner import Planner
 from dalenius.errors import Unsupported
-from dalenius.linear.estimates import Estimated, estimated
 from dalenius.measurements._models import estimate
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.methods._blocks import Prediction

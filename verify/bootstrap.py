@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from dalenius.algebra.replicates import Replicates
 from dalenius.core.law import FloatArray
 from dalenius.exact.resampling_price import ResamplingPrice
-from dalenius.linear.replicates import Replicates
 from dalenius.measurements.resampled_totals import SQUARES, beside
 
 ROWS, REACH = 500, 50

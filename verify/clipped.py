@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from dalenius.algebra.estimates import estimated
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block, Value
 from dalenius.core.sealed import Sealed
-from dalenius.linear.estimates import estimated
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 from verify._books import Books, share_of

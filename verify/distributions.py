@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from dalenius.algebra.distributions import incidence
+from dalenius.algebra.estimates import Estimated, estimated
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Additive, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block
 from dalenius.exact.sampling import sample
-from dalenius.linear.distributions import incidence
-from dalenius.linear.estimates import Estimated, estimated
 from verify.estimates import BOUNDS, BUDGETS, SILENCE
 from verify.quantiles import masses, planned
 

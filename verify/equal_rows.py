@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from dalenius.linear import tabulation
+from dalenius.algebra import tabulation
 from verify._books import Books
 
 SAMPLES, PERSONS, ROWS = 1000, 60, 3

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from dalenius.algebra.estimates import estimated, influence
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Additive, FloatArray, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block
 from dalenius.exact.sampling import sample
-from dalenius.linear.estimates import estimated, influence
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.statistics.power_sum import GRID

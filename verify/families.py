@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from dalenius.algebra.estimates import estimated
+from dalenius.algebra.families import FAMILIES
 from dalenius.core.law import FloatArray, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Release
-from dalenius.linear.estimates import estimated
-from dalenius.linear.families import FAMILIES
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 from verify._books import Books, share_of

@@ -40,13 +40,13 @@ from typer.testing import CliRunner
 
 import dalenius
 from dalenius import Curator
+from dalenius.algebra import tabulation
 from dalenius.cli.main import app
 from dalenius.core.law import FloatArray
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release, Table
 from dalenius.errors import BudgetExhausted, DaleniusError, TooLarge, Unsupported
 from dalenius.inference import intervals
-from dalenius.linear import tabulation
 from dalenius.publish._document import to_document
 from dalenius.publish._format import formats
 from verify import _file_truths as truths

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.margins import all_margins
 from dalenius.core.budget import Budget
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import NotAllowed
 from dalenius.exact import perturbation
-from dalenius.linear.margins import all_margins
 
 
 def _errors(runs: int, rows: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.range_law import RangeLaw
 from dalenius.core.domain import Categories, Domain, Variable
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours, Relation
@@ -11,7 +12,6 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
-from dalenius.linear.range_law import RangeLaw
 from dalenius.testing.asking import plan_of
 
 BUDGETS: tuple[dict[str, Any], ...] = (

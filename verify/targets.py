@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra import joint
 from dalenius.core.domain import Domain
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator import gate
@@ -14,7 +15,6 @@ from dalenius.curator.planner import Planner
 from dalenius.curator.trade_off import smallest_within
 from dalenius.demo.survey import dataset_name, materialise
 from dalenius.engines.memory import MemorySource
-from dalenius.linear import joint
 from dalenius.spec.load import load_dataset
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument

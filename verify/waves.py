@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dalenius import Curator, Ledger
+from dalenius.algebra.estimates import estimated
 from dalenius.audit.steps import fetched
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import FloatArray, IntArray, Joint
@@ -26,7 +27,6 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block
 from dalenius.engines.memory import MemorySource
 from dalenius.exact.sampling import sample
-from dalenius.linear.estimates import estimated
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from dalenius.algebra.estimates import estimated
 from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.plan import TablePlan
-from dalenius.linear.estimates import estimated
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.testing.asking import plan_of

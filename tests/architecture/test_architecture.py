@@ -74,8 +74,8 @@ def test_randomness_of_released_values_has_one_home() -> None:
         if place_of(path) != "core/randomness.py":
             reached = imports(path) & {"random", "secrets", "numpy.random"}
             assert not reached, f"{path} reaches for {reached}"
-        # linear/joint.py re-simulates published measurements for inference, with a generator that it is given.
-        assert place_of(path) == "linear/joint.py" or "np.random" not in text_of(path), path
+        # algebra/joint.py re-simulates published measurements for inference, with a generator that it is given.
+        assert place_of(path) == "algebra/joint.py" or "np.random" not in text_of(path), path
 
 
 def test_imports_are_absolute() -> None:

@@ -32,13 +32,12 @@ NAMED = (
     "methods",
     "methods.margins.strategies",
     "publish",
-    "shown",
     "inference.questions",
 )
 # Checks and demonstrations use everything, and prove nothing about use.
 ASIDE = ("demo", "testing")
 # Arithmetic that only the papers' numbers need is reached by `dalenius reproduce`, a verb of the laboratory.
-ARITHMETIC = ("core", "exact", "linear")
+ARITHMETIC = ("core", "exact", "algebra")
 NOT_REACHED = {
     "core.registry.forget": "for kits that add extensions while a program runs, so that planted faults are found"
 }
@@ -65,6 +64,9 @@ def entrances() -> Iterator[Name]:
     for package in NAMED:
         for name in registry.names(package):
             yield _extension(package, name)
+    # What `core` shows by asking the registry: `view("release", …)`.
+    for kind in set(re.findall(r'\bview\("(\w+)"', "".join(path.read_text() for path in ROOT.rglob("*.py")))):
+        yield _extension("shown", kind)
     for name in set(kinds_of_noise()) & set(registry.names("measurements")):
         yield _extension("measurements", name)
     for name in set(dalenius.__all__) - {"inference", "errors", "__version__"}:

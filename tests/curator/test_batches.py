@@ -35,10 +35,10 @@ from dalenius.methods import _batch
 from dalenius.methods.margins.setting import affordable_rho
 from dalenius.publish._document import from_json, to_document, to_json
 from dalenius.publish._format import formats
+from dalenius.shown.speech import expectation
 from dalenius.spec.batch import BatchDocument
 from dalenius.spec.load import load_asked, load_request
 from dalenius.spec.release import ReleaseDocument
-from dalenius.spec.speech import expectation
 from dalenius.testing import rule_kit
 
 WOMEN = {"rows": "region", "where": {"sex": "female"}, "title": "Women"}

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dalenius.algebra.tabulation import rows
 from dalenius.core.neighbours import Scope
-from dalenius.core.release import Release
+from dalenius.core.release import POSSIBLE, Release
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, NotAllowed
-from dalenius.linear.tabulation import POSSIBLE, rows
 from dalenius.publish.to_json import to_json
 
 DATASET = """

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.algebra.tabulation import bounds
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.release import Release
+from dalenius.core.release import POSSIBLE, Release
 from dalenius.curator.curator import Curator
 from dalenius.errors import Unsupported
 from dalenius.inference import intervals
-from dalenius.linear.tabulation import POSSIBLE, bounds
 from dalenius.publish.to_json import from_json, to_json
 
 DATASET: dict[str, Any] = {

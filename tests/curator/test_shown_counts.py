@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.algebra.tabulation import bounds
 from dalenius.core.law import Additive, Censored, Withheld, law_from_dict
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release
@@ -14,7 +15,6 @@ from dalenius.curator import rules as curator_rules
 from dalenius.curator.curator import Curator
 from dalenius.errors import NotAllowed, Unsupported
 from dalenius.inference import independence, intervals
-from dalenius.linear.tabulation import bounds
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.postprocess._shown_counts import largest_error
 from dalenius.publish.to_json import from_json, to_json

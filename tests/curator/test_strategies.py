@@ -6,6 +6,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from dalenius.algebra import joint
+from dalenius.algebra.margins import all_margins
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
@@ -18,8 +20,6 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Table
 from dalenius.core.sealed import Sealed
 from dalenius.errors import UnknownName, Unsupported
-from dalenius.linear import joint
-from dalenius.linear.margins import all_margins
 from dalenius.methods.margins.plan import plan_list, public_total
 
 LETTERS = "abcdefghij"

@@ -9,12 +9,12 @@ from statistics import NormalDist
 import pytest
 from typer.testing import CliRunner
 
+from dalenius.algebra import joint
 from dalenius.cli.main import app
 from dalenius.core.plan import margin_of_error
 from dalenius.curator.planner import Planner
 from dalenius.curator.trade_off import AMOUNTS, curve, smallest_for, smallest_within
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.linear import joint
 from dalenius.spec.load import load_dataset
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument

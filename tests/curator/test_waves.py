@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.algebra.estimates import estimated
 from dalenius.core.budget import UNIT
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Additive, Joint
@@ -14,9 +15,8 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block
 from dalenius.errors import DaleniusError
 from dalenius.exact.sampling import sample
-from dalenius.linear.estimates import estimated
+from dalenius.shown.speech import expectation
 from dalenius.spec.load import load_dataset
-from dalenius.spec.speech import expectation
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 

@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dalenius.algebra import tabulation
 from dalenius.core import registry
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release, Table
 from dalenius.curator.curator import Curator
-from dalenius.linear import tabulation
 
 FILE = Path(__file__).parents[3] / "shared" / "data" / "pums2000_california_10000.csv"
 LEVEL = 1 - 1e-6

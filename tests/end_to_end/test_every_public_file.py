@@ -22,6 +22,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dalenius
+from dalenius.algebra import tabulation
 from dalenius.cli.main import app
 from dalenius.core import registry
 from dalenius.core.randomness import RecordedRandomness
@@ -32,7 +33,6 @@ from dalenius.demo import survey
 from dalenius.engines._columns import expanded
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.inference import intervals
-from dalenius.linear import tabulation
 from dalenius.publish._document import to_document
 from dalenius.publish.to_csv import to_csv
 from dalenius.spec.load import load_dataset

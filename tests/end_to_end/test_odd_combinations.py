@@ -17,11 +17,11 @@ from unittest.mock import patch
 
 import pytest
 
+from dalenius.algebra import tabulation
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release, Table
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
-from dalenius.linear import tabulation
 from dalenius.methods.margins import nested
 from dalenius.methods.margins import plan as margins_plan
 

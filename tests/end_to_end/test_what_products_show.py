@@ -18,13 +18,13 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release
 from dalenius.curator.curator import Curator
 from dalenius.demo import survey
-from dalenius.linear.display import displayed
 from dalenius.publish import save
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_html import to_html
 from dalenius.publish.to_json import from_json, to_json
 from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
+from dalenius.shown.display import displayed
 from dalenius.spec.load import load_request
 
 CONFIG = 'policy = "policy.toml"\nledger = "ledger.sqlite"\nsecure_cookies = false\n[[datasets]]\ndocument = "survey-2023.toml"\n[[datasets]]\ndocument = "survey-2024.toml"\n'
@@ -281,7 +281,7 @@ def test_numbers_on_a_page_add_up_to_the_totals_on_the_page(releases: dict[str, 
 
 
 def test_a_margin_of_error_covers_the_move_to_a_whole_number(releases: dict[str, Release]) -> None:
-    from dalenius.linear.crosstab import lay_out
+    from dalenius.shown.crosstab import lay_out
 
     release = releases["margins"]
     for display in displayed(release):

@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dalenius.algebra.losses import association, compare
 from dalenius.core.budget import Budget
 from dalenius.core.law import Additive
 from dalenius.errors import ParameterError
 from dalenius.exact.utility import epsilon_for, expected, in_words, risk_utility
-from dalenius.linear.losses import association, compare
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dalenius.algebra.joint import covariance
 from dalenius.errors import Unsupported
 from dalenius.inference import (
     cramers_v,
@@ -18,7 +19,6 @@ from dalenius.inference.calibration import shrunken
 from dalenius.inference.fitting import statistics
 from dalenius.inference.formula import design, independent
 from dalenius.inference.joint import JointObserved, quasi_fit
-from dalenius.linear.joint import covariance
 
 COUNTS = np.array([[120, 80, 61, 40], [95, 70, 44, 30], [60, 41, 30, 18]])
 

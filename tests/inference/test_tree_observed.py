@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from dalenius.algebra.tree_law import TreeLaw
 from dalenius.core.law import Joint
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.inference.contrast import difference, total
 from dalenius.inference.quotient import proportion, ratio
 from dalenius.inference.tree_observed import observe_along
-from dalenius.linear.tree_law import TreeLaw
 from dalenius.testing import spines
 
 

@@ -6,6 +6,8 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
+from dalenius.algebra import joint
+from dalenius.algebra.tabulation import bounds
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
@@ -17,8 +19,6 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Provenance, Release
 from dalenius.core.sealed import Sealed
 from dalenius.errors import OtherRows, Unsupported
-from dalenius.linear import joint
-from dalenius.linear.tabulation import bounds
 from dalenius.lists.tables import answer_from_list
 from dalenius.methods.margins.plan import plan_list
 from dalenius.postprocess._shown_counts import shown_from

@@ -9,6 +9,7 @@ from math import log
 import numpy as np
 import pytest
 
+from dalenius.algebra.ranks import levels, steps_of
 from dalenius.core.domain import CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import ValuesQuery
@@ -18,7 +19,6 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
 from dalenius.exact import several_quantiles
 from dalenius.exact.several_quantiles import chances, select_all, spread
-from dalenius.linear.ranks import levels, steps_of
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 
 LOW, HIGH = 0, 2

@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dalenius.algebra.ranges import Factor
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
-from dalenius.linear.ranges import Factor
 from dalenius.measurements._example import COUNTS
 from dalenius.measurements.factored_table import FactoredTable
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian

@@ -6,6 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dalenius.algebra.joint import fourier_components
+from dalenius.algebra.margins import Workload, all_margins, closure, reconstruct
 from dalenius.core.domain import Axis
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours, Relation
@@ -13,8 +15,6 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import Unsupported
-from dalenius.linear.joint import fourier_components
-from dalenius.linear.margins import Workload, all_margins, closure, reconstruct
 from dalenius.measurements.fourier import Fourier, coefficient_shift
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 

@@ -8,6 +8,7 @@ from math import log
 import numpy as np
 import pytest
 
+from dalenius.algebra.points import Precision, points_of
 from dalenius.core.domain import CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import ValuesQuery
@@ -17,7 +18,6 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
 from dalenius.exact import several_quantiles
 from dalenius.exact.several_quantiles import chances
-from dalenius.linear.points import Precision, points_of
 from dalenius.measurements.quantile_points import QuantilePoints
 
 LOW, HIGH = 0, 2

@@ -6,15 +6,15 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dalenius.algebra.joint import residual_components
+from dalenius.algebra.margins import Workload, reconstruct
+from dalenius.algebra.optimal import grid_variances, select, shift_length
 from dalenius.core.domain import Axis
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
-from dalenius.linear.joint import residual_components
-from dalenius.linear.margins import Workload, reconstruct
-from dalenius.linear.optimal import grid_variances, select, shift_length
 from dalenius.measurements._components import differences
 from dalenius.measurements.residual import Residual
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian

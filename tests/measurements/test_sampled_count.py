@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from dalenius.algebra.thinned import ends
 from dalenius.core.law import Additive, IntArray, Thinned
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
@@ -23,7 +24,6 @@ from dalenius.exact.amplification import Scheme, SecretSample
 from dalenius.exact.bernoulli import thinned
 from dalenius.inference.cells import intervals
 from dalenius.inference.independence import independence
-from dalenius.linear.thinned import ends
 from dalenius.measurements import sampled_count
 from dalenius.measurements._example import COUNTS
 from dalenius.measurements.sampled_count import SampledCount

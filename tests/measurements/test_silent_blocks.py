@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from dalenius import Curator, table
+from dalenius.algebra.estimates import estimated
 from dalenius.audit.neighbours import DataSet
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.neighbours import Neighbours, Relation
@@ -21,7 +22,6 @@ from dalenius.core.release import Release
 from dalenius.core.sealed import Sealed
 from dalenius.curator.planner import Planner
 from dalenius.errors import Unsupported
-from dalenius.linear.estimates import estimated
 from dalenius.measurements import block_totals
 from dalenius.measurements._blocks import Blocks, Reports
 from dalenius.measurements.block_totals import BlockTotals, free_weights

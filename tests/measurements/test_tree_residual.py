@@ -6,14 +6,14 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dalenius.algebra.margins import sum_out
+from dalenius.algebra.tree import Tree
+from dalenius.algebra.tree_cost import exact_cost, grid_variances, moves
 from dalenius.core.domain import Axis
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
-from dalenius.linear.margins import sum_out
-from dalenius.linear.tree import Tree
-from dalenius.linear.tree_cost import exact_cost, grid_variances, moves
 from dalenius.measurements.tree_residual import TreeResidual
 
 TREE = Tree.of_groups([[0, 0, 1], [0, 1, 2]])

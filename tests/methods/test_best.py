@@ -10,8 +10,8 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.rationals import plain
 from dalenius.curator.curator import Curator
-from dalenius.linear.answers import columns
 from dalenius.measurements import _selection
+from dalenius.shown.answers import columns
 from dalenius.spec.canonical import canonical
 from dalenius.spec.request import RequestDocument
 from dalenius.testing import rule_kit

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.algebra.estimates import estimated
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Table
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
-from dalenius.linear.estimates import estimated
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.algebra.distributions import incidence, joined, normal_numbers, two_sided
+from dalenius.algebra.estimates import Estimated, estimated
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
@@ -13,8 +15,6 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block
 from dalenius.errors import DaleniusError
 from dalenius.exact.sampling import sample
-from dalenius.linear.distributions import incidence, joined, normal_numbers, two_sided
-from dalenius.linear.estimates import Estimated, estimated
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from dalenius import Curator, table
+from dalenius.algebra.estimates import estimated
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Table
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError
-from dalenius.linear.estimates import estimated
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 

@@ -14,10 +14,10 @@ from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, NotAllowed
-from dalenius.linear.answers import columns
 from dalenius.measurements import _selection
 from dalenius.publish._format import formats
 from dalenius.publish.to_json import from_json, to_json
+from dalenius.shown.answers import columns
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 from dalenius_lab.attackers.exhaustive import RELATION_NAMES, RELATIONS, tiny_domain, worst_ratio

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.algebra.estimates import estimated
 from dalenius.audit.planned import audit_plan
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Joint
@@ -14,7 +15,6 @@ from dalenius.core.release import Block
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
 from dalenius.exact.sampling import sample
-from dalenius.linear.estimates import estimated
 from dalenius.spec.load import load_dataset
 from dalenius.statistics.joint_moments import JointMoments
 from dalenius.testing.asking import plan_of

@@ -24,8 +24,8 @@ from dalenius.errors import DaleniusError
 from dalenius.inference.cells import intervals
 from dalenius.measurements.propose_test_release import ProposeTestRelease, chances
 from dalenius.publish._format import document
+from dalenius.shown.speech import caption
 from dalenius.spec.dataset import DatasetDocument
-from dalenius.spec.speech import caption
 from dalenius.statistics.interquartile import Interquartile
 from dalenius.statistics.quantile import Quantile
 from dalenius.testing.asking import plan_of

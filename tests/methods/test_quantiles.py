@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.algebra.tabulation import bounds, sampled_bounds
 from dalenius.errors import DaleniusError
 from dalenius.inference.cells import intervals
-from dalenius.linear.tabulation import bounds, sampled_bounds
+from dalenius.shown.speech import heading
 from dalenius.spec.load import load_dataset
-from dalenius.spec.speech import heading
 from dalenius.testing.asking import plan_of
 from dalenius.testing.recorded import release_of
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.algebra.estimates import estimated
+from dalenius.algebra.tabulation import sampled_bounds
 from dalenius.core.domain import Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.law import Additive, Joint
 from dalenius.core.neighbours import Neighbours, Relation
@@ -15,8 +17,6 @@ from dalenius.core.release import Block
 from dalenius.curator.curator import Curator
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.inference.cells import intervals
-from dalenius.linear.estimates import estimated
-from dalenius.linear.tabulation import sampled_bounds
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.spec.request import RequestDocument
 from dalenius.testing.asking import plan_of

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.algebra.windows import window
 from dalenius.audit.exact import kernel_delta
 from dalenius.audit.neighbours import DataSet
 from dalenius.core.domain import Domain
@@ -18,7 +19,6 @@ from dalenius.core.neighbours import Relation
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.errors import DaleniusError
-from dalenius.linear.windows import window
 from dalenius.measurements import block_totals
 from dalenius.measurements._blocks import Blocks
 from dalenius.measurements._models import MODELS, estimate

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from tests.methods.pairs import COLUMNS, asked
 
+from dalenius.algebra.estimates import estimated
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, TooLarge
-from dalenius.linear.estimates import estimated
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 

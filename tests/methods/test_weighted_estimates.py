@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 import dalenius
+from dalenius.algebra.estimates import estimated
 from dalenius.core.law import Additive, Joint
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Table
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, Unsupported
-from dalenius.linear.estimates import estimated
+from dalenius.shown.speech import heading, unit_of
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.load import load_dataset
 from dalenius.spec.request import RequestDocument
-from dalenius.spec.speech import heading, unit_of
 from dalenius.testing.asking import plan_of
 from dalenius.testing.tiny_prices import largest_price, silent_tables
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dalenius.algebra.tabulation import bounds
 from dalenius.errors import Conflict, ParameterError, UnknownName, Unsupported
-from dalenius.linear.tabulation import bounds
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.postprocess.invariants import Invariants
 

@@ -11,10 +11,9 @@ import pytest
 
 from dalenius import save
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.release import Release, Table
+from dalenius.core.release import ADDITIVE, Release, Table
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, Unsupported
-from dalenius.linear.tabulation import ADDITIVE
 
 LABELS = {"sex": ["f", "m"], "area": ["a", "b", "c"], "status": ["s", "t", "u", "v"], "work": ["no", "yes"]}
 DATASET = {

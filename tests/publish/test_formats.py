@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dalenius
+from dalenius.algebra.tabulation import header
 from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, Joint, Kernel, Withheld
@@ -18,7 +19,6 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.release import Block, Provenance, Release, Status, Table
 from dalenius.definitions.pure import Pure
 from dalenius.errors import DocumentError
-from dalenius.linear.tabulation import header
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_html import to_html

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from tests.redteam.conftest import Open, ask
 
+from dalenius.algebra.tabulation import bounds
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import TableQuery, ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.errors import Unsupported
 from dalenius.inference import combine, independence
-from dalenius.linear.tabulation import bounds
 from dalenius.measurements.keyed_list import KeyedList
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.postprocess.nonnegative import Nonnegative

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from tests.redteam.conftest import Open, ask
 
+from dalenius.algebra.optimal import exact_cost, patterns
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.exact.order_statistics import rational_base
-from dalenius.linear.optimal import exact_cost, patterns
 from dalenius.lists.tables import answer_from_list
 from dalenius.mechanisms.custom_utility import CustomUtility
 from dalenius.mechanisms.max_entropy import MaxEntropy

@@ -14,9 +14,9 @@ from dalenius.cli.tables import print_release
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.curator.curator import Curator
 from dalenius.engines.memory import MemorySource
-from dalenius.linear.crosstab import Crosstab
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_html import to_html
+from dalenius.shown.crosstab import Crosstab
 from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_dataset, load_request
 from dalenius.spec.promises import told

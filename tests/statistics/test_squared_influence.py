@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from dalenius.algebra.influence import GRID, Box
 from dalenius.core.domain import CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import RowsQuery
-from dalenius.linear.influence import GRID, Box
 from dalenius.statistics.squared_influence import SquaredInfluence
 
 BOX = Box(x=(0, 100), y=(0, 10))

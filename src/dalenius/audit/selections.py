@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.ranks import Step
 from dalenius.audit.losses import AnswerPart
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.core.sealed import Sealed
@@ -16,7 +17,6 @@ from dalenius.errors import TooLarge
 from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.quantile_selection import Score
 from dalenius.exact.smooth_noise import Cauchy, LaplaceLogNormal, Polynomial, StudentT
-from dalenius.linear.ranks import Step
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.exponential_selection import ExponentialSelection

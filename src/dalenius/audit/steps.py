@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.points import points_of
 from dalenius.audit import mixed_steps, neighbours, selections
 from dalenius.audit.losses import Adaptive, AnswerPart, Together, certain, shifted
 from dalenius.core.contracts import Measurement, Plan, Source
@@ -22,7 +23,6 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import InternalError
-from dalenius.linear.points import points_of
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.candidate_bounds import CandidateBounds

@@ -66,9 +66,9 @@ def plan(
     from dalenius.cli.output import console, emit, roughly
     from dalenius.cli.terminal import styled
     from dalenius.curator.planner import Planner
+    from dalenius.shown.speech import conditions, expectation, headline, name_of
     from dalenius.spec import load
     from dalenius.spec.batch import BatchDocument, about
-    from dalenius.spec.speech import conditions, expectation, headline, name_of
 
     origin = written(request)
     document = load.load_asked(origin)
@@ -154,8 +154,8 @@ def _print_batch(document: "BatchDocument", planned: "TablePlan", domain: "Domai
     """Every table with the error to expect, then the price of all of them beside the sum of their own."""
     from dalenius.cli.output import console, roughly
     from dalenius.cli.terminal import styled
+    from dalenius.shown.speech import conditions, expectation, headline, name_of
     from dalenius.spec.batch import about
-    from dalenius.spec.speech import conditions, expectation, headline, name_of
 
     out, tables = console(), planned.preview["tables"]
     out.print(styled((document.title or f"Batch of {len(tables)} tables", "bold")))

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
     from dalenius.core.release import Release
-    from dalenius.linear.cells import Cell
-    from dalenius.linear.crosstab import Crosstab, Sheet
-    from dalenius.linear.display import Display
+    from dalenius.shown.cells import Cell
+    from dalenius.shown.crosstab import Crosstab, Sheet
+    from dalenius.shown.display import Display
 
 _MOST_ROWS = 60
 _LEAST_LABEL = 12
@@ -28,8 +28,8 @@ _MOST_SINGLE = 4
 
 def print_release(release: "Release", *, confidence: float = 0.95, most_rows: int = _MOST_ROWS) -> None:
     """The subject and the guarantee, then every table that fits, with margins of error where there are some."""
-    from dalenius.linear.display import displayed
-    from dalenius.spec.answer import as_read
+    from dalenius.shown.answer import as_read
+    from dalenius.shown.display import displayed
 
     out, release = console(), as_read(release)
     source, subject = release.provenance, release.about
@@ -56,7 +56,7 @@ def print_release(release: "Release", *, confidence: float = 0.95, most_rows: in
 
 def _print_covered(release: "Release") -> None:
     """Whose records are counted."""
-    from dalenius.spec.speech import conditions
+    from dalenius.shown.speech import conditions
 
     subject = release.about
     if subject.where:
@@ -67,8 +67,8 @@ def _print_covered(release: "Release") -> None:
 
 def print_table(release: "Release", display: "Display", *, confidence: float, most_rows: int) -> None:
     """One table: crossed as asked for where that fits the terminal, otherwise one line a cell; then its caption."""
-    from dalenius.linear.crosstab import asked_layout, lay_out
-    from dalenius.spec.speech import caption, heading, rounding, unit_of
+    from dalenius.shown.crosstab import asked_layout, lay_out
+    from dalenius.shown.speech import caption, heading, rounding, unit_of
 
     out, table, subject = console(), display.table, release.about
     unit = unit_of(release, table)
@@ -107,7 +107,7 @@ def _crossed(
 
     A sheet that is too wide for the terminal is printed in panels, each with some of the columns.
     """
-    from dalenius.spec.speech import name_of
+    from dalenius.shown.speech import name_of
 
     if not crosstab.column_axes or sum(len(sheet.lines) for sheet in crosstab.sheets) > most_rows:
         return []
@@ -204,7 +204,7 @@ def _listed(release: "Release", display: "Display", confidence: float, most_rows
     import numpy as np
 
     from dalenius.core.estimate import level
-    from dalenius.spec.speech import axis_label, classified, has_error, in_order
+    from dalenius.shown.speech import axis_label, classified, has_error, in_order
 
     table = display.table
     # A number that its heading names has no label.
@@ -236,8 +236,9 @@ def _numbers(
     """Value, margin and interval of some cells; the ends of whole numbers are whole, and never nearer than the exact
     ones.
     """
-    from dalenius.linear.display import WHOLE
-    from dalenius.linear.tabulation import SELECTION, bounds, sampled_bounds
+    from dalenius.algebra.tabulation import bounds, sampled_bounds
+    from dalenius.core.release import SELECTION
+    from dalenius.shown.display import WHOLE
 
     lower, upper = bounds(release, display.table, confidence)
     wider = list(zip(*sampled_bounds(release, display.table, confidence), strict=True))

@@ -37,6 +37,12 @@ __all__ = [
     "tails_of",
 ]
 
+MEANS = "means"
+"""The law of a list of means: two lists, of counts and of totals about a centre."""
+WEIGHTED_LIST = "weighted list"
+"""The law of a list of weighted counts: two lists, of weights and of their squares."""
+CASCADE = "cascade"
+"""The law of an answer at the first of several bounds that passes its test: that of its block."""
 _ROUNDING = 1e-12
 _FARTHEST = 1 << 61
 _WIDEST_CENSORED = 2_000_000

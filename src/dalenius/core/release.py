@@ -31,6 +31,17 @@ BATCH = Withheld("each table of a batch has a law of its own; take one of its me
 # Parts of a subject that documents from before them do not have: left out where empty, so that those keep their bytes.
 _LEFT_OUT = ("q", "candidates", "other", "within", "per", "which", "parts")
 
+# Measures whose cells add up to a margin.
+ADDITIVE = ("count", "total", "weighted count")
+# The adjustment by which a policy shows whole counts from a least one on, and 0 below it.
+SHOWN_FROM = "shown from"
+# The adjustment by which values and intervals of one table are cut to what the declared bounds allow.
+POSSIBLE = "possible"
+# What a table measures whose one cell was selected among candidates, and whose number is not published.
+SELECTION = "selection"
+# The distance of two quartiles that were released before it.
+INTERQUARTILE = "interquartile range"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:

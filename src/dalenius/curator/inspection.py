@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.losses import compare
 from dalenius.core import registry
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Source
@@ -26,7 +27,6 @@ from dalenius.curator.planner import Planner
 from dalenius.curator.source import Holding
 from dalenius.engines._tally import axis_positions, passes
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.linear.losses import compare
 from dalenius.measurements._at_the_data import (
     checklist,
     compare_options,

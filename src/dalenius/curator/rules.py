@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra import joint
 from dalenius.core import registry
 from dalenius.core.contracts import AdditiveMeasurement, Adjustment, Measurement
 from dalenius.core.domain import CellSpace, Domain
@@ -29,7 +30,6 @@ from dalenius.core.release import Block, Release
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
 from dalenius.errors import AfterCharge, NotAllowed, UnknownName, Unsupported
-from dalenius.linear import joint
 from dalenius.methods._ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
 from dalenius.postprocess._possible import within
 from dalenius.postprocess._show import adds_up, adjusted, adjustments

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, isfinite, log10, sqrt
 
+from dalenius.algebra import joint
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan, margin_of_error
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
 from dalenius.ledger.odometer import power_under_rho
-from dalenius.linear import joint
 from dalenius.spec.request import RequestDocument
 
 # Amounts of two digits, as people write them.

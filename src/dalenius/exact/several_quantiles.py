@@ -1,7 +1,7 @@
 """Several quantiles of one list by exact selection: the middle one first, then those on either side of the released
 value.
 
-Targets are public ranks, and `linear/ranks.py` says in which order they are asked for. Between two targets that were
+Targets are public ranks, and `algebra/ranks.py` says in which order they are asked for. Between two targets that were
 answered before, a third one is a rank among the values in between, at the share at which it lies between them; so each
 level of the recursion works on disjoint parts of the data, and a record takes part in one selection of each level.
 Weights are whole numbers; no floating point touches the data.

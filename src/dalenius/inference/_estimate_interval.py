@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from dalenius.algebra.estimates import curves_of, deconvolved_ends, is_certified, is_resampled
+from dalenius.algebra.tabulation import bounds, sampled_bounds
 from dalenius.core.estimate import Kind
 from dalenius.core.law import FloatArray, Joint
 from dalenius.core.release import Release, Table
@@ -9,8 +11,6 @@ from dalenius.errors import Unsupported
 from dalenius.inference.drawn import Drawn, condition, drawn_as, refuse_census, refuse_clusters, refuse_weights
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
-from dalenius.linear.estimates import curves_of, deconvolved_ends, is_certified, is_resampled
-from dalenius.linear.tabulation import bounds, sampled_bounds
 
 METHODS = {
     Kind.NOISE: "the published noise of every measured sum",

@@ -10,14 +10,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from dalenius.algebra import joint
 from dalenius.core.estimate import Kind
-from dalenius.core.law import FloatArray, Joint
+from dalenius.core.law import MEANS, FloatArray, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
-from dalenius.linear import joint
-from dalenius.linear.tabulation import MEANS
 
 # Stands for the smallest weight where that is declared as nothing.
 _TINY = 1e-9

@@ -1,12 +1,12 @@
 """Intervals for the counts of all records, from a secret sample of them: sampling and noise together."""
 
+from dalenius.algebra.tabulation import bounds
 from dalenius.core.estimate import Kind
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.observation import adjusted_note, find_table
-from dalenius.linear.tabulation import bounds
 
 METHOD = "binomial sampling with a known chance, and the published noise"
 

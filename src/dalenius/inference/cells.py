@@ -8,9 +8,11 @@ The two answer different questions and carry different names in every output.
 
 import numpy as np
 
+from dalenius.algebra import joint
+from dalenius.algebra.estimates import is_estimate
 from dalenius.core.estimate import Kind
-from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Thinned, Withheld
-from dalenius.core.release import Block, Release, Table
+from dalenius.core.law import CASCADE, MEANS, WEIGHTED_LIST, Additive, FloatArray, IntArray, Joint, Thinned, Withheld
+from dalenius.core.release import ADDITIVE, Block, Release, Table
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
 from dalenius.inference._estimate_interval import DECONVOLUTION, estimate_intervals
@@ -25,9 +27,6 @@ from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise, has_table
 from dalenius.inference.observation import Observed, adjusted_note, find_table, refusal
 from dalenius.inference.observe import Source, observe
-from dalenius.linear import joint
-from dalenius.linear.estimates import is_estimate
-from dalenius.linear.tabulation import ADDITIVE, CASCADE, MEANS, WEIGHTED_LIST
 
 KINDS = {"population": Kind.NOISE, "parameter": Kind.NOISE_AND_SAMPLING}
 _DRAWS = 4000

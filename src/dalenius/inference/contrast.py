@@ -18,6 +18,8 @@ from math import sqrt
 import numpy as np
 from scipy.special import ndtri
 
+from dalenius.algebra import joint
+from dalenius.algebra.tree_whole import is_along
 from dalenius.core.estimate import Estimate, Interval, Kind
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
@@ -31,8 +33,6 @@ from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed, find_table, refuse_censored
 from dalenius.inference.observe import Seen, Source, observe
 from dalenius.inference.tree_observed import TreeObserved, is_for_ranges, observe_along
-from dalenius.linear import joint
-from dalenius.linear.tree_whole import is_along
 
 Where = Mapping[str, str | Sequence[str]]
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from dalenius.algebra.tabulation import header, tidy_list
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.estimate import Interval, Kind, level, short
 from dalenius.core.law import FloatArray
 from dalenius.errors import ParameterError
-from dalenius.linear.tabulation import header, tidy_list
 from dalenius.rendering import draw_cells, grid, pandas_frame, polars_frame, two_lines
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.algebra import joint
 from dalenius.core.domain import Axis
 from dalenius.core.estimate import Draws
 from dalenius.core.law import FloatArray, IntArray, Joint, Law
 from dalenius.core.release import Release, Table
 from dalenius.errors import TooLarge
 from dalenius.inference import simulation
-from dalenius.linear import joint
 
 MOST_CELLS = 1500
 _MOST_INTERIOR = 4_000_000

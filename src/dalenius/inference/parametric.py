@@ -20,6 +20,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dalenius.algebra.estimates import is_estimate
+from dalenius.algebra.measured_moments import MeasuredMoments
 from dalenius.core.estimate import Kind
 from dalenius.core.law import Additive, FloatArray, Joint
 from dalenius.core.release import Release, Table
@@ -29,8 +31,6 @@ from dalenius.inference.drawn import condition, drawn_as, refuse_census, refuse_
 from dalenius.inference.interval import checked
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.noise import Noise
-from dalenius.linear.estimates import is_estimate
-from dalenius.linear.measured_moments import MeasuredMoments
 
 MODELS = ("mean", "variance", "standard deviation", "covariance", "correlation")
 _TINY, _WIDE = 1e-12, 1000.0

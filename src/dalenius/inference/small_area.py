@@ -19,6 +19,8 @@ from statistics import NormalDist
 
 import numpy as np
 
+from dalenius.algebra import joint
+from dalenius.algebra.tree_law import STRUCTURE, TreeLaw
 from dalenius.core.estimate import Kind
 from dalenius.core.law import Additive, FloatArray, IntArray, Joint
 from dalenius.core.release import Release, Table
@@ -26,8 +28,6 @@ from dalenius.errors import Unsupported
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.observation import adjusted_note, find_table, refusal
 from dalenius.inference.observe import Source
-from dalenius.linear import joint
-from dalenius.linear.tree_law import STRUCTURE, TreeLaw
 
 METHOD = "empirical Bayes: a model of small areas"
 MODEL = (

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.algebra import joint
+from dalenius.algebra.range_law import STRUCTURE as RANGES
+from dalenius.algebra.range_law import RangeLaw
+from dalenius.algebra.tree_law import TreeLaw
 from dalenius.core.domain import Axis
 from dalenius.core.estimate import Draws
 from dalenius.core.law import FloatArray, Joint, Law
@@ -18,10 +22,6 @@ from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.inference.drawn import drawn_as
 from dalenius.inference.observation import adjusted_note
-from dalenius.linear import joint
-from dalenius.linear.range_law import STRUCTURE as RANGES
-from dalenius.linear.range_law import RangeLaw
-from dalenius.linear.tree_law import TreeLaw
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -19,14 +19,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from dalenius.core.law import Additive, FloatArray, Joint, law_from_dict
+from dalenius.core.law import WEIGHTED_LIST, Additive, FloatArray, Joint, law_from_dict
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference import simulation
 from dalenius.inference.drawn import drawn_as, refuse_clusters, refuse_weights
 from dalenius.inference.joint import JointObserved, collapse_matrix, of_joint
 from dalenius.inference.noise import Noise
-from dalenius.linear.tabulation import WEIGHTED_LIST
 
 WEIGHTED = "weighted"
 COUNTS, SQUARES = "weighted count", "squared weights"

@@ -19,9 +19,8 @@ import numpy as np
 from dalenius.core import registry
 from dalenius.core.law import Additive, Censored
 from dalenius.core.neighbours import Scope
-from dalenius.core.release import Release
+from dalenius.core.release import SHOWN_FROM, Release
 from dalenius.errors import Conflict, NotAllowed
-from dalenius.linear.tabulation import SHOWN_FROM
 from dalenius.methods._ruled_noise import has_ruled_noise, least_shown
 from dalenius.spec.policy import PolicyDocument, TableRules
 from dalenius.spec.request import RequestDocument

@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra import joint
+from dalenius.algebra.margins import subsets
+from dalenius.algebra.range_law import STRUCTURE as RANGES
+from dalenius.algebra.range_law import RangeLaw
+from dalenius.algebra.tree_law import TreeLaw
+from dalenius.algebra.tree_whole import is_along
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Additive, Censored, FloatArray, IntArray, Joint, Law
 from dalenius.core.release import Block, Release, Table, measure_of
 from dalenius.errors import Unsupported
-from dalenius.linear import joint
-from dalenius.linear.margins import subsets
-from dalenius.linear.range_law import STRUCTURE as RANGES
-from dalenius.linear.range_law import RangeLaw
-from dalenius.linear.tree_law import TreeLaw
-from dalenius.linear.tree_whole import is_along
 from dalenius.lists.universe import Cross, Values, cells_of, combined, common, covered
 from dalenius.methods.margins.nested import resolve
 from dalenius.methods.margins.plan import inside_filters, shows_structural_zero, table_name

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra import joint
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Bounds, CellSpace, Domain
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
 from dalenius.errors import OtherRows
-from dalenius.linear import joint
 
 Values = frozenset[int] | range
 """Values of a variable: codes of categories, or a range of steps."""

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from dalenius.algebra.amounts import Amounts
 from dalenius.core import conversions
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace, numbered
@@ -17,7 +18,6 @@ from dalenius.core.query import TableQuery
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Value
 from dalenius.exact.gaussian_vector import smoothed
-from dalenius.linear.amounts import Amounts
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
 Key = TypeVar("Key")

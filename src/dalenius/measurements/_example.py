@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dalenius.algebra.amounts import Amounts
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Variable
@@ -13,7 +14,6 @@ from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Outcome
 from dalenius.core.sealed import Sealed
-from dalenius.linear.amounts import Amounts
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
 Exact = tuple[Sealed[IntArray], ...]

@@ -32,6 +32,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalenius.algebra.block_quantiles import Ranks, plain_ranks, ranks_of
+from dalenius.algebra.ranks import PARTS, levels
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Joint
@@ -45,8 +47,6 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import check_rate
 from dalenius.exact.several_quantiles import chances, select_all, spread
-from dalenius.linear.block_quantiles import Ranks, plain_ranks, ranks_of
-from dalenius.linear.ranks import PARTS, levels
 from dalenius.measurements._blocks import Blocks
 from dalenius.measurements._example import MeasurementExample, on_values
 

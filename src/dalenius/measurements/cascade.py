@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.law import Additive, IntArray, Joint
+from dalenius.core.law import CASCADE, Additive, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, ValuesQuery
@@ -47,7 +47,6 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import saturated
 from dalenius.exact.sampling import sample
-from dalenius.linear.tabulation import CASCADE
 from dalenius.measurements._distance_test import DistanceStatistic, above, least_threshold, sure_distance
 from dalenius.measurements._example import MeasurementExample, on_values
 from dalenius.measurements._one_number import block_of

@@ -9,7 +9,7 @@ Guarantee
 Requires
     Matrices of integers. A unit with c rows moves at most c columns. Overflow wraps, and stays private.
 Noise
-    Equal on all combinations; the matrices are chosen for the ranges that are asked (`dalenius.linear.ranges`).
+    Equal on all combinations; the matrices are chosen for the ranges that are asked (`dalenius.algebra.ranges`).
 Evidence
     Proved: noise on the integers, integer shifts; every neighbour of tiny data, tests/methods/test_ranged_count.py.
 References
@@ -24,6 +24,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalenius.algebra.range_law import RangeLaw
+from dalenius.algebra.ranges import Factor, row_cost, swap_cost
 from dalenius.core.domain import Axis, CellSpace, numbered
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Joint
@@ -35,8 +37,6 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.exact.sampling import sample
-from dalenius.linear.range_law import RangeLaw
-from dalenius.linear.ranges import Factor, row_cost, swap_cost
 from dalenius.measurements._components import gaussian_profile
 from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian

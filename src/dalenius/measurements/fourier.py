@@ -24,6 +24,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalenius.algebra.margins import Margin, grouped, holder, sum_out
+from dalenius.algebra.optimal import Pattern, patterns
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
@@ -39,8 +41,6 @@ from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
 from dalenius.exact.sampling import sample
-from dalenius.linear.margins import Margin, grouped, holder, sum_out
-from dalenius.linear.optimal import Pattern, patterns
 from dalenius.measurements._example import CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 

@@ -28,6 +28,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalenius.algebra.points import Precision, largest_parts, levels_beside, offsets_of, point_steps, points_of
+from dalenius.algebra.ranks import Step, levels
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import IntArray, Joint
@@ -41,8 +43,6 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import Score, check_rate
 from dalenius.exact.several_quantiles import chances, select_all, spread
-from dalenius.linear.points import Precision, largest_parts, levels_beside, offsets_of, point_steps, points_of
-from dalenius.linear.ranks import Step, levels
 from dalenius.measurements._example import MeasurementExample, on_values
 
 __all__ = ["QuantilePoints"]

@@ -27,6 +27,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalenius.algebra.amounts import Amounts
+from dalenius.algebra.margins import Margin, grouped, holder, sum_out
+from dalenius.algebra.optimal import exact_cost, patterns
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
@@ -39,9 +42,6 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.exact.sampling import sample
-from dalenius.linear.amounts import Amounts
-from dalenius.linear.margins import Margin, grouped, holder, sum_out
-from dalenius.linear.optimal import exact_cost, patterns
 from dalenius.measurements._components import (
     check_noise,
     components_block,

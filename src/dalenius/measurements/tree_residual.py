@@ -30,6 +30,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalenius.algebra.amounts import Amounts
+from dalenius.algebra.margins import Margin, grouped, sum_out
+from dalenius.algebra.tree import Tree
+from dalenius.algebra.tree_cost import ALONE, exact_cost, moves
+from dalenius.algebra.tree_table import Part
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
@@ -42,11 +47,6 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.exact.sampling import sample
-from dalenius.linear.amounts import Amounts
-from dalenius.linear.margins import Margin, grouped, sum_out
-from dalenius.linear.tree import Tree
-from dalenius.linear.tree_cost import ALONE, exact_cost, moves
-from dalenius.linear.tree_table import Part
 from dalenius.measurements._components import (
     check_noise,
     components_block,

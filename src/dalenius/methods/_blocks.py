@@ -12,6 +12,10 @@ from math import ceil, sqrt
 from statistics import NormalDist
 from typing import Any
 
+from dalenius.algebra.block_quantiles import ranks_of
+from dalenius.algebra.estimates import STRUCTURE, estimated
+from dalenius.algebra.ranks import levels
+from dalenius.algebra.windows import WIDENING, window
 from dalenius.core.budget import Budget
 from dalenius.core.contracts import Measurement, Mechanism
 from dalenius.core.domain import CellSpace
@@ -21,10 +25,6 @@ from dalenius.core.query import RowsQuery, ValuesQuery
 from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Outcome, Table, Value
 from dalenius.errors import ParameterError, UnknownName, Unsupported
-from dalenius.linear.block_quantiles import ranks_of
-from dalenius.linear.estimates import STRUCTURE, estimated
-from dalenius.linear.ranks import levels
-from dalenius.linear.windows import WIDENING, window
 from dalenius.measurements._blocks import MOST_BLOCKS, Blocks
 from dalenius.measurements._logistic import Design, Predictor
 from dalenius.measurements._models import MODELS

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.clipping import KINDS, moves
+from dalenius.algebra.estimates import CLIPPED_MEAN, STRUCTURE, estimated
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Bounds, CellSpace
 from dalenius.core.law import Joint
@@ -23,8 +25,6 @@ from dalenius.core.query import Aggregate
 from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Outcome, Table, Value
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.linear.clipping import KINDS, moves
-from dalenius.linear.estimates import CLIPPED_MEAN, STRUCTURE, estimated
 from dalenius.measurements.candidate_bounds import CandidateBounds
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._design import design_law

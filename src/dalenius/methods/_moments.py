@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.estimates import STRUCTURE, estimated
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Bounds, CellSpace
 from dalenius.core.law import FloatArray, Joint
@@ -21,7 +22,6 @@ from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Table
 from dalenius.errors import TooLarge, Unsupported
-from dalenius.linear.estimates import STRUCTURE, estimated
 from dalenius.measurements.block_totals import SILENT, BlockTotals
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._design import design_law, design_notes, has_sampling

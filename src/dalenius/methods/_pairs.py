@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
+from dalenius.algebra.estimates import influence
+from dalenius.algebra.influence import GRID, Box
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Bounds
 from dalenius.core.law import Joint
@@ -12,8 +14,6 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate, RowsQuery, TableQuery
 from dalenius.core.release import Outcome, Value
 from dalenius.errors import Unsupported
-from dalenius.linear.estimates import influence
-from dalenius.linear.influence import GRID, Box
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._moments import (
     CLIPPED,

@@ -13,18 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.estimates import QUANTILES, STRUCTURE, estimated
+from dalenius.algebra.points import Precision, cut_places, levels_beside
+from dalenius.algebra.quantiles import cuts_of
+from dalenius.algebra.ranks import levels
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, Outcome, Table, Value
+from dalenius.core.release import INTERQUARTILE, Block, Outcome, Table, Value
 from dalenius.errors import Unsupported
-from dalenius.linear.estimates import QUANTILES, STRUCTURE, estimated
-from dalenius.linear.points import Precision, cut_places, levels_beside
-from dalenius.linear.quantiles import cuts_of
-from dalenius.linear.ranks import levels
-from dalenius.linear.tabulation import INTERQUARTILE
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.noisy import Noisy
 from dalenius.measurements.quantile_points import QuantilePoints

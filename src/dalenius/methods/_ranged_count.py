@@ -15,16 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.domain import CellSpace
-from dalenius.core.law import Joint
-from dalenius.core.plan import Assemble, TablePlan
-from dalenius.core.rationals import round_up
-from dalenius.core.release import Block, Table
-from dalenius.errors import DaleniusError, DocumentError, TooLarge, UnknownName, Unsupported
-from dalenius.limits import ENTRIES, spend_products
-from dalenius.linear import joint
-from dalenius.linear.range_law import MOST_ZEROS, STRUCTURE, RangeLaw
-from dalenius.linear.ranges import (
+from dalenius.algebra import joint
+from dalenius.algebra.range_law import MOST_ZEROS, STRUCTURE, RangeLaw
+from dalenius.algebra.ranges import (
     Asked,
     Factor,
     RangeWorkload,
@@ -35,6 +28,13 @@ from dalenius.linear.ranges import (
     row_cost,
     swap_cost,
 )
+from dalenius.core.domain import CellSpace
+from dalenius.core.law import Joint
+from dalenius.core.plan import Assemble, TablePlan
+from dalenius.core.rationals import round_up
+from dalenius.core.release import Block, Table
+from dalenius.errors import DaleniusError, DocumentError, TooLarge, UnknownName, Unsupported
+from dalenius.limits import ENTRIES, spend_products
 from dalenius.measurements.factored_table import FactoredTable
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.estimates import BOOTSTRAP, STRUCTURE
+from dalenius.algebra.replicates import Replicates, sum_variance
 from dalenius.core.domain import Axis, Bounds, CellSpace
 from dalenius.core.law import FloatArray, Joint
 from dalenius.core.neighbours import Scope
@@ -28,8 +30,6 @@ from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, Unsupported
 from dalenius.exact.resampling_price import ResamplingPrice, calibrated
 from dalenius.limits import REPLICATES, REPLICATES_OF_RHO, REPLICATES_OF_ROWS
-from dalenius.linear.estimates import BOOTSTRAP, STRUCTURE
-from dalenius.linear.replicates import Replicates, sum_variance
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.resampled_totals import COUNT, SQUARES, ResampledTotals, beside, sums_law
 from dalenius.methods._design import has_sampling, no_sampling

@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalenius.algebra.distributions import nodes_of, point_variances
+from dalenius.algebra.estimates import CURVES, STRUCTURE, estimated
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, Joint
@@ -23,8 +25,6 @@ from dalenius.core.query import TableQuery
 from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.linear.distributions import nodes_of, point_variances
-from dalenius.linear.estimates import CURVES, STRUCTURE, estimated
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._design import design_law, design_notes
 from dalenius.methods._moments import CLIPPED, estimate_tables, public_size, typical_records

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from dalenius.algebra.families import FAMILIES
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
-from dalenius.linear.families import FAMILIES
 from dalenius.methods._design import design_notes
 from dalenius.methods._moments import constants, plan_estimate, public_size, rows_with, squares_part, totals_part
 from dalenius.spec.document import Part

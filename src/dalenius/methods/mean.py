@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
+from dalenius.algebra.estimates import BOOTSTRAP
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
-from dalenius.linear.estimates import BOOTSTRAP
 from dalenius.methods._at_the_data import plan_mean_at_the_data
 from dalenius.methods._clipped_mean import plan_clipped_mean, with_tail
 from dalenius.methods._moments import (

@@ -5,11 +5,11 @@ of a private bootstrap.
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
+from dalenius.algebra.amounts import Amounts
+from dalenius.algebra.estimates import BOOTSTRAP
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import Unsupported
-from dalenius.linear.amounts import Amounts
-from dalenius.linear.estimates import BOOTSTRAP
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._at_the_data import plan_total_at_the_data
 from dalenius.methods._bootstrap_total import plan_bootstrap_total

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalenius.core.release import Release
-from dalenius.linear.tabulation import POSSIBLE, bounds
+from dalenius.algebra.tabulation import bounds
+from dalenius.core.release import POSSIBLE, Release
 
 
 def within(limits: tuple[float, float] | None, release: Release) -> Release:

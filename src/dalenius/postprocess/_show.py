@@ -11,9 +11,8 @@ from math import inf
 
 from dalenius.core.contracts import Adjustment
 from dalenius.core.domain import Axis, Domain
-from dalenius.core.release import Release
+from dalenius.core.release import ADDITIVE, Release
 from dalenius.errors import DaleniusError, Unsupported
-from dalenius.linear.tabulation import ADDITIVE
 from dalenius.postprocess.additive import Consistent
 from dalenius.postprocess.anchor import Anchor
 from dalenius.postprocess.clamping import Clamping

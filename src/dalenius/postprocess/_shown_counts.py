@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from dalenius.core.law import Censored, FloatArray
-from dalenius.core.release import Release, Table
-from dalenius.linear.tabulation import SHOWN_FROM
+from dalenius.core.release import SHOWN_FROM, Release, Table
 
 
 def shown_from(least: int, release: Release) -> Release:

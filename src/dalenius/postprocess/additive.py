@@ -11,11 +11,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from dalenius.algebra.adjusting import axis_names, has_levels, restored, shaped
+from dalenius.algebra.margins import Workload, least_squares
 from dalenius.core.law import Joint
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
-from dalenius.linear.adjusting import axis_names, has_levels, restored, shaped
-from dalenius.linear.margins import Workload, least_squares
 
 __all__ = ["Consistent"]
 

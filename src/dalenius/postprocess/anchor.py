@@ -16,13 +16,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from dalenius.algebra.adjusting import axis_names, has_levels, shaped, tied
+from dalenius.algebra.margins import Margin, sum_out
 from dalenius.core.domain import Axis
 from dalenius.core.law import FloatArray
-from dalenius.core.release import Release
+from dalenius.core.release import ADDITIVE, Release
 from dalenius.errors import Conflict, Unsupported
-from dalenius.linear.adjusting import axis_names, has_levels, shaped, tied
-from dalenius.linear.margins import Margin, sum_out
-from dalenius.linear.tabulation import ADDITIVE
 
 __all__ = ["Anchor"]
 

@@ -19,11 +19,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from dalenius.algebra.adjusting import axis_names, has_levels, tied
+from dalenius.algebra.margins import Margin, sum_out
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import Conflict, ParameterError, UnknownName, Unsupported
-from dalenius.linear.adjusting import axis_names, has_levels, tied
-from dalenius.linear.margins import Margin, sum_out
 
 __all__ = ["Invariants"]
 

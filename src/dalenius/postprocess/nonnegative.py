@@ -18,12 +18,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from dalenius.algebra.adjusting import axis_names, finest, from_finest, has_levels, restored, shaped
+from dalenius.algebra.margins import Margin, spread, sum_out
+from dalenius.algebra.tree_whole import TopDown, is_along, nearest
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
-from dalenius.linear.adjusting import axis_names, finest, from_finest, has_levels, restored, shaped
-from dalenius.linear.margins import Margin, spread, sum_out
-from dalenius.linear.tree_whole import TopDown, is_along, nearest
 
 __all__ = ["Nonnegative"]
 

@@ -18,12 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from dalenius.algebra.adjusting import finest, from_finest, has_levels, impossible
+from dalenius.algebra.tree_whole import TopDown, is_along, whole
+from dalenius.algebra.whole import controlled, largest_remainder, whole_values
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
-from dalenius.linear.adjusting import finest, from_finest, has_levels, impossible
-from dalenius.linear.tree_whole import TopDown, is_along, whole
-from dalenius.linear.whole import controlled, largest_remainder, whole_values
 
 __all__ = ["Rounding"]
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.tabulation import tidy_list
 from dalenius.core.domain import Axis, CellSpace, Numbered, numbered
 from dalenius.core.law import FloatArray, law_from_dict
 from dalenius.core.release import FORMAT, Block, Provenance, Release, Status, Subject, Table, labels_of
 from dalenius.errors import DocumentError
-from dalenius.linear.tabulation import tidy_list
 from dalenius.publish._cells import Cells, filled, is_large
 from dalenius.publish._numbers import canonical_bytes, floats, integers, one_or_floats, one_or_list
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import orjson
 
+from dalenius.algebra.tabulation import tidy, tidy_list
 from dalenius.core.law import FloatArray, IntArray
-from dalenius.linear.tabulation import tidy, tidy_list
 
 # Between these the two writers agree on every float; they differ in when and how an exponent is written.
 _LEAST, _MOST = 1e-4, 1e15

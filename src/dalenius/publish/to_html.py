@@ -9,18 +9,18 @@ from math import isfinite
 
 import numpy as np
 
+from dalenius.algebra.tabulation import bounds
 from dalenius.core.domain import CellSpace
 from dalenius.core.estimate import level
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release, Subject
-from dalenius.linear.display import Display, displayed
-from dalenius.linear.tabulation import bounds
 from dalenius.publish._format import Format
+from dalenius.shown.answer import as_read
 from dalenius.shown.crossed import crossed
+from dalenius.shown.display import Display, displayed
+from dalenius.shown.speech import DEFAULT, conditions, has_error, title_of_release
 from dalenius.shown.words import notes, number, word
-from dalenius.spec.answer import as_read
 from dalenius.spec.promises import told
-from dalenius.spec.speech import DEFAULT, conditions, has_error, title_of_release
 
 __all__ = ["HTML", "to_html"]
 

@@ -10,7 +10,7 @@ from dalenius.publish._format import document
 from dalenius.publish._format import formats as every_format
 from dalenius.server.errors import NotAcceptable
 from dalenius.server.views import Download
-from dalenius.spec.speech import DEFAULT
+from dalenius.shown.speech import DEFAULT
 
 
 def formats() -> Mapping[str, str]:

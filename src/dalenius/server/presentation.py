@@ -17,7 +17,7 @@ from dalenius.methods._weighted import FIXED_WEIGHTS
 from dalenius.server.operations import Quote, Served
 from dalenius.server.store import StateStore
 from dalenius.server.views import DatasetView, LevelView, Preview, QuotaView, ReleaseView, SavedTable, VariableView
-from dalenius.spec import speech
+from dalenius.shown import speech
 from dalenius.spec.derived_words import LANGUAGES, derivation
 from dalenius.spec.method import counts_records, is_offered
 from dalenius.spec.policy import PolicyDocument

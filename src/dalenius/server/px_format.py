@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.tabulation import bounds, tidy
 from dalenius.core.release import Release
 from dalenius.errors import ParameterError, TooLarge, UnknownName
-from dalenius.linear.tabulation import bounds, tidy
 from dalenius.server.views import ReleaseView
-from dalenius.spec.answer import as_read
+from dalenius.shown.answer import as_read
 
 CONTENTS = "ContentsCode"
 CONTENT_LABELS = {

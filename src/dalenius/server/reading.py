@@ -17,8 +17,8 @@ from dalenius.server.lists import Lists
 from dalenius.server.operations import Desk, Document
 from dalenius.server.roles import require
 from dalenius.server.views import DatasetView, Download, ReleaseView
+from dalenius.shown.speech import DEFAULT
 from dalenius.spec.batch import BatchDocument
-from dalenius.spec.speech import DEFAULT
 
 _CACHED = 256
 _RECENT_SECONDS = 0.05

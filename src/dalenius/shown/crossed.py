@@ -4,11 +4,11 @@ from html import escape
 from math import ceil, floor
 
 from dalenius.core.release import Release, Subject
-from dalenius.linear.cells import Cell
-from dalenius.linear.crosstab import Crosstab, Line, asked_layout, lay_out
-from dalenius.linear.display import Display
+from dalenius.shown.cells import Cell
+from dalenius.shown.crosstab import Crosstab, Line, asked_layout, lay_out
+from dalenius.shown.display import Display
+from dalenius.shown.speech import DEFAULT, caption, classified, heading, name_of, rounding, unit_of
 from dalenius.shown.words import number, word
-from dalenius.spec.speech import DEFAULT, caption, classified, heading, name_of, rounding, unit_of
 
 __all__ = ["crossed"]
 

@@ -3,12 +3,12 @@
 from functools import partial
 from math import isfinite, nan
 
+from dalenius.algebra.tabulation import tidy
 from dalenius.core.budget import Budget
 from dalenius.core.plan import TablePlan, margin_of_error
 from dalenius.core.release import Subject
-from dalenius.linear.tabulation import tidy
 from dalenius.rendering import grid, in_words, two_lines
-from dalenius.spec.speech import expectation, is_margin_of_error, measured, name_of
+from dalenius.shown.speech import expectation, is_margin_of_error, measured, name_of
 
 __all__ = ["PlanDisplay"]
 

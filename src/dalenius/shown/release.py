@@ -4,17 +4,18 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dalenius import rendering
+from dalenius.algebra import tabulation
+from dalenius.algebra.tabulation import bounds, columns, errors_in_words
 from dalenius.core.estimate import level
 from dalenius.core.law import FloatArray
-from dalenius.core.release import Release, Table
-from dalenius.linear import answers, tabulation
-from dalenius.linear.answers import labelled_table
-from dalenius.linear.display import displayed
-from dalenius.linear.tabulation import SELECTION, bounds, columns, errors_in_words
+from dalenius.core.release import SELECTION, Release, Table
 from dalenius.rendering import draw_cells, framed, paragraphs, text_grid, two_lines
+from dalenius.shown import answers
+from dalenius.shown.answer import as_read
+from dalenius.shown.answers import labelled_table
 from dalenius.shown.crossed import crossed
-from dalenius.spec.answer import as_read
-from dalenius.spec.speech import caption, classified, conditions, has_error, heading, title_of_release, unit_of
+from dalenius.shown.display import displayed
+from dalenius.shown.speech import caption, classified, conditions, has_error, heading, title_of_release, unit_of
 
 if TYPE_CHECKING:
     import pandas as pd

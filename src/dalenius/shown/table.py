@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from dalenius import rendering
+from dalenius.algebra import tabulation
 from dalenius.core.release import Table
-from dalenius.linear import tabulation
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from dalenius.core.release import Release
+from dalenius.shown.speech import DEFAULT
 from dalenius.spec.remarks import in_language
-from dalenius.spec.speech import DEFAULT
 
 __all__ = ["word", "number", "notes"]
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from dalenius.algebra import clipping
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import IntArray
@@ -15,7 +16,6 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
-from dalenius.linear import clipping
 from dalenius.statistics._bounded_sum import bounded_sum, mirrored_sum
 from dalenius.statistics._example import Example, Rows, cells, group, number
 

@@ -6,12 +6,12 @@ from math import ceil
 
 import numpy as np
 
+from dalenius.algebra.influence import GRID, Box, Point, squared
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import RowsQuery
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.linear.influence import GRID, Box, Point, squared
 from dalenius.statistics._bounded_sum import bounded_sum
 from dalenius.statistics._example import Example, Rows, cells, group, number
 

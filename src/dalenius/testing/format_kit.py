@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from dalenius.core.release import Release
-from dalenius.linear.display import displayed
 from dalenius.publish._files import load, save
 from dalenius.publish._format import Format
+from dalenius.shown.display import displayed
 from dalenius.testing.adjustment_kit import simulated
 
 NUMBER = re.compile(r"-?\d[\d,\u202f]*(?:\.\d+)?")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.tree_law import TreeLaw
 from dalenius.core.domain import Categories, Domain, Hierarchy, Variable
 from dalenius.core.law import FloatArray
 from dalenius.core.neighbours import Neighbours, Relation
@@ -15,7 +16,6 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release, Table
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
-from dalenius.linear.tree_law import TreeLaw
 from dalenius.testing.asking import plan_of
 from dalenius.testing.recorded import release_of
 

@@ -8,7 +8,7 @@ import pytest
 from dalenius.core.neighbours import Relation
 from dalenius.errors import Unsupported
 from dalenius.inference.cells import intervals
-from dalenius.spec import speech
+from dalenius.shown import speech
 from dalenius.spec.load import load_dataset
 from dalenius.testing.asking import plan_of
 from dalenius.testing.recorded import release_of

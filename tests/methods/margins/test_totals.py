@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.algebra import joint
+from dalenius.algebra.amounts import Amounts
 from dalenius.core.neighbours import Relation
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.inference.contrast import difference, rate, total
 from dalenius.inference.quotient import proportion, ratio
-from dalenius.linear import joint
-from dalenius.linear.amounts import Amounts
 from dalenius.spec.load import load_dataset
 from dalenius.testing.asking import plan_of
 from dalenius.testing.recorded import release_of

@@ -12,7 +12,7 @@ from dalenius.demo import survey
 from dalenius.server.accounts import Role, User
 from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
-from dalenius.spec.speech import heading
+from dalenius.shown.speech import heading
 
 CONFIG = """
 policy = "policy.toml"

@@ -16,6 +16,9 @@ from unittest.mock import patch
 
 import numpy as np
 
+from dalenius.algebra import ranges
+from dalenius.algebra.amounts import Amounts
+from dalenius.algebra.ranges import Factor
 from dalenius.core import conversions, registry
 from dalenius.core.domain import CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
@@ -23,9 +26,6 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.engines.memory import MemorySource
 from dalenius.exact.amplification import SecretSample
 from dalenius.exact.smooth_noise import LaplaceLogNormal
-from dalenius.linear import ranges
-from dalenius.linear.amounts import Amounts
-from dalenius.linear.ranges import Factor
 from dalenius.measurements import (
     _blocks,
     block_totals,

@@ -13,9 +13,9 @@ from math import exp, log, sqrt
 
 import numpy as np
 
+from dalenius.algebra.replicates import Replicates
 from dalenius.core.law import FloatArray
 from dalenius.exact.resampled_loss import MixturePair, binomial_weights, copies_loss, grid_unit, poisson_weights
-from dalenius.linear.replicates import Replicates
 from dalenius_lab.reproductions.items import Row, row, simulated
 
 _DELTA = Fraction(1, 10**6)

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.algebra.estimates import estimated
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import NoReply, Value
 from dalenius.core.sealed import Sealed
-from dalenius.linear.estimates import estimated
 from dalenius.measurements._models import estimate
 from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.propose_test_release import ProposeTestRelease

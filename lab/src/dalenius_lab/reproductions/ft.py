@@ -5,6 +5,7 @@ from math import exp, sqrt
 
 import numpy as np
 
+from dalenius.algebra.margins import all_margins
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, Categories, Domain, Variable
@@ -12,7 +13,6 @@ from dalenius.core.law import Additive, IntegerLaw
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.linear.margins import all_margins
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 from dalenius.mechanisms.truncated_normal import TruncatedNormal

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.algebra.losses import association, compare
 from dalenius.core.law import Additive, IntegerLaw
 from dalenius.demo.tables import load
-from dalenius.linear.losses import association, compare
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 from dalenius.mechanisms.truncated_normal import TruncatedNormal
 from dalenius_lab.reproductions.items import Row, row, simulated

@@ -10,8 +10,8 @@ from math import exp
 
 import numpy as np
 
+from dalenius.algebra.losses import association
 from dalenius.core.law import Additive, IntegerLaw
-from dalenius.linear.losses import association
 from dalenius.mechanisms.max_entropy import MaxEntropy
 from dalenius_lab.reproductions.ft import noise_of, within
 from dalenius_lab.reproductions.ft_figures import table_1

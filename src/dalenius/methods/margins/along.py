@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra import joint
 from dalenius.core import registry
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import CellSpace, Domain
@@ -15,7 +16,6 @@ from dalenius.core.law import IntArray, Joint
 from dalenius.core.plan import Assemble
 from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.linear import joint
 from dalenius.methods.margins.levels import LevelCandidate, LevelSetting, independent_zeros, shown_zeros, tree_of
 from dalenius.methods.margins.nested import resolve
 from dalenius.methods.margins.setting import Allotment, MarginsAsked, purses, within_loss

@@ -12,6 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.amounts import Amounts
+from dalenius.algebra.nested import View, aggregate
+from dalenius.algebra.tree import Tree
+from dalenius.algebra.tree_cost import Move, moves
+from dalenius.algebra.tree_law import MOST_ZEROS, STRUCTURE, TreeLaw
+from dalenius.algebra.tree_table import Part, TreeLeastSquares, TreeTable, TreeView
 from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Definition, Measurement
@@ -19,12 +25,6 @@ from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.errors import TooLarge, Unsupported
-from dalenius.linear.amounts import Amounts
-from dalenius.linear.nested import View, aggregate
-from dalenius.linear.tree import Tree
-from dalenius.linear.tree_cost import Move, moves
-from dalenius.linear.tree_law import MOST_ZEROS, STRUCTURE, TreeLaw
-from dalenius.linear.tree_table import Part, TreeLeastSquares, TreeTable, TreeView
 from dalenius.methods.margins.setting import UnpricedStep
 
 MOST_UNIONS = 50_000_000

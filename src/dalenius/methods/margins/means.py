@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.amounts import Amounts
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import DROP, Bounds
-from dalenius.core.law import Joint
+from dalenius.core.law import MEANS, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
-from dalenius.linear.amounts import Amounts
-from dalenius.linear.tabulation import MEANS
 from dalenius.methods._moments import NOISE_ALONE, TYPICAL
 from dalenius.methods._priced import priced, share
 from dalenius.methods.margins.plan import plan_margins

@@ -5,11 +5,11 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
+from dalenius.algebra.margins import Margin
 from dalenius.core import registry
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Measurement, Mechanism
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.linear.margins import Margin
 from dalenius.methods.margins.setting import PARTS, Allotment, Candidate, Key, Setting
 
 

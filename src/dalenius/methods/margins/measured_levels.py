@@ -5,11 +5,11 @@ share.
 from collections.abc import Mapping
 from typing import Any
 
+from dalenius.algebra.tree_split import part_precisions
+from dalenius.algebra.tree_table import Part
 from dalenius.core import registry
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Measurement, Mechanism
-from dalenius.linear.tree_split import part_precisions
-from dalenius.linear.tree_table import Part
 from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
 from dalenius.methods.margins.measured import exact_shares
 from dalenius.methods.margins.setting import Allotment

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra import joint
+from dalenius.algebra.nested import View
 from dalenius.core import registry
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Measurement, Mechanism
@@ -20,8 +22,6 @@ from dalenius.core.plan import Assemble
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
 from dalenius.errors import UnknownName, Unsupported
-from dalenius.linear import joint
-from dalenius.linear.nested import View
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods.margins.setting import Allotment, MarginsAsked, purses
 from dalenius.statistics.count import Count

@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra import joint
+from dalenius.algebra.amounts import Amounts
+from dalenius.algebra.margins import Workload, sum_out
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
@@ -22,9 +25,6 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import Assemble, TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
-from dalenius.linear import joint
-from dalenius.linear.amounts import Amounts
-from dalenius.linear.margins import Workload, sum_out
 from dalenius.methods.margins import along, nested
 from dalenius.methods.margins.merging import propose_merging
 from dalenius.methods.margins.setting import Allotment, Candidate, MarginsAsked, Setting, purses, within_loss

@@ -5,6 +5,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
+from dalenius.algebra.amounts import Amounts
+from dalenius.algebra.margins import Margin, Workload
+from dalenius.algebra.optimal import Pattern, patterns
 from dalenius.core import conversions, registry
 from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
@@ -17,9 +20,6 @@ from dalenius.core.query import TableQuery
 from dalenius.core.rationals import round_up
 from dalenius.errors import Unsupported
 from dalenius.exact.gaussian_vector import largest_rho
-from dalenius.linear.amounts import Amounts
-from dalenius.linear.margins import Margin, Workload
-from dalenius.linear.optimal import Pattern, patterns
 from dalenius.measurements.noisy import Noisy
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.amounts import Amounts
 from dalenius.core.domain import Bounds
-from dalenius.core.law import FloatArray, Joint
+from dalenius.core.law import WEIGHTED_LIST, FloatArray, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.errors import Unsupported
-from dalenius.linear.amounts import Amounts
-from dalenius.linear.tabulation import WEIGHTED_LIST
 from dalenius.methods._design import design_law, design_notes, has_sampling
 from dalenius.methods._moments import CLIPPED, NOISE_ALONE
 from dalenius.methods._priced import priced, share

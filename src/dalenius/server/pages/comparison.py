@@ -12,11 +12,11 @@ from statistics import NormalDist
 
 import numpy as np
 
+from dalenius.algebra import joint
+from dalenius.algebra.tabulation import is_listed
 from dalenius.core.law import Additive
 from dalenius.core.release import Release, Table
-from dalenius.linear import joint
-from dalenius.linear.cells import half_widths, known
-from dalenius.linear.tabulation import is_listed
+from dalenius.shown.cells import half_widths, known
 
 _MOST_POINTS = 20_000
 

@@ -1,12 +1,12 @@
 """The chart of a released table: bars with whiskers, or a heat table."""
 
-from dalenius.linear.cells import UNRELIABLE
-from dalenius.linear.crosstab import Crosstab, flat
-from dalenius.linear.display import Display
 from dalenius.server import charts
 from dalenius.server.pages import numbers
 from dalenius.server.pages.shown import Shown
 from dalenius.server.pages.wording import Wording
+from dalenius.shown.cells import UNRELIABLE
+from dalenius.shown.crosstab import Crosstab, flat
+from dalenius.shown.display import Display
 
 
 def draw(

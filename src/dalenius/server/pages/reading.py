@@ -10,7 +10,6 @@ from fastapi.responses import Response
 from dalenius.core.estimate import TestResult
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
-from dalenius.linear.cells import known
 from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.downloads import is_spoken
 from dalenius.server.errors import NotFound
@@ -21,7 +20,8 @@ from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shown import Shown
 from dalenius.server.pages.spoken import spoken_release
 from dalenius.server.views import Download
-from dalenius.spec.speech import DEFAULT
+from dalenius.shown.cells import known
+from dalenius.shown.speech import DEFAULT
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 

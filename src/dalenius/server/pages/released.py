@@ -10,12 +10,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from dalenius.core.law import Additive, Withheld
-from dalenius.core.release import Release, Table
+from dalenius.core.release import ADDITIVE, Release, Table
 from dalenius.errors import NotAllowed
-from dalenius.linear.cells import INTERVAL, MARGIN, Cell
-from dalenius.linear.crosstab import Crosstab, Margins, Places, asked_layout, lay_out
-from dalenius.linear.display import Display, displayed
-from dalenius.linear.tabulation import ADDITIVE
 from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
@@ -25,9 +21,12 @@ from dalenius.server.pages.drawing import draw
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shown import Shown, dict_of
 from dalenius.server.pages.wording import Wording
-from dalenius.spec import speech
+from dalenius.shown import speech
+from dalenius.shown.cells import INTERVAL, MARGIN, Cell
+from dalenius.shown.crosstab import Crosstab, Margins, Places, asked_layout, lay_out
+from dalenius.shown.display import Display, displayed
+from dalenius.shown.speech import has_error
 from dalenius.spec.axis import COMPLETE
-from dalenius.spec.speech import has_error
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 

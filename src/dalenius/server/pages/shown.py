@@ -12,7 +12,6 @@ from fastapi.responses import Response
 from dalenius.core.domain import Axis, Domain
 from dalenius.core.release import Release, Table
 from dalenius.errors import DaleniusError
-from dalenius.linear.answers import labelled
 from dalenius.server.accounts import User
 from dalenius.server.auth import services_of
 from dalenius.server.pages.address import from_request
@@ -21,7 +20,8 @@ from dalenius.server.pages.reuse import request_of, with_levels
 from dalenius.server.pages.state import PLACES, TableState
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView, ReleaseView
-from dalenius.spec import speech
+from dalenius.shown import speech
+from dalenius.shown.answers import labelled
 from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_request
 from dalenius.spec.universe import universe_of

@@ -15,7 +15,7 @@ from dalenius.server.pages import numbers
 from dalenius.server.pages.state import AxisChoice, TableState
 from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview, ReleaseView
-from dalenius.spec import speech
+from dalenius.shown import speech
 from dalenius.spec.method import form_fields, takes_categories, takes_weight
 from dalenius.spec.remarks import in_language
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dalenius.algebra.tree_law import TreeLaw, residual_parts
 from dalenius.core.domain import Categories, Domain, Hierarchy, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
@@ -15,7 +16,6 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Value
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
-from dalenius.linear.tree_law import TreeLaw, residual_parts
 from dalenius.testing import spines
 from dalenius.testing.asking import plan_of
 

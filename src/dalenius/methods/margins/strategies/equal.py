@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from dalenius.linear.shares import equal_shares
+from dalenius.algebra.shares import equal_shares
 from dalenius.methods.margins.measured import measured
 from dalenius.methods.margins.setting import Allotment, Candidate, Setting, without_total
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar
 
+from dalenius.algebra.margins import Margin
+from dalenius.algebra.optimal import Pattern
 from dalenius.core import registry
 from dalenius.core.contracts import Mechanism
 from dalenius.errors import Unsupported
-from dalenius.linear.margins import Margin
-from dalenius.linear.optimal import Pattern
 from dalenius.measurements.fourier import Fourier, coefficient_shift
 from dalenius.methods.margins.setting import PARTS, Allotment, Candidate, Setting
 

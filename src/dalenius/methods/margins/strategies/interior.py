@@ -2,9 +2,9 @@
 
 from typing import ClassVar
 
+from dalenius.algebra.tree_split import inner_part, part_cells
 from dalenius.core.domain import MOST_CELLS
 from dalenius.errors import Unsupported
-from dalenius.linear.tree_split import inner_part, part_cells
 from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
 from dalenius.methods.margins.measured import measured
 from dalenius.methods.margins.measured_levels import measured_levels

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
+from dalenius.algebra.optimal import exact_cost, grid_variances, select
 from dalenius.errors import Unsupported
-from dalenius.linear.optimal import exact_cost, grid_variances, select
 from dalenius.measurements.residual import Residual
 from dalenius.methods.margins.setting import Allotment, Candidate, Setting, least_cost, within_span
 

@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
+from dalenius.algebra.shares import GaussianNoise, LaplaceNoise, NoisePrecision, optimise
+from dalenius.algebra.tree_shares import node_gains, table_weights
+from dalenius.algebra.tree_split import SplitSearch, split_candidates
 from dalenius.core.domain import MOST_CELLS
-from dalenius.linear.shares import GaussianNoise, LaplaceNoise, NoisePrecision, optimise
-from dalenius.linear.tree_shares import node_gains, table_weights
-from dalenius.linear.tree_split import SplitSearch, split_candidates
 from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
 from dalenius.methods.margins.measured import measured
 from dalenius.methods.margins.measured_levels import measured_levels

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
+from dalenius.algebra.shares import root_shares
 from dalenius.errors import Unsupported
-from dalenius.linear.shares import root_shares
 from dalenius.methods.margins.measured import measured
 from dalenius.methods.margins.setting import Allotment, Candidate, Setting, without_total
 

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from dalenius.algebra.tree_cost import ALONE, WorstWay, cheapest, exact_cost, grid_variances, rounds
+from dalenius.algebra.tree_shares import node_gains, table_weights
+from dalenius.algebra.tree_table import Part, TreeLeastSquares
 from dalenius.core.law import FloatArray
 from dalenius.errors import Unsupported
-from dalenius.linear.tree_cost import ALONE, WorstWay, cheapest, exact_cost, grid_variances, rounds
-from dalenius.linear.tree_shares import node_gains, table_weights
-from dalenius.linear.tree_table import Part, TreeLeastSquares
 from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
 from dalenius.methods.margins.setting import Allotment, least_cost, within_span

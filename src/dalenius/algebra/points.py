@@ -1,0 +1,184 @@
+"""Which points are selected at and beside quantiles: in which order, at which ranks, and which cuts between values they
+make.
+
+A quantile itself is selected first. On either side of it stand up to three points: near, far and farthest. Near is
+where the noise alone should let an interval end, far where noise and sampling together should, and farthest is for the
+case that both fail; between two quantiles the next quantile is the farthest point. Ranks of points beside a quantile
+are counted from it. Offsets are made of public or released numbers only, so that no score but by its own rank depends
+on the number of records.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from math import ceil, sqrt
+
+from dalenius.algebra.ranks import PARTS, Step, levels, steps_of
+
+# How many standard errors of a tested point its offset lies beyond what the test needs: near, far, farthest.
+_BEYOND = (0.5, 1.25, 4.5)
+_NORMAL = 1.959963984540054
+_HALF = 2
+# A share with a larger denominator is met by sixtieths of a record and a public shift.
+_MOST_PARTS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A point of quantile `own`: `side` is -1 below it, 1 above, 0 itself; `ring` 1 near, 2 far, 3 farthest."""
+
+    own: int
+    side: int = 0
+    ring: int = 0
+
+
+@lru_cache(maxsize=128)
+def points_of(count: int) -> tuple[Point, ...]:
+    """All points of so many quantiles, in the order in which they rise.
+
+    >>> [(point.side, point.ring) for point in points_of(1)]
+    [(-1, 3), (-1, 2), (-1, 1), (0, 0), (1, 1), (1, 2), (1, 3)]
+    """
+    points: list[Point] = []
+    for own in range(count):
+        below = (3, 2, 1) if own == 0 else (2, 1)
+        above = (1, 2, 3) if own == count - 1 else (1, 2)
+        points += [Point(own=own, side=-1, ring=ring) for ring in below]
+        points.append(Point(own=own))
+        points += [Point(own=own, side=1, ring=ring) for ring in above]
+    return tuple(points)
+
+
+def cut_places(count: int) -> tuple[tuple[int, int], ...]:
+    """(place of a point, steps above it) of every cut: below a point at or under its quantile, above one at
+    or over it.
+    """
+    places = []
+    for place, point in enumerate(points_of(count)):
+        places += [(place, 0)] if point.side <= 0 else []
+        places += [(place, 1)] if point.side >= 0 else []
+    return tuple(places)
+
+
+def levels_beside(count: int) -> int:
+    """In how many selections beside quantiles a record takes part."""
+    return levels(3 if count == 1 else 4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precision:
+    """Standard deviations that offsets are made of: of one count between cuts, and of the released size; 0 where it is
+    public.
+
+    `has_sampling` says whether far points are for noise and sampling together.
+    """
+
+    count: float
+    size: float
+    has_sampling: bool
+
+
+def offsets_of(
+    qs: tuple[Fraction, ...], size: int, middle: Fraction, beside: Fraction, rows: int, precision: Precision
+) -> tuple[tuple[int, int, int], ...]:
+    """How many records near, far and farthest are away from each quantile; epsilons are what one level loses a unit."""
+    cuts, result = cut_places(len(qs)), []
+    owns = [points_of(len(qs))[place] for place, _ in cuts]
+    for own, q in enumerate(qs):
+        share = float(q)
+        under = sum(point.own < own or (point.own == own and point.side < 0) for point in owns) + 1
+        over = len(cuts) + 1 - under
+        rest = 1 - share
+        noise = precision.count * precision.count * (rest * rest * under + share * share * over)
+        selected = 2 * max(share, rest) * rows / float(middle)
+        chosen = 2 * rows / float(beside)
+        if len(qs) == 1:
+            chosen, selected = chosen / 2, selected / 2
+        moved = max(share, rest) * precision.size / 2
+        error = sqrt(noise + 2 * chosen * chosen + 2 * selected * selected + moved * moved)
+        sampling = rows * size * share * rest if precision.has_sampling else 0.0
+        reaches = [_NORMAL * sqrt(noise), _NORMAL * sqrt(noise + sampling), _NORMAL * sqrt(noise + sampling)]
+        near, far, farthest = (ceil(reach + beyond * error) for reach, beyond in zip(reaches, _BEYOND, strict=True))
+        result.append((near, far, farthest))
+    return tuple(result)
+
+
+def point_steps(qs: tuple[Fraction, ...], size: int, offsets: Sequence[tuple[int, int, int]]) -> tuple[Step, ...]:
+    """Every point once: quantiles level by level, then what stands beside them."""
+    points = points_of(len(qs))
+    middles = [place for place, point in enumerate(points) if not point.side]
+    steps = _middle_steps(qs, size, middles, len(points))
+    bounds = [-1, *middles, len(points)]
+    first = levels(len(qs))
+    for left, right in pairwise(bounds):
+        steps += _between(left, right, first, points, qs, size, offsets)
+    return tuple(sorted(steps, key=lambda step: (step.level, step.target)))
+
+
+def _middle_steps(qs: tuple[Fraction, ...], size: int, middles: Sequence[int], count: int) -> list[Step]:
+    """The quantiles themselves; one alone at exactly its share of the records."""
+    if len(qs) == 1 and qs[0].denominator <= _MOST_PARTS:
+        (q,) = qs
+        return [Step(target=middles[0], left=-1, right=count, level=0, part=q.numerator, shift=0, parts=q.denominator)]
+    place = {-1: -1, len(qs): count} | dict(enumerate(middles))
+    return [
+        Step(
+            target=place[step.target],
+            left=place[step.left],
+            right=place[step.right],
+            level=step.level,
+            part=step.part,
+            shift=step.shift,
+        )
+        for step in steps_of([round(q * size) for q in qs], size)
+    ]
+
+
+def _between(
+    left: int,
+    right: int,
+    level: int,
+    points: tuple[Point, ...],
+    qs: tuple[Fraction, ...],
+    size: int,
+    offsets: Sequence[tuple[int, int, int]],
+) -> list[Step]:
+    """Points between two that were answered before."""
+    if right - left < 2:
+        return []
+    target = (left + right) // 2
+    point = points[target]
+
+    def away(place: int) -> int | None:
+        """How far another point of the same quantile is from it; None for those of others."""
+        if not 0 <= place < len(points) or points[place].own != point.own:
+            return None
+        return offsets[point.own][points[place].ring - 1] if points[place].ring else 0
+
+    own, other = (right, left) if point.side < 0 else (left, right)
+    inner = away(own)
+    assert inner is not None, "a point is selected beside another one of its quantile"
+    distance = offsets[point.own][point.ring - 1] - inner
+    beyond, share = away(other), qs[point.own] if point.side < 0 else 1 - qs[point.own]
+    if beyond is not None:
+        expected: int | None = beyond - inner
+    elif other in (-1, len(points)):
+        expected = max(int(share * size) - inner, 0)
+    else:
+        expected = None
+    # By half of the values in between one row moves a score by half as much; their number must then be known roughly.
+    part = 1 if expected is not None else _HALF if point.side < 0 else 0
+    shift = -point.side * (expected or 0) + _HALF * point.side * distance
+    step = Step(target=target, left=left, right=right, level=level, part=part, shift=shift, parts=_HALF)
+    more = (points, qs, size, offsets)
+    return [step, *_between(left, target, level + 1, *more), *_between(target, right, level + 1, *more)]
+
+
+def largest_parts(qs: tuple[Fraction, ...]) -> tuple[int, int]:
+    """The largest number of parts by which a row moves a score of a quantile, and of a point beside it."""
+    (first, *others) = qs
+    if others or first.denominator > _MOST_PARTS:
+        return PARTS - 1, _HALF
+    return max(first.numerator, first.denominator - first.numerator), _HALF

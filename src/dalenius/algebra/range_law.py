@@ -1,0 +1,167 @@
+"""The law of a table that was measured for its ranges, read from its document: estimates, variances and covariances.
+
+Covariances of cells are products over the axes (`dalenius.algebra.ranges`). Cells that are impossible by declaration
+are known to be 0 and condition all others: x - C K^-1 z with z their estimates, K their covariance and C the
+covariance of the others with them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from dalenius.algebra.ranges import Factor, RangeWorkload
+from dalenius.core.law import FloatArray, IntArray, Joint
+
+STRUCTURE = "ranges"
+MOST_ZEROS = 1500
+
+
+@dataclass(frozen=True, eq=False)
+class RangeLaw:
+    """Integer matrices of the axes, the variance of the noise on what they measure, and the cells that are 0."""
+
+    factors: tuple[Factor, ...]
+    variance: float
+    zeros: IntArray
+
+    @classmethod
+    def of(cls, law: Joint) -> "RangeLaw":
+        """From the law of a release."""
+        return _read(_LawKey(law))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Labels of each axis."""
+        return tuple(factor.size for factor in self.factors)
+
+    def to_parameters(self) -> dict[str, Any]:
+        """The part of a law's document that `of` reads."""
+        zeros = {"structural_zeros": self.zeros.tolist()} if len(self.zeros) else {}
+        return {"factors": [f.to_dict() for f in self.factors], "noise_variance": self.variance} | zeros
+
+    def measured(self, cells: IntArray) -> IntArray:
+        """Q x, in integers."""
+        return np.asarray(_applied([factor.matrix for factor in self.factors], cells.reshape(self.shape)))
+
+    def estimate(self, answers: IntArray | FloatArray) -> FloatArray:
+        """Unbiased cells of least variance, flat."""
+        sizes = [len(factor.matrix) for factor in self.factors]
+        solutions = [factor.solution for factor in self.factors]
+        cells = _applied(solutions, np.asarray(answers, dtype=np.float64).reshape(sizes)).ravel()
+        if len(self.zeros):
+            cells = cells - self._against.T @ np.linalg.solve(self._known, cells[self.zeros])
+            cells[self.zeros] = 0.0
+        return np.asarray(cells)
+
+    @cached_property
+    def _against(self) -> FloatArray:
+        """Covariance of every impossible cell with all cells, before these are known to be 0."""
+        return self._rows(self.zeros)
+
+    @cached_property
+    def _known(self) -> FloatArray:
+        return np.asarray(self._against[:, self.zeros])
+
+    def _rows(self, cells: IntArray) -> FloatArray:
+        """Covariance of some cells with all cells, before some are known to be 0."""
+        rows = np.ones((len(cells), 1))
+        for places, factor in zip(np.unravel_index(cells, self.shape), self.factors, strict=True):
+            rows = (rows[:, :, None] * factor.covariance[places][:, None, :]).reshape(len(cells), -1)
+        return rows * self.variance
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """Of every cell, flat."""
+        out = np.ones(1)
+        for factor in self.factors:
+            out = np.multiply.outer(out, factor.covariance.diagonal()).ravel()
+        out = out * self.variance
+        if len(self.zeros):
+            out = out - (self._against * np.linalg.solve(self._known, self._against)).sum(axis=0)
+            out[self.zeros] = 0.0
+        return np.maximum(out, 0.0)
+
+    def covariance(self, cells: Sequence[int], others: Sequence[int]) -> FloatArray:
+        """Covariance of each of some cells with each of some others."""
+        one, two = (np.asarray(list(places), dtype=np.int64) for places in (cells, others))
+        out = np.full((len(one), len(two)), self.variance)
+        at, to = np.unravel_index(one, self.shape), np.unravel_index(two, self.shape)
+        for factor, first, second in zip(self.factors, at, to, strict=True):
+            out *= factor.covariance[np.ix_(first, second)]
+        if len(self.zeros):
+            left, right = self._against[:, one], self._against[:, two]
+            out = out - left.T @ np.linalg.solve(self._known, right)
+            out[np.isin(one, self.zeros)] = 0.0
+            out[:, np.isin(two, self.zeros)] = 0.0
+        return out
+
+    def square(self, position: int, weights: FloatArray) -> float:
+        """Variance of a weighted sum of the cells: any range, box, union or difference."""
+        flat = np.asarray(weights, dtype=np.float64).ravel()
+        moved = _applied([factor.covariance for factor in self.factors], flat.reshape(self.shape)).ravel()
+        total = float(flat @ moved) * self.variance
+        if len(self.zeros):
+            against = moved[self.zeros] * self.variance
+            total -= float(against @ np.linalg.solve(self._known, against))
+        return max(total, 0.0)
+
+    def mean_square(self, workload: RangeWorkload) -> float:
+        """Mean variance of the ranges of a workload."""
+        mean = workload.mean_square(self.factors) * self.variance
+        if not len(self.zeros):
+            return mean
+        solved = np.linalg.solve(self._known, self._against)
+        held = self._against.reshape(-1, *self.shape)
+        for term, times in workload.weighted:
+            within = _applied([np.eye(len(held)), *(asked.gram for asked in term)], held)
+            mean -= times * float((within.reshape(solved.shape) * solved).sum()) / workload.count
+        return max(mean, 0.0)
+
+    def grouped_variance(self, groups: Sequence[Sequence[int]]) -> FloatArray:
+        """Variance of sums: the group of each label of every axis (-1 for one that is left out), flat."""
+        sizes = [max(own) + 1 for own in groups]
+        masks = [np.asarray(own)[None, :] == np.arange(size)[:, None] for own, size in zip(groups, sizes, strict=True)]
+        if not len(self.zeros):
+            out = np.ones(1)
+            for mask, factor in zip(masks, self.factors, strict=True):
+                own = np.einsum("gi,ij,gj->g", mask, factor.covariance, mask, optimize=True)
+                out = np.multiply.outer(out, own).ravel()
+            return np.asarray(out * self.variance)
+        squares = []
+        for cell in np.ndindex(*sizes):
+            weights = np.ones(1)
+            for mask, at in zip(masks, cell, strict=True):
+                weights = np.multiply.outer(weights, mask[at]).ravel()
+            squares.append(self.square(0, weights))
+        return np.array(squares)
+
+
+def _applied(matrices: Sequence[Any], array: Any) -> Any:
+    """A matrix along each axis, in turn."""
+    for axis, matrix in enumerate(matrices):
+        array = np.moveaxis(np.tensordot(matrix, array, axes=([1], [axis])), 0, axis)
+    return array
+
+
+class _LawKey:
+    """A law by identity of its content, for a small cache."""
+
+    def __init__(self, law: Joint) -> None:
+        self.law = law
+
+    def __hash__(self) -> int:
+        return id(self.law.parameters)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _LawKey) and other.law.parameters is self.law.parameters
+
+
+@lru_cache(maxsize=8)
+def _read(key: _LawKey) -> RangeLaw:
+    content = key.law.parameters
+    factors = tuple(Factor.from_dict(part) for part in content["factors"])
+    zeros = np.asarray(content.get("structural_zeros", ()), dtype=np.int64)
+    return RangeLaw(factors, float(content["noise_variance"]), zeros)

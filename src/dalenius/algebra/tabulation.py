@@ -1,0 +1,304 @@
+"""A released table as rows: one column per variable, then value, std_error, lower, upper, status.
+
+Where the error of sampling was estimated, the three columns `…_with_sampling` stand before the status.
+"""
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from math import isnan
+from statistics import NormalDist
+
+import numpy as np
+
+from dalenius.algebra import thinned
+from dalenius.algebra.estimates import estimated, is_estimate
+from dalenius.core.domain import CellSpace
+from dalenius.core.law import MEANS, WEIGHTED_LIST, Additive, Censored, FloatArray, Joint, Kernel, Law, Thinned
+from dalenius.core.release import ADDITIVE, INTERQUARTILE, POSSIBLE, SELECTION, SHOWN_FROM, Block, Release, Table
+from dalenius.errors import DaleniusError, ParameterError, RequestError
+from dalenius.rendering import in_words
+
+# Adjustments that move shown values without saying that they are biased.
+_MOVING = ("anchor", "invariants")
+COLUMNS = ("value", "std_error", "lower", "upper", "status")
+SAMPLED = ("std_error_with_sampling", "lower_with_sampling", "upper_with_sampling")
+
+
+def is_listed(law: Law) -> bool:
+    """Whether what is shown combines two lists of margins, so that its cells share noise."""
+    return isinstance(law, Joint) and law.structure in (MEANS, WEIGHTED_LIST)
+
+
+def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper ends for the population value of each cell (privacy noise only), NaN where withheld.
+
+    A table that shows one measured block has exact ends from the law of its noise. One that combines blocks has ends at
+    its exact variance: normal, or as far as one Laplace draw where blocks have Laplace noise. Counts are never
+    negative, so the lower end is cut at zero, which keeps the coverage; an upper end below zero is raised to zero.
+    """
+    release = release.owner(table)
+    if not 0 < confidence < 1:
+        raise ParameterError(f"confidence must lie between 0 and 1; received {confidence!r}.", name="confidence")
+    if is_estimate(release.law) and release.tables and table.name == release.tables[0].name:
+        return _estimate_ends(release, table, confidence, is_sampling=False)
+    if table.measure == INTERQUARTILE:
+        return _distance_ends(release, table, confidence, is_sampling=False)
+    is_adjusted = not table.is_unbiased or any(a.get("name") in _MOVING for a in release.adjustments)
+    law = _law_of(release, table)
+    centre = table.values
+    if isinstance(release.law, Censored):
+        return _possible(table, *release.law.ends(table.values, confidence))
+    if isinstance(release.law, Kernel):
+        return _possible(table, *release.law.ends(_kernel_values(release, table), confidence))
+    if isinstance(release.law, Thinned) and (sampled := _block_of(release, table)) is not None:
+        # Sums of such cells have normal ends, as those of combined blocks.
+        return _possible(table, *thinned.ends(release.law, sampled.values, confidence))
+    hidden = next((a for a in release.adjustments if a.get("name") == SHOWN_FROM), None)
+    if hidden is not None:
+        return _possible(table, *_rounded_ends(table, int(hidden["least"]), confidence))
+    if table.measure in ADDITIVE and is_adjusted:
+        centre, law = _measured(release, table)
+    if isinstance(law, Additive):
+        half = np.full(table.values.shape, law.half_width(confidence) * float(law.step))
+        half[list(table.space.structural_indices)] = 0.0
+    else:
+        from dalenius.algebra.joint import reach
+
+        laws = [block.law for block in release.blocks]
+        half = reach(laws, confidence) * table.std_error
+    lower, upper = centre - half, centre + half
+    if table.measure == "count":
+        lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
+    for note in release.adjustments:
+        if note.get("name") == POSSIBLE and note.get("table") == table.name:
+            lower, upper = (np.clip(end, note["lower"], note["upper"]) for end in (lower, upper))
+    return lower, upper
+
+
+def _kernel_values(release: Release, table: Table) -> FloatArray:
+    """What was measured through a perturbation table: an adjustment may have moved what is shown."""
+    block = _block_of(release, table)
+    return table.values if block is None else block.values.astype(np.float64)
+
+
+def _block_of(release: Release, table: Table) -> Block | None:
+    """The measured block that a table shows, cell by cell."""
+    return next((b for b in release.blocks if b.name == table.name and b.space.shape == table.shape), None)
+
+
+def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+    """Ends for the value of the process behind each cell (privacy noise and sampling), NaN where it was not
+    estimated.
+    """
+    release = release.owner(table)
+    is_listed = isinstance(release.law, Joint) and release.law.structure == WEIGHTED_LIST
+    if table.sampled is not None and is_listed:
+        half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error_with_sampling
+        return np.maximum(table.values - half, 0.0), np.maximum(table.values + half, 0.0)
+    if table.sampled is None or not is_estimate(release.law):
+        return np.full(table.values.shape, np.nan), np.full(table.values.shape, np.nan)
+    if table.measure == INTERQUARTILE:
+        return _distance_ends(release, table, confidence, is_sampling=True)
+    if table.name != release.tables[0].name:
+        half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error_with_sampling
+        return table.values - half, table.values + half
+    return _estimate_ends(release, table, confidence, is_sampling=True)
+
+
+def _distance_ends(
+    release: Release, table: Table, confidence: float, *, is_sampling: bool
+) -> tuple[FloatArray, FloatArray]:
+    """The least and the largest distance of two quartiles inside their own intervals, each of half the error."""
+    first = release.tables[0]
+    both = _estimate_ends(release, first, (1 + confidence) / 2, is_sampling=is_sampling)
+    shares = [Fraction(label) for label in first.space.axes[-1].labels]
+    low, high = (shares.index(Fraction(k, 4)) for k in (1, 3))
+    lower, upper = (end.reshape(-1, len(shares)) for end in both)
+    return np.maximum(lower[:, high] - upper[:, low], 0.0), upper[:, high] - lower[:, low]
+
+
+def _estimate_ends(
+    release: Release, table: Table, confidence: float, *, is_sampling: bool
+) -> tuple[FloatArray, FloatArray]:
+    """From the measured blocks; the same for every product that shows them."""
+    assert isinstance(release.law, Joint)
+    ends = estimated(release.law, release.blocks, table.space.size).ends(confidence, is_sampling)
+    zeros = list(table.space.structural_indices)
+    lower, upper = (np.array(end, dtype=np.float64) for end in ends)
+    lower[zeros], upper[zeros] = np.nan, np.nan
+    return lower, upper
+
+
+def _possible(table: Table, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A cell that is declared impossible holds nobody."""
+    zeros = list(table.space.structural_indices)
+    lower[zeros], upper[zeros] = 0.0, 0.0
+    return lower, upper
+
+
+def _rounded_ends(table: Table, least: int, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Whole counts that are shown from `least` on: normal ends, wider by the half that rounding may take."""
+    half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error + 0.5
+    is_shown = table.values >= least
+    lower = np.where(is_shown, np.maximum(table.values - half, 0.0), 0.0)
+    return lower, np.where(is_shown, table.values + half, least - 1 + half)
+
+
+def _measured(release: Release, table: Table) -> tuple[FloatArray, Law | None]:
+    """Measured values behind an adjusted table, and their law; NaN where they cannot be rebuilt.
+
+    An adjustment moves what is shown, not what was measured: a valid interval is the measured one.
+    """
+    for block in release.blocks:
+        is_same = block.name == table.name and block.role == "table" and block.space.shape == table.shape
+        if is_same and isinstance(block.law, Additive):
+            return block.values.astype(np.float64) * float(block.law.step), block.law
+    if release.is_joint:
+        from dalenius.algebra import joint
+
+        try:
+            rebuilt = joint.linear_map(release, table)([block.values for block in release.blocks])
+            return np.asarray(rebuilt, dtype=np.float64), None
+        except DaleniusError:
+            pass
+    return np.full(table.values.shape, np.nan), None
+
+
+def _law_of(release: Release, table: Table) -> Law | None:
+    """The law of the block that a table shows unchanged: the same cells, each with the variance of one draw."""
+    for block in release.blocks:
+        is_same = block.name == table.name and block.role == "table" and block.space.shape == table.shape
+        if is_same and isinstance(block.law, Additive):
+            drawn = np.delete(table.variance, list(table.space.structural_indices))
+            if np.allclose(drawn, block.law.variance, rtol=1e-9):
+                return block.law
+    return None
+
+
+def margin(release: Release, *names: str) -> Table:
+    """The table over some of the axes: as published if it was, otherwise the sum of the finest table.
+
+    Summed cells carry independent noise, so their variances add.
+    """
+    for table in release.tables:
+        if {axis.name for axis in table.space.axes} == set(names):
+            return table
+    source = next((t for t in release.tables if set(names) <= {a.name for a in t.space.axes}), None)
+    if source is not None and source.measure not in ADDITIVE:
+        raise RequestError(f"A {source.measure} does not add up; ask for the margin as a table of its own.")
+    if source is None or release.is_joint:
+        raise RequestError(
+            f"No published table can be summed to {' x '.join(names) or 'the total'}.",
+            received=list(names),
+            available=[[a.name for a in t.space.axes] for t in release.tables],
+        )
+    drop = tuple(i for i, axis in enumerate(source.space.axes) if axis.name not in names)
+    return Table(
+        name="margin: " + (" x ".join(names) or "total"),
+        space=source.space.margin(names),
+        values=source.values.reshape(source.shape).sum(axis=drop).ravel(),
+        variance=source.variance.reshape(source.shape).sum(axis=drop).ravel(),
+        measure=source.measure,
+        is_unbiased=source.is_unbiased,
+    )
+
+
+def rows(release: Release, table: Table, confidence: float = 0.95) -> Iterator[tuple[object, ...]]:
+    """Labels and columns of every cell, in declared order."""
+    structural = set(table.space.structural_indices)
+    cells = table.space.labels() or [()]
+    numbers = zip(*(tidy_list(c) for c in number_columns(release, table, confidence)), strict=True)
+    for i, (labels, row) in enumerate(zip(cells, numbers, strict=True)):
+        yield (*labels, *row, status(table, i in structural, row[1]))
+
+
+def number_columns(
+    release: Release, table: Table, confidence: float = 0.95, *, has_sampling: bool | None = None
+) -> list[FloatArray]:
+    """Value, standard error and ends of every cell; the three columns of sampling too, where the table (or the file)
+    has them.
+    """
+    numbers = [table.values, table.std_error, *bounds(release, table, confidence)]
+    if table.sampled is not None if has_sampling is None else has_sampling:
+        numbers += [table.std_error_with_sampling, *sampled_bounds(release, table, confidence)]
+    return numbers
+
+
+def columns_of(tables: Iterable[Table]) -> tuple[str, ...]:
+    """Names of the columns of numbers and of the status."""
+    more = SAMPLED if any(table.sampled is not None for table in tables) else ()
+    return (*COLUMNS[:-1], *more, COLUMNS[-1])
+
+
+def columns(release: Release, table: Table, confidence: float = 0.95) -> dict[str, list[object]]:
+    """The same as one list a column, under the names of `header`."""
+    heads = header(table.space, columns_of([table]))
+    lines = list(zip(*rows(release, table, confidence), strict=True)) or [()] * len(heads)
+    return dict(zip(heads, map(list, lines), strict=True))
+
+
+def plain_columns(table: Table) -> dict[str, list[object]]:
+    """What a table knows without its release: labels, value, std_error and status."""
+    structural = set(table.space.structural_indices)
+    values, errors = tidy_list(table.values), tidy_list(table.std_error)
+    labels = [list(column) for column in zip(*table.space.labels(), strict=True)]
+    states = [status(table, i in structural, error) for i, error in enumerate(errors)]
+    heads = [name for name in header(table.space) if name not in ("lower", "upper")]
+    return dict(zip(heads, [*labels, values, errors, states], strict=True))
+
+
+def errors_in_words(table: Table) -> str:
+    """The standard error of a table's cells, or its range.
+
+    >>> from dalenius.core.domain import Axis
+    >>> space = CellSpace((Axis(variable="v", labels=("a", "b")),))
+    >>> errors_in_words(Table(name="v", space=space, values=np.array([3.0, 4.0]), variance=np.array([4.0, 9.0])))
+    'standard errors 2 to 3'
+    """
+    drawn = np.delete(table.std_error, list(table.space.structural_indices))
+    finite = drawn[np.isfinite(drawn)]
+    if not len(finite):
+        return "standard error withheld"
+    low, high = (in_words(tidy(float(end))) for end in (finite.min(), finite.max()))
+    return f"standard error {low}" if low == high else f"standard errors {low} to {high}"
+
+
+def status(table: Table, is_structural: bool, error: object) -> str:
+    """What a reader must know of a cell; a missing error is a withheld one."""
+    if table.measure == SELECTION:
+        return "selected"
+    if is_structural:
+        return "structural zero"
+    return "error withheld" if error is None else "released"
+
+
+def tidy(value: float) -> object:
+    """Integers without a decimal point, missing numbers as None."""
+    if isnan(value):
+        return None
+    return int(value) if float(value).is_integer() else value
+
+
+def tidy_list(values: FloatArray) -> list[object]:
+    """`tidy` of many numbers at once."""
+    # Numbers beyond 64 bits (the variance of a total of large values) are whole too, and take the slower way.
+    if len(values) and np.all(np.abs(values) < 2.0**62) and np.all(values == np.rint(values)):
+        whole: list[object] = values.astype(np.int64).tolist()
+        return whole
+    return [tidy(v) for v in values.tolist()]
+
+
+def header(space: CellSpace, columns: tuple[str, ...] = COLUMNS) -> tuple[str, ...]:
+    """Column names of `rows`, each once: an axis that is called like a column of numbers is told apart.
+
+    >>> from dalenius.core.domain import Axis
+    >>> header(CellSpace((Axis(variable="status", labels=("a",)), Axis(variable="age", labels=("b",)))))
+    ('status_category', 'age', 'value', 'std_error', 'lower', 'upper', 'status')
+    """
+    names: list[str] = list(columns)
+    for axis in space.axes:
+        name = axis.name
+        while name in names:
+            name += "_category"
+        names.append(name)
+    return (*names[len(columns) :], *columns)

@@ -1,0 +1,376 @@
+"""How tables are spoken of: title, conditions, caption and what to expect, in every language, from the methods' own
+words.
+
+One piece of code for the terminal, pages, files and charts. A caption claims a margin of error only where the table has
+one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import inf, isfinite
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from dalenius.core import registry
+from dalenius.core.budget import Cost
+from dalenius.core.domain import Axis
+from dalenius.core.estimate import level
+from dalenius.core.law import Thinned
+from dalenius.core.plan import margin_of_error
+from dalenius.core.release import Release, Subject, Table
+from dalenius.shown.answers import is_one_number
+from dalenius.shown.display import INEXACT, WHOLE, Display
+from dalenius.spec.document import DEFAULT_MEASURE
+from dalenius.spec.method import AnswerKind, Words, answer_of, counts_records
+
+DEFAULT = "en"
+# Tables that are shown beside what was asked for, and the methods whose words they speak.
+_BESIDE = {"weighted count": "count", "interquartile range": "interquartile"}
+# Axes that a method adds to those that were asked for.
+_ADDED = {
+    "quantile": {"en": "quantile", "de": "Quantil"},
+    "at most": {"en": "at most", "de": "höchstens"},
+    "parameter": {"en": "parameter", "de": "Parameter"},
+}
+_BY = {"en": "{measure} by {names}", "de": "{measure} nach {names}"}
+_WEIGHTED = {"en": "{measure} (weighted by {weight})", "de": "{measure} (gewichtet mit {weight})"}
+_BOUND = {
+    "en": "The bound that was used, as it was chosen; the noise of the answer follows it.",
+    "de": "Die verwendete Schranke, so wie sie gewählt wurde; das Rauschen der Antwort richtet sich nach ihr.",
+}
+_UNKNOWN = {
+    "en": "Without a margin of error: the size of the noise depends on the data and is withheld.",
+    "de": "Ohne Fehlerspanne: die Größe des Rauschens hängt von den Daten ab und wird nicht veröffentlicht.",
+}
+_MOVED = {
+    "en": "Without a margin of error: the numbers were moved to agree with others.",
+    "de": "Ohne Fehlerspanne: die Zahlen wurden verschoben, damit sie zu anderen passen.",
+}
+_ROUNDED = {
+    WHOLE: {
+        "en": "Shown as whole numbers that add up; the release holds them unrounded.",
+        "de": "Gezeigt als ganze Zahlen, die sich aufsummieren; die Veröffentlichung enthält sie ungerundet.",
+    },
+    INEXACT: {
+        "en": "Rounded for reading: sums may differ in the last digit.",
+        "de": "Zum Lesen gerundet: Summen können in der letzten Stelle abweichen.",
+    },
+}
+_SAMPLED = {
+    "en": "The margin with sampling is for the process behind the records: privacy noise and sampling together.",
+    "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen: Schutzrauschen und "
+    "Stichprobe"
+    " zusammen.",
+}
+_SAMPLED_IF = {
+    "en": "The margin with sampling is for the process behind the records, {condition}: privacy noise and sampling "
+    "together.",
+    "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen, {condition}: "
+    "Schutzrauschen und"
+    " Stichprobe zusammen.",
+}
+_DRAWN = {
+    False: {"en": "the records were drawn independently", "de": "die Datensätze unabhängig voneinander gezogen wurden"},
+    True: {"en": "the units were drawn independently", "de": "die Einheiten unabhängig voneinander gezogen wurden"},
+}
+_CONDITION = {"en": "if {assumed}", "de": "wenn {assumed}"}
+_EXPECTED_WITH_SAMPLING = {
+    "en": "With sampling, for the process behind the records: ± {error} (95 %), if values are spread evenly over the "
+    "bounds.",
+    "de": "Mit Stichprobenfehler, für den Prozess hinter den Datensätzen: ± {error} (95 %), wenn die Werte "
+    "gleichmäßig über die"
+    " Schranken verteilt sind.",
+}
+_OF_SERIES = {
+    "en": "{waves} waves share this budget: with its noise alone a level is off by at most ± {level} (95 %), and a "
+    "change between two"
+    " waves by at most ± {change}.",
+    "de": "{waves} Wellen teilen sich dieses Budget: durch das Schutzrauschen allein weicht ein Niveau um höchstens "
+    "± {level} ab (95 %),"
+    " und eine Veränderung zwischen zwei Wellen um höchstens ± {change}.",
+}
+_OF_MARGIN = {
+    "en": "Expect a cell of {names} to be off by at most ± {error} (95 %).",
+    "de": "Eine Zelle von {names} weicht voraussichtlich um höchstens ± {error} ab (95 %).",
+}
+_OF_TOTAL = {
+    "en": "Expect the total to be off by at most ± {error} (95 %).",
+    "de": "Die Summe aller Zellen weicht voraussichtlich um höchstens ± {error} ab (95 %).",
+}
+_OF_MEANS = {
+    "en": "In a cell of {records} records of {names}, expect the mean to be off by at most ± {error} (95 %).",
+    "de": "In einer Zelle von {names} mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± "
+    "{error} ab (95 %).",
+}
+_OF_MEAN = {
+    "en": "Of {records} records in all, expect the mean to be off by at most ± {error} (95 %).",
+    "de": "Von {records} Datensätzen insgesamt weicht der Mittelwert voraussichtlich um höchstens ± {error} ab (95 %).",
+}
+_OF_SAMPLE = {
+    "en": "In a cell of {records} records, expect the count to be off by at most ± {error} (95 %), by secret "
+    "sampling and noise"
+    " together; in larger cells by more.",
+    "de": "In einer Zelle mit {records} Datensätzen weicht die Anzahl voraussichtlich um höchstens ± {error} ab (95 "
+    "%), durch geheime"
+    " Stichprobe und Rauschen zusammen; in größeren Zellen um mehr.",
+}
+_CAPTION_OF_SAMPLE = {
+    "en": "± is the margin of error from secret sampling and privacy noise together, {level}.",
+    "de": "± ist die Fehlerspanne durch geheime Stichprobe und Schutzrauschen zusammen, {level}.",
+}
+_BATCH = {"en": "Batch of {tables} tables", "de": "Los aus {tables} Tabellen"}
+_BATCH_PRICE = {
+    "en": "All tables are charged as one: {price}. One by one they would cost {single}.",
+    "de": "Alle Tabellen werden als eine verbucht: {price}. Einzeln würden sie {single} kosten.",
+}
+_BATCH_EPSILON = {
+    "en": "With the same noise, released one by one, they would state epsilon {epsilon} together.",
+    "de": "Mit demselben Rauschen einzeln veröffentlicht, ergäben sie zusammen Epsilon {epsilon}.",
+}
+_PER = {"en": "(per {n})", "de": "(je {n})"}
+_WHICH = {"largest": {"en": "largest", "de": "größten"}, "smallest": {"en": "smallest", "de": "kleinsten"}}
+_OPEN = Subject()
+Show = Callable[[float], str]
+
+
+def words_of(method: str, language: str = DEFAULT) -> Words:
+    """A method's words; English where it does not speak the language."""
+    every: Mapping[str, Words] = registry.get("methods", method).words
+    return every.get(language, every[DEFAULT])
+
+
+def said(texts: Mapping[str, str], language: str) -> str:
+    """One of our own sentences."""
+    return texts.get(language, texts[DEFAULT])
+
+
+def method_of(release: Release, table: Table) -> str:
+    """The method whose words a table speaks: the release's own for what was asked, a count for the count
+    beside a mean.
+    """
+    asked, other = release.about.measure, _BESIDE.get(table.measure, table.measure)
+    is_other = other != asked and other in registry.names("methods")
+    return other if is_other and release.tables and table is not release.tables[0] else asked
+
+
+def title_of(
+    method: str, language: str = DEFAULT, *, of: str = "", other: str = "", within: str = "", subject: Subject = _OPEN
+) -> str:
+    """A method's title with the names of its variables and the words of a property; the rest as its subject says.
+
+    >>> title_of("quantile", of="income", subject=Subject(q="0.25")), title_of("quantile", "de", of="Einkommen")
+    ('Quantile 0.25 of income', 'Quantil von Einkommen')
+    """
+    names = {
+        "of": of,
+        "other": other,
+        "within": within,
+        "q": subject.q.replace(".", ",") if language == "de" else subject.q,
+        "per": said(_PER, language).format(n=subject.per) if subject.per not in ("", "1") else "",
+        "which": said(_WHICH[subject.which or "largest"], language),
+    }
+    return " ".join(words_of(method, language).title.format(**names).split())
+
+
+def measured(subject: Subject, language: str = DEFAULT, method: str = "") -> str:
+    """What a cell shows: "Mean of Income"."""
+    method = method or subject.measure
+    text = title_of(
+        method,
+        language,
+        of=subject.label(subject.of),
+        other=subject.label(subject.other),
+        within="; ".join(condition.text for condition in subject.within),
+        subject=subject,
+    )
+    if not subject.weight:
+        return text
+    return said(_WEIGHTED, language).format(measure=text, weight=subject.label(subject.weight))
+
+
+def unit_of(release: Release, table: Table) -> str:
+    """The unit of a table's numbers; numbers of records have none."""
+    method = method_of(release, table)
+    is_count = counts_records(method) or counts_records(table.measure)
+    return release.about.unit if answer_of(method) is AnswerKind.VALUE and not is_count else ""
+
+
+def axis_label(subject: Subject, axis: Axis) -> str:
+    """What an axis is called."""
+    return f"{subject.label(axis.variable)} ({axis.level})" if axis.level else subject.label(axis.variable)
+
+
+def added_axis(name: str, language: str = DEFAULT) -> str:
+    """What an axis is called that no declaration names.
+
+    >>> added_axis("at most", "de"), added_axis("town", "de")
+    ('höchstens', 'town')
+    """
+    return said(_ADDED[name], language) if name in _ADDED else name
+
+
+def name_of(subject: Subject, axis: str) -> str:
+    """What an axis is called, given its name: a variable, or "variable.level"."""
+    variable, _, level_name = axis.partition(".")
+    return f"{subject.label(variable)} ({level_name})" if level_name else subject.label(variable)
+
+
+def headline(subject: Subject, axes: Sequence[Axis], language: str = DEFAULT, what: str = "") -> str:
+    """What is shown, by what: "Mean of Income by District, Sex", axes in the order in which they were asked for."""
+    measure = what or measured(subject, language)
+    names = ", ".join(axis_label(subject, axis) for axis in in_order(subject, axes))
+    return said(_BY, language).format(measure=measure, names=names) if names else measure
+
+
+def heading(release: Release, table: Table, language: str = DEFAULT) -> str:
+    """A table in a few words."""
+    return headline(release.about, classified(release, table), language, shown_measure(release, table, language))
+
+
+def title_of_release(release: Release, language: str = DEFAULT) -> str:
+    """A release that nobody titled: its first table in a few words, or how many tables were charged as one."""
+    if release.members:
+        return said(_BATCH, language).format(tables=len(release.members))
+    return heading(release, release.table, language)
+
+
+def classified(release: Release, table: Table) -> tuple[Axis, ...]:
+    """The axes by which a table is broken down: none where its one label names a number."""
+    return () if is_one_number(release, table) else table.space.axes
+
+
+def shown_measure(release: Release, table: Table, language: str = DEFAULT) -> str:
+    """What the cells of a table show."""
+    method = method_of(release, table)
+    if release.tables and table is not release.tables[0] and _BESIDE.get(table.measure, table.measure) != method:
+        # A second table that no method asks for, such as the squared weights of a weighted count, has its own name.
+        return table.measure.capitalize()
+    return measured(release.about, language, method)
+
+
+def in_order(subject: Subject, axes: Sequence[Axis]) -> list[Axis]:
+    """Axes in the order in which they were asked for."""
+    places = {name: place for place, name in enumerate(subject.order)}
+    by_variable = {name.partition(".")[0]: place for name, place in places.items()}
+    return sorted(axes, key=lambda a: places.get(a.name, by_variable.get(a.variable, len(places))))
+
+
+def conditions(subject: Subject) -> list[str]:
+    """Which rows are counted: "Labour status: employee"."""
+    return [f"{subject.label(condition.variable)}: {condition.text}" for condition in subject.where]
+
+
+def has_error(table: Table) -> bool:
+    """Whether any cell that was measured has a published error."""
+    drawn = np.delete(table.variance, list(table.space.structural_indices))
+    return bool(np.isfinite(drawn).any())
+
+
+def caption(
+    release: Release, table: Table, confidence: float = 0.95, language: str = DEFAULT, *, is_moved: bool = False
+) -> str:
+    """What stands under a table: the method's own words where the table has an error, and never a claim of one it
+    lacks.
+    """
+    method = method_of(release, table)
+    if is_moved or any(a.get("name") == "anchor" for a in release.adjustments):
+        return said(_MOVED, language)
+    if table.measure == "bound" and not has_error(table):
+        return said(_BOUND, language)
+    if not has_error(table) and registry.get("methods", method).has_error:
+        return said(_UNKNOWN, language)
+    if has_error(table) and not registry.get("methods", method).has_error:
+        method = DEFAULT_MEASURE
+    stated = level(confidence).replace("%", " %")
+    if isinstance(release.law, Thinned):
+        return said(_CAPTION_OF_SAMPLE, language).format(level=stated)
+    text = words_of(method, language).caption.format(level=stated)
+    return text if table.sampled is None else f"{text} {_sampled(release, language)}"
+
+
+def _sampled(release: Release, language: str) -> str:
+    """What the margin with sampling is for, and under which condition."""
+    condition = sampling_condition(release, language)
+    return said(_SAMPLED_IF, language).format(condition=condition) if condition else said(_SAMPLED, language)
+
+
+def sampling_condition(release: Release, language: str = DEFAULT) -> str:
+    """That errors with sampling assume independent draws, where no design is declared; empty elsewhere.
+
+    In a few words, for captions and for files without them.
+    """
+    if release.provenance.draws:
+        return ""
+    has_several = int(release.provenance.neighbours.get("max_rows", 1)) > 1
+    return said(_CONDITION, language).format(assumed=said(_DRAWN[has_several], language))
+
+
+def rounding(display: Display, language: str = DEFAULT) -> str:
+    """What was done to the numbers for reading; nothing where they are shown as they are."""
+    return said(_ROUNDED[display.rounding], language) if display.rounding else ""
+
+
+def expectation(
+    method: str, preview: Mapping[str, Any], show: Show, language: str = DEFAULT, label: Callable[[str], str] = str
+) -> list[str]:
+    """What error to expect, known before data are read: one sentence, or one for each margin of a list, and one for a
+    series.
+    """
+    sentences = _of_table(method, preview, show, language, label)
+    if isfinite(preview.get("change_half_width_95", inf)):
+        level, change = (show(preview[f"{name}_half_width_95"]) for name in ("level", "change"))
+        series = said(_OF_SERIES, language).format(waves=preview["waves"], level=level, change=change)
+        sentences.append(series)
+    return sentences
+
+
+def is_margin_of_error(method: str) -> bool:
+    """Whether what a method's preview tells beforehand is how far its numbers are off, and not ranks or a shortfall."""
+    return "± {error}" in words_of(method, DEFAULT).preview
+
+
+def _of_table(
+    method: str, preview: Mapping[str, Any], show: Show, language: str, label: Callable[[str], str]
+) -> list[str]:
+    if preview.get("tables"):
+        return _of_batch(preview, show, language)
+    if preview.get("margins"):
+        return [
+            said(_of_margin(margin), language).format(
+                names=" × ".join(label(name) for name in margin["axes"]),
+                error=show(margin_of_error(margin)),
+                records=show(margin.get("records", 0)),
+            )
+            for margin in preview["margins"]
+        ]
+    if preview.get("sample"):
+        records, shown = show(preview["records"]), show(margin_of_error(preview))
+        return [said(_OF_SAMPLE, language).format(records=records, error=shown)]
+    words, error = words_of(method, language), margin_of_error(preview)
+    if "{error}" not in words.preview:
+        return [words.preview]
+    if not isfinite(error):
+        return [said(_UNKNOWN, language)]
+    sentences = [words.preview.format(error=show(error), records=show(preview.get("records", 0)))]
+    if preview.get("std_error_with_sampling") is not None:
+        normal = NormalDist().inv_cdf(0.975) * float(preview["std_error_with_sampling"])
+        wider = float(preview.get("half_width_95_with_sampling", normal))
+        sentences.append(said(_EXPECTED_WITH_SAMPLING, language).format(error=show(wider)))
+    return sentences
+
+
+def _of_margin(margin: Mapping[str, Any]) -> Mapping[str, str]:
+    if "records" in margin:
+        return _OF_MEANS if margin["axes"] else _OF_MEAN
+    return _OF_MARGIN if margin["axes"] else _OF_TOTAL
+
+
+def _of_batch(preview: Mapping[str, Any], show: Show, language: str) -> list[str]:
+    """The price of a batch beside the sum of its tables' own prices."""
+    costs = [Cost.from_dict(preview[key]) for key in ("price", "sum_of_single_prices")]
+    sentences = [said(_BATCH_PRICE, language).format(price=costs[0], single=costs[1])]
+    if preview.get("epsilon_one_by_one") is not None:
+        epsilon = f"{preview['epsilon_one_by_one']:.3g}"
+        sentences.append(said(_BATCH_EPSILON, language).format(epsilon=epsilon))
+    return sentences

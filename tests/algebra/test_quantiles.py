@@ -1,0 +1,176 @@
+"""Certified intervals of quantiles: they hold beside heaps, fall back to the declared bounds, and say no more than the counts prove."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dalenius.algebra.estimates import QUANTILES, estimated
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.law import Additive, Joint
+from dalenius.core.plan import TablePlan
+from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.release import Block
+from dalenius.core.sealed import Sealed
+from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
+from dalenius.spec.load import load_dataset
+from dalenius.testing.asking import plan_of
+from dalenius.testing.recorded import release_of
+
+RHO = {"definition": "zero_concentrated", "rho": "0.05"}
+
+
+def earnings(draws: np.random.Generator, n: int) -> np.ndarray:
+    """Hourly earnings, three fifths of them on whole and half amounts."""
+    exact = np.exp(draws.normal(np.log(14.9), 0.4, n))
+    return np.where(draws.random(n) < 0.6, np.rint(exact * 2) / 2, np.rint(exact * 10_000) / 10_000)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"measure": "median"},
+        {"measure": "quantile", "q": "9/10", "error": "noise"},
+        {"measure": "quantiles"},
+        {"measure": "boxplot", "error": "noise"},
+    ],
+    ids=lambda asked: asked["measure"],
+)
+def test_intervals_of_noise_hold_beside_heaps(relation: str, asked: dict[str, object]) -> None:
+    """Thirty samples are the cells of one table; by how dense released values are, intervals held 72 to 84 % of such quantiles."""
+    cells, n = 30, 2000
+    domain = load_dataset(
+        {
+            "dataset": {"name": "d", "population": "p", "size": cells * n},
+            "unit": {"relation": relation},
+            "variables": {
+                "cell": {"categories": [f"c{k}" for k in range(cells)]},
+                "wage": {"bounds": [0, 200], "step": "0.0001", "missing": "0"},
+            },
+        }
+    ).domain()
+    plan = plan_of(domain, {"table": {"rows": ["cell"], "of": "wage", **asked}, "privacy": RHO})
+    assert isinstance(plan.law, Joint)
+    draws = np.random.default_rng(4)
+    samples = np.array([np.sort(np.rint(earnings(draws, n) * 10_000)) for _ in range(cells)]).astype(np.int64)
+    qs = [float(Fraction(q)) for q in plan.law.parameters["q"]]
+    ends = estimated(plan.law, measured(plan, samples), cells * len(qs)).ends(0.95, False)
+    lower, upper = (10_000 * end.reshape(cells, -1) for end in ends)
+    for place, q in enumerate(qs):
+        least, most = samples[:, int(np.ceil(q * n)) - 1], samples[:, int(np.floor(q * n))]
+        assert np.mean((lower[:, place] <= most + 0.5) & (upper[:, place] >= least - 0.5)) >= 0.9
+    if asked["measure"] == "median":
+        # Half of them no wider than two of the heaps.
+        assert np.median(upper - lower) <= 10_000
+
+
+def measured(plan: TablePlan, samples: np.ndarray) -> tuple[Block, ...]:
+    """Every step of a plan on one list a cell, as the gate drives it."""
+    steps, blocks, rng = plan.steps(), list[Block](), RecordedRandomness("heaps")
+    step, lists = next(steps), tuple(Sealed(values) for values in samples)
+    while True:
+        counted = (Sealed(np.full(len(samples), samples.shape[1])),)
+        outcome = step.run(counted if step.name == "count" else lists, step.draw(rng), rng)
+        block = step.block(outcome)
+        assert block is not None
+        blocks.append(block)
+        try:
+            step = steps.send(outcome)
+        except StopIteration:
+            return tuple(blocks)
+
+
+def released(points: list[int], counts: list[int], **more: object) -> tuple[Joint, tuple[Block, ...]]:
+    """What a release of a median of values from 0 to 100 would hold."""
+    law = Joint(
+        "estimate", {"estimate": QUANTILES, "q": ["1/2"], "step": "1", "limits": ["0", "100"], "size": 1000} | more
+    )
+    space = [CellSpace((Axis(variable=f"{k}", labels=tuple(map(str, range(k)))),)) for k in (7, 9)]
+    blocks = (
+        Block(name="points", space=space[0], values=np.array(points), law=Joint("quantile_points", {})),
+        Block(name="counts", space=space[1], values=np.array(counts), law=Additive(DiscreteGaussian(Fraction(1)))),
+    )
+    return law, blocks
+
+
+def test_a_median_deep_inside_a_heap_has_the_heap_as_its_interval() -> None:
+    law, blocks = released([10, 20, 30, 40, 50, 60, 70], [100, 50, 50, 100, 400, 100, 50, 50, 100])
+    made = estimated(law, blocks, 1)
+    assert made.values.tolist() == [40]
+    assert [end.tolist() for end in made.ends(0.95, False)] == [[40], [40]]
+    lower, upper = made.ends(0.95, True)
+    assert lower.tolist() == [40] and upper.tolist() == [40]
+
+
+def test_ends_stop_at_the_first_point_that_is_not_certified() -> None:
+    """Counts below the second cut look like half of all: no later cut is trusted, however certain it looks."""
+    law, blocks = released([10, 20, 30, 40, 50, 60, 70], [100, 420, -200, 80, 200, 100, 100, 100, 100])
+    lower, upper = estimated(law, blocks, 1).ends(0.95, False)
+    assert (lower.tolist(), upper.tolist()) == ([10], [40])
+
+
+def test_an_end_that_no_point_certifies_is_the_declared_bound() -> None:
+    law, blocks = released([10, 20, 30, 40, 50, 60, 70], [500, 0, 0, 0, 0, 0, 0, 0, 500])
+    lower, upper = estimated(law, blocks, 1).ends(0.95, False)
+    assert (lower.tolist(), upper.tolist()) == ([0], [100])
+    # One end certified, the other not.
+    for counts, ends in (
+        ([500, 0, 0, 0, 100, 100, 100, 100, 100], ([0], [40])),
+        ([100, 100, 100, 100, 100, 0, 0, 0, 500], ([40], [100])),
+    ):
+        law, blocks = released([10, 20, 30, 40, 50, 60, 70], counts)
+        assert tuple(end.tolist() for end in estimated(law, blocks, 1).ends(0.95, False)) == ends
+
+
+def test_a_point_that_the_counts_exclude_gives_way() -> None:
+    law, blocks = released([10, 20, 30, 40, 50, 60, 70], [50, 50, 50, 50, 0, 50, 650, 50, 50])
+    made = estimated(law, blocks, 1)
+    lower, upper = made.ends(0.95, False)
+    # Cuts stand below 10, 20, 30 and 40, and above 40, 50, 60 and 70.
+    assert (lower.tolist(), upper.tolist(), made.values.tolist()) == ([51], [60], [51])
+
+
+def test_intervals_widen_with_confidence_and_with_sampling() -> None:
+    law, blocks = released([10, 20, 30, 40, 50, 60, 70], [400, 40, 40, 15, 10, 15, 40, 40, 400])
+    made = estimated(law, blocks, 1)
+    widths = [
+        float(np.subtract(*reversed(made.ends(confidence, kind)))[0])
+        for kind in (False, True)
+        for confidence in (0.5, 0.95, 0.9999)
+    ]
+    assert widths[:3] == sorted(widths[:3]) and widths[3:] == sorted(widths[3:])
+    assert all(b >= a for a, b in zip(widths[:3], widths[3:], strict=True))
+    assert made.sampled is not None and (made.sampled >= made.variance).all()
+
+
+def test_a_released_size_widens_the_interval_with_sampling() -> None:
+    law, blocks = released([10, 20, 30, 40, 50, 60, 70], [400, 40, 40, 15, 10, 15, 40, 40, 400])
+    parameters = {key: value for key, value in law.parameters.items() if key != "size"}
+    count = Block(
+        name="count", space=CellSpace(()), values=np.array([1000]), law=Additive(DiscreteGaussian(Fraction(4_000_000)))
+    )
+    unsure = estimated(Joint("estimate", parameters), (count, *blocks), 1)
+    known = estimated(law, blocks, 1)
+    assert unsure.ends(0.95, True)[1] > known.ends(0.95, True)[1]
+    assert unsure.ends(0.95, False)[1] == known.ends(0.95, False)[1]
+
+
+def test_recorded_noise_gives_the_same_ends_again() -> None:
+    """A reader without data finds from law and blocks what the release says."""
+    declared = load_dataset(
+        {
+            "dataset": {"name": "d", "population": "p"},
+            "unit": {"relation": "add-remove"},
+            "variables": {"hours": {"bounds": [0, 60], "step": 1, "missing": "0"}},
+        }
+    ).domain()
+    plan = plan_of(declared, {"table": {"measure": "median", "of": "hours"}, "privacy": RHO})
+    columns = {"hours": [20] * 1500 + [35] * 1300 + [40] * 1200}
+    release = release_of(plan, declared, columns, {"measure": "median", "of": "hours"}, "again")
+    assert isinstance(release.law, Joint)
+    again = estimated(release.law, release.blocks, 1)
+    for with_sampling in (False, True):
+        told = release.interval(0.95, with_sampling=with_sampling)
+        assert [e.reshape(-1).tolist() for e in told] == [e.tolist() for e in again.ends(0.95, with_sampling)]
+    assert again.values.tolist() == [35]
