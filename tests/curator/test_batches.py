@@ -269,7 +269,7 @@ def test_a_rule_shapes_every_member(tmp_path: Path) -> None:
         ({"table": [TABLES[0], TABLES[1] | {"share": 0}]}, "must be positive"),
         ({"table": [TABLES[0], TABLES[1] | {"no_such_key": 0}]}, "no_such_key"),
         ({"privacy": {"definition": "pure", "epsilon": 1, "group": 2}}, "for one unit"),
-        ({"privacy": {"definition": "pure", "epsilon": 1, "options": {"clamp": "x"}}}, r"\[\[table\]\]"),
+        ({"privacy": {"definition": "pure", "epsilon": 1, "options": {"clamp": "x"}}}, "no key 'options'"),
         ({"privacy": {"definition": "individual", "epsilon": 1}}, "one by one"),
         ({"show": {"whole": True}}, "show"),
         ({"table": [TABLES[1], {"rows": ["region"], "refine": "half", "refine_from": 5}]}, "fixed in advance"),

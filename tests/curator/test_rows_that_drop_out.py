@@ -37,11 +37,11 @@ ROUTES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "per cell public": ("bootstrap", {"rows": ["g"]}, {"membership": "public", "option": "per_cell"}),
     "per cell private": ("bootstrap", {"rows": ["g"]}, {"option": "per_cell"}),
     **{
-        f"{name} {definition}": (definition, {}, {"statistic": name})
+        f"{name} {definition}": (definition, {}, {"measure": name})
         for name in ("median", "maximum", "minimum", "second_maximum", "range", "interquartile")
         for definition in ("bootstrap", "individual")
     },
-    **{f"largest total {d}": (d, {"rows": ["g"]}, {"statistic": "largest_total"}) for d in ("bootstrap", "individual")},
+    **{f"largest total {d}": (d, {"rows": ["g"]}, {"measure": "largest_total"}) for d in ("bootstrap", "individual")},
 }
 Row = tuple[str, Any, str]
 
@@ -64,8 +64,8 @@ def planned(relation: str, kind: str, route: str, amount: dict[str, Any]) -> Any
     opened += ["bootstrap_per_cell"] if options.get("option") == "per_cell" else []
     policy = load_policy({"allow": {"acknowledge": opened}, "floors": {"x": 1}})
     document = {
-        "table": {"measure": "total", "of": "x", **table, **KINDS[kind][2]},
-        "privacy": {"definition": definition, **amount, "options": options},
+        "table": {"measure": "total", "of": "x", **table, **options, **KINDS[kind][2]},
+        "privacy": {"definition": definition, **amount},
     }
     planner = Planner(domain=load_dataset(dataset(relation, kind)).domain(), policy=policy)
     return planner.plan(load_request(document))
@@ -181,8 +181,8 @@ def test_a_missing_income_and_a_large_one_cannot_be_told_apart(tmp_path: Any) ->
     }
     policy = {"allow": {"acknowledge": ["bootstrap", "public_membership"]}, "floors": {"x": 1}, "budget": {"rho": 100}}
     request = {
-        "table": {"rows": ["g"], "measure": "total", "of": "x"},
-        "privacy": {"definition": "bootstrap", "epsilon": 1, "options": {"membership": "public"}},
+        "table": {"rows": ["g"], "measure": "total", "of": "x", "membership": "public"},
+        "privacy": {"definition": "bootstrap", "epsilon": 1},
     }
     answers = []
     for number in range(8):

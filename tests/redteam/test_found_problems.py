@@ -211,7 +211,7 @@ def test_amounts_that_a_definition_does_not_use_are_refused(open_curator: Open) 
 def test_unknown_options_are_refused(open_curator: Open) -> None:
     """An option that nobody reads is accepted, and makes another memo key: the same table is charged twice."""
     with pytest.raises(DaleniusError):
-        open_curator().plan(ask("1", options={"foo": 1}))
+        open_curator().plan(ask("1", foo=1))
 
 
 def test_one_account_has_one_unit(open_curator: Open) -> None:

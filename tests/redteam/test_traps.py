@@ -56,7 +56,7 @@ TRAPS: dict[int, tuple[str, tuple[str, ...]]] = {
     42: ("intervals of quantiles hold beside heaps", ("algebra/test_quantiles.py::test_intervals_of_noise_hold_beside_heaps", "methods/test_quantiles.py::test_intervals_with_sampling_hold_the_quantile_of_the_process_beside_heaps")),
     43: ("the universe sentence follows the axes", ("spec/test_universe_of_parts.py::test_the_sentence_says_which_records_are_counted", "spec/test_universe_of_parts.py::test_every_product_names_the_part_and_calls_its_total_one_of_shown")),
     44: ("an error of sampling knows how rows were drawn", ("methods/test_design.py::test_intervals_with_sampling_hold_for_persons_with_three_equal_rows", "methods/test_design.py::test_neither_a_census_nor_clusters_have_an_error_of_sampling", "inference/test_drawn.py::test_clusters_are_refused_and_other_draws_are_named")),
-    46: ("nothing is judged without a finite margin", ("algebra/test_crosstab.py::test_nothing_is_judged_without_a_finite_margin", "server/pages/test_pages.py::test_two_numbers_are_compared_only_where_their_difference_has_a_margin")),
+    46: ("nothing is judged without a finite margin", ("shown/test_crosstab.py::test_nothing_is_judged_without_a_finite_margin", "server/pages/test_pages.py::test_two_numbers_are_compared_only_where_their_difference_has_a_margin")),
     47: ("an adjustment is made or refused before the charge", ("postprocess/test_show_on_every_route.py::test_a_key_of_show_is_done_or_refused_before_the_charge", "algebra/test_whole.py::test_a_declared_zero_stays_zero_in_every_list")),
     49: ("an optional setting may fail, a protective one may not", ("docs/test_notebook.py::test_plan_release_and_statement_are_tables_in_a_notebook", "measurements/test_block_schedules.py::test_a_system_that_refuses_the_filter_refuses_the_plan")),
     50: ("a closed ledger is one file, and a lost log is noticed", ("ledger/test_come_and_go.py::test_closing_brings_every_line_into_the_one_file", "ledger/test_come_and_go.py::test_a_log_that_goes_while_a_release_is_written_fails_closed")),
@@ -95,8 +95,8 @@ def test_each_trap_names_tests_that_exist(number: int) -> None:
 
 def test_a_request_carries_no_function() -> None:
     request = {
-        "table": {"measure": "count"},
-        "privacy": {"definition": "pure", "epsilon": 1, "options": {"estimator": sum}},
+        "table": {"measure": "sample_and_aggregate", "of": "x", "function": sum},
+        "privacy": {"definition": "pure", "epsilon": 1},
     }
     with pytest.raises((DaleniusError, ValueError)):
         RequestDocument.model_validate(request)

@@ -90,8 +90,8 @@ DIFFERENT: list[RequestDocument] = [
     ask({"definition": "zero_concentrated", "rho": 1}, rows=["sex"]),
     ask({"definition": "pure", "epsilon": 1, "mechanism": "discrete_laplace"}, rows=["sex"]),
     ask({"definition": "pure", "epsilon": 1, "strategy": "interior"}, rows=["sex"]),
-    ask({"definition": "pure", "epsilon": 1, "options": {"m": 3}}, rows=["sex"]),
-    ask({"definition": "pure", "epsilon": 1, "options": {"m": 4}}, rows=["sex"]),
+    ask(rows=["sex"], measure="total", of="income", learn_bounds="1/4"),
+    ask(rows=["sex"], measure="total", of="income", learn_bounds="1/5"),
 ]
 
 

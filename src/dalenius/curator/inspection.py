@@ -87,7 +87,7 @@ class Inspection:
             )
         form, query = self._asked(request)
         self._note({"request": form.content, "what": method.name}, by)
-        names, statistic = method.judged(query, str(request.table.of), request.privacy.options)
+        names, statistic = method.judged(query, str(request.table.of), request.table.keys)
         verdicts = dominated(self.holding.source, names, statistic)
         return Confidential(f"Dominated cells of {self._domain.name} {self._domain.version}", verdicts)
 

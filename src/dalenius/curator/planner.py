@@ -230,10 +230,6 @@ class Planner:
         if name not in registry.names("methods"):
             raise UnknownName.among("measure", name, registry.names("methods"))
         method: Method = registry.get("methods", name)
-        keys = method.Parameters.model_fields
-        for key in request.privacy.options:
-            if key not in keys and key != "statistic":
-                raise UnknownName.among(f"option of {name!r}", key, list(keys))
         return method
 
     def question(self, request: RequestDocument, purse: Purse | None = None) -> Question:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._order_statistic import OrderStatisticParameters, order_statistic_written, plan_order_statistic
+from dalenius.methods._order_statistic import OrderStatisticParameters, plan_order_statistic
 from dalenius.spec.document import Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -26,7 +26,6 @@ class OrderStatisticMethod:
     statistic: Callable[[Question], Any]
     is_difference: bool = False
 
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
@@ -66,8 +65,8 @@ class OrderStatisticMethod:
         return (local,) if self.is_difference else (smooth, local)
 
     def written(self, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The older spelling, under which its requests are kept."""
-        return order_statistic_written(self.name)(parameters)
+        """As it is."""
+        return self.name, dict(parameters)
 
     def plan(self, question: Question) -> TablePlan:
         """At the smooth sensitivity, or at the data."""

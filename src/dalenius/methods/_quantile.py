@@ -29,18 +29,14 @@ UNBOUNDED = "unbounded"
 QUANTILE_METHODS = (*METHODS, UNBOUNDED)
 
 
-def plan_quantile(question: Question, q: object) -> TablePlan:
-    """The plan of the route that the request takes."""
-    level = rational(q, "q")
+def plan_quantile(question: Question, name: str, level: Fraction) -> TablePlan:
+    """Plan the route that the request takes."""
     if question.scope is not Scope.EVERYWHERE:
         statistic = Quantile.of(question.domain, question.of, level, question.where)
-        older = question.parameter("statistic")
-        name = older or ("median" if question.parameter("q") is None else "quantile")
-        return plan_local(question, str(name), statistic)
+        return plan_local(question, name, statistic)
     method = question.parameter("method")
-    if question.parameter("statistic") is None and method is None:
+    if method is None:
         return plan_quantiles(question, (level,), _measure(level))
-    name, method = str(question.parameter("statistic", "quantile")), str(method or "exponential")
     if method not in QUANTILE_METHODS:
         raise UnknownName.among("method", method, QUANTILE_METHODS)
     if method == UNBOUNDED:

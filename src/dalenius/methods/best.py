@@ -29,7 +29,6 @@ class BestMethod:
     """Label of (nearly) the cell whose total is the largest, or the smallest."""
 
     name: ClassVar[str] = "best"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False

@@ -37,7 +37,6 @@ class BoxplotMethod:
     """The values between which most records, half of them, and each half lie."""
 
     name: ClassVar[str] = "boxplot"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

@@ -28,7 +28,6 @@ class ClippedCountMethod:
     """
 
     name: ClassVar[str] = "clipped_count"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

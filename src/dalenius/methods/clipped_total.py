@@ -28,7 +28,6 @@ class ClippedTotalMethod:
     """
 
     name: ClassVar[str] = "clipped_total"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

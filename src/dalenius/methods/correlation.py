@@ -17,7 +17,6 @@ class CorrelationMethod:
     """From totals, squares and products of the rows that have both variables."""
 
     name: ClassVar[str] = "correlation"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     is_symmetric: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False

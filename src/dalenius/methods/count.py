@@ -51,7 +51,6 @@ class CountMethod:
     """Signed, unbiased counts of every declared cell."""
 
     name: ClassVar[str] = "count"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = True
     has_error: ClassVar[bool] = True

@@ -56,7 +56,6 @@ class DistributionMethod:
     """The share of records whose value is at most so large."""
 
     name: ClassVar[str] = "distribution"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

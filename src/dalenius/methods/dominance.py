@@ -72,7 +72,6 @@ class DominanceMethod:
     """One noisy number of dominated cells."""
 
     name: ClassVar[str] = "dominance"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER

@@ -39,7 +39,6 @@ class ExponentialFamilyMethod:
     """The law of a family under which clipped values have the measured moments."""
 
     name: ClassVar[str] = "exponential_family"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

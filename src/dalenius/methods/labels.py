@@ -33,7 +33,6 @@ class LabelsMethod:
     """Which texts that are not declared enough units have, and how many."""
 
     name: ClassVar[str] = "labels"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

@@ -74,7 +74,6 @@ class MeanMethod:
     """centre + total about the centre / count."""
 
     name: ClassVar[str] = "mean"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     takes_weight: ClassVar[bool] = True

@@ -18,7 +18,6 @@ class ModeMethod:
     """Label of (nearly) the fullest cell."""
 
     name: ClassVar[str] = "mode"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False

@@ -30,7 +30,6 @@ class PersonsMethod:
     """
 
     name: ClassVar[str] = "persons"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

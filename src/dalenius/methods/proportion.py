@@ -46,7 +46,6 @@ class ProportionMethod:
     """Records with a property / records that have the variable."""
 
     name: ClassVar[str] = "proportion"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

@@ -48,7 +48,6 @@ class ProposeTestReleaseMethod:
     """An order statistic with noise at a proposed bound, where a private test allows it."""
 
     name: ClassVar[str] = "propose_test_release"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

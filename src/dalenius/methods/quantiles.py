@@ -37,7 +37,6 @@ class QuantilesMethod:
     """The values below which given shares of the records lie."""
 
     name: ClassVar[str] = "quantiles"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

@@ -39,7 +39,6 @@ class RangeCountMethod:
     """The number of records whose value lies in a range."""
 
     name: ClassVar[str] = "range_count"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

@@ -49,7 +49,6 @@ class RatioMethod:
     """Total of one variable / total of another, over the rows that have both."""
 
     name: ClassVar[str] = "ratio"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     takes_weight: ClassVar[bool] = True

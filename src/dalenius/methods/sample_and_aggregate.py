@@ -122,7 +122,6 @@ class SampleAndAggregateMethod:
     """What a model says of the records, block by block."""
 
     name: ClassVar[str] = "sample_and_aggregate"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

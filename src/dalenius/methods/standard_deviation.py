@@ -21,7 +21,6 @@ class StandardDeviationMethod:
     """Root of the variance."""
 
     name: ClassVar[str] = "standard_deviation"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

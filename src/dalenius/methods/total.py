@@ -48,7 +48,6 @@ class TotalMethod:
     """The clamped sum in declared steps plus noise: unbiased for the total of clamped values."""
 
     name: ClassVar[str] = "total"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     takes_weight: ClassVar[bool] = True

@@ -24,7 +24,6 @@ class VarianceMethod:
     """Sum of squared deviations from the mean over the number of records less one."""
 
     name: ClassVar[str] = "variance"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True

@@ -43,8 +43,6 @@ class BatchDocument(Document):
 
     @model_validator(mode="after")
     def _is_a_batch(self) -> Self:
-        if self.privacy.options:
-            raise DocumentError("options of [privacy] belong to one table: write its keys in its [[table]].")
         if self.privacy.group > 1:
             raise Unsupported("A batch is priced for one unit; ask for tables for a group one by one.")
         if self.privacy.waves > 1:
@@ -120,7 +118,7 @@ def form_of(document: Asked, domain: Domain) -> Canonical:
                 "Two tables of this batch ask for the same; a batch measures each table once. Give it a larger share."
             )
     once = {key: forms[0][key] for key in _ONCE if key in forms[0]}
-    content = {"format": FORMAT, **once, "tables": tables, "options": {}}
+    content = {"format": FORMAT, **once, "tables": tables}
     return Canonical(content, CellSpace(()), (), {})
 
 

@@ -1,7 +1,7 @@
 """What every method of `dalenius.methods` states: the contract of one question that can be asked.
 
 A method owns its name (`measure = "…"`), its keys in the request document, its plan, the words in which its answer is
-shown, its examples, and the version of its meaning. It never meets data.
+shown, and its examples. It never meets data.
 """
 
 from collections.abc import Mapping
@@ -143,7 +143,6 @@ class Method(Protocol):
     """
 
     name: ClassVar[str]
-    meaning: ClassVar[int]
     takes_of: ClassVar[bool]
     counts_records: ClassVar[bool]
     has_error: ClassVar[bool]

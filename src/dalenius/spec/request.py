@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, WithJsonSchema, model_serializer, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from dalenius.core import registry
 from dalenius.core.budget import UNIT, Budget
@@ -55,6 +56,15 @@ class TablePart(Part):
         " value on all axes, shown or not; own, all of them, those without a declared value under a label of their "
         "own.",
     )
+
+    keys: SkipJsonSchema[dict[Name, Option]] = Field(default_factory=dict)
+    """The method's own keys, which a document writes beside the others."""
+
+    @model_serializer(mode="wrap")
+    def _beside_the_others(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content: dict[str, Any] = serialise(self)
+        own: dict[str, Any] = content.pop("keys", {})
+        return content | own
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -114,7 +124,6 @@ class PrivacyPart(Part):
     rho: Exact | None = None
     mechanism: Name | None = None
     strategy: Name | None = None
-    options: dict[Name, Option] = Field(default_factory=dict)
     group: Whole = Field(
         default=1, ge=1, le=100, description="How many units together the promise is made for; the noise grows with it."
     )
@@ -169,9 +178,7 @@ class RequestDocument(Document):
     @model_validator(mode="before")
     @classmethod
     def _one_spelling(cls, value: Any) -> Any:
-        """A method's own keys stand in [table]; they are kept as options, under the measure that older
-        requests wrote.
-        """
+        """Collect the method's own keys in one canonical spelling."""
         if not isinstance(value, Mapping) or not isinstance(value.get("table"), Mapping):
             return value
         table, privacy = dict(value["table"]), value.get("privacy")
@@ -180,26 +187,18 @@ class RequestDocument(Document):
             return value
         method = registry.get("methods", name)
         own = {key: table.pop(key) for key in method.Parameters.model_fields if key in table}
-        options = privacy.get("options", {})
-        if not isinstance(options, Mapping) or (not own and "statistic" in options):
-            return value
-        twice = sorted(own.keys() & options.keys())
-        if twice:
-            raise DocumentError(f"{twice[0]!r} stands in [table] and in options; write it once.")
+        known = [key for key in TablePart.model_fields if key != "keys"]
         for key in table:
-            if key not in TablePart.model_fields:
-                raise unknown_key(
-                    str(key), [*TablePart.model_fields, *method.Parameters.model_fields], f"[table] of a {name}"
-                )
+            if key not in known:
+                raise unknown_key(str(key), [*known, *method.Parameters.model_fields], f"[table] of a {name}")
         method.Parameters.model_validate(own)
-        stated = own | dict(options)
+        stated = own
         if table.get("weight") is not None and hasattr(method, "keys_with_weight"):
             stated = method.keys_with_weight(stated)
         measure, kept = method.written(_without_defaults(stated, method.Parameters))
         if measure != DEFAULT_MEASURE or "measure" in table:
             table["measure"] = measure
-        rest = {key: part for key, part in privacy.items() if key != "options"}
-        return {**value, "table": table, "privacy": rest | ({"options": kept} if kept else {})}
+        return {**value, "table": table | {"keys": kept}}
 
     def __repr__(self) -> str:
         what = f"{self.method} of {self.table.of}" if self.table.of else self.method
@@ -210,8 +209,8 @@ class RequestDocument(Document):
 
     @property
     def method(self) -> str:
-        """Name of the method asked for; an older request may name it as a statistic."""
-        return str(self.privacy.options.get("statistic", self.table.measure))
+        """Name of the method asked for."""
+        return str(self.table.measure)
 
     @property
     def parameters(self) -> type[Part]:
@@ -223,8 +222,8 @@ class RequestDocument(Document):
     @property
     def others(self) -> tuple[str, ...]:
         """Variables that the method's own keys name."""
-        options = self.privacy.options
-        named: list[Any] = [options[key] for key in self.parameters.naming if key in options]
+        keys = self.table.keys
+        named: list[Any] = [keys[key] for key in self.parameters.naming if key in keys]
         return tuple(name for value in named for name in (value if isinstance(value, tuple) else (str(value),)))
 
     def in_order(self, domain: Domain) -> "RequestDocument":
@@ -233,7 +232,7 @@ class RequestDocument(Document):
 
         The number of rows is measured with the first, for nothing, so that a narrow one is better.
         """
-        of, other = self.table.of, self.privacy.options.get("other")
+        of, other = self.table.of, self.table.keys.get("other")
         is_method = self.method in registry.names("methods")
         if not is_method or not getattr(registry.get("methods", self.method), "is_symmetric", False):
             return self
@@ -243,13 +242,8 @@ class RequestDocument(Document):
         first = min(widths, key=lambda name: (widths[name].high - widths[name].low, name))
         if first == of:
             return self
-        options = {**self.privacy.options, "other": of}
-        return self.model_copy(
-            update={
-                "table": self.table.model_copy(update={"of": other}),
-                "privacy": self.privacy.model_copy(update={"options": options}),
-            }
-        )
+        keys = {**self.table.keys, "other": of}
+        return self.model_copy(update={"table": self.table.model_copy(update={"of": other, "keys": keys})})
 
     def variables(self, domain: Domain) -> set[str]:
         """Every variable that takes part: on an axis, in a condition, as what is measured, as weight, or by a method's

@@ -39,7 +39,6 @@ def table(
     mechanism: str | None = None,
     noise: Mapping[str, Any] | None = None,
     strategy: str | None = None,
-    options: Mapping[str, Any] | None = None,
     show: Mapping[str, Any] | None = None,
     title: str = "",
     dataset: str = "",
@@ -50,8 +49,8 @@ def table(
     An axis is the name of a variable, or a mapping as a request document writes it: `{"variable": "region", "level":
     "state"}`. The promise follows from the amounts where `definition` does not name one: epsilon alone is pure, epsilon
     and delta are approximate, rho is zero-concentrated. `noise` holds the parameters of a named mechanism, `show` what
-    is done to the shown copy, `group` how many units together the promise is made for (a quantile's own key of that
-    name stands in `options`), `waves` how many releases of a series share the amounts.
+    is done to the shown copy, `group` how many units together the promise is made for, `waves` how many releases of a
+    series share the amounts.
 
     >>> request = table(rows="branch", columns=["gender"], epsilon=0.5)
     >>> request.privacy.definition, request.table.rows
@@ -82,7 +81,6 @@ def table(
             "mechanism": mechanism,
             "noise": noise,
             "strategy": strategy,
-            "options": options,
         },
     }
     content: dict[str, Any] = {name: _written(part) for name, part in sections.items()}

@@ -60,7 +60,6 @@ privacies = st.fixed_dictionaries(
         "rho": scalars,
         "mechanism": st.one_of(st.sampled_from(["discrete_laplace", "__init__", "../x"]), scalars),
         "strategy": scalars,
-        "options": st.dictionaries(names, scalars, max_size=2),
     },
 )
 documents = st.one_of(

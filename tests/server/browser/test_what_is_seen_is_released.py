@@ -122,7 +122,7 @@ def test_one_number_is_asked_for_by_its_own_fields_and_needs_no_variable_in_rows
     page.click("#release")
     request = released(site, page).provenance.request
     assert request["measure"] == "sample_and_aggregate"
-    assert {"model": "median", "range": ["0", "60"], "blocks": 50}.items() <= request["options"].items()
+    assert {"model": "median", "range": ["0", "60"], "blocks": 50}.items() <= request["keys"].items()
 
 
 def test_what_a_person_adds_is_bounded_by_a_field_and_the_bound_may_be_learned(enter: Enter, site: Any) -> None:
@@ -142,7 +142,7 @@ def test_what_a_person_adds_is_bounded_by_a_field_and_the_bound_may_be_learned(e
     page.click("#release")
     request = released(site, page).provenance.request
     assert request["measure"] == "clipped_count"
-    options = [request["options"][key] for key in ("clip", "learn_clip", "norm")]
+    options = [request["keys"][key] for key in ("clip", "learn_clip", "norm")]
     assert options == [["1", "2"], "0.2", "l2"]
 
 

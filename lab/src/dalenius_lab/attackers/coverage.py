@@ -47,7 +47,6 @@ EXCEPTED: dict[Facet, str] = {
     },
     ("key", "table", "weights"): "changes which plan is best, not what one costs",
     ("key", "table", "expected"): "changes which plan is best, not what one costs",
-    ("key", "privacy", "options"): "the older spelling of a method's own keys",
     **{("key", "sample_and_aggregate", key): _FUNCTION for key in ("function", "seconds")},
     **{
         ("neighbours", name, kind): _ONE_ROW
@@ -57,7 +56,7 @@ EXCEPTED: dict[Facet, str] = {
     **{
         ("key", name, key): _DIFFERENCE
         for name in ("interquartile", "range")
-        for key in ("method", "beta", "shape", "group")
+        for key in ("method", "beta", "shape", "group_size")
     },
     **{
         ("definition", name, definition): _WITH_DELTA

@@ -202,8 +202,8 @@ def _keys(table: Document, scope: Scope, chance: random.Random) -> None:
     if method in KEYS:
         table |= chance.choice(KEYS[method])
     if scope is Scope.AT_THE_DATA:
-        if "group" in registry.get("methods", method).Parameters.model_fields and chance.random() < 0.3:
-            table["group"] = 2
+        if "group_size" in registry.get("methods", method).Parameters.model_fields and chance.random() < 0.3:
+            table["group_size"] = 2
         if method in ("count", "range_count") and chance.random() < 0.3:
             table["clamp"] = chance.choice(("none", "size"))
     if scope is Scope.WITHIN_THE_DATA and method == "total":

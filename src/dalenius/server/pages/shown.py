@@ -27,7 +27,7 @@ from dalenius.spec.load import load_request
 from dalenius.spec.universe import universe_of
 
 # What the builder must be able to ask for before it offers to change a table.
-_OF_THE_TABLE = ("axes", "where", "measure", "of", "weight", "margins", "options")
+_OF_THE_TABLE = ("axes", "where", "measure", "of", "weight", "margins", "keys")
 
 
 class Shown:

@@ -191,7 +191,7 @@ class TableState:
     def subject(self) -> Subject:
         """What the keys of the measure say, for its title."""
         table = self.to_request("")["table"]
-        return Subject.derived({"measure": self.measure, "of": self.of, "options": table})
+        return Subject.derived({"measure": self.measure, "of": self.of, "keys": table})
 
     def _holds_everywhere(self) -> bool:
         """Whether the promise is kept at every data set; so is one that nobody knows, which is refused later."""

@@ -221,9 +221,7 @@ class Wording:
             return self.t("release.batch", n=len(table))
         items = [*table.get("rows", ()), *table.get("columns", ()), *table.get("wafers", ())]
         names = [item if isinstance(item, str) else str(item.get("variable", "")) for item in items]
-        # Keys of a method stand in [table]; older documents keep them among the options.
-        options = {**(request.get("privacy", {}).get("options") or {}), **table}
-        subject = Subject.derived({"measure": table.get("measure"), "of": table.get("of"), "options": options})
+        subject = Subject.derived({"measure": table.get("measure"), "of": table.get("of"), "keys": table})
         return self.title(self._dataset(dataset), subject.measure, table.get("of"), names, subject)
 
     def state_title(self, dataset: DatasetView, state: TableState) -> str:
