@@ -164,7 +164,7 @@ NO_LISTS = {
     "algebra/estimates.py": "formulas of a stored law, by the word in the law",
     "algebra/tabulation.py": "what a release says its cells are",
     "methods/_blocks.py": "how answers of blocks are put together",
-    "methods/_replicates.py": "promises that have a delta",
+    "methods/_replicates.py": "guarantees that have a delta",
     "methods/propose_test_release.py": "estimates that the method knows a bound of, its own key",
     "methods/sample_and_aggregate.py": "how answers of blocks are put together, its own key",
 }

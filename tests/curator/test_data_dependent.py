@@ -55,9 +55,7 @@ def policy(*acknowledge: str, floors=None) -> PolicyDocument:
 def request(definition="bootstrap", table=None, keys=None, **privacy) -> RequestDocument:
     table = table or {"rows": ["status"], "measure": "total", "of": "output"}
     amounts = privacy or {"epsilon": 1}
-    return RequestDocument.from_dict(
-        {"table": table | (keys or {}), "privacy": {"definition": definition, **amounts}}
-    )
+    return RequestDocument.from_dict({"table": table | (keys or {}), "privacy": {"definition": definition, **amounts}})
 
 
 COUNT = {"measure": "count", "where": {"status": ["owner"]}}
@@ -112,10 +110,10 @@ def test_the_clamp_is_refused_unless_acknowledged_by_name():
     assert plain.law.kind == "additive"
 
 
-def test_the_promise_travels_with_the_plan():
+def test_the_guarantee_travels_with_the_plan():
     plan = plan_of(domain(), request(), policy("bootstrap"))
     assert plan.page == "data-dependent"
-    assert plan.neighbours.scope is Scope.WITHIN_THE_DATA
+    assert plan.neighbours.scope is Scope.OBSERVED_ROWS
     assert plan.reservation.epsilon == 1
     assert plan.law.kind == "withheld"
     assert not plan.evidence.is_strong
@@ -123,7 +121,7 @@ def test_the_promise_travels_with_the_plan():
     individual = plan_of(
         domain(), request("individual", LIST, epsilon=1, keys={"measure": "median"}), policy("individual")
     )
-    assert individual.neighbours.scope is Scope.AT_THE_DATA
+    assert individual.neighbours.scope is Scope.ACTUAL_DATA
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ def plan(asked, relation=Relation.ADD_REMOVE):
 def released(planned, relation=Relation.ADD_REMOVE):
     values = np.linspace(100, 300, 801).round(1).tolist()
     source = MemorySource.of(domain(relation), {"x": values})
-    near = domain(relation).neighbours
-    passage = gate.run(planned, source, near, planned.reservation, RecordedRandomness("order"))
+    neighbours = domain(relation).neighbours
+    passage = gate.run(planned, source, neighbours, planned.reservation, RecordedRandomness("order"))
     return planned.assemble(passage.blocks)[0]
 
 

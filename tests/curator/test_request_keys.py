@@ -26,7 +26,7 @@ POLICY = load_policy(rule_kit.policy_of(None))
 TABLE: dict[str, dict[str, Any]] = {
     "rows": {"rows": ["status"]},
     "columns": {"columns": ["status"]},
-    "wafers": {"wafers": ["status"]},
+    "layers": {"layers": ["status"]},
     "where": {"where": {"age": {"at_least": 30}}},
     "measure": {"measure": "median"},
     "of": {"of": "age"},

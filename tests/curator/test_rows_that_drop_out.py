@@ -1,7 +1,7 @@
 """Noise that follows the data counts a row that can drop out as a zero, by enumeration of tiny data sets.
 
 Rows drop out by a missing value, a value outside the bounds, or a condition. For each plan that the planner makes, the exact
-loss between all pairs that its promise is about stays within epsilon; a plan that could not keep it is refused.
+loss between all pairs that its guarantee is about stays within epsilon; a plan that could not keep it is refused.
 """
 
 from collections.abc import Iterator, Sequence
@@ -94,7 +94,7 @@ def exact(measurement: Any, relation: str, kind: str, rows: tuple[Row, ...]) -> 
 
 
 def pairs(rows: tuple[Row, ...], plan: Any, kind: str) -> Iterator[tuple[Any, Any]]:
-    """What the promise is about: data sets made of the rows of D, or D and any of its neighbours."""
+    """What the guarantee is about: data sets made of the rows of D, or D and any of its neighbours."""
     relation = plan.neighbours.relation
     if plan.definition == "individual":
         yield from ((rows, other) for other in neighbours_within(rows, universe(kind), relation))
@@ -155,7 +155,7 @@ def check(relation: str, kind: str, route: str, amount: dict[str, Any]) -> Fract
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 @pytest.mark.parametrize("route", ROUTES)
-def test_the_promise_is_kept_or_the_plan_is_refused(relation: str, kind: str, route: str) -> None:
+def test_the_guarantee_is_kept_or_the_plan_is_refused(relation: str, kind: str, route: str) -> None:
     try:
         worst = check(relation, kind, route, {"epsilon": 1})
     except Unsupported:
@@ -168,7 +168,7 @@ def test_the_promise_is_kept_or_the_plan_is_refused(relation: str, kind: str, ro
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("route", [r for r in ROUTES if r.startswith(("one", "per cell"))])
-def test_normal_noise_keeps_the_promise_too(kind: str, route: str) -> None:
+def test_normal_noise_keeps_the_guarantee_too(kind: str, route: str) -> None:
     assert Fraction(1, 4) < check("replace", kind, route, {"rho": 1}) <= 1
 
 

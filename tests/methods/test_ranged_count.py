@@ -74,7 +74,7 @@ def test_ranges_are_planned_at_the_least_error(ranges: Any, privacy: dict[str, A
 @pytest.mark.parametrize(
     "privacy", [{"definition": "pure", "epsilon": 1}, RHO], ids=lambda privacy: privacy["definition"]
 )
-def test_no_neighbour_sees_more_than_promised_and_charged(privacy: dict[str, Any], strategy: str) -> None:
+def test_no_neighbour_sees_more_than_guaranteed_and_charged(privacy: dict[str, Any], strategy: str) -> None:
     """Also where a row is replaced by one that a condition or a missing value keeps out of the table."""
     request = {
         "table": {"rows": ["g"], "ranges": {"g": [["a", "c"]]}, "where": {"x": {"at_least": 0}}},

@@ -50,7 +50,7 @@ def test_a_call_is_the_document() -> None:
         ({"epsilon": 1, "definition": "individual"}, "individual"),
     ],
 )
-def test_the_promise_follows_from_the_amounts(amounts: dict[str, object], definition: str) -> None:
+def test_the_guarantee_follows_from_the_amounts(amounts: dict[str, object], definition: str) -> None:
     assert table(rows="sex", **amounts).privacy.definition == definition
 
 
@@ -75,7 +75,7 @@ def test_amounts_are_exact() -> None:
 def test_what_no_document_may_say_is_refused_in_its_words() -> None:
     with pytest.raises(ParameterError, match="how much may be spent"):
         table(rows="sex")
-    with pytest.raises(ParameterError, match="two promises"):
+    with pytest.raises(ParameterError, match="two guarantees"):
         table(rows="sex", epsilon=1, rho=1)
     with pytest.raises(DocumentError, match="quantiles' in"):
         table(measure="quantile", of="income", quantiles=0.5, epsilon=1)

@@ -64,7 +64,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The words of one release. `labels` name variables; `rows`, `columns` and `wafers` hold names of axes as asked
+    """The words of one release. `labels` name variables; `rows`, `columns` and `layers` hold names of axes as asked
     for.
 
     `universe` is a sentence on whose records are covered; empty where an older release does not say. `q` is the level
@@ -85,7 +85,7 @@ class Subject:
     labels: Mapping[str, str] = field(default_factory=dict)
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    wafers: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
     universe: str = ""
     q: str = ""
     candidates: tuple[Axis, ...] = ()
@@ -102,7 +102,7 @@ class Subject:
     @property
     def order(self) -> tuple[str, ...]:
         """Names of axes in reading order."""
-        return (*self.rows, *self.columns, *self.wafers)
+        return (*self.rows, *self.columns, *self.layers)
 
     def to_dict(self) -> dict[str, Any]:
         """For documents."""
@@ -117,7 +117,7 @@ class Subject:
         content = dict(document)
         for name in ("where", "within"):
             content[name] = tuple(_condition(c) for c in content.get(name, ()))
-        for name in ("rows", "columns", "wafers", "parts"):
+        for name in ("rows", "columns", "layers", "parts"):
             content[name] = tuple(content.get(name, ()))
         content["candidates"] = tuple(
             Axis(variable=axis["variable"], labels=tuple(axis["labels"]), level=axis.get("level", ""))

@@ -29,8 +29,8 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.methods._priced import additive_preview, additive_table, priced, share
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import FieldKind, FormField, spelled
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.statistics.person_sizes import PersonSizes
 
@@ -220,7 +220,7 @@ def _plan_one(
         mechanism=mechanism.name,
         strategy="table",
         preview={**additive_preview(question, bound.step.law), "clip": bound.name, **further},
-        warnings=(remark("clipped", clip=bound.name, norm=str(bound.clip.norm)), *warnings),
+        warnings=(note("clipped", clip=bound.name, norm=str(bound.clip.norm)), *warnings),
         refusal=f"{mechanism.name} noise does not fit {question.budget.definition!r} at this budget.",
     )
 
@@ -244,24 +244,24 @@ def _plan_chosen(
         measure,
         best,
         {"bounds": rows, "best": best.name},
-        (remark("chosen_clip", clip=best.name, clips=names),),
+        (note("chosen_clip", clip=best.name, clips=names),),
     )
 
 
 def _plan_learned(
     question: Question, measure: str, bounds: tuple[Bound, ...], part: Fraction, q: Fraction, tables: Tables
 ) -> LearnedClipPlan:
-    near, budget = question.neighbours, question.budget
-    if near.persons > 1:
-        raise Unsupported("A bound is learned for single units; name one bound for a promise to groups.")
+    neighbours, budget = question.neighbours, question.budget
+    if neighbours.persons > 1:
+        raise Unsupported("A bound is learned for single units; name one bound for a guarantee to groups.")
     if not 0 < q <= 1:
         raise ParameterError("q is a share above 0 and at most 1.", name="q")
     sizes = PersonSizes.of(
         tables(bounds[0].clip).query, [bound.clip for bound in bounds], [bound.name for bound in bounds]
     )
-    mechanism = question.choose(sizes.sensitivity(near), share(budget, part))
+    mechanism = question.choose(sizes.sensitivity(neighbours), share(budget, part))
     first = Noisy("persons by size", sizes, mechanism)
-    both = [[first.profile(near), bound.step.profile(near)] for bound in bounds]
+    both = [[first.profile(neighbours), bound.step.profile(neighbours)] for bound in bounds]
     if not all(question.definition.fits(profiles, budget) for profiles in both):
         raise Unsupported(f"The two steps do not fit {budget.definition!r} at this budget.")
     costs = [question.definition.cost(profiles) for profiles in both]
@@ -277,7 +277,7 @@ def _plan_learned(
         else f"{mechanism.name}, {widest.step.mechanism.name}",
         strategy="learned_clip",
         evidence=widest.step.evidence,
-        neighbours=near,
+        neighbours=neighbours,
         page=question.definition.page,
         preview={
             "cells": question.space.size + sizes.space.size,
@@ -288,7 +288,7 @@ def _plan_learned(
             "q": plain(q),
             "bounds": [{"clip": b.name, "half_width_95": b.margin} for b in bounds],
         },
-        warnings=(*question.definition.warnings, remark("learned_clip", norm=str(bounds[0].clip.norm), q=plain(q))),
+        warnings=(*question.definition.warnings, note("learned_clip", norm=str(bounds[0].clip.norm), q=plain(q))),
         bounds=bounds,
         q=q,
     )

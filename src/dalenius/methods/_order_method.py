@@ -34,9 +34,9 @@ class OrderStatisticMethod:
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """Under which promises it has a route."""
-        at_hand = (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
-        return at_hand if self.is_difference else (Scope.EVERYWHERE, *at_hand)
+        """Under which guarantees it has a route."""
+        at_hand = (Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
+        return at_hand if self.is_difference else (Scope.ALL_DATA, *at_hand)
 
     @property
     def words(self) -> Mapping[str, Words]:

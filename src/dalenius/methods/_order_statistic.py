@@ -46,7 +46,7 @@ def plan_order_statistic(
     question: Question, name: str, statistic: Callable[[], Any], *, is_difference: bool = False
 ) -> TablePlan:
     """At the data where the definition says so, otherwise at the smooth sensitivity."""
-    if question.scope is not Scope.EVERYWHERE:
+    if question.scope is not Scope.ALL_DATA:
         return plan_local(question, name, statistic(), is_difference=is_difference)
     assert not is_difference, "a difference has no route that holds everywhere"
     method = str(question.parameter("method", "exponential"))

@@ -21,8 +21,8 @@ from dalenius.methods._order_statistic import METHODS, plan_local, plan_number, 
 from dalenius.methods._priced import priced, selected
 from dalenius.methods._quantiles import plan_quantiles
 from dalenius.spec.method import spelled
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.quantile import Quantile
 
 UNBOUNDED = "unbounded"
@@ -31,7 +31,7 @@ QUANTILE_METHODS = (*METHODS, UNBOUNDED)
 
 def plan_quantile(question: Question, name: str, level: Fraction) -> TablePlan:
     """Plan the route that the request takes."""
-    if question.scope is not Scope.EVERYWHERE:
+    if question.scope is not Scope.ALL_DATA:
         statistic = Quantile.of(question.domain, question.of, level, question.where)
         return plan_local(question, name, statistic)
     method = question.parameter("method")
@@ -110,7 +110,7 @@ def _table(question: Question, level: Fraction, score: Score) -> TablePlan:
         mechanism="exponential_quantile",
         strategy="selection",
         preview={"cells": question.space.size, "law": measurement.law.to_dict(), "step": plain(bounds.step)},
-        warnings=(remark("selected_median"),),
+        warnings=(note("selected_median"),),
         refusal=f"Medians are selections of bounded loss; they do not fit {question.budget.definition!r} here.",
     )
 

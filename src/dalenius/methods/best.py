@@ -34,7 +34,7 @@ class BestMethod:
     has_error: ClassVar[bool] = False
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = BestParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -77,7 +77,7 @@ class DominanceMethod:
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = DominanceParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -31,7 +31,7 @@ class LargestTotalMethod:
     answer: ClassVar[AnswerKind] = AnswerKind.CELL
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = False
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: ClassVar[type[Part]] = LargestTotalParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

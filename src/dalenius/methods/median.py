@@ -38,7 +38,7 @@ class MedianMethod:
     has_error: ClassVar[bool] = True
     without_error: ClassVar[tuple[str, ...]] = ("method",)
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: ClassVar[type[Part]] = MedianParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

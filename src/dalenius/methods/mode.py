@@ -22,7 +22,7 @@ class ModeMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ChoiceParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

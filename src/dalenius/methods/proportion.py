@@ -60,7 +60,7 @@ class ProportionMethod:
     }
     # Whole percentages are easier to read than parts of one.
     form_keys: ClassVar[Mapping[str, Any]] = {"per": 100}
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ProportionParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

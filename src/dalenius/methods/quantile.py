@@ -48,7 +48,7 @@ class QuantileMethod:
             is_needed=True,
         )
     }
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: ClassVar[type[Part]] = QuantileParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -41,7 +41,7 @@ class QuantilesMethod:
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = QuantilesParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -129,7 +129,7 @@ class SampleAndAggregateMethod:
     is_one_number: ClassVar[bool] = True
     form_fields: ClassVar[Mapping[str, FormField]] = _FIELDS
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = SampleAndAggregateParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -26,7 +26,7 @@ class StandardDeviationMethod:
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     form_fields: ClassVar[Mapping[str, FormField]] = {"error": WHICH_ERROR}
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = VarianceParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

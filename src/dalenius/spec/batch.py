@@ -1,4 +1,4 @@
-"""The batch document: several tables that are fixed in advance, under one promise for all of them together.
+"""The batch document: several tables that are fixed in advance, under one guarantee for all of them together.
 
 `[[table]]` stands once for each table, with the keys of `[table]`, a `title` and a `share` of what is spent;
 `[privacy]` stands once.
@@ -25,7 +25,7 @@ from dalenius.spec.subject import subject_of
 
 FORMAT = "dalenius-batch/1"
 MOST_TABLES = 50
-TOGETHER = "The promise holds for all tables of this batch together, which were charged as one."
+TOGETHER = "The guarantee holds for all tables of this batch together, which were charged as one."
 # Keys of a canonical request that stand once for the whole batch.
 _ONCE = ("dataset", "population", "version", "neighbours", "privacy", "mechanism", "strategy", "noise")
 
@@ -67,7 +67,7 @@ class BatchDocument(Document):
 
     @property
     def members(self) -> tuple[RequestDocument, ...]:
-        """The tables as requests of their own, each under the promise of the whole."""
+        """The tables as requests of their own, each under the guarantee of the whole."""
         privacy = self.privacy.model_dump(mode="json", exclude_defaults=True)
         return tuple(
             RequestDocument.from_dict(

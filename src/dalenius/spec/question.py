@@ -140,7 +140,7 @@ class Question:
 
     @property
     def scope(self) -> Scope:
-        """Where the promise is made."""
+        """Where the guarantee is made."""
         return self.neighbours.scope
 
     def choose(self, sensitivity: Sensitivity, budget: Budget | None = None) -> Mechanism:

@@ -33,7 +33,7 @@ class TablePart(Part):
 
     rows: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
     columns: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
-    wafers: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
+    layers: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
     where: dict[Name, Condition] = Field(default_factory=dict)
     measure: Annotated[Name, WithJsonSchema({"enum": list(registry.names("methods"))})] = DEFAULT_MEASURE
     of: Name | None = Field(default=None, description="The numeric variable of a total, mean, median, ….")
@@ -92,7 +92,7 @@ class TablePart(Part):
     @property
     def items(self) -> tuple[AxisItem, ...]:
         """All axis items in reading order."""
-        return self.rows + self.columns + self.wafers
+        return self.rows + self.columns + self.layers
 
 
 def _check_expected(table: TablePart) -> None:
@@ -125,7 +125,10 @@ class PrivacyPart(Part):
     mechanism: Name | None = None
     strategy: Name | None = None
     group: Whole = Field(
-        default=1, ge=1, le=100, description="How many units together the promise is made for; the noise grows with it."
+        default=1,
+        ge=1,
+        le=100,
+        description="How many units together the guarantee is made for; the noise grows with it.",
     )
     waves: Whole = Field(
         default=1,
@@ -253,7 +256,7 @@ class RequestDocument(Document):
         return named | {name for name in (self.table.of, self.table.weight) if name is not None}
 
     def axes(self, domain: Domain) -> tuple[Axis, ...]:
-        """Rows, columns and wafers as axes, in the order in which they were asked for."""
+        """Rows, columns and layers as axes, in the order in which they were asked for."""
         axes = tuple(axis_of(item, domain, self.table.where) for item in self.table.items)
         return tuple(map(with_rest(domain), axes)) if self.table.universe == OWN else axes
 
@@ -316,4 +319,4 @@ class RequestDocument(Document):
         """Which axes stand where, for readers; not part of the canonical form."""
         names = [axis.name for axis in self.axes(domain)]
         first, second = len(self.table.rows), len(self.table.rows) + len(self.table.columns)
-        return {"rows": names[:first], "columns": names[first:second], "wafers": names[second:]}
+        return {"rows": names[:first], "columns": names[first:second], "layers": names[second:]}

@@ -164,10 +164,10 @@ def test_nothing_that_was_pressed_or_typed_while_an_answer_was_on_its_way_is_los
     page.click("[name=do][value='columns:age']")
     page.locator("#builder[data-state=busy]").wait_for()
     assert page.get_by_text("The preview is being updated").is_visible()
-    page.click("[name=do][value='wafers:district']")
+    page.click("[name=do][value='layers:district']")
     page.fill("#epsilon", "0.06")
     page.keyboard.press("Tab")
-    page.wait_for_url(re.compile(r"rows=mode&columns=age&wafers=district&definition=pure&epsilon=0\.06$"))
+    page.wait_for_url(re.compile(r"rows=mode&columns=age&layers=district&definition=pure&epsilon=0\.06$"))
     page.locator("aside.preview", has_text="ε = 0.06").wait_for()
     assert page.is_enabled("#release")
 

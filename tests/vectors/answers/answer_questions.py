@@ -222,7 +222,7 @@ def _drawn() -> Iterator[Case]:
     for scope in Scope:
         methods = [name for name, method in registry.every("methods").items() if scope in method.scopes]
         for method in methods:
-            for number in range(TRIES if scope is Scope.EVERYWHERE else TRIES // 3):
+            for number in range(TRIES if scope is Scope.ALL_DATA else TRIES // 3):
                 request = grammar.request_of(chance, scope, method_name=method)
                 yield _case(f"drawn: {method} {scope} {number}", chance.choice(places), request)
 

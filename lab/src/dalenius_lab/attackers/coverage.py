@@ -43,7 +43,7 @@ _FUNCTION = (
 EXCEPTED: dict[Facet, str] = {
     **{
         ("key", "table", key): "says where a number stands, or is read as an axis in rows"
-        for key in ("columns", "wafers")
+        for key in ("columns", "layers")
     },
     ("key", "table", "weights"): "changes which plan is best, not what one costs",
     ("key", "table", "expected"): "changes which plan is best, not what one costs",
@@ -79,7 +79,7 @@ def possible() -> list[Facet]:
     for name, method in registry.every("methods").items():
         facets += [("definition", name, d) for d, made in definitions.items() if made.scope in method.scopes]
         facets += [("key", name, key) for key in method.Parameters.model_fields]
-        if Scope.EVERYWHERE in method.scopes:
+        if Scope.ALL_DATA in method.scopes:
             facets += [("neighbours", name, kind) for kind in KINDS]
     facets += [("key", part, key) for part, made in PARTS.items() for key in made.model_fields]
     for strategy in (*registry.names("methods.margins.strategies"), *STRATEGIES):

@@ -10,7 +10,7 @@ from dalenius.core.release import Release
 from dalenius.server.views import VariableView
 from dalenius.spec.document import DEFAULT_MEASURE
 
-_PLACES = ("rows", "columns", "wafers")
+_PLACES = ("rows", "columns", "layers")
 
 
 def request_of(
