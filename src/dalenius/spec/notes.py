@@ -1,6 +1,6 @@
 """What readers must be told about a plan or a release, in every language; a release stores the English sentence.
 
-`remark(code)` gives the sentence that is stored. `in_language` finds the code of a stored sentence and says it in the
+`note(code)` gives the sentence that is stored. `in_language` finds the code of a stored sentence and says it in the
 reader's language; a sentence that is not known here is left as it is.
 """
 
