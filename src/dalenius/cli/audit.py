@@ -11,8 +11,6 @@ from dalenius.cli.plan import AsJson, PolicyPath, RequestPath
 
 
 class AuditVerbs(Verbs):
-    """The verbs of `dalenius audit`."""
-
     prefix = "audit."
 
 

@@ -9,7 +9,6 @@ from dalenius.cli.plan import AsJson
 
 
 def _kinds(incomplete: str) -> list[str]:
-    """Kinds of document, for shell completion."""
     from dalenius.spec.schema import kinds
 
     return [name for name in kinds() if name.startswith(incomplete)]

@@ -23,7 +23,6 @@ def ask(question: str, read: Callable[[str], T], default: str = "") -> T:
 
 
 def is_yes(question: str, *, default: bool) -> bool:
-    """Yes or no."""
     words = {"y": True, "yes": True, "n": False, "no": False}
 
     def read(answer: str) -> bool:

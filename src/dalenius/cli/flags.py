@@ -41,7 +41,6 @@ class Verbs(TyperGroup):
     prefix: ClassVar[str] = ""
 
     def get_params(self, ctx: Any) -> Any:
-        """Options of the group itself."""
         parameters = super().get_params(ctx)
         for parameter in parameters:
             if getattr(parameter, "is_flag", False):
@@ -49,7 +48,6 @@ class Verbs(TyperGroup):
         return parameters
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names of all verbs, our own first."""
         return [*super().list_commands(ctx), *sorted(self._added())]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:

@@ -39,13 +39,11 @@ class Questions(TyperGroup):
     """The verbs, looked for when one of them is needed: `dalenius --help` stays fast."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The usual verb of every question."""
         from dalenius.inference.question import every_question
 
         return [question.verbs[0] for question in every_question().values()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The verb of that name."""
         from dalenius.inference.question import every_question
 
         for question in every_question().values():

@@ -35,7 +35,6 @@ def console(*, is_error: bool = False) -> "Terminal":
 
 
 def complain(error: DaleniusError, *, as_json: bool) -> None:
-    """Say what was refused, on standard error."""
     if as_json:
         typer.echo(json.dumps(error.to_dict(), default=str, ensure_ascii=False), err=True)
     else:
@@ -95,7 +94,6 @@ def tell(notices: Iterable[str]) -> None:
 
 
 def emit(document: Mapping[str, Any]) -> None:
-    """A JSON document on standard output."""
     is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     typer.echo(json.dumps(document, indent=2, default=str, ensure_ascii=not is_unicode))
 

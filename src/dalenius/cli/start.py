@@ -42,7 +42,6 @@ def start(
 
 
 def _converse(data: Path, folder: Path, codes: Path | None) -> None:
-    """From the first question to the first table."""
     from dalenius.cli.conversation import is_yes
     from dalenius.curator.drafting import summaries
     from dalenius.errors import ParameterError
@@ -64,7 +63,6 @@ def _converse(data: Path, folder: Path, codes: Path | None) -> None:
 def _answers(
     data: Path, folder: Path, columns: "Mapping[str, ColumnSummary]", labels: Mapping[str, Mapping[str, str]], book: str
 ) -> "Answers":
-    """The conversation."""
     from dalenius.cli.conversation import ask
     from dalenius.cli.start_documents import Answers
 
@@ -307,7 +305,6 @@ def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:
 
 
 def _share() -> Fraction:
-    """How much of the budget the first table may spend."""
     from dalenius.cli.conversation import ask
     from dalenius.errors import ParameterError
 

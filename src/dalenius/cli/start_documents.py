@@ -34,8 +34,6 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """Everything that was asked."""
-
     name: str
     source: str
     population: str
@@ -52,7 +50,6 @@ class Answers:
 
 
 def dataset_text(answers: Answers) -> str:
-    """The dataset document."""
     lines = [
         "# What the microdata may hold. Tables are made from this page, never from what happens to be in the rows.",
         "",
@@ -111,7 +108,6 @@ def _variable(variable: Declared) -> list[str]:
 
 
 def policy_text(answers: Answers, epsilon: float) -> str:
-    """The policy document."""
     return "\n".join(
         [
             f"# What all releases about {_plain(answers.population)} may cost together, for ever: a new version "
@@ -127,7 +123,6 @@ def policy_text(answers: Answers, epsilon: float) -> str:
 
 
 def request_text(answers: Answers) -> str:
-    """The first request."""
     rows, columns = _places(answers.axes)
     what = [f"measure = {toml_text(answers.measure)}"]
     what += [f"of = {toml_text(answers.of)}"] if answers.of else []

@@ -55,7 +55,6 @@ def print_release(release: "Release", *, confidence: float = 0.95, most_rows: in
 
 
 def _print_covered(release: "Release") -> None:
-    """Whose records are counted."""
     from dalenius.shown.speech import conditions
 
     subject = release.about

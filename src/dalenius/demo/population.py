@@ -45,7 +45,6 @@ def materialise(directory: str | Path) -> Path:
 
 
 def dataset() -> DatasetDocument:
-    """The dataset document of the demo population."""
     return load_dataset(_shipped(f"documents/{DATASET}"))
 
 

@@ -24,12 +24,10 @@ _LISTS = ("regions.csv", "region_levels.csv", "occupations.csv", "occupation_lev
 
 
 def dataset_name(wave: int) -> str:
-    """File name of a wave's dataset document."""
     return f"survey-{wave}.toml"
 
 
 def microdata_name(wave: int) -> str:
-    """File name of a wave's rows."""
     return f"survey_{wave}.parquet"
 
 

@@ -34,7 +34,6 @@ class Occupation:
 
     @property
     def group(self) -> str:
-        """English label of its major group."""
         return GROUPS[self.code[0]][0]
 
 

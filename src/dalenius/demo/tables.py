@@ -19,7 +19,6 @@ class PublicTable:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
         return tuple(self.rows[0])
 
     def expand(self) -> list[dict[str, str]]:
@@ -47,7 +46,6 @@ _TABLES = {
 
 
 def names() -> tuple[str, ...]:
-    """Names of the shipped tables."""
     return tuple(_TABLES)
 
 

@@ -26,8 +26,6 @@ _HASHING = threading.BoundedSemaphore(2)
 
 
 class Role(StrEnum):
-    """What a user is to the server."""
-
     ANONYMOUS = "anonymous"
     ANALYST = "analyst"
     CUSTODIAN = "custodian"
@@ -43,12 +41,10 @@ class User:
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether nobody signed in."""
         return self.role is Role.ANONYMOUS
 
     @property
     def may_release(self) -> bool:
-        """Whether the user may plan and spend."""
         return self.role in (Role.ANALYST, Role.CUSTODIAN)
 
     @property
@@ -58,7 +54,6 @@ class User:
 
     @property
     def is_custodian(self) -> bool:
-        """Whether the user administers data sets and budgets."""
         return self.role is Role.CUSTODIAN
 
 
@@ -100,8 +95,6 @@ def _digest(secret: str) -> str:
 
 
 class Accounts:
-    """Users, sessions and tokens."""
-
     def __init__(self, store: StateStore, session_hours: float = 12.0) -> None:
         self._store = store
         self._session_seconds = session_hours * 3600
@@ -144,7 +137,6 @@ class Accounts:
             run("DELETE FROM tokens WHERE name = ?", (name,))
 
     def deactivate(self, name: str) -> None:
-        """Sign a user out everywhere, for good."""
         with self._store.transaction() as run:
             run("UPDATE users SET is_active = 0 WHERE name = ?", (name,))
             run("DELETE FROM sessions WHERE name = ?", (name,))
@@ -156,7 +148,6 @@ class Accounts:
         return str(rows[0][0]) if rows else ""
 
     def find(self, name: str) -> User | None:
-        """An active user by name."""
         rows = self._store.read("SELECT name, role FROM users WHERE name = ? AND is_active = 1", name)
         return User(rows[0][0], Role(rows[0][1])) if rows else None
 
@@ -208,7 +199,6 @@ class Accounts:
         return User(rows[0][0], Role(rows[0][1])) if rows else None
 
     def close_session(self, session: str) -> None:
-        """Sign out."""
         self._store.write("DELETE FROM sessions WHERE id = ?", _digest(session))
 
     # -- tokens ------------------------------------------------------------------------------------------------
@@ -226,7 +216,6 @@ class Accounts:
         return f"{TOKEN_PREFIX}_{identity}_{secret}"
 
     def token_user(self, token: str) -> User | None:
-        """Whose token it is."""
         prefix, _, rest = token.partition("_")
         identity, _, secret = rest.partition("_")
         if prefix != TOKEN_PREFIX or not secret or len(token) > 200:

@@ -19,7 +19,6 @@ from dalenius.version import VERSION
 
 
 def create_app(config: ServerConfig) -> FastAPI:
-    """The application of one worker process."""
     services = Services.open(config)
 
     @asynccontextmanager
@@ -66,8 +65,6 @@ def _routes(app: FastAPI, *, with_pages: bool) -> None:
 
 
 def _errors(app: FastAPI) -> None:
-    """Every refusal in the one shape."""
-
     @app.exception_handler(DaleniusError)
     async def ours(request: Request, error: DaleniusError) -> Response:
         headers = {}

@@ -109,12 +109,10 @@ def sign_in(request: Request, response: Response, user: User) -> None:
 
 
 def has_ended(request: Request, user: User) -> bool:
-    """Whether the browser names a session that is no longer open."""
     return user.is_anonymous and bool(session_id(request))
 
 
 def sign_out(request: Request, response: Response) -> None:
-    """Close the session on the server and forget the cookie."""
     session = session_id(request)
     if session:
         services_of(request).accounts.close_session(session)
@@ -122,7 +120,6 @@ def sign_out(request: Request, response: Response) -> None:
 
 
 def peer_of(request: Request) -> str:
-    """The address of whoever holds the connection."""
     return request.client.host if request.client else ""
 
 
@@ -222,7 +219,6 @@ def limit_previews(request: Request, user: User) -> None:
 
 
 def signed_in(request: Request) -> User:
-    """The caller, who must have signed in."""
     user = current_user(request)
     if user.is_anonymous:
         raise NotSignedIn

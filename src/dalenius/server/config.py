@@ -60,8 +60,6 @@ class Defaults(_Section):
 
 
 class DatasetEntry(_Section):
-    """One data set that is served."""
-
     document: str
     policy: str | None = None
     mode: Mode = "interactive"
@@ -71,8 +69,6 @@ class DatasetEntry(_Section):
 
 
 class ServerConfig(_Section):
-    """The whole file."""
-
     title: str = "Dalenius"
     public_url: str = Field(
         default="",
@@ -127,7 +123,6 @@ class ServerConfig(_Section):
             raise DocumentError(f"The server configuration is wrong at {where!r}: {first['msg']}.") from error
 
     def path(self, name: str) -> Path:
-        """A path of the file, from the file's own directory."""
         return self.base / name
 
     @property
@@ -151,7 +146,6 @@ class ServerConfig(_Section):
 
     @property
     def tick(self) -> float:
-        """Length of the public tick in seconds."""
         return self.tick_milliseconds / 1000
 
     def key(self) -> bytes:

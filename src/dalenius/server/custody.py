@@ -44,12 +44,10 @@ class Custody:
             return self.desk.ledger.statement(population, None if everybody else user.name)
 
     def populations(self, user: User) -> tuple[str, ...]:
-        """Populations of the served data sets."""
         named(user)
         return self.desk.populations()
 
     def ledger_lines(self, user: User, population: str | None, form: str) -> str:
-        """Every line of the ledger."""
         require(user, *READERS)
         with self.desk.outages():
             return self.desk.ledger.export(form, population)
@@ -61,13 +59,11 @@ class Custody:
             return self.desk.ledger.verify()
 
     def account(self, user: User, population: str) -> Account:
-        """The master account."""
         require(user, *READERS)
         with self.desk.outages():
             return self.desk.ledger.account(population)
 
     def grant(self, user: User, population: str, rho: str, delta: str, note: str = "") -> None:
-        """Add to a population's budget."""
         require(user, Role.CUSTODIAN)
         if population not in self.desk.populations():
             raise NotFound("There is no such population here.")
@@ -136,7 +132,6 @@ class Custody:
         return (str(rows[0][0]), proposer.name) if proposer is not None and proposer.is_custodian else None
 
     def approvals(self, user: User) -> tuple[JobView, ...]:
-        """What awaits a second person."""
         require(user, Role.CUSTODIAN)
         return tuple(job.view(time.time()) for job in self.jobs.awaiting())
 
@@ -169,7 +164,6 @@ class Custody:
         return None if isinstance(refusal, ApprovalRequired) else refusal
 
     def refuse(self, user: User, job_id: str, reason: str = "") -> None:
-        """Refuse a large release; nothing was spent."""
         require(user, Role.CUSTODIAN)
         refusal = Forbidden(f"The custodian refused this release. {reason[:300]}".strip())
         self.jobs.decide(job_id, user.name, refusal)
@@ -190,7 +184,6 @@ class Custody:
         return self.desk.register_all(by=user.name, only=dataset, accept_unseen=accept_unseen).get(dataset)
 
     def is_registered(self, user: User, dataset: str) -> bool:
-        """Whether this version of a data set is registered."""
         require(user, *READERS)
         return self.desk.is_registered(self.desk.find(dataset))
 
@@ -207,7 +200,6 @@ class Custody:
         return password
 
     def users(self, user: User) -> tuple[User, ...]:
-        """Everybody who may sign in."""
         require(user, Role.CUSTODIAN)
         return self.accounts.users()
 

@@ -14,7 +14,6 @@ from dalenius.shown.speech import DEFAULT
 
 
 def formats() -> Mapping[str, str]:
-    """Name of each format and its media type."""
     return {name: form.media_type for name, form in every_format().items()}
 
 
@@ -24,7 +23,6 @@ def read(stored: StoredRelease) -> Release:
 
 
 def is_spoken(name: str) -> bool:
-    """Whether a format has words for readers."""
     return name in formats() and every_format()[name].is_spoken
 
 

@@ -67,15 +67,11 @@ class StaleRequest(RequestError):
 
 
 class NotAcceptable(RequestError):
-    """None of the media types that the caller accepts is served."""
-
     code = "not_acceptable"
     http_status = 406
 
 
 class BodyTooLarge(RequestError):
-    """The body is longer than the server reads."""
-
     code = "body_too_large"
     http_status = 413
 
@@ -121,7 +117,6 @@ def _text(value: str) -> str:
 
 
 def encode(error: DaleniusError) -> bytes:
-    """The body as bytes."""
     return json.dumps(body_of(error), ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -30,8 +30,6 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A row of the queue."""
-
     id: str
     name: str
     dataset: str
@@ -70,8 +68,6 @@ class Job:
 
 
 class Queue:
-    """What callers do with jobs."""
-
     def __init__(self, store: StateStore, tick: float) -> None:
         self._store = store
         self.tick = tick
@@ -126,7 +122,6 @@ class Queue:
         return None if state is None or is_fault else str(job)
 
     def find(self, job: str) -> Job:
-        """A job by id."""
         rows = self._store.read(f"SELECT {COLUMNS} FROM jobs WHERE id = ?", job)
         if not rows:
             raise NotFound("There is no such job.")
@@ -138,7 +133,6 @@ class Queue:
         return [Job(*row) for row in self._store.read(sql, name)]
 
     def awaiting(self) -> list[Job]:
-        """Jobs that a second person must approve, oldest first."""
         sql = f"SELECT {COLUMNS} FROM jobs WHERE state = ? ORDER BY created"
         return [Job(*row) for row in self._store.read(sql, AWAITING)]
 
@@ -168,7 +162,6 @@ class Queue:
         return created + (ceil((now - created) / self.tick + 1e-9)) * self.tick
 
     def counts(self) -> dict[str, int]:
-        """How many jobs are in each state."""
         return {state: int(n) for state, n in self._store.read("SELECT state, count(*) FROM jobs GROUP BY state")}
 
 

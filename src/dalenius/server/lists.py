@@ -37,8 +37,6 @@ class _Asked:
 
 
 class Lists:
-    """The stored lists of the served data sets."""
-
     def __init__(self, desk: RequestService) -> None:
         self._desk = desk
         self._lock = threading.Lock()

@@ -56,14 +56,11 @@ _BATCH_ATOMS = 5 * ATOMS
 
 @dataclass(frozen=True)
 class Served:
-    """A data set as it is served."""
-
     entry: DatasetEntry
     curator: Curator
 
     @property
     def name(self) -> str:
-        """The data set's declared name."""
         return self.curator.domain.name
 
 
@@ -78,8 +75,6 @@ class Quote:
 
 
 class RequestService:
-    """Plans, charges and releases for the whole server."""
-
     def __init__(self, config: ServerConfig) -> None:
         self.config = config
         self._lock = threading.RLock()
@@ -127,14 +122,12 @@ class RequestService:
             raise Unavailable(message) from None
 
     def find(self, name: str) -> Served:
-        """A served data set."""
         try:
             return self.served[name]
         except KeyError:
             raise NotFound(f"There is no data set named {name[:100]!r}.", known=sorted(self.served)) from None
 
     def populations(self) -> tuple[str, ...]:
-        """Populations of the served data sets."""
         return tuple(sorted({served.curator.domain.population for served in self.served.values()}))
 
     def read_request(self, dataset: str, document: Document) -> RequestDocument:
@@ -335,7 +328,6 @@ class RequestService:
         )
 
     def close(self) -> None:
-        """Let go of ledger and data."""
         self.catalogue.close()
         for served in self.served.values():
             served.curator.close()

@@ -25,7 +25,6 @@ from dalenius.spec.request import RequestDocument
 
 
 def variable_view(variable: Variable) -> VariableView:
-    """A declared variable."""
     label = variable.label or variable.name
     if variable.is_numeric:
         bounds = variable.bounds
@@ -55,7 +54,6 @@ def _derivation(variable: Variable, domain: Domain) -> dict[str, str]:
 
 
 def dataset_view(served: Served, most_cells: int) -> DatasetView:
-    """A declared data set."""
     curator, entry = served.curator, served.entry
     domain, part = curator.domain, curator.document.dataset
     variables = tuple(
@@ -122,7 +120,6 @@ def preview(
     refusal: Mapping[str, Any] | None,
     direct_cells: int,
 ) -> Preview:
-    """What a request would do."""
     plan = quote.plan
     details = dict(plan.preview)
     return Preview(
@@ -196,7 +193,6 @@ def without_analyst(view: ReleaseView) -> ReleaseView:
 
 
 def saved_tables(store: StateStore, name: str) -> tuple[SavedTable, ...]:
-    """A user's saved tables, newest first."""
     rows = store.read("SELECT title, dataset, request, created FROM saved WHERE name = ? ORDER BY created DESC", name)
     return tuple(
         SavedTable(title=title, dataset=dataset, request=json.loads(text), created=created)
@@ -205,7 +201,6 @@ def saved_tables(store: StateStore, name: str) -> tuple[SavedTable, ...]:
 
 
 def save_table(store: StateStore, name: str, title: str, dataset: str, request: RequestDocument) -> None:
-    """Insert or replace."""
     text = json.dumps(request.to_dict(), sort_keys=True)
     store.write(
         "INSERT INTO saved (name, title, dataset, request, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name, title)"

@@ -40,11 +40,9 @@ class Reading:
     _cache_lock: threading.Lock = field(default_factory=threading.Lock)
 
     def datasets(self, user: User) -> tuple[DatasetView, ...]:
-        """Every served data set."""
         return tuple(self.dataset(name) for name in self.desk.served)
 
     def dataset(self, name: str) -> DatasetView:
-        """The declaration of one data set."""
         # Declaration, policy and limits are read when the server starts, and nothing here depends on who asks.
         view = self._datasets.get(name)
         if view is None:
@@ -94,7 +92,6 @@ class Reading:
         return shown
 
     def release(self, user: User, entry: str) -> Release:
-        """The release document as the library's own type."""
         view = self.release_view(user, entry)
         with self._cache_lock:
             cached = self._cache.get(entry)
@@ -110,7 +107,6 @@ class Reading:
         return cached.with_(status=Status(view.status))
 
     def download(self, user: User, entry: str, format: str) -> Download:
-        """A release in one of the published formats."""
         view = self.release_view(user, entry)
         place = (entry, f"{format}/{view.status}")
         with self._cache_lock:
@@ -151,7 +147,6 @@ class Reading:
         return release
 
     def formats(self) -> Mapping[str, str]:
-        """Names and media types of the formats."""
         return downloads.formats()
 
     def _may_list(self, user: User, view: ReleaseView) -> bool:
@@ -204,7 +199,6 @@ class Reading:
         return None if view is None else presentation.without_analyst(view)
 
     def release_list(self, user: User, dataset: str) -> ReleaseView | None:
-        """Release the list of a data set; charged once."""
         require(user, Role.CUSTODIAN)
         served = self.desk.find(dataset)
         self.lists.release(served)

@@ -48,7 +48,6 @@ def renewed(name: str) -> Forbidden:
 
 
 def document_of(job: Job) -> Asked:
-    """What a job asks for."""
     return load_asked(job.request)
 
 
@@ -180,7 +179,6 @@ class Releasing:
         return self.job(user, job)
 
     def run_job(self, job: Job, stage: Any) -> str:
-        """What a runner does with a job."""
         served = self.desk.find(job.dataset)
         request = self.desk.read_asked(job.dataset, document_of(job))
         user = self.accounts.find(job.name)
@@ -239,7 +237,6 @@ class Releasing:
         return job.view(time.time())
 
     def jobs_of(self, user: User) -> tuple[JobView, ...]:
-        """The user's own jobs, newest first."""
         require(user, *RELEASERS)
         return tuple(job.view(time.time()) for job in self.jobs.of(user.name))
 
@@ -260,7 +257,6 @@ class Releasing:
         return self.desk.quota(self.desk.find(job.dataset).curator.domain.population, job.analyst, page)
 
     def saved(self, user: User) -> tuple[SavedTable, ...]:
-        """The user's saved tables, newest first."""
         return presentation.saved_tables(self.store, named(user))
 
     def save(self, user: User, title: str, dataset: str, document: Document) -> None:
@@ -271,5 +267,4 @@ class Releasing:
         presentation.save_table(self.store, named(user), title, dataset, request)
 
     def forget(self, user: User, title: str) -> None:
-        """Remove a saved table."""
         self.store.write("DELETE FROM saved WHERE name = ? AND title = ?", named(user), title)

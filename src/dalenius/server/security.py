@@ -40,8 +40,6 @@ VISIT = "dalenius_visit"
 
 
 class Guard:
-    """The outermost layer of the application."""
-
     def __init__(self, app: Any, *, body_bytes: int, metrics: Metrics, secure: bool, public_url: str = "") -> None:
         self._app = app
         self._scheme, _, self._host = public_url.partition("://")
@@ -50,7 +48,6 @@ class Guard:
         self._secure = secure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Guard one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -100,8 +97,6 @@ class Guard:
 
 
 class _Answer:
-    """One response on its way out."""
-
     def __init__(self, scope: Scope, send: Send, *, secure: bool) -> None:
         self.id = secrets.token_hex(8)
         self.status = 500

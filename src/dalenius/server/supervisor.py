@@ -48,8 +48,6 @@ def serve(config: ServerConfig, host: str, port: int, workers: int) -> int:
 
 
 class _Supervisor:
-    """The parent of the workers."""
-
     def __init__(self, config: ServerConfig, options: dict[str, Any], workers: int) -> None:
         self._config = config
         self._options = options

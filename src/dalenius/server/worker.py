@@ -71,7 +71,6 @@ class Worker:
                 logs.event("list not released", 40, dataset=served.name, code=error.code, message=error.message)
 
     def close(self) -> None:
-        """Finish what is under way, then let go of everything."""
         self._closing.set()
         self.runners.stop()
         for thread in self._threads:

@@ -199,7 +199,6 @@ class _AddressReader:
         return where, ranges
 
     def measure(self) -> tuple[str, str]:
-        """What is shown in a cell."""
         measure, _, of = self.one("measure").partition(":")
         if measure in self._dataset.measures:
             if not registry.get("methods", measure).takes_of:

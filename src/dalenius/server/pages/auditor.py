@@ -53,7 +53,6 @@ def _word(language: str, key: str, default: str) -> str:
 
 @router.get("/export")
 def export(request: Request, user: CurrentUser, population: str = "") -> Response:
-    """Every line as JSON lines."""
     text = services_of(request).custody.ledger_lines(user, population or None, "jsonl")
     headers = {"Content-Disposition": 'attachment; filename="ledger.jsonl"'}
     return Response(text, 200, headers, "application/x-ndjson")

@@ -181,7 +181,6 @@ def _narrower(
 
 
 def _amounts(state: TableState) -> tuple[str, ...]:
-    """Which amounts the chosen definition takes."""
     try:
         definition = registry.get("definitions", state.definition)
     except DaleniusError:
@@ -221,7 +220,6 @@ async def release(request: Request, name: str, user: CurrentUser, form: Form) ->
 
 @router.post("/d/{name}/saved")
 def save(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
-    """Keep the table being built under its title."""
     services = services_of(request)
     dataset = services.reading.dataset(name)
     state = read_pairs(form.pairs, dataset)
@@ -232,7 +230,6 @@ def save(request: Request, name: str, user: CurrentUser, form: Form) -> Response
 
 @router.post("/saved/forget")
 def forget(request: Request, user: CurrentUser, form: Form) -> Response:
-    """Remove a saved table."""
     title = form.one("title")
     services_of(request).releasing.forget(user, title)
     return redirect(request, "/mine", "mine.forgotten", title=title)

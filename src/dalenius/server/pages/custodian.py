@@ -50,7 +50,6 @@ def _desk(request: Request, template: str, user: User, section: str, **context: 
 
 @router.get("")
 def datasets(request: Request, user: CurrentUser) -> Response:
-    """The served data sets and whether they are registered."""
     require(user, Role.CUSTODIAN)
     services = services_of(request)
     cards = []
@@ -109,14 +108,12 @@ def _content(request: Request, user: User, name: str, report: Any, *, is_refused
 
 @router.post("/datasets/{name}/list")
 def release_list(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
-    """Release the stored list of a data set; charged once."""
     services_of(request).reading.release_list(user, name)
     return redirect(request, "/custodian", "custody.list_ok")
 
 
 @router.get("/budget/{population}")
 def budget(request: Request, population: str, user: CurrentUser) -> Response:
-    """What was granted, spent and is left, for whom."""
     require(user, Role.CUSTODIAN)
     services = services_of(request)
     if population not in services.custody.populations(user):
@@ -157,7 +154,6 @@ def _typed(request: Request, form: Form, name: str) -> str:
 
 @router.post("/budget/{population}/grant")
 def grant(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
-    """Add to the budget."""
     rho, delta = _typed(request, form, "rho"), _typed(request, form, "delta") or "0"
     services_of(request).custody.grant(user, population, rho, delta, form.one("note"))
     return redirect(request, _back(population), "custody.granted_ok", rho=numbers.typed(rho, language_of(request)))
@@ -183,7 +179,6 @@ def approval(request: Request, population: str, user: CurrentUser, form: Form) -
 
 @router.get("/approvals")
 def approvals(request: Request, user: CurrentUser) -> Response:
-    """Releases that await a second person."""
     require(user, Role.CUSTODIAN)
     services = services_of(request)
     wording = Wording(language_of(request), services)
@@ -219,7 +214,6 @@ def _foreseen(services: Services, user: User, job: JobView) -> DaleniusError | N
 
 @router.post("/approvals/{job_id}")
 def decide(request: Request, job_id: str, user: CurrentUser, form: Form) -> Response:
-    """Approve or refuse."""
     services = services_of(request)
     if form.one("decision") == "approve":
         services.custody.approve(user, job_id)
@@ -238,7 +232,6 @@ def releases(request: Request, user: CurrentUser, status: str = "") -> Response:
 
 @router.post("/releases/{entry}/status")
 def set_status(request: Request, entry: str, user: CurrentUser, form: Form) -> Response:
-    """Publish, embargo or withdraw."""
     services = services_of(request)
     status = form.one("status")
     if status == Status.WITHDRAWN and form.one("confirm") != "yes":
@@ -253,7 +246,6 @@ def set_status(request: Request, entry: str, user: CurrentUser, form: Form) -> R
 
 @router.get("/policy")
 def policy(request: Request, user: CurrentUser) -> Response:
-    """What the policy documents say."""
     require(user, Role.CUSTODIAN)
     services = services_of(request)
     wording = Wording(language_of(request), services)
@@ -291,7 +283,6 @@ def _rules(policy: Any, wording: Wording) -> list[tuple[str, str]]:
 
 @router.get("/users")
 def users(request: Request, user: CurrentUser) -> Response:
-    """Who may sign in."""
     require(user, Role.CUSTODIAN)
     return _users(request, user, "", "")
 

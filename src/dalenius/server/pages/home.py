@@ -23,7 +23,6 @@ TOPICS = tuple(sorted(page.name.split(".")[0] for page in (TEMPLATES / "explain"
 
 @router.get("/")
 def start(request: Request, user: CurrentUser) -> Response:
-    """Data sets, how it works, and what was released lately."""
     services = services_of(request)
     datasets = services.reading.datasets(user)
     _, recent = services.reading.releases(user, limit=6)
@@ -54,7 +53,6 @@ def dataset(request: Request, name: str, user: CurrentUser) -> Response:
 
 @router.get("/tables")
 def tables(request: Request, user: CurrentUser, q: str = "", dataset: str = "") -> Response:
-    """Every table that this reader may see."""
     services = services_of(request)
     _, views = services.reading.releases(user, dataset=dataset, query=q[:200], limit=200)
     return render(
@@ -64,7 +62,6 @@ def tables(request: Request, user: CurrentUser, q: str = "", dataset: str = "") 
 
 @router.get("/language/{code}")
 def language(request: Request, code: str, next: str = "/") -> Response:
-    """Remember a language for this browser."""
     response = RedirectResponse(local(next), 303)
     if code in messages.languages():
         secure = services_of(request).config.secure_cookies
@@ -74,13 +71,11 @@ def language(request: Request, code: str, next: str = "/") -> Response:
 
 @router.get("/explain")
 def explanations(request: Request, user: CurrentUser) -> Response:
-    """The explanation pages."""
     return render(request, "explain/index.html", user, topics=TOPICS)
 
 
 @router.get("/explain/{topic}")
 def explanation(request: Request, topic: str, user: CurrentUser) -> Response:
-    """One explanation in plain words."""
     if topic not in TOPICS:
         raise NotFound("There is no such page.")
     language = language_of(request)

@@ -24,7 +24,6 @@ _STAGES = ("waiting", "planning", "charging", "measuring", "storing")
 
 @router.get("/mine")
 def mine(request: Request, user: SignedIn) -> Response:
-    """Saved tables and releases."""
     services = services_of(request)
     wording = Wording(language_of(request), services)
     saved = [(table, _builder(request, table.dataset, dict(table.request))) for table in services.releasing.saved(user)]
@@ -58,7 +57,6 @@ def quotas_of(request: Request, user: User) -> list[QuotaView]:
 
 
 def _builder(request: Request, dataset: str, document: dict[str, object]) -> str:
-    """The builder's address of a request document."""
     services = services_of(request)
     try:
         state = from_request(document, services.reading.dataset(dataset))

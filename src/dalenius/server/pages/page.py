@@ -83,7 +83,6 @@ def local(address: str) -> str:
 
 
 def here(request: Request) -> str:
-    """Path and query of this page."""
     return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
@@ -96,7 +95,6 @@ def render(
     headers: dict[str, str] | None = None,
     **context: Any,
 ) -> HTMLResponse:
-    """A page in the reader's language."""
     language = language_of(request)
     services = services_of(request)
     wording = Wording(language, services)
@@ -192,7 +190,6 @@ class Fields:
         self.pairs = pairs
 
     def one(self, name: str, default: str = "") -> str:
-        """The first value of a field."""
         return next((value for key, value in self.pairs if key == name), default)
 
 

@@ -162,7 +162,6 @@ def download(request: Request, entry: str, format: str, user: CurrentUser) -> Re
 
 @router.get("/d/{name}/list.{format}")
 def download_listed(request: Request, name: str, format: str, user: CurrentUser) -> Response:
-    """A table of the stored list as a file."""
     services = services_of(request)
     state = read_pairs(request.query_params.multi_items(), services.reading.dataset(name))
     release = services.reading.list_answer(user, name, state.to_request(name), explains=True)

@@ -36,7 +36,6 @@ _MEANINGS = ("show", "as", "confidence", "totals", "chart", "values")
 
 @router.get("/r/{entry}")
 def table(request: Request, entry: str, user: CurrentUser) -> Response:
-    """The table and its chart."""
     return _table_page(Shown.find(request, entry, user))
 
 
@@ -260,7 +259,6 @@ def _noise_text(shown: Shown) -> str:
 
 @router.get("/r/{entry}/cite")
 def cite(request: Request, entry: str, user: CurrentUser) -> Response:
-    """How to cite the table, and the same request elsewhere."""
     shown = Shown.find(request, entry, user)
     view, wording = shown.view, shown.wording
     assert view is not None

@@ -53,7 +53,6 @@ class Shown:
 
     @classmethod
     def find(cls, request: Request, entry: str, user: User) -> "Shown":
-        """The stored release, if this reader may see it."""
         services = services_of(request)
         return cls(request, user, services.reading.release(user, entry), services.reading.release_view(user, entry))
 
@@ -75,12 +74,10 @@ class Shown:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """Axes of the shown table."""
         return self.release.table.space.axes if self.release.tables else ()
 
     @property
     def heading(self) -> str:
-        """The table in a few words."""
         if self.state is not None and self.dataset is not None:
             return self.wording.state_title(self.dataset, self.state)
         return self.release.about.title or self.described
@@ -95,7 +92,6 @@ class Shown:
         return self.wording.title(self.dataset, subject.measure, subject.of or None, variables, subject)
 
     def table_heading(self, table: Table) -> str:
-        """A further table of the release in a few words."""
         method, of = speech.method_of(self.release, table), self.release.about.of
         axes = speech.in_order(self.release.about, speech.classified(self.release, table))
         variables = [axis.variable for axis in axes]
@@ -113,7 +109,6 @@ class Shown:
         return sorted(self.axes, key=lambda a: next((i for i, n in enumerate(named) if n in (a.name, a.variable)), 99))
 
     def axis_label(self, axis: Axis) -> str:
-        """What an axis is called."""
         label = self.wording.label(self.dataset, axis.variable)
         return f"{label} ({self.wording.level_name(self.dataset, axis.level)})" if axis.level else label
 
@@ -164,7 +159,6 @@ class Shown:
         ]
 
     def frame(self, section: str) -> dict[str, Any]:
-        """What the frame around every section shows."""
         base = f"/r/{quote(self.view.entry)}" if self.view else ""
         return {
             "view": self.view,
@@ -186,7 +180,6 @@ class Shown:
         }
 
     def document(self) -> dict[str, Any]:
-        """The request document that asks for this table."""
         variables = self.dataset.variables if self.dataset else ()
         numeric = {variable.name: variable for variable in variables if variable.is_numeric}
         document = request_of(self.release, dict_of(self.layout), numeric)
@@ -229,7 +222,6 @@ class Shown:
 
 
 def dict_of(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
-    """Values under each key."""
     labels: dict[str, list[str]] = {}
     for key, value in pairs:
         labels.setdefault(key, []).append(value)

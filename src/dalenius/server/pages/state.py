@@ -36,7 +36,6 @@ class AxisChoice:
     is_closed: bool = False
 
     def to_item(self) -> str | dict[str, Any]:
-        """As a request document writes it."""
         if self.cuts:
             closed = {"closed": True} if self.is_closed else {}
             return {"variable": self.variable, "cuts": list(self.cuts), **closed}
@@ -72,7 +71,6 @@ class TableState:
 
     @property
     def choices(self) -> tuple[AxisChoice, ...]:
-        """All axes in reading order."""
         return self.rows + self.columns + self.layers
 
     @property
@@ -81,14 +79,12 @@ class TableState:
         return not self.choices and not is_one_number(self.measure)
 
     def place_of(self, variable: str) -> str:
-        """Where a variable stands: rows, columns, layers or nowhere."""
         for place in PLACES:
             if any(choice.variable == variable for choice in getattr(self, place)):
                 return place
         return ""
 
     def choice_of(self, variable: str) -> AxisChoice | None:
-        """The axis that a variable stands on."""
         return next((choice for choice in self.choices if choice.variable == variable), None)
 
     # -- changes -------------------------------------------------------------------------------------------------
@@ -209,7 +205,6 @@ class TableState:
         return keys
 
     def to_request(self, dataset: str) -> dict[str, Any]:
-        """The request document of this state, as plain values."""
         table: dict[str, Any] = {
             place: [choice.to_item() for choice in getattr(self, place)] for place in PLACES if getattr(self, place)
         }

@@ -31,11 +31,9 @@ class Wording:
         self._services = services
 
     def t(self, key: str, /, **values: object) -> str:
-        """An interface string."""
         return messages.translate(self.language, key, **values)
 
     def names(self) -> dict[str, Any]:
-        """Everything that templates call."""
         return {
             "t": self.t,
             "num": self.num,
@@ -65,11 +63,9 @@ class Wording:
         }
 
     def num(self, value: object, digits: int | None = None) -> str:
-        """A number."""
         return numbers.number(value, self.language, digits)
 
     def amount(self, value: object) -> str:
-        """A privacy amount."""
         return numbers.amount(value, self.language)
 
     def typed(self, value: object) -> str:
@@ -86,7 +82,6 @@ class Wording:
         return {"text": sentence, "detail": message} if sentence else {"text": message, "detail": ""}
 
     def when(self, value: object) -> str:
-        """A time."""
         return numbers.moment(value, self.language)
 
     # -- amounts ---------------------------------------------------------------------------------------------------
@@ -97,11 +92,9 @@ class Wording:
         return ", ".join(f"{sign} = {self.amount(budget[key])}" for key, sign in signs if budget.get(key))
 
     def cost(self, preview: Preview) -> str:
-        """What a release would spend."""
         return self.budget(preview.budget)
 
     def definition(self, name: str) -> str:
-        """A definition's name."""
         return self.known("definition", name)
 
     def known(self, kind: str, name: str) -> str:
@@ -131,11 +124,9 @@ class Wording:
         return variable_view.label or variable_view.name
 
     def said(self, dataset: DatasetView | None, variable: str, label: str) -> str:
-        """A category or group."""
         return dataset.said(self.language, variable, label) if dataset else label
 
     def level_name(self, dataset: DatasetView | None, level: str) -> str:
-        """A level of a hierarchy."""
         return dataset.level_name(self.language, level) if dataset else level
 
     def measure(self, dataset: DatasetView | None, measure: str, of: str | None, subject: Subject = _OPEN) -> str:
@@ -150,7 +141,6 @@ class Wording:
         )
 
     def measure_in_menu(self, dataset: DatasetView, measure: str, of: str) -> str:
-        """A measure before its own keys are filled in."""
         open_ = "…"
         return speech.title_of(
             measure, self.language, of=self.label(dataset, of), other=open_, within=open_, subject=Subject(q=open_)
@@ -179,13 +169,11 @@ class Wording:
     def title(
         self, dataset: DatasetView | None, measure: str, of: str | None, variables: list[str], subject: Subject = _OPEN
     ) -> str:
-        """A table in a few words."""
         what = self.measure(dataset, measure, of, subject)
         names = _CROSS.join(self.label(dataset, name) for name in variables)
         return self.t("builder.by", measure=what, names=names) if names else what
 
     def release_title(self, view: ReleaseView) -> str:
-        """The title of a released table in a list."""
         if view.request.get("tables"):
             return self.t("release.batch", n=len(view.request["tables"]))
         subject = Subject.derived(view.request)
@@ -213,7 +201,6 @@ class Wording:
         return sentences
 
     def request_title(self, dataset: str, request: Mapping[str, Any]) -> str:
-        """The title of a request document."""
         if request.get("title"):
             return str(request["title"])
         table = request.get("table", {})
@@ -225,7 +212,6 @@ class Wording:
         return self.title(self._dataset(dataset), subject.measure, table.get("of"), names, subject)
 
     def state_title(self, dataset: DatasetView, state: TableState) -> str:
-        """The title of a table being built."""
         if state.title:
             return state.title
         if state.is_empty:
@@ -248,7 +234,6 @@ class Wording:
         return self.t("builder.all", n=everything)
 
     def filters(self, dataset: DatasetView, state: TableState) -> list[str]:
-        """Conditions in words."""
         texts = [
             f"{self.label(dataset, name)}: {', '.join(self.said(dataset, name, label) for label in labels)}"
             for name, labels in state.where.items()
@@ -265,7 +250,6 @@ class Wording:
     # -- guarantees --------------------------------------------------------------------------------------------------
 
     def unit(self, dataset: DatasetView | None, neighbours: Mapping[str, Any]) -> str:
-        """Whom the guarantee protects."""
         name, rows = str(neighbours.get("unit", "row")), neighbours.get("max_rows", 1)
         unit = self.known("unit", name)
         if neighbours.get("relation") == "replace":
@@ -284,7 +268,6 @@ class Wording:
         return self.t(f"design.{dataset.draws or 'unstated'}") if is_estimate or state.weight else ""
 
     def guarantee(self, provenance: Provenance) -> str:
-        """The guarantee of one release in one sentence."""
         budget = provenance.budget
         unit = self.known("unit", str(provenance.neighbours.get("unit", "row")))
         if budget.get("epsilon"):
