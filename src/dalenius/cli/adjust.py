@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
+from dalenius.cli.documents import read_release
+from dalenius.cli.output import emit
 from dalenius.cli.plan import AsJson
+from dalenius.errors import ParameterError
 
 
 def adjust(
@@ -33,10 +36,7 @@ def adjust(
     as_json: AsJson = False,
 ) -> None:
     """Adjust what a release shows. Measured values stay in it, and intervals are made of them."""
-    from dalenius.cli.documents import read_release
-    from dalenius.cli.output import emit
     from dalenius.cli.tables import print_release
-    from dalenius.errors import ParameterError
     from dalenius.postprocess._show import adjusted, adjustments, declared_totals
     from dalenius.publish import load, save
     from dalenius.publish._document import to_document

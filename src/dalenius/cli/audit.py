@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dalenius.cli.flags import Verbs
+from dalenius.cli.output import console, emit, stages
 from dalenius.cli.plan import AsJson, PolicyPath, RequestPath
 
 
@@ -32,7 +33,6 @@ def request(
 ) -> None:
     """Attack a request of yours: its exact loss at neighbours that its declaration allows. No data are read."""
     from dalenius.audit.planned import audit_plan
-    from dalenius.cli.output import emit, stages
     from dalenius.cli.plan import policy_for
     from dalenius.curator.planner import Planner
     from dalenius.spec import load
@@ -73,7 +73,6 @@ def definitions(
     from math import inf
 
     from dalenius.audit.comparison import compare_definitions
-    from dalenius.cli.output import console, emit
 
     rows = compare_definitions(epsilon, tuple(weights) if weights else None)
     if as_json:

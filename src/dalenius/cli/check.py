@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from dalenius.cli.documents import written
+from dalenius.cli.output import console, emit
 from dalenius.cli.plan import AsJson
 
 
@@ -47,8 +49,6 @@ def check(
         return
     if document is None:
         raise typer.BadParameter("name a document, or a kind of document with --schema.", param_hint="DOCUMENT")
-    from dalenius.cli.documents import written
-    from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled
     from dalenius.spec import load
     from dalenius.spec.batch import BatchDocument

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from dalenius.cli.output import console, emit, stages
+
 
 def demo(
     directory: Annotated[
@@ -32,7 +34,6 @@ def demo(
 
 def release_count(directory: Path, *, as_json: bool) -> None:
     """The full count: one table, compared with the shipped counts."""
-    from dalenius.cli.output import console, emit, stages
     from dalenius.cli.tables import print_release
     from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
@@ -102,7 +103,6 @@ def compare(release: object) -> dict[str, object]:
 
 def release_survey(directory: Path, *, as_json: bool) -> None:
     """The synthetic survey: both waves in one ledger, and every example request released into a folder of its own."""
-    from dalenius.cli.output import console, emit, stages
     from dalenius.cli.tables import print_release
     from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator

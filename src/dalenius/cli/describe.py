@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from dalenius.cli.output import console, emit
+from dalenius.errors import ParameterError
+
 
 def describe(
     data: Annotated[Path, typer.Argument(help="CSV or Parquet file.", show_default=False)],
@@ -17,10 +20,8 @@ def describe(
     """Draft a dataset document: names and types from the file, for you to complete and confirm."""
     import tomllib
 
-    from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled
     from dalenius.curator.drafting import draft
-    from dalenius.errors import ParameterError
 
     if output is not None and output.exists():
         raise ParameterError(f"{str(output)!r} exists; a draft never overwrites a file.", received=str(output))

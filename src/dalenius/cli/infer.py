@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 from typer.core import TyperGroup
 
+from dalenius.cli.documents import read_release
 from dalenius.cli.flags import with_plain_flags
+from dalenius.cli.output import console, emit
+from dalenius.errors import ParameterError
 
 if TYPE_CHECKING:
     from dalenius.inference.question import InferenceQuestion, Parameter
@@ -115,8 +118,6 @@ def _value(parameter: "Parameter", written: Any) -> Any:
 
 def _cells(pairs: list[str]) -> dict[str, tuple[str, ...]]:
     """Labels by axis, from `axis=label` pairs."""
-    from dalenius.errors import ParameterError
-
     labels: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
         name, sign, value = (part.strip() for part in pair.partition("="))
@@ -127,17 +128,13 @@ def _cells(pairs: list[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _load(path: Path, more: list[Path] | None = None) -> Any:
-    from dalenius.cli.documents import read_release
-
     return read_release(path) if not more else [read_release(place) for place in (path, *more)]
 
 
 def _say(result: Any, as_json: bool, plot: Path | None) -> None:
     """Print a result that prints itself, or its document; under a test one plain sentence."""
-    from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled
     from dalenius.core.estimate import TestResult, plain_values
-    from dalenius.errors import ParameterError
 
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ParameterError(f"A figure is drawn as .png, .svg or .pdf; received {plot.name!r}.")

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dalenius.cli.documents import written
+from dalenius.cli.output import existing_ledger
 from dalenius.cli.plan import AnchorPath, LedgerPath, PolicyPath, RequestPath
+from dalenius.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,8 +35,6 @@ def _print(
     anchor: Path | None,
     policy: Path | None,
 ) -> None:
-    from dalenius.cli.documents import written
-    from dalenius.cli.output import existing_ledger
     from dalenius.curator.curator import Curator
     from dalenius.spec import load
 
@@ -106,7 +107,6 @@ def _black_box(function: str, upper: str | None) -> "Callable[[list[int]], Mappi
 
     from dalenius.audit.black_box import bootstrap_sensitivity
     from dalenius.core.rationals import rational
-    from dalenius.errors import ParameterError
 
     file, _, name = function.rpartition(":")
     if not file.endswith(".py") or not Path(file).is_file():

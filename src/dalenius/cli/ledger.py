@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dalenius.cli.output import console, emit, ledger_location
 from dalenius.cli.plan import AnchorPath, AsJson
+from dalenius.errors import LedgerCorrupt, LedgerMismatch, ParameterError, UnknownName
 
 if TYPE_CHECKING:
     from dalenius.ledger import Ledger
@@ -50,8 +52,6 @@ def _opened(
     may_write: bool = True,
 ) -> Iterator["Ledger"]:
     """The ledger; looking at one that does not exist does not create it, and one that is broken can be looked at."""
-    from dalenius.cli.output import ledger_location
-    from dalenius.errors import LedgerMismatch
     from dalenius.ledger import Ledger
     from dalenius.ledger.ledger import connect
 
@@ -69,8 +69,6 @@ def _opened(
 
 def _only(ledger: "Ledger", population: str | None) -> str:
     """The population that was named, or the only one there is."""
-    from dalenius.errors import ParameterError
-
     populations = ledger.populations()
     if population is None and len(populations) != 1:
         raise ParameterError(f"Name a population with --population. Known: {', '.join(populations) or 'none'}.")
@@ -91,7 +89,6 @@ def show(
 ) -> None:
     """Print the statement: who, when, what, under which definition, at what cost, and what was left."""
     from dalenius.cli.ledger_output import print_statement
-    from dalenius.cli.output import emit
 
     with _opened(ledger, anchor, keys, public_key, may_write=False) as book:
         name = _only(book, population)
@@ -118,9 +115,7 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Recompute chain, totals and digests of releases; exit 6 if anything disagrees."""
-    from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled
-    from dalenius.errors import LedgerCorrupt
 
     with _opened(ledger, anchor, keys, public_key, may_write=False) as book:
         report = book.verify(heads=head or (), is_anchored=not without_anchor)
@@ -159,7 +154,6 @@ def export(
     public_key: PublicKey = None,
 ) -> None:
     """Write every line of the ledger, with its digests, or the statement as CSV or JSON."""
-    from dalenius.errors import ParameterError
     from dalenius.ledger.statement import FORMS, export_statement
 
     beside = (Path(f"{Path(ledger).resolve()}{ending}") for ending in ("", "-wal", "-shm", ".lock", ".anchor"))
@@ -197,7 +191,6 @@ def grant(
     from dalenius.core.budget import UNIT
     from dalenius.core.neighbours import Relation
     from dalenius.core.rationals import rational
-    from dalenius.errors import ParameterError, UnknownName
 
     if not population.strip():
         raise ParameterError("--population must not be empty: it names who owns the budget.")
@@ -248,7 +241,6 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Go on from a store that lost its last lines; what is left of every budget is counted as spent."""
-    from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled
     from dalenius.ledger.restore import restore as restore_ledger
 
@@ -274,7 +266,6 @@ def restore(
 
 
 def _confirm(book: "Ledger", population: str, entry: str, as_json: bool) -> None:
-    from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled
     from dalenius.core.rationals import plain
 

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from dalenius.cli.output import console
+
 if TYPE_CHECKING:
     from dalenius.ledger.odometer import OdometerReading
     from dalenius.ledger.statement import Statement
@@ -12,7 +14,6 @@ def print_statement(statement: "Statement", reading: "OdometerReading | None", l
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from dalenius.cli.output import console
     from dalenius.cli.terminal import styled
 
     out = console()
@@ -51,7 +52,6 @@ def _print_balances(statement: "Statement") -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from dalenius.cli.output import console
     from dalenius.ledger.account import PURSES
 
     grid = Table(header_style="bold", title="Balances", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)

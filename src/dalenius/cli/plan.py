@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dalenius.cli.documents import written
+from dalenius.cli.output import console, emit, roughly
+
 if TYPE_CHECKING:
     from dalenius.core.domain import Domain
     from dalenius.core.plan import TablePlan
@@ -62,8 +65,6 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Say what a request would cost and how far off a cell would be. Free: no data are read, nothing is spent."""
-    from dalenius.cli.documents import written
-    from dalenius.cli.output import console, emit, roughly
     from dalenius.cli.terminal import styled
     from dalenius.curator.planner import Planner
     from dalenius.shown.speech import conditions, expectation, headline, name_of
@@ -128,8 +129,6 @@ def _print_strategies(planned: "TablePlan") -> None:
     """What each strategy that was weighed would give, the chosen one first."""
     from rich.table import Table
 
-    from dalenius.cli.output import console
-
     compared = list(planned.preview.get("alternatives") or ())
     if len(compared) < 2:
         return
@@ -152,7 +151,6 @@ def _print_strategies(planned: "TablePlan") -> None:
 
 def _print_batch(document: "BatchDocument", planned: "TablePlan", domain: "Domain") -> None:
     """Every table with the error to expect, then the price of all of them beside the sum of their own."""
-    from dalenius.cli.output import console, roughly
     from dalenius.cli.terminal import styled
     from dalenius.shown.speech import conditions, expectation, headline, name_of
     from dalenius.spec.batch import about

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from dalenius.cli.output import console, emit, existing_ledger, tell
 from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath
+from dalenius.errors import ParameterError
 
 app = typer.Typer(
     name="policy",
@@ -21,7 +23,6 @@ DatasetPath = Annotated[Path, typer.Argument(help="Dataset document.", show_defa
 @app.command()
 def show(dataset: DatasetPath, ledger: LedgerPath = None, anchor: AnchorPath = None, as_json: AsJson = False) -> None:
     """Print the policy in force, since when and by whom, and what the dataset document's own file says otherwise."""
-    from dalenius.cli.output import console, emit, existing_ledger
     from dalenius.ledger import Ledger
     from dalenius.ledger.policy import differences, recorded
     from dalenius.spec import load
@@ -63,9 +64,7 @@ def adopt(
     Changed quotas, caps, shares, waves and approvals become lines of their own. The command line trusts whoever may
     write to the ledger.
     """
-    from dalenius.cli.output import console, emit, existing_ledger, tell
     from dalenius.cli.terminal import styled
-    from dalenius.errors import ParameterError
     from dalenius.ledger import Ledger
     from dalenius.ledger.policy import adopt as adopt_policy
     from dalenius.ledger.policy import notices, policy_digest
@@ -93,7 +92,6 @@ def options(as_json: AsJson = False) -> None:
     """List what a policy can demand of every table: how each rule is kept, and what it costs."""
     from dataclasses import asdict
 
-    from dalenius.cli.output import console, emit
     from dalenius.cli.terminal import styled
     from dalenius.spec.properties import PROPERTIES
 

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dalenius.cli.documents import written
+from dalenius.cli.output import console, emit, ledger_location, tell
 from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath
+from dalenius.errors import Unconfirmed, Undeclared
 
 if TYPE_CHECKING:
     from dalenius.core.sealed import Confidential
@@ -30,12 +33,9 @@ def register(
     The report on the content goes to standard error, for the custodian's eyes; --json leaves it out unless --report
     asks for it.
     """
-    from dalenius.cli.documents import written
-    from dalenius.cli.output import console, emit, ledger_location, tell
     from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.curator.source import check_source
-    from dalenius.errors import Unconfirmed, Undeclared
     from dalenius.spec import load
 
     location = None if ledger is None else ledger_location(ledger)
@@ -115,7 +115,6 @@ def _lines(facts: dict[str, Any], dataset: Path) -> list[tuple[str, str]]:
 
 def print_content(findings: "Confidential | object") -> None:
     """Values by variable, under the banner, on standard error."""
-    from dalenius.cli.output import console
     from dalenius.cli.terminal import styled
     from dalenius.core.sealed import BANNER, Confidential
     from dalenius.spec.coding import Remark

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dalenius.cli.documents import written
+from dalenius.cli.output import console, emit, existing_ledger, stages, tell
 from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath, RequestPath
+from dalenius.errors import BudgetError
 
 if TYPE_CHECKING:
     from dalenius.core.release import Release
@@ -45,12 +48,9 @@ def release(
     """Release a protected table. An identical request is answered from the ledger, free, for ever."""
     from dalenius.cli.affordable import with_advice
     from dalenius.cli.delivery import delivery, output_place
-    from dalenius.cli.documents import written
     from dalenius.cli.interruption import interruptible
-    from dalenius.cli.output import emit, existing_ledger, stages, tell
     from dalenius.cli.tables import print_release
     from dalenius.curator.curator import Curator
-    from dalenius.errors import BudgetError
     from dalenius.publish import save
     from dalenius.publish._document import to_document
     from dalenius.spec import load
@@ -94,7 +94,6 @@ def release(
 
 
 def _say_charge(release: "Release", *, is_new: bool) -> None:
-    from dalenius.cli.output import console
     from dalenius.core.budget import Cost
 
     cost = Cost.from_dict(release.provenance.cost)
@@ -104,7 +103,6 @@ def _say_charge(release: "Release", *, is_new: bool) -> None:
 
 
 def _say_where(release: "Release", place: Path) -> None:
-    from dalenius.cli.output import console
     from dalenius.cli.terminal import styled
     from dalenius.publish._files import written_names
 

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dalenius.cli.output import console
+from dalenius.errors import DocumentError, UnknownName
+
 if TYPE_CHECKING:
     from dalenius.server.config import ServerConfig
 
@@ -30,7 +33,6 @@ def serve(
     ] = "",
 ) -> None:
     """Serve protected tables in the browser and over HTTP."""
-    from dalenius.errors import DocumentError
     from dalenius.server.config import ServerConfig
 
     if demo:
@@ -79,7 +81,6 @@ def _add_user(settings: "ServerConfig", given: str) -> None:
 def _reset_password(settings: "ServerConfig", name: str) -> None:
     import secrets
 
-    from dalenius.errors import UnknownName
     from dalenius.server.accounts import Accounts
     from dalenius.server.jobs import Queue
     from dalenius.server.releasing import renewed
@@ -121,7 +122,6 @@ def _check(settings: "ServerConfig") -> None:
 
 
 def _announce(settings: "ServerConfig", people: dict[str, tuple[str, str]], host: str, port: int) -> None:
-    from dalenius.cli.output import console
     from dalenius.cli.terminal import styled
 
     out = console()

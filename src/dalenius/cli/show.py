@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from dalenius.cli.documents import read_release
+from dalenius.cli.output import emit
 from dalenius.cli.plan import AsJson
 
 
@@ -18,8 +20,6 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print a release with its margins of error and its guarantee."""
-    from dalenius.cli.documents import read_release
-    from dalenius.cli.output import emit
     from dalenius.cli.tables import print_release
     from dalenius.publish._document import to_document
 

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dalenius.cli.output import console
+from dalenius.errors import ParameterError, Undeclared
+
 if TYPE_CHECKING:
     from dalenius.cli.start_documents import Answers, Declared
     from dalenius.curator.drafting import ColumnSummary
@@ -44,7 +47,6 @@ def start(
 def _converse(data: Path, folder: Path, codes: Path | None) -> None:
     from dalenius.cli.conversation import is_yes
     from dalenius.curator.drafting import summaries
-    from dalenius.errors import ParameterError
     from dalenius.spec.codebook import find_codebook, read_codebook
 
     columns = summaries(data)
@@ -93,8 +95,6 @@ def _answers(
 
 
 def _named(answer: str) -> str:
-    from dalenius.errors import ParameterError
-
     if not answer or len(answer) > 200 or not answer.isprintable():
         raise ParameterError("A name has 1 to 200 printable characters.")
     return answer
@@ -103,7 +103,6 @@ def _named(answer: str) -> str:
 def _unit(unit: str, columns: "Mapping[str, ColumnSummary]") -> tuple[str, int]:
     """The column that tells units apart, and how many rows of one may count."""
     from dalenius.cli.conversation import ask, chosen, is_yes
-    from dalenius.errors import ParameterError
 
     names = list(columns)
     likely = next((n for n, column in columns.items() if column.is_identifier and n.isprintable()), "")
@@ -131,7 +130,6 @@ DRAWS = {"one by one": "independent", "all of them": "census", "in groups": "clu
 def _draws(unit: str) -> str:
     """How the units were drawn, on which errors of sampling rest."""
     from dalenius.cli.conversation import ask, chosen
-    from dalenius.cli.output import console
     from dalenius.cli.terminal import styled
 
     meanings = {
@@ -151,7 +149,6 @@ def _variables(
 ) -> "list[Declared]":
     """Which variables may stand in tables, each as it was confirmed."""
     from dalenius.cli.conversation import ask, chosen
-    from dalenius.cli.output import console
     from dalenius.cli.start_documents import LIST, Declared
     from dalenius.cli.terminal import styled
     from dalenius.core.sealed import BANNER
@@ -180,7 +177,6 @@ def _variables(
 def _confirmed(column: "ColumnSummary") -> "Declared | None":
     """What a variable may hold, as read and confirmed or as typed; None if it is left out."""
     from dalenius.cli.conversation import ask
-    from dalenius.cli.output import console
     from dalenius.cli.start_documents import ROWS, Declared
     from dalenius.cli.terminal import styled
     from dalenius.curator.drafting import labels_of, may_be_listed
@@ -201,7 +197,6 @@ def _confirmed(column: "ColumnSummary") -> "Declared | None":
 def _read_declaration(answer: str, column: "ColumnSummary", proposal: "Declared | None") -> "Declared | None":
     """What an answer declares: the proposal, nothing, a range, a code list, or a list of categories."""
     from dalenius.cli.start_documents import LIST, TYPED, Declared
-    from dalenius.errors import ParameterError
     from dalenius.spec.codebook import read_code_list
 
     missing = column.missing > 0
@@ -236,9 +231,7 @@ def _number(text: str) -> Fraction:
 def _budget(population: str, unit: str) -> Fraction:
     """What all releases together may cost, in words."""
     from dalenius.cli.conversation import ask
-    from dalenius.cli.output import console
     from dalenius.core.rationals import rational
-    from dalenius.errors import ParameterError
 
     console().print(f"What may all releases about {population!r}, together and for ever, tell about one of them?")
     for key, (word, rho) in _AMOUNTS.items():
@@ -277,9 +270,7 @@ def _odds(epsilon: float) -> str:
 def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:
     """Axes of the first table and what it shows: counts, or a mean where there is no variable with categories."""
     from dalenius.cli.conversation import ask, chosen
-    from dalenius.cli.output import console
     from dalenius.cli.terminal import styled
-    from dalenius.errors import ParameterError
     from dalenius.spec.document import DEFAULT_MEASURE, DEFAULT_MEASURE_OF_NUMBERS
 
     listed = {v.name: len(v.categories) for v in variables if v.bounds is None}
@@ -306,7 +297,6 @@ def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:
 
 def _share() -> Fraction:
     from dalenius.cli.conversation import ask
-    from dalenius.errors import ParameterError
 
     def read(answer: str) -> Fraction:
         if answer not in _SHARES:
@@ -318,7 +308,6 @@ def _share() -> Fraction:
 
 
 def _write(folder: Path, answers: "Answers") -> None:
-    from dalenius.cli.output import console
     from dalenius.cli.start_documents import dataset_text, policy_text, request_text
     from dalenius.cli.terminal import styled
     from dalenius.spec import load
@@ -341,7 +330,6 @@ def _register(dataset: Path) -> None:
     """Register the file; where most values are undeclared the custodian is asked."""
     from dalenius.cli.conversation import is_yes
     from dalenius.cli.register import register
-    from dalenius.errors import Undeclared
 
     try:
         register(dataset)
@@ -355,7 +343,6 @@ def _register(dataset: Path) -> None:
 def _release(folder: Path) -> None:
     """Show what the first table costs and how far off it will be; release it if that is wanted."""
     from dalenius.cli.conversation import is_yes
-    from dalenius.cli.output import console
     from dalenius.cli.plan import plan
     from dalenius.cli.release import release
     from dalenius.cli.terminal import styled

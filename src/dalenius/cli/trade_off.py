@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from dalenius.cli.output import console, emit, roughly
+from dalenius.errors import DaleniusError, ParameterError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
@@ -18,9 +21,7 @@ def show_trade_off(
     planner: "Planner", document: "RequestDocument", *, wanted: str, plot: Path | None, as_json: bool
 ) -> None:
     """Print the smallest amount for a wanted margin, or the curve; draw the curve where a file is named."""
-    from dalenius.cli.output import emit, roughly
     from dalenius.curator.trade_off import curve, smallest_for
-    from dalenius.errors import ParameterError
 
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ParameterError(f"A figure is drawn as .png, .svg or .pdf; received {plot.name!r}.")
@@ -54,9 +55,7 @@ def show_smallest(
     """
     from rich.table import Table
 
-    from dalenius.cli.output import console, emit, roughly
     from dalenius.curator.trade_off import smallest_within
-    from dalenius.errors import ParameterError
 
     if not wanted:
         raise ParameterError('--margin goes with --for, such as --for "±10" --margin region.district.')
@@ -87,7 +86,6 @@ def _needs(
 ) -> "list[tuple[str, Fraction]]":
     """The smallest amount of every strategy that the plan weighs, least first."""
     from dalenius.curator.trade_off import smallest_within
-    from dalenius.errors import DaleniusError
 
     needs = []
     for option in planner.plan(document).preview.get("alternatives") or ():
@@ -103,8 +101,6 @@ def _needs(
 
 
 def _margin(text: str) -> float:
-    from dalenius.errors import ParameterError
-
     try:
         return float(text.strip().removeprefix("±").removeprefix("+-").replace(",", ""))
     except ValueError:
@@ -117,8 +113,6 @@ def _meaning(point: "TradeOff") -> str:
 
 def _print(points: "Sequence[TradeOff]", asked: object) -> None:
     from rich.table import Table
-
-    from dalenius.cli.output import console, roughly
 
     table = Table(title="What other amounts would give", title_justify="left")
     for heading in (points[0].unit, "95 % margin of a cell", "cost in rho", "recognised at 5 %"):

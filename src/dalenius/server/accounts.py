@@ -90,6 +90,11 @@ def _note_issuer(run: Run, name: str, by: str) -> None:
     )
 
 
+def _sign_out(run: Run, name: str) -> None:
+    run("DELETE FROM sessions WHERE name = ?", (name,))
+    run("DELETE FROM tokens WHERE name = ?", (name,))
+
+
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
@@ -133,14 +138,12 @@ class Accounts:
             if by is not None:
                 _note_issuer(run, name, by)
             run("UPDATE users SET password = ? WHERE name = ?", (hashed, name))
-            run("DELETE FROM sessions WHERE name = ?", (name,))
-            run("DELETE FROM tokens WHERE name = ?", (name,))
+            _sign_out(run, name)
 
     def deactivate(self, name: str) -> None:
         with self._store.transaction() as run:
             run("UPDATE users SET is_active = 0 WHERE name = ?", (name,))
-            run("DELETE FROM sessions WHERE name = ?", (name,))
-            run("DELETE FROM tokens WHERE name = ?", (name,))
+            _sign_out(run, name)
 
     def issuer(self, name: str) -> str:
         """The custodian who last saw a password of this user; empty if that was done on the server machine."""

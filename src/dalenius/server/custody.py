@@ -38,14 +38,17 @@ class Custody:
     def statement(self, user: User, population: str, *, everybody: bool = False) -> Statement:
         """Movements and balances: one's own, or everybody's for custodian and auditor."""
         require(user, *(READERS if everybody else (*RELEASERS, Role.AUDITOR)))
-        if population not in self.desk.populations():
-            raise NotFound("There is no such population here.")
+        self._check_population(population)
         with self.desk.outages():
             return self.desk.ledger.statement(population, None if everybody else user.name)
 
     def populations(self, user: User) -> tuple[str, ...]:
         named(user)
         return self.desk.populations()
+
+    def _check_population(self, population: str) -> None:
+        if population not in self.desk.populations():
+            raise NotFound("There is no such population here.")
 
     def ledger_lines(self, user: User, population: str | None, form: str) -> str:
         require(user, *READERS)
@@ -65,8 +68,7 @@ class Custody:
 
     def grant(self, user: User, population: str, rho: str, delta: str, note: str = "") -> None:
         require(user, Role.CUSTODIAN)
-        if population not in self.desk.populations():
-            raise NotFound("There is no such population here.")
+        self._check_population(population)
         served = next(s for s in self.desk.served.values() if s.curator.domain.population == population)
         relation = served.curator.domain.neighbours.relation
         with self.desk.outages():
@@ -97,20 +99,19 @@ class Custody:
         when another custodian sets the same.
         """
         require(user, Role.CUSTODIAN)
-        if population not in self.desk.populations():
-            raise NotFound("There is no such population here.")
+        self._check_population(population)
         now = self.desk.approval_above(population)
         wanted = None if above is None else units_down(rational(above, "above"))
-        said = "" if wanted is None else plain(wanted * UNIT)
+        text = "" if wanted is None else plain(wanted * UNIT)
         by = user.name
         if now is not None and (wanted is None or wanted > now):
             proposed = self._proposed(population)
-            if proposed is None or proposed[0] != said or not self.releasing.may_approve(by, proposed[1]):
-                self._propose(population, said, by)
+            if proposed is None or proposed[0] != text or not self.releasing.may_approve(by, proposed[1]):
+                self._propose(population, text, by)
                 return False
             by = f"{proposed[1]} and {by}"
         with self.desk.outages():
-            self.desk.ledger.approval(population, said or None, by=by)
+            self.desk.ledger.approval(population, text or None, by=by)
         self.store.write("DELETE FROM proposals WHERE population = ?", population)
         return True
 

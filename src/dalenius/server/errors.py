@@ -12,8 +12,6 @@ from typing import Any
 
 from dalenius.errors import BudgetError, DaleniusError, InternalError, PolicyError, RequestError
 
-STATUS_CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 406: "not_acceptable"}
-
 
 class NotSignedIn(PolicyError):
     """The address needs a user."""
@@ -69,6 +67,11 @@ class StaleRequest(RequestError):
 class NotAcceptable(RequestError):
     code = "not_acceptable"
     http_status = 406
+
+
+class MethodNotAllowed(RequestError):
+    code = "method_not_allowed"
+    http_status = 405
 
 
 class BodyTooLarge(RequestError):

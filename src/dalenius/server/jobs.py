@@ -78,7 +78,7 @@ class Queue:
     ) -> str:
         """Queue a release. The same idempotency key with the same request is the same job; with another, a conflict."""
         text = json.dumps(request, sort_keys=True, default=str)
-        digest = _digest(dataset, text)
+        digest = hashlib.sha256(f"{dataset}\0{text}".encode()).hexdigest()
         now = time.time()
         job = secrets.token_hex(16)
         with self._store.transaction() as run:
@@ -167,7 +167,3 @@ class Queue:
 
 def failure_of(error: DaleniusError) -> str:
     return json.dumps({"body": body_of(error), "status": error.http_status})
-
-
-def _digest(dataset: str, text: str) -> str:
-    return hashlib.sha256(f"{dataset}\0{text}".encode()).hexdigest()

@@ -115,11 +115,10 @@ class RequestService:
         except LedgerCorrupt as error:
             logs.event("ledger broken", 50, message=error.message)
             raise
-        except Exception as error:
-            message = _outage(error)
-            if message is None:
-                raise
-            raise Unavailable(message) from None
+        except Lost:
+            raise Unavailable("The ledger cannot be reached now; try again.") from None
+        except StorageError as error:
+            raise Unavailable(error.message) from None
 
     def find(self, name: str) -> Served:
         try:
@@ -310,22 +309,10 @@ class RequestService:
         """What an analyst may spend and has spent on a page; nothing about anybody else."""
         with self.outages():
             purses = self.ledger.account(population).purses
-        for purse in purses:
-            if purse.key.kind == ANALYST and purse.key.name == analyst and purse.key.page == page:
-                text = purse.to_dict()
-                return QuotaView(
-                    analyst=analyst,
-                    population=population,
-                    spent=text["spent"],
-                    limit=text["limit"],
-                    left=text["left"],
-                    charges=purse.charges,
-                    page=page,
-                )
-        nothing = {"rho": "0", "delta": "0"}
-        return QuotaView(
-            analyst=analyst, population=population, spent=nothing, limit=None, left=None, charges=0, page=page
-        )
+        own = (p.to_dict() for p in purses if (p.key.kind, p.key.name, p.key.page) == (ANALYST, analyst, page))
+        nothing: dict[str, Any] = {"spent": {"rho": "0", "delta": "0"}, "limit": None, "left": None, "charges": 0}
+        amounts = next(own, nothing)
+        return QuotaView(analyst=analyst, population=population, page=page, **{name: amounts[name] for name in nothing})
 
     def close(self) -> None:
         self.catalogue.close()
@@ -337,10 +324,3 @@ class RequestService:
 def _as_text(document: Document) -> Document:
     """Text is always a document here, never the name of a file: a line break settles that for the reader."""
     return f"{document}\n" if isinstance(document, str) else document
-
-
-def _outage(error: BaseException) -> str | None:
-    """What to say where a database, not a request, is at fault; None for every other error."""
-    if isinstance(error, Lost):
-        return "The ledger cannot be reached now; try again."
-    return error.message if isinstance(error, StorageError) else None

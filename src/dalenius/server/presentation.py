@@ -1,7 +1,5 @@
-"""Views made from the library's own types: declared data sets, priced requests, saved tables."""
+"""Views made from the library's own types: declared data sets and priced requests."""
 
-import json
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,36 +13,26 @@ from dalenius.core.release import Release
 from dalenius.errors import DaleniusError
 from dalenius.plans.weighted import FIXED_WEIGHTS
 from dalenius.server.operations import Quote, Served
-from dalenius.server.store import StateStore
-from dalenius.server.views import DatasetView, LevelView, Preview, QuotaView, ReleaseView, SavedTable, VariableView
+from dalenius.server.views import DatasetView, LevelView, Preview, QuotaView, ReleaseView, VariableView
 from dalenius.shown import speech
 from dalenius.spec.derived_words import LANGUAGES, derivation
 from dalenius.spec.method import counts_records, is_offered
 from dalenius.spec.policy import PolicyDocument
-from dalenius.spec.request import RequestDocument
 
 
 def variable_view(variable: Variable) -> VariableView:
-    label = variable.label or variable.name
-    if variable.is_numeric:
-        bounds = variable.bounds
-        return VariableView(
-            name=variable.name,
-            label=label,
-            is_numeric=True,
-            bounds=(plain(bounds.lower), plain(bounds.upper)),
-            step=plain(bounds.step),
-            unit=variable.unit,
-            is_sensitive=variable.is_sensitive,
-        )
-    return VariableView(
+    view = VariableView(
         name=variable.name,
-        label=label,
-        is_numeric=False,
-        categories=variable.categories.labels,
-        levels=tuple(LevelView(name=h.level, groups=h.groups) for h in variable.hierarchies),
+        label=variable.label or variable.name,
+        is_numeric=variable.is_numeric,
         is_sensitive=variable.is_sensitive,
     )
+    if variable.is_numeric:
+        bounds = variable.bounds
+        ends = plain(bounds.lower), plain(bounds.upper)
+        return replace(view, bounds=ends, step=plain(bounds.step), unit=variable.unit)
+    levels = tuple(LevelView(name=h.level, groups=h.groups) for h in variable.hierarchies)
+    return replace(view, categories=variable.categories.labels, levels=levels)
 
 
 def _derivation(variable: Variable, domain: Domain) -> dict[str, str]:
@@ -96,18 +84,17 @@ def _measures(domain: Domain, *, has_numbers: bool) -> tuple[str, ...]:
 
 
 def _definitions(served: Served) -> tuple[str, ...]:
-    allowed = []
-    for name in registry.names("definitions"):
-        definition = registry.get("definitions", name)
-        policy, domain = served.curator.policy, served.curator.domain
+    policy, domain = served.curator.policy, served.curator.domain
+
+    def is_allowed(name: str, definition: Any) -> bool:
         is_weaker = Scope(definition.scope) is not Scope.ALL_DATA
         if is_weaker and name not in policy.allow.acknowledge:
-            continue
+            return False
         if definition.scope is Scope.GIVEN_THE_PUBLIC and not domain.public_attributes:
-            continue
-        if policy.allows_definition(name, definition.evidence):
-            allowed.append(name)
-    return tuple(allowed)
+            return False
+        return policy.allows_definition(name, definition.evidence)
+
+    return tuple(name for name in registry.names("definitions") if is_allowed(name, registry.get("definitions", name)))
 
 
 def preview(
@@ -185,25 +172,3 @@ def tied(release: Release, published: Release) -> Release | None:
         return registry.get("postprocess", "anchor")(published)(release)  # type: ignore[no-any-return]
     except DaleniusError:
         return None
-
-
-def without_analyst(view: ReleaseView) -> ReleaseView:
-    """The view for readers who may not know who asked."""
-    return replace(view, analyst="")
-
-
-def saved_tables(store: StateStore, name: str) -> tuple[SavedTable, ...]:
-    rows = store.read("SELECT title, dataset, request, created FROM saved WHERE name = ? ORDER BY created DESC", name)
-    return tuple(
-        SavedTable(title=title, dataset=dataset, request=json.loads(text), created=created)
-        for title, dataset, text, created in rows
-    )
-
-
-def save_table(store: StateStore, name: str, title: str, dataset: str, request: RequestDocument) -> None:
-    text = json.dumps(request.to_dict(), sort_keys=True)
-    store.write(
-        "INSERT INTO saved (name, title, dataset, request, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name, title)"
-        " DO UPDATE SET dataset = excluded.dataset, request = excluded.request, created = excluded.created",
-        name, title, dataset, text, time.time(),
-    )  # fmt: skip

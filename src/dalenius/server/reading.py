@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dalenius.core.contracts import Adjustment
 from dalenius.core.release import Release, Status
@@ -166,7 +166,7 @@ class Reading:
         return self.desk.catalogue.was_public(view.entry) or self._knows_analyst(user, view)
 
     def _hidden(self, user: User, view: ReleaseView) -> ReleaseView:
-        return presentation.without_analyst(view) if not self._knows_analyst(user, view) else view
+        return view if self._knows_analyst(user, view) else replace(view, analyst="")
 
     @staticmethod
     def _knows_analyst(user: User, view: ReleaseView) -> bool:
@@ -196,7 +196,7 @@ class Reading:
     def list_view(self, dataset: str) -> ReleaseView | None:
         """The published list of a data set, without who asked for it."""
         view = self.lists.view(self.desk.find(dataset))
-        return None if view is None else presentation.without_analyst(view)
+        return None if view is None else replace(view, analyst="")
 
     def release_list(self, user: User, dataset: str) -> ReleaseView | None:
         require(user, Role.CUSTODIAN)

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import hmac
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -257,14 +258,22 @@ class Releasing:
         return self.desk.quota(self.desk.find(job.dataset).curator.domain.population, job.analyst, page)
 
     def saved(self, user: User) -> tuple[SavedTable, ...]:
-        return presentation.saved_tables(self.store, named(user))
+        sql = "SELECT title, dataset, request, created FROM saved WHERE name = ? ORDER BY created DESC"
+        return tuple(
+            SavedTable(title=title, dataset=dataset, request=json.loads(text), created=created)
+            for title, dataset, text, created in self.store.read(sql, named(user))
+        )
 
     def save(self, user: User, title: str, dataset: str, document: Document) -> None:
         """Keep a request under a title; the same title replaces it."""
         if not 0 < len(title) <= 200 or not title.isprintable():
             raise ParameterError("A title has 1 to 200 printable characters.")
-        request = self.desk.read_request(dataset, document)
-        presentation.save_table(self.store, named(user), title, dataset, request)
+        text = json.dumps(self.desk.read_request(dataset, document).to_dict(), sort_keys=True)
+        self.store.write(
+            "INSERT INTO saved (name, title, dataset, request, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name,"
+            " title) DO UPDATE SET dataset = excluded.dataset, request = excluded.request, created = excluded.created",
+            named(user), title, dataset, text, time.time(),
+        )  # fmt: skip
 
     def forget(self, user: User, title: str) -> None:
         self.store.write("DELETE FROM saved WHERE name = ? AND title = ?", named(user), title)

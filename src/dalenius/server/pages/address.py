@@ -54,14 +54,11 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
                 pairs.append((f"closed.{name}", "1"))
     for name, condition in table.get("where", {}).items():
         if isinstance(condition, Mapping):
-            pairs += [
-                (f"from.{name}", str(condition.get("at_least") or "")),
-                (f"to.{name}", str(condition.get("at_most") or "")),
-            ]
+            ends = (("from", "at_least"), ("to", "at_most"))
+            pairs += [(f"{end}.{name}", str(condition[key])) for end, key in ends if condition.get(key) is not None]
         else:
-            pairs += [
-                (f"where.{name}", str(label)) for label in ([condition] if isinstance(condition, str) else condition)
-            ]
+            labels = [condition] if isinstance(condition, str) else condition
+            pairs += [(f"where.{name}", str(label)) for label in labels]
     if table.get("measure"):
         pairs.append(("measure", f"{table['measure']}:{table.get('of') or ''}"))
         if table["measure"] in registry.names("methods"):
@@ -69,17 +66,12 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
                 stated = table.get(key, asked.usual)
                 values = stated if isinstance(stated, list | tuple) else [stated]
                 pairs += [(f"key.{key}", str(value)) for value in values]
-    if table.get("weight"):
-        pairs.append(("weight", str(table["weight"])))
     if table.get("margins", "none") != "none":
         pairs.append(("margins", "all"))
-    if table.get("universe"):
-        pairs.append(("universe", str(table["universe"])))
-    privacy = request.get("privacy", {})
-    pairs.append(("error", str(table.get("error") or "")))
-    pairs += [(key, str(privacy[key])) for key in ("definition", *AMOUNTS) if privacy.get(key)]
-    pairs.append(("title", str(request.get("title", ""))))
-    return read_pairs(pairs, dataset)
+    # What is empty is left out when the pairs are read.
+    pairs += [(key, str(table.get(key) or "")) for key in ("weight", "universe", "error")]
+    pairs += [(key, str(request.get("privacy", {}).get(key) or "")) for key in ("definition", *AMOUNTS)]
+    return read_pairs([*pairs, ("title", str(request.get("title", "")))], dataset)
 
 
 def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableState:

@@ -10,7 +10,7 @@ from dalenius.server import messages
 from dalenius.server.accounts import Role
 from dalenius.server.auth import CurrentUser, SignedIn, services_of
 from dalenius.server.errors import NotFound
-from dalenius.server.pages.page import language_of, render
+from dalenius.server.pages.page import language_of, render, wording_of
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording
 from dalenius.server.roles import require
@@ -29,8 +29,7 @@ def statement(request: Request, user: SignedIn, population: str = "") -> Respons
     if chosen not in populations:
         raise NotFound("There is no such population here.")
     movements = services.custody.statement(user, chosen, everybody=user.may_read_ledger)
-    lines = movements.lines[::-1]
-    language = language_of(request)
+    lines, words = movements.lines[::-1], messages.catalogue(language_of(request))
     return render(
         request,
         "auditor/ledger.html",
@@ -41,14 +40,9 @@ def statement(request: Request, user: SignedIn, population: str = "") -> Respons
         population=chosen,
         populations=populations,
         everybody=user.may_read_ledger,
-        kind_name=lambda kind: _word(language, f"ledger.kind_{kind}", kind),
-        status_name=lambda status: _word(language, f"status.{status}", status),
+        kind_name=lambda kind: words.get(f"ledger.kind_{kind}", kind),
+        status_name=lambda status: words.get(f"status.{status}", status),
     )
-
-
-def _word(language: str, key: str, default: str) -> str:
-    text = messages.translate(language, key)
-    return default if text == key else text
 
 
 @router.get("/export")
@@ -63,13 +57,7 @@ def evidence(request: Request, user: CurrentUser) -> Response:
     """Verify the ledger now, and say how each claim of privacy is supported."""
     require(user, Role.CUSTODIAN, Role.AUDITOR)
     report = services_of(request).custody.verify(user)
-    return render(
-        request,
-        "auditor/evidence.html",
-        user,
-        report=report,
-        claims=_claims(Wording(language_of(request), services_of(request))),
-    )
+    return render(request, "auditor/evidence.html", user, report=report, claims=_claims(wording_of(request)))
 
 
 def _claims(wording: Wording) -> list[dict[str, Any]]:

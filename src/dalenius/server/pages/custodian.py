@@ -18,7 +18,7 @@ from dalenius.server.accounts import Role, User
 from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
-from dalenius.server.pages.page import Form, language_of, redirect, render
+from dalenius.server.pages.page import Form, language_of, redirect, render, wording_of
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording, concentrated_epsilon
 from dalenius.server.roles import require
@@ -34,14 +34,8 @@ def _desk(request: Request, template: str, user: User, section: str, **context: 
     services = services_of(request)
     populations = services.custody.populations(user)
     budget = f"/custodian/budget/{quote(populations[0])}" if populations else "/custodian"
-    tabs = [
-        ("datasets", "/custodian"),
-        ("budget", budget),
-        ("approvals", "/custodian/approvals"),
-        ("releases", "/custodian/releases"),
-        ("policy", "/custodian/policy"),
-        ("users", "/custodian/users"),
-    ]
+    further = [(name, f"/custodian/{name}") for name in ("approvals", "releases", "policy", "users")]
+    tabs = [("datasets", "/custodian"), ("budget", budget), *further]
     waiting = len(services.custody.approvals(user))
     return render(
         request, template, user, section=section, custody_tabs=tabs, waiting=waiting, populations=populations, **context
@@ -119,7 +113,6 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
     if population not in services.custody.populations(user):
         raise NotFound("There is no such population here.")
     account = _account(services, user, population)
-    wording = Wording(language_of(request), services)
     purses = account.purses if account else ()
     spent = concentrated_epsilon(account.spent.rho) if account else 0.0
     if account and account.pure is not None:
@@ -134,7 +127,7 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
         purses=[purse.to_dict() for purse in purses if purse.charges or _has_limit(purse)],
         users=services.custody.users(user),
         rule=services.custody.approval_rule(user, population),
-        epsilon_view=wording.amount(spent),
+        epsilon_view=wording_of(request).amount(spent),
         beside=sum(account.beside.values()) if account else 0,
     )
 
@@ -164,8 +157,8 @@ def quota(request: Request, population: str, user: CurrentUser, form: Form) -> R
     """Set an analyst's quota."""
     name, rho = form.one("analyst"), _typed(request, form, "rho")
     services_of(request).custody.set_quota(user, population, name, rho, _typed(request, form, "delta") or "0")
-    said = numbers.typed(rho, language_of(request))
-    return redirect(request, _back(population), "custody.quota_ok", name=name, rho=said)
+    text = numbers.typed(rho, language_of(request))
+    return redirect(request, _back(population), "custody.quota_ok", name=name, rho=text)
 
 
 @router.post("/budget/{population}/approval")
@@ -181,35 +174,34 @@ def approval(request: Request, population: str, user: CurrentUser, form: Form) -
 def approvals(request: Request, user: CurrentUser) -> Response:
     require(user, Role.CUSTODIAN)
     services = services_of(request)
-    wording = Wording(language_of(request), services)
+    wording = wording_of(request)
     jobs = [
         {
             "job": job,
             "title": wording.request_title(job.dataset, job.request),
-            "preview": _told(services.releasing.preview, user, job.dataset, dict(job.request)),
-            "quota": _told(services.releasing.quota_of_job, user, job),
-            "refusal": _foreseen(services, user, job),
+            "preview": _or_none(services.releasing.preview, user, job.dataset, dict(job.request)),
+            "quota": _or_none(services.releasing.quota_of_job, user, job),
+            "refusal": _approval_error(services, user, job),
         }
         for job in services.custody.approvals(user)
     ]
     return _desk(request, "custodian/approvals.html", user, "approvals", jobs=jobs)
 
 
-def _told(ask: Callable[..., Any], *question: Any) -> Any:
-    """An answer for a card, or nothing where it is refused: the card itself must always be shown."""
+def _or_none(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a card shows, or None where it is refused: the card itself must always be shown."""
     try:
-        return ask(*question)
+        return function(*arguments)
     except DaleniusError:
         return None
 
 
-def _foreseen(services: Services, user: User, job: JobView) -> DaleniusError | None:
+def _approval_error(services: Services, user: User, job: JobView) -> DaleniusError | None:
     """Why a waiting request could not be released even if it were approved."""
     try:
-        refusal: DaleniusError | None = services.custody.approval_refusal(user, job.id)
+        return services.custody.approval_refusal(user, job.id)
     except DaleniusError as error:
         return error
-    return refusal
 
 
 @router.post("/approvals/{job_id}")
@@ -239,7 +231,7 @@ def set_status(request: Request, entry: str, user: CurrentUser, form: Form) -> R
         asked = services.reading.release_view(user, entry)
         return _desk(request, "custodian/withdraw.html", user, "releases", view=asked, back=form.one("back"))
     view = services.custody.set_status(user, entry, status)
-    word = Wording(language_of(request), services).t(f"status.{view.status}")
+    word = wording_of(request).t(f"status.{view.status}")
     back = "/custodian/releases" if form.one("back") else f"/r/{quote(entry)}"
     return redirect(request, back, "custody.status_ok", status=word)
 
@@ -247,8 +239,7 @@ def set_status(request: Request, entry: str, user: CurrentUser, form: Form) -> R
 @router.get("/policy")
 def policy(request: Request, user: CurrentUser) -> Response:
     require(user, Role.CUSTODIAN)
-    services = services_of(request)
-    wording = Wording(language_of(request), services)
+    services, wording = services_of(request), wording_of(request)
     policies = []
     for view in services.reading.datasets(user):
         document = services.desk.find(view.name).curator.policy

@@ -8,16 +8,16 @@ from fastapi.responses import RedirectResponse, Response
 from dalenius.core.law import Additive
 from dalenius.core.registry import get
 from dalenius.server import messages
-from dalenius.server.auth import CurrentUser, services_of
+from dalenius.server.auth import CurrentUser, services_of, set_cookie
 from dalenius.server.charts import Mark, bars
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
-from dalenius.server.pages.page import LANGUAGE, TEMPLATES, language_of, local, render
+from dalenius.server.pages.page import LANGUAGE, TEMPLATES, language_of, local, render, wording_of
 from dalenius.server.pages.refusal import PageRoute
-from dalenius.server.pages.wording import Wording
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
+_EPSILONS = ("0.01", "0.1", "0.5", "1")
 TOPICS = tuple(sorted(page.name.split(".")[0] for page in (TEMPLATES / "explain").glob("*.en.html")))
 
 
@@ -37,7 +37,7 @@ def dataset(request: Request, name: str, user: CurrentUser) -> Response:
     view = services.reading.dataset(name)
     _, recent = services.reading.releases(user, dataset=view.name, limit=10)
     neighbours = services.desk.find(name).curator.domain.neighbours.to_dict()
-    wording = Wording(language_of(request), services)
+    wording = wording_of(request)
     return render(
         request,
         "dataset.html",
@@ -64,8 +64,7 @@ def tables(request: Request, user: CurrentUser, q: str = "", dataset: str = "") 
 def language(request: Request, code: str, next: str = "/") -> Response:
     response = RedirectResponse(local(next), 303)
     if code in messages.languages():
-        secure = services_of(request).config.secure_cookies
-        response.set_cookie(LANGUAGE, code, max_age=86_400 * 365, samesite="lax", httponly=True, secure=secure)
+        set_cookie(request, response, LANGUAGE, code, 86_400 * 365)
     return response
 
 
@@ -87,16 +86,12 @@ def explanation(request: Request, topic: str, user: CurrentUser) -> Response:
         topics=TOPICS,
         text_language=language if language in ("en", "de") else "en",
         noise_chart=_noise_chart(language) if topic == "noise" else "",
-        margins=[(text, _half_width(text)) for text in ("0.01", "0.1", "0.5", "1")] if topic == "noise" else (),
+        margins=[(text, int(_law(text).half_width(0.95))) for text in _EPSILONS] if topic == "noise" else (),
     )
 
 
 def _law(epsilon: str) -> Additive:
     return Additive(get("mechanisms", "discrete_laplace")(epsilon))
-
-
-def _half_width(epsilon: str) -> int:
-    return int(_law(epsilon).half_width(0.95))
 
 
 def _noise_chart(language: str) -> str:

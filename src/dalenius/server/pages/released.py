@@ -54,7 +54,7 @@ def from_list(request: Request, name: str, user: CurrentUser) -> Response:
         document = state.to_request(name)
         document["table"] |= {"margins": [[axis.name for axis in shown.axes], names], "universe": COMPLETE}
         try:
-            answer: Release | None = services.reading.list_answer(user, name, document)
+            answer = services.reading.list_answer(user, name, document)
         except NotAllowed:
             # The sum has more noise than the table; a rule may hold for the one and not for the other.
             return None
@@ -213,13 +213,12 @@ def _error_text(wording: Wording, display: Display | None, error_as: str, cell: 
 
 def _noise_error(wording: Wording, display: Display | None, error_as: str, cell: Cell) -> str:
     """A margin or an interval with the precision of the table, never narrower than it is."""
-    language, half = wording.language, cell.half or 0.0
-    if cell.is_percent:
-        digits = numbers.percent_digits(half)
-        text: Callable[[float], str] = lambda v: numbers.percent(v, language, digits)  # noqa: E731 - one of two formats
-    else:
-        digits = display.digits if display else 0
-        text = lambda v: wording.num(v, digits)  # noqa: E731 - one of two formats
+    half = cell.half or 0.0
+    digits = numbers.percent_digits(half) if cell.is_percent else display.digits if display else 0
+
+    def text(value: float) -> str:
+        return numbers.percent(value, wording.language, digits) if cell.is_percent else wording.num(value, digits)
+
     is_known = cell.lower is not None and cell.upper is not None
     scale = 1.0 if cell.is_percent else 10.0**digits
     if error_as == INTERVAL and is_known and cell.is_percent:

@@ -15,10 +15,9 @@ from dalenius.errors import DaleniusError
 from dalenius.server.accounts import User
 from dalenius.server.auth import services_of
 from dalenius.server.pages.address import from_request
-from dalenius.server.pages.page import language_of, render
+from dalenius.server.pages.page import render, wording_of
 from dalenius.server.pages.reuse import request_of, with_levels
 from dalenius.server.pages.state import PLACES, TableState
-from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView, ReleaseView
 from dalenius.shown import speech
 from dalenius.shown.answers import labelled
@@ -45,7 +44,7 @@ class Shown:
         self.member = int(number) if number in map(str, range(1, len(release.members) + 1)) else 1
         release = release.parts[self.member - 1]
         self.services = services_of(request)
-        self.wording = Wording(language_of(request), self.services)
+        self.wording = wording_of(request)
         self.release = self.read(release)
         self.provenance = release.provenance
         self.dataset = self._known(self.provenance.dataset)
@@ -67,10 +66,9 @@ class Shown:
 
     def _known(self, name: str) -> DatasetView | None:
         try:
-            view: DatasetView = self.services.reading.dataset(name)
+            return self.services.reading.dataset(name)
         except DaleniusError:
             return None
-        return view
 
     @property
     def axes(self) -> tuple[Axis, ...]:

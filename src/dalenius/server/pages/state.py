@@ -158,20 +158,12 @@ class TableState:
         if self.measure != DEFAULT_MEASURE:
             pairs.append(("measure", f"{self.measure}:{self.of}"))
             pairs += [(f"key.{name}", value) for name, values in self.keys.items() for value in values]
-        if self.weight:
-            pairs.append(("weight", self.weight))
-        if self.error:
-            pairs.append(("error", self.error))
-        if self.margins:
-            pairs.append(("margins", "all"))
-        if self.margins and self.universe:
-            pairs.append(("universe", self.universe))
-        if self.definition:
-            pairs.append(("definition", self.definition))
-        pairs += [(name, self.amounts[name]) for name in AMOUNTS if self.amounts.get(name)]
-        if self.title:
-            pairs.append(("title", self.title))
-        return pairs
+        rest = {"weight": self.weight, "error": self.error, **self._margin_keys(), "definition": self.definition}
+        rest |= {name: self.amounts.get(name, "") for name in AMOUNTS}
+        return pairs + [(key, value) for key, value in (rest | {"title": self.title}).items() if value]
+
+    def _margin_keys(self) -> dict[str, str]:
+        return {"margins": "all", "universe": self.universe} if self.margins else {}
 
     def _stated(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Keys of the measure that say more than leaving them out, and that the guarantee knows."""
@@ -196,13 +188,8 @@ class TableState:
         return not is_known or registry.get("definitions", definition).scope is Scope.ALL_DATA
 
     def _form_keys(self) -> Mapping[str, Any]:
-        """What a new question of this measure says that an older one could not, where the guarantee holds
-        everywhere.
-        """
-        if not self._holds_everywhere():
-            return {}
-        keys: Mapping[str, Any] = getattr(registry.get("methods", self.measure), "form_keys", {})
-        return keys
+        """Keys that a form writes for this measure, where the guarantee holds for all data."""
+        return getattr(registry.get("methods", self.measure), "form_keys", {}) if self._holds_everywhere() else {}
 
     def to_request(self, dataset: str) -> dict[str, Any]:
         table: dict[str, Any] = {
@@ -221,12 +208,7 @@ class TableState:
             table |= {"error": self.error} if self.error else {}
             for name, values in self._stated():
                 table[name] = _as_written(form_fields(self.measure)[name].kind, values)
-        if self.weight:
-            table["weight"] = self.weight
-        if self.margins:
-            table["margins"] = "all"
-        if self.margins and self.universe:
-            table["universe"] = self.universe
+        table |= {key: value for key, value in {"weight": self.weight, **self._margin_keys()}.items() if value}
         amounts = {name: self.amounts[name] for name in AMOUNTS if self.amounts.get(name)}
         request: dict[str, Any] = {
             "dataset": dataset,

@@ -44,7 +44,6 @@ class Wording:
             "when": self.when,
             "share": share,
             "budget_text": self.budget,
-            "cost_text": self.cost,
             "release_title": self.release_title,
             "dataset_title": self.dataset_title,
             "measure_name": self.measure,
@@ -56,7 +55,7 @@ class Wording:
             "takes_weight": takes_weight,
             "mechanism_name": lambda name: self.known("mechanism", name),
             "strategy_name": lambda name: self.known("strategy", name),
-            "definition_name": self.definition,
+            "definition_name": lambda name: self.known("definition", name),
             "said": self.said,
             "remark": self.note,
             "level_name": self.level_name,
@@ -91,12 +90,6 @@ class Wording:
         signs = (("epsilon", "ε"), ("delta", "δ"), ("rho", "ρ"))
         return ", ".join(f"{sign} = {self.amount(budget[key])}" for key, sign in signs if budget.get(key))
 
-    def cost(self, preview: Preview) -> str:
-        return self.budget(preview.budget)
-
-    def definition(self, name: str) -> str:
-        return self.known("definition", name)
-
     def known(self, kind: str, name: str) -> str:
         """A registered name as readers know it; one that has no translation keeps its own."""
         text = self.t(f"{kind}.{name}")
@@ -111,8 +104,7 @@ class Wording:
 
     def _dataset(self, name: str) -> DatasetView | None:
         try:
-            view: DatasetView = self._services.reading.dataset(name)
-            return view.in_language(self.language)
+            return self._services.reading.dataset(name).in_language(self.language)
         except DaleniusError:
             return None
 

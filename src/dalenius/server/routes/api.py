@@ -235,17 +235,15 @@ def saved(request: Request, user: SignedIn) -> list[dict[str, Any]]:
 
 
 @router.put("/saved/{title}", status_code=204)
-def save(request: Request, title: Name, body: SavedBody, user: SignedIn) -> Response:
+def save(request: Request, title: Name, body: SavedBody, user: SignedIn) -> None:
     """Keep a request under a title."""
     services_of(request).releasing.save(user, title, body.dataset, body.request)
-    return Response(status_code=204)
 
 
 @router.delete("/saved/{title}", status_code=204)
-def forget(request: Request, title: Name, user: SignedIn) -> Response:
+def forget(request: Request, title: Name, user: SignedIn) -> None:
     """Remove a saved table."""
     services_of(request).releasing.forget(user, title)
-    return Response(status_code=204)
 
 
 def choose(request: Request, format: str | None) -> str:
