@@ -81,7 +81,7 @@ def possible() -> list[Facet]:
         facets += [("key", name, key) for key in method.Parameters.model_fields]
         if Scope.ALL_DATA in method.scopes:
             facets += [("neighbours", name, kind) for kind in KINDS]
-    facets += [("key", part, key) for part, made in PARTS.items() for key in made.model_fields]
+    facets += [("key", part, key) for part, made in PARTS.items() for key in made.model_fields if key != "keys"]
     for strategy in (*registry.names("methods.margins.strategies"), *STRATEGIES):
         facets += [("strategy", strategy, kind) for kind in KINDS]
     facets += [("mechanism", "", name) for name in registry.names("mechanisms")]
