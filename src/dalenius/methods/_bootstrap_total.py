@@ -5,6 +5,7 @@ from fractions import Fraction
 from dalenius.core.conversions import rho_to_delta
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
+from dalenius.core.search import narrow
 from dalenius.definitions import _data_dependent as warnings
 from dalenius.errors import NotAllowed, Unsupported
 from dalenius.measurements.bootstrap_totals import BootstrapTotals, Option
@@ -46,15 +47,12 @@ def _rho(question: Question) -> Fraction:
     budget = question.budget
     if budget.rho is not None:
         return budget.rho
-    assert budget.epsilon is not None and budget.delta is not None
-    low, high = Fraction(0), budget.epsilon
-    for _ in range(20):
-        middle = (low + high) / 2
-        fits = rho_to_delta(middle, budget.epsilon) <= budget.delta
-        low, high = (middle, high) if fits else (low, middle)
-    if not low:
+    epsilon, delta = budget.epsilon, budget.delta
+    assert epsilon is not None and delta is not None
+    rho = narrow(lambda rho: rho_to_delta(rho, epsilon) <= delta, Fraction(0), epsilon, halvings=20).inside
+    if not rho:
         raise Unsupported("No normal noise fits so small an epsilon and delta.")
-    return low
+    return rho
 
 
 def _declared(question: Question) -> tuple[int, ...]:

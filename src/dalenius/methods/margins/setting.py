@@ -18,6 +18,7 @@ from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import TableQuery
 from dalenius.core.rationals import round_up
+from dalenius.core.search import narrow
 from dalenius.errors import Unsupported
 from dalenius.exact.gaussian_vector import largest_rho
 from dalenius.measurements.noisy import Noisy
@@ -224,16 +225,16 @@ def _less(profile: PrivacyProfile, budget: Budget) -> Fraction:
 
 def affordable_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho (rounded down) whose conversion stays within (epsilon, delta)."""
-    low, high = Fraction(0), epsilon
-    for _ in range(40):
-        middle = Fraction(int((low + high) / 2 * 10**12), 10**12)
-        if middle > 0 and conversions.rho_to_delta(middle, epsilon) <= delta:
-            low = middle
-        else:
-            high = middle
-    if not low:
+    rho = narrow(
+        lambda rho: conversions.rho_to_delta(rho, epsilon) <= delta,
+        Fraction(0),
+        epsilon,
+        halvings=40,
+        between=lambda low, high: Fraction(int((low + high) / 2 * 10**12), 10**12),
+    ).inside
+    if not rho:
         raise Unsupported("No Gaussian noise fits this epsilon and delta.")
-    return low
+    return rho
 
 
 @dataclass(frozen=True, kw_only=True)
