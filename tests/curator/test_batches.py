@@ -31,8 +31,8 @@ from dalenius.inference.cells import intervals
 from dalenius.ledger.batch import Batch
 from dalenius.ledger.composition import as_one
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
-from dalenius.methods import _batch
-from dalenius.methods.margins.setting import affordable_rho
+from dalenius.plans import batch as _batch
+from dalenius.plans.allotments import affordable_rho
 from dalenius.publish._document import from_json, to_document, to_json
 from dalenius.publish._format import formats
 from dalenius.shown.speech import expectation

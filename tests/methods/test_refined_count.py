@@ -47,7 +47,7 @@ def test_a_second_step_that_takes_the_whole_budget_again_is_found() -> None:
 
 
 def _scaled(budget: Any, part: Fraction) -> Any:
-    from dalenius.methods._priced import share
+    from dalenius.plans.priced import share
 
     return share(budget, Fraction(1, 4)) if part == Fraction(1, 4) else budget
 

@@ -33,7 +33,7 @@ from dalenius.errors import (
     Unsupported,
 )
 from dalenius.exact.calibrations import calibrated
-from dalenius.methods._batch import BatchAsked, Purse, batch_of, member_plans
+from dalenius.plans.batch import BatchAsked, Purse, batch_of, member_plans
 from dalenius.postprocess._show import adjustments
 from dalenius.postprocess._show import check as check_show
 from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of, places_of

@@ -30,8 +30,8 @@ from dalenius.measurements._logistic import Design, Predictor
 from dalenius.measurements._models import MODELS
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals, free_weights
-from dalenius.methods._design import design_law, has_sampling, no_sampling
-from dalenius.methods._moments import (
+from dalenius.plans.design import design_law, has_sampling, no_sampling
+from dalenius.plans.moments import (
     MeasuredPart,
     estimate_tables,
     plan_estimate,
@@ -39,7 +39,7 @@ from dalenius.methods._moments import (
     typical_blocks,
     wants_sampling,
 )
-from dalenius.methods._priced import priced, selection_epsilon, share
+from dalenius.plans.priced import priced, selection_epsilon, share
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 

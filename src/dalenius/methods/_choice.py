@@ -21,7 +21,7 @@ from dalenius.errors import ParameterError, UnknownName, Unsupported
 from dalenius.measurements._selection import Scores
 from dalenius.measurements.exponential_selection import ExponentialSelection
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
-from dalenius.methods._priced import priced
+from dalenius.plans.priced import priced
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark

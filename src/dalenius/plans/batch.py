@@ -23,8 +23,8 @@ from dalenius.core.release import BATCH, Block, Table
 from dalenius.core.search import narrow
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.ledger.composition import as_one, in_sequence
-from dalenius.methods._priced import share
-from dalenius.methods.margins.setting import purses
+from dalenius.plans.allotments import purses
+from dalenius.plans.priced import share
 
 Purse = tuple[Definition, Budget]
 # The plan of one table, by its number, for a part of what is spent.
