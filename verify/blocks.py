@@ -33,8 +33,8 @@ from dalenius.core.release import Block, Value
 from dalenius.core.sealed import Sealed
 from dalenius.curator.planner import Planner
 from dalenius.errors import Unsupported
-from dalenius.measurements._models import estimate
 from dalenius.measurements.block_totals import BlockTotals
+from dalenius.measurements.blocks.models import estimate
 from dalenius.methods._blocks import Prediction
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument

@@ -18,11 +18,13 @@ from dalenius.core.neighbours import Relation
 from dalenius.core.plan import TablePlan
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
-from dalenius.measurements import _blocks, _lanes, _mixture, block_totals
-from dalenius.measurements._blocks import Blocks
-from dalenius.measurements._logistic import Design, Predictor
-from dalenius.measurements._models import MODELS, estimate, grouped_jackknife
+from dalenius.measurements import _mixture, block_totals
 from dalenius.measurements.block_totals import BlockTotals
+from dalenius.measurements.blocks import blocks as _blocks
+from dalenius.measurements.blocks import lanes
+from dalenius.measurements.blocks.blocks import Blocks
+from dalenius.measurements.blocks.logistic import Design, Predictor
+from dalenius.measurements.blocks.models import MODELS, estimate, grouped_jackknife
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 
@@ -266,7 +268,7 @@ def test_blocks_say_the_same_side_by_side(is_lost: bool, monkeypatch: pytest.Mon
     alone = blocks.numbers(rows, places)
     monkeypatch.setattr(_blocks, "SIDE_BY_SIDE", 5)
     if is_lost:
-        monkeypatch.setattr(_lanes, "help_out", maximised)
+        monkeypatch.setattr(lanes, "help_out", maximised)
     monkeypatch.setattr(Blocks, "estimate", Blocks.estimate if is_lost else None)
     assert blocks.numbers(rows, places).tolist() == alone.tolist() and len(set(alone.tolist())) == 5
 

@@ -20,9 +20,9 @@ from dalenius.audit.selections import lists_of
 from dalenius.core.law import FloatArray, IntArray, IntegerLaw
 from dalenius.core.sealed import Sealed
 from dalenius.errors import TooLarge
-from dalenius.measurements._blocks import Blocks
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
+from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.keyed_list import KeyedList
 from dalenius.measurements.label_selection import LabelSelection

@@ -127,7 +127,7 @@ class Planner:
                     received=name,
                 )
             if name not in _RUNNABLE:
-                from dalenius.measurements._runner import Runner
+                from dalenius.measurements.blocks.runner import Runner
 
                 Runner(function=self.functions[name]).check()
                 _RUNNABLE.add(name)

@@ -25,11 +25,11 @@ from dalenius.core.query import RowsQuery, ValuesQuery
 from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Outcome, Table, Value
 from dalenius.errors import ParameterError, UnknownName, Unsupported
-from dalenius.measurements._blocks import MOST_BLOCKS, Blocks
-from dalenius.measurements._logistic import Design, Predictor
-from dalenius.measurements._models import MODELS
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals, free_weights
+from dalenius.measurements.blocks.blocks import MOST_BLOCKS, Blocks
+from dalenius.measurements.blocks.logistic import Design, Predictor
+from dalenius.measurements.blocks.models import MODELS
 from dalenius.plans.design import design_law, has_sampling, no_sampling
 from dalenius.plans.moments import (
     MeasuredPart,

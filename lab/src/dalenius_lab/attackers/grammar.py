@@ -9,7 +9,7 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.neighbours import Scope
 from dalenius.exact.perturbation import kernel_of, to_text
-from dalenius.measurements._models import MODELS
+from dalenius.measurements.blocks.models import MODELS
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 from dalenius.methods._blocks import FUNCTION
 from dalenius.methods._ranged_count import STRATEGIES

@@ -23,7 +23,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError, InternalError, TooLarge
-from dalenius.measurements._blocks import Blocks
+from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.methods import _blocks
 from dalenius.spec.request import RequestDocument
 from dalenius_lab.attackers import grammar

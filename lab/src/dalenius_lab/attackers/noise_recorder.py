@@ -43,7 +43,7 @@ from dalenius.measurements import (
     quantile_points,
     range_query,
 )
-from dalenius.measurements._blocks import Blocks, Reports
+from dalenius.measurements.blocks.blocks import Blocks, Reports
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 _SELECTIONS = (exponential_selection, permute_and_flip)

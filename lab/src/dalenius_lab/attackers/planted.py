@@ -27,7 +27,6 @@ from dalenius.engines.memory import MemorySource
 from dalenius.exact.amplification import SecretSample
 from dalenius.exact.smooth_noise import LaplaceLogNormal
 from dalenius.measurements import (
-    _blocks,
     block_totals,
     exponential_quantile,
     factored_table,
@@ -37,6 +36,7 @@ from dalenius.measurements import (
     tree_residual,
 )
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
+from dalenius.measurements.blocks import blocks
 from dalenius.measurements.candidate_bounds import CandidateBounds
 from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.clipped_totals import ClippedTotals
@@ -171,7 +171,7 @@ def _keyed_alike(right: Wrong) -> Wrong:
 def _beyond_the_range(right: Wrong) -> Wrong:
     """What blocks say, wherever it lies."""
 
-    def wrong(self: _blocks.Blocks, thetas: Sequence[float]) -> Any:
+    def wrong(self: blocks.Blocks, thetas: Sequence[float]) -> Any:
         places = (np.array(thetas) - float(self.lower)) / float(self.upper - self.lower) * self.width + 0.5
         return np.where(np.isfinite(places), np.floor(places), right(self, thetas)).astype(np.int64)
 
@@ -603,7 +603,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "what a block says is not held to its range",
-        _blocks.Blocks,
+        blocks.Blocks,
         "points",
         _beyond_the_range,
         "sample_and_aggregate",

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.law import IntArray
-from dalenius.measurements import _logistic, _mixture
+from dalenius.measurements import _mixture
+from dalenius.measurements.blocks import logistic
 
 # Of the values of a block and the size of their unit; a model of several variables is given their `Design` in its
 # place.
@@ -243,8 +244,8 @@ def _elsewhere(values: IntArray, unit: Any) -> float:
     return nan
 
 
-def _firth(rows: IntArray, design: _logistic.Design) -> float:
-    return _logistic.fitted(rows, design, is_penalised=True)
+def _firth(rows: IntArray, design: logistic.Design) -> float:
+    return logistic.fitted(rows, design, is_penalised=True)
 
 
 def _spread_of_part(theta: float, spread: float) -> float:
@@ -317,7 +318,7 @@ MODELS: Mapping[str, BlockModel] = {
     ),
     "huber": BlockModel(fit=_huber, corrected=_huber, central=_huber, variance=lambda theta, spread: 1.05 * spread**2),
     "logistic": BlockModel(
-        fit=lambda rows, design: _logistic.fitted(rows, design, is_penalised=False),
+        fit=lambda rows, design: logistic.fitted(rows, design, is_penalised=False),
         corrected=_firth,
         central=_firth,
         # Even odds, and a predictor that is spread independently of the others.
