@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from dalenius.cli.main import app
 from dalenius.core import registry
-from dalenius.publish._format import formats
+from dalenius.publish import formats
 from dalenius.testing.planting import planted
 
 ROOMS = ("curator", "cli", "server")

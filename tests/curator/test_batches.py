@@ -33,8 +33,7 @@ from dalenius.ledger.composition import as_one
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 from dalenius.plans import batch as _batch
 from dalenius.plans.allotments import affordable_rho
-from dalenius.publish._document import from_json, to_document, to_json
-from dalenius.publish._format import formats
+from dalenius.publish import formats, from_json, to_document, to_json
 from dalenius.shown.speech import expectation
 from dalenius.spec.batch import BatchDocument
 from dalenius.spec.load import load_asked, load_request

@@ -16,7 +16,7 @@ from dalenius.curator.curator import Curator
 from dalenius.errors import NotAllowed, Unsupported
 from dalenius.inference import independence, intervals
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.postprocess._shown_counts import largest_error
+from dalenius.postprocess import largest_error
 from dalenius.publish.to_json import from_json, to_json
 
 DATASET: dict[str, Any] = {

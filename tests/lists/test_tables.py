@@ -21,7 +21,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import OtherRows, Unsupported
 from dalenius.lists.tables import answer_from_list
 from dalenius.methods.margins.plan import plan_list
-from dalenius.postprocess._shown_counts import shown_from
+from dalenius.postprocess import shown_from
 from dalenius.spec.canonical import describe_axis
 
 REGIONS = Categories(labels=("r1", "r2", "r3", "r4"), missing="r1", unseen="r1")

@@ -29,8 +29,7 @@ from dalenius.measurements._example import COUNTS
 from dalenius.measurements.sampled_count import SampledCount
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.publish._document import from_json, to_json
-from dalenius.publish._format import formats
+from dalenius.publish import formats, from_json, to_json
 from dalenius.spec.load import load_dataset
 from dalenius.statistics.count import Count
 from dalenius.testing import measurement_kit, rule_kit

@@ -18,10 +18,11 @@ from dalenius.core.neighbours import Relation
 from dalenius.core.plan import TablePlan
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
-from dalenius.measurements import _mixture, block_totals
+from dalenius.measurements import block_totals
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.blocks import blocks as _blocks
 from dalenius.measurements.blocks import lanes
+from dalenius.measurements.blocks import mixture as _mixture
 from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.blocks.logistic import Design, Predictor
 from dalenius.measurements.blocks.models import MODELS, estimate, grouped_jackknife

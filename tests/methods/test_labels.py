@@ -18,7 +18,7 @@ from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, DocumentError, InternalError
 from dalenius.lists.tables import answer_from_list
-from dalenius.publish._format import formats
+from dalenius.publish import formats
 from dalenius.publish.to_json import to_json
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing import engine_kit

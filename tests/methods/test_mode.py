@@ -15,7 +15,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, NotAllowed
 from dalenius.measurements import _selection
-from dalenius.publish._format import formats
+from dalenius.publish import formats
 from dalenius.publish.to_json import from_json, to_json
 from dalenius.shown.answers import columns
 from dalenius.testing import rule_kit

@@ -13,7 +13,7 @@ from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
 from dalenius.inference.cells import intervals
 from dalenius.methods import _refined_count
-from dalenius.publish._format import formats
+from dalenius.publish import formats
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 from dalenius_lab.attackers.exhaustive import RELATIONS, tiny_domain, worst_ratio

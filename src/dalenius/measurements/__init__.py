@@ -1,1 +1,5 @@
 """Private steps, one file each."""
+
+from dalenius.measurements._example import Exact, MeasurementExample
+
+__all__ = ["Exact", "MeasurementExample"]

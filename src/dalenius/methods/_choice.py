@@ -18,8 +18,7 @@ from dalenius.core.plan import Assemble, TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.core.search import largest
 from dalenius.errors import ParameterError, UnknownName, Unsupported
-from dalenius.measurements._selection import Scores
-from dalenius.measurements.exponential_selection import ExponentialSelection
+from dalenius.measurements.exponential_selection import ExponentialSelection, Scores
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.plans.priced import priced
 from dalenius.spec.document import Part

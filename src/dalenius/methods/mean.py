@@ -18,7 +18,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.methods._at_the_data import plan_mean_at_the_data
-from dalenius.methods._clipped_mean import plan_clipped_mean, with_tail
+from dalenius.methods._clipped_mean import ClippedMeanPlan, plan_clipped_mean, with_tail
 from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates, with_squares
 from dalenius.methods._weighted_estimate import plan_weighted_mean
 from dalenius.methods.margins.means import plan_means
@@ -47,7 +47,7 @@ from dalenius.spec.remarks import remark
 from dalenius.statistics.joint_moments import JointMoments
 from dalenius.statistics.mean import Mean
 
-__all__ = ["MeanMethod"]
+__all__ = ["MeanMethod", "ClippedMeanPlan"]
 
 # The share of the budget that the error of sampling takes.
 SQUARES = Fraction(1, 10)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.law import IntArray
-from dalenius.measurements import _mixture
 from dalenius.measurements.blocks import logistic
+from dalenius.measurements.blocks import mixture as _mixture
 
 # Of the values of a block and the size of their unit; a model of several variables is given their `Design` in its
 # place.
