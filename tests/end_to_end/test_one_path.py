@@ -17,7 +17,8 @@ from dalenius.core.release import Release
 from dalenius.curator import curator as curator_module
 from dalenius.curator.curator import Curator
 from dalenius.errors import BudgetExhausted, DaleniusError, DataChanged, NotRegistered
-from dalenius.publish import to_document, to_json
+from dalenius.publish import to_document
+from dalenius.publish.to_json import to_json
 
 EXACT = {"junior": (17, 16), "senior": (0, 0), "chief": (0, 0)}
 

@@ -44,7 +44,8 @@ from dalenius.ledger.reserve import new_lease
 from dalenius.ledger.stopping import stopped
 from dalenius.measurements.blocks.function import OwnFunction
 from dalenius.postprocess import adds_up, adjustments, declared_totals, shown, within
-from dalenius.publish import as_read, from_json, to_json
+from dalenius.publish import as_read, from_json
+from dalenius.publish.to_json import to_json
 from dalenius.rendering import two_lines
 from dalenius.spec import load
 from dalenius.spec.batch import (
