@@ -44,8 +44,7 @@ from dalenius.ledger.reserve import new_lease
 from dalenius.ledger.stopping import stopped
 from dalenius.measurements.blocks.function import OwnFunction
 from dalenius.postprocess import adds_up, adjustments, declared_totals, shown, within
-from dalenius.publish import as_read, from_json
-from dalenius.publish.to_json import to_json
+from dalenius.publish import as_read, from_json, write_json
 from dalenius.rendering import two_lines
 from dalenius.spec import load
 from dalenius.spec.batch import (
@@ -407,7 +406,7 @@ class Curator:
         try:
             measured = self._measure(plan, reservation, form, document, stage)
             release = self._as_asked(measured.with_(status=status, subject=Subject()), document)
-            content = to_json(release)
+            content = write_json(release)
             stage("storing")
             stored = self.ledger.commit(reservation, content, status=str(status))
             if stored.document != content:

@@ -16,12 +16,12 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.blocks.models import MODELS
-from dalenius.methods._blocks import WinsorisedPlan, plan_blocks
+from dalenius.plans.blocks import plan_blocks
 from dalenius.spec.document import Exact, Name, Part, Whole
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Words
 from dalenius.spec.question import Question
 
-__all__ = ["SampleAndAggregateMethod", "WinsorisedPlan"]
+__all__ = ["SampleAndAggregateMethod"]
 
 # What a form calls the models; a function of the custodian's own is not for forms.
 _NAMES: Mapping[str, Mapping[str, str]] = {
