@@ -1,5 +1,5 @@
 """Private steps, one file each."""
 
-from dalenius.measurements._example import Exact, MeasurementExample
+from dalenius.measurements._example import COUNTS, TOTALS, Exact, MeasurementExample, on_cells
 
-__all__ = ["Exact", "MeasurementExample"]
+__all__ = ["COUNTS", "Exact", "MeasurementExample", "TOTALS", "on_cells"]
