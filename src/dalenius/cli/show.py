@@ -21,7 +21,7 @@ def show(
 ) -> None:
     """Print a release with its margins of error and its guarantee."""
     from dalenius.cli.tables import print_release
-    from dalenius.publish._document import to_document
+    from dalenius.publish import to_document
 
     document = read_release(release)
     if as_json:
