@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from dalenius.cli.documents import written
-from dalenius.cli.output import console, emit
+from dalenius.cli.output import emit, say
 from dalenius.cli.plan import AsJson
 
 
@@ -49,7 +49,6 @@ def check(
         return
     if document is None:
         raise typer.BadParameter("name a document, or a kind of document with --schema.", param_hint="DOCUMENT")
-    from dalenius.cli.terminal import styled
     from dalenius.spec import load
     from dalenius.spec.batch import BatchDocument
     from dalenius.spec.dataset import DatasetDocument
@@ -66,11 +65,11 @@ def check(
     if as_json:
         emit(facts)
         return
-    console().print(styled((f"A valid {kind} document.", "green")))
+    say((f"A valid {kind} document.", "green"))
     if unconfirmed := facts.get("unconfirmed"):
-        console().print(f"Not confirmed yet, so not usable: {', '.join(unconfirmed)}.")
+        say(f"Not confirmed yet, so not usable: {', '.join(unconfirmed)}.")
     for name, sentence in facts.get("derived", {}).items():
-        console().print(styled((name, "bold"), f": {sentence}"))
+        say((name, "bold"), f": {sentence}")
 
 
 def _dataset(document: Any) -> dict[str, Any]:

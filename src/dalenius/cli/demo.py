@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dalenius.cli.output import console, emit, stages
+from dalenius.cli.output import emit, say, stages
 
 
 def demo(
@@ -35,7 +35,6 @@ def demo(
 def release_count(directory: Path, *, as_json: bool) -> None:
     """The full count: one table, compared with the shipped counts."""
     from dalenius.cli.tables import print_release
-    from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.demo import population
     from dalenius.publish import save
@@ -56,7 +55,6 @@ def release_count(directory: Path, *, as_json: bool) -> None:
     if as_json:
         emit({"directory": str(directory), "preview": dict(preview), **report})
         return
-    terminal = console()
     print_release(release)
     errors = (
         f" Largest error {report['largest_error']}, mean absolute error {report['mean_absolute_error']:.2f};"
@@ -66,10 +64,10 @@ def release_count(directory: Path, *, as_json: bool) -> None:
         "This comparison reads the truth from the counts that ship with the demo, because they are public."
         " A real custodian must not print it.\n"
     )
-    terminal.print(styled("\n", ("How far off?", "bold"), errors))
-    terminal.print(styled((warning, "dim")))
-    terminal.print(styled("Written to ", (str(out), "bold"), ": open table.html in a browser."))
-    terminal.print(styled("Try next ", ("(source .venv/bin/activate)", "dim"), ":"))
+    say("\n", ("How far off?", "bold"), errors)
+    say((warning, "dim"))
+    say("Written to ", (str(out), "bold"), ": open table.html in a browser.")
+    say("Try next ", ("(source .venv/bin/activate)", "dim"), ":")
     for command in (
         f"dalenius plan {request}",
         f"dalenius release {request} -o {out}",
@@ -77,7 +75,7 @@ def release_count(directory: Path, *, as_json: bool) -> None:
         f"dalenius ledger show --ledger {ledger}",
         "make serve    # the table builder in the browser",
     ):
-        terminal.print(f"  {command}", soft_wrap=True)
+        say(f"  {command}", soft_wrap=True)
 
 
 def compare(release: object) -> dict[str, object]:
@@ -104,7 +102,6 @@ def compare(release: object) -> dict[str, object]:
 def release_survey(directory: Path, *, as_json: bool) -> None:
     """The synthetic survey: both waves in one ledger, and every example request released into a folder of its own."""
     from dalenius.cli.tables import print_release
-    from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.demo import farms, survey
     from dalenius.publish import save
@@ -131,17 +128,16 @@ def release_survey(directory: Path, *, as_json: bool) -> None:
         emit({"directory": str(directory), "releases": entries})
         return
     print_release(releases[survey.REQUESTS[0]])
-    terminal = console()
-    terminal.print("\nThe survey is synthetic: its rows were made from a seed, and nobody in it exists.")
+    say("\nThe survey is synthetic: its rows were made from a seed, and nobody in it exists.")
     about = (
         f": two waves, policy, {len(releases)} requests, regions.geojson, releases/, and farms.toml, a small "
         "file with one row a unit."
     )
-    terminal.print(styled("Written to ", (str(directory), "bold"), about))
-    terminal.print(styled("Try next ", ("(source .venv/bin/activate)", "dim"), ":"))
+    say("Written to ", (str(directory), "bold"), about)
+    say("Try next ", ("(source .venv/bin/activate)", "dim"), ":")
     for command in (
         f"dalenius show {directory / 'releases' / 'income'}",
         f"dalenius plan {directory / 'margins.toml'}",
         f"dalenius ledger show --ledger {ledger} --population survey-panel",
     ):
-        terminal.print(f"  {command}", soft_wrap=True)
+        say(f"  {command}", soft_wrap=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dalenius.cli.output import console, emit
+from dalenius.cli.output import emit, say
 from dalenius.errors import ParameterError
 
 
@@ -20,7 +20,6 @@ def describe(
     """Draft a dataset document: names and types from the file, for you to complete and confirm."""
     import tomllib
 
-    from dalenius.cli.terminal import styled
     from dalenius.curator.drafting import draft
 
     if output is not None and output.exists():
@@ -29,7 +28,7 @@ def describe(
     if output is not None:
         output.write_text(text)
         advice = ". Confirm every variable before you register it."
-        console().print(styled("Draft written to ", (str(output), "bold"), advice))
+        say("Draft written to ", (str(output), "bold"), advice)
     elif as_json:
         emit(tomllib.loads(text))
     else:

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from dalenius.cli.documents import read_release
 from dalenius.cli.flags import with_plain_flags
-from dalenius.cli.output import console, emit
+from dalenius.cli.output import emit, say
 from dalenius.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -102,11 +102,11 @@ def _typed(parameter: "Parameter") -> Argument:
     kind: Any = GenericAlias(list, (member,)) if is_list else parameter.type
     is_required = parameter.default is Argument.empty
     default = Argument.empty if is_required else None if is_list else parameter.default
-    said: dict[str, Any] = {"help": hint.help, "show_default": not (is_required or default is None)}
+    shown: dict[str, Any] = {"help": hint.help, "show_default": not (is_required or default is None)}
     if hint.is_positional:
-        return _argument(parameter.name, Annotated[kind, typer.Argument(**said)], default)
-    said |= {"min": hint.least, "max": hint.most} if kind in (int, float) else {}
-    option = typer.Option(*hint.options, **said)
+        return _argument(parameter.name, Annotated[kind, typer.Argument(**shown)], default)
+    shown |= {"min": hint.least, "max": hint.most} if kind in (int, float) else {}
+    option = typer.Option(*hint.options, **shown)
     return _argument(parameter.name, Annotated[kind if is_required else kind | None, option], default)
 
 
@@ -133,7 +133,6 @@ def _load(path: Path, more: list[Path] | None = None) -> Any:
 
 def _say(result: Any, as_json: bool, plot: Path | None) -> None:
     """Print a result that prints itself, or its document; under a test one plain sentence."""
-    from dalenius.cli.terminal import styled
     from dalenius.core.estimate import TestResult, plain_values
 
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
@@ -142,11 +141,11 @@ def _say(result: Any, as_json: bool, plot: Path | None) -> None:
         emit(plain_values(result.to_dict()))
     else:
         first, *rest = str(result).split("\n")
-        console().print(styled((first, "bold")), soft_wrap=True)
+        say((first, "bold"), soft_wrap=True)
         for line in rest:
-            console().print(line, soft_wrap=True)
+            say(line, soft_wrap=True)
     if plot is not None:
         result.plot(plot)
     if isinstance(result, TestResult) and not as_json:
         word = "speaks against" if result.p_value <= 0.05 else "does not contradict"
-        console().print(styled((f"At 5 % the release {word} this hypothesis.", "dim")))
+        say((f"At 5 % the release {word} this hypothesis.", "dim"))

@@ -19,12 +19,7 @@ if TYPE_CHECKING:
     from dalenius.curator.curator import Curator
     from dalenius.spec.request import RequestDocument
 
-app = typer.Typer(
-    name="inspect",
-    help="Exact values for the custodian's own eyes. Each look is a line of the ledger; nothing here may be published.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+app = typer.Typer(no_args_is_help=True)
 By = Annotated[str, typer.Option("--by", help="Who looks; written to the ledger.")]
 
 

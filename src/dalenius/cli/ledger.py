@@ -5,23 +5,18 @@ lines.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dalenius.cli.output import console, emit, ledger_location
+from dalenius.cli.output import emit, ledger_location, say
 from dalenius.cli.plan import AnchorPath, AsJson
 from dalenius.errors import LedgerCorrupt, LedgerMismatch, ParameterError, UnknownName
 
 if TYPE_CHECKING:
     from dalenius.ledger import Ledger
 
-app = typer.Typer(
-    name="ledger",
-    help="What was granted, spent and released, and whether anybody tampered with it.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+app = typer.Typer(no_args_is_help=True)
 
 Location = Annotated[
     str,
@@ -115,27 +110,24 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Recompute chain, totals and digests of releases; exit 6 if anything disagrees."""
-    from dalenius.cli.terminal import styled
-
     with _opened(ledger, anchor, keys, public_key, may_write=False) as book:
         report = book.verify(heads=head or (), is_anchored=not without_anchor)
         key = book.public_key
     if as_json:
         emit(report.to_dict() | {"public_key": key})
     else:
-        out = console()
         holds, broken = ("The ledger holds.", "green"), ("The ledger does not hold.", "bold red")
-        out.print(styled(holds if report.is_ok else broken))
-        out.print(
+        say(holds if report.is_ok else broken)
+        say(
             f"Lines: {report.lines:,}. Charges: {report.charges:,}. Releases: {report.releases:,}. "
             f"Charged and not completed: {report.unfinished:,}."
         )
-        out.print(f"Head {report.head}")
-        out.print(f"Public key {key}")
+        say(f"Head {report.head}")
+        say(f"Public key {key}")
         for problem in report.problems:
-            out.print(styled((f"- {problem}", "red")))
+            say((f"- {problem}", "red"))
         for unknown in ("Not known:", *(f"- {text}" for text in report.unknown)):
-            out.print(styled((unknown, "dim")))
+            say((unknown, "dim"))
     if not report.is_ok:
         raise typer.Exit(LedgerCorrupt.exit_code)
 
@@ -241,7 +233,6 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Go on from a store that lost its last lines; what is left of every budget is counted as spent."""
-    from dalenius.cli.terminal import styled
     from dalenius.ledger.restore import restore as restore_ledger
 
     with _opened(ledger, anchor, keys, may_write=False):
@@ -250,35 +241,26 @@ def restore(
     if as_json:
         emit({"entry": first.name, "forfeited": [line.to_dict() for line in forfeited]})
         return
-    out = console()
-    out.print(styled(("Written", "green"), f" {first.name}."))
+    say(("Written", "green"), f" {first.name}.")
     for line in forfeited:
-        out.print(
-            f"Counted as spent: rho {line.body['amounts']['rho']} of {line.population}, {line.body['page']} page."
-        )
+        say(f"Counted as spent: rho {line.body['amounts']['rho']} of {line.population}, {line.body['page']} page.")
     if first.body["anchored"] is None:
-        out.print(
+        say(
             "The anchor was missing, so nothing shows whether lines are missing too. Compare the head with the heads "
             "printed in published releases: dalenius ledger verify --head."
         )
     else:
-        out.print("Grants that were among the lost lines are not known; count what was spent of them yourself.")
+        say("Grants that were among the lost lines are not known; count what was spent of them yourself.")
 
 
 def _confirm(book: "Ledger", population: str, entry: str, as_json: bool) -> None:
-    from dalenius.cli.terminal import styled
     from dalenius.core.rationals import plain
 
     account = book.account(population)
-    content: dict[str, Any] = {
-        "entry": entry,
-        "population": population,
-        "limit": account.limit.to_dict(),
-        "left": account.left.to_dict(),
-    }
     if as_json:
-        emit(content)
+        amounts = {"limit": account.limit.to_dict(), "left": account.left.to_dict()}
+        emit({"entry": entry, "population": population, **amounts})
     else:
         left = f"rho {plain(account.left.rho)} left of {plain(account.limit.rho)}"
         about = f" {entry}. Master account of {population}: {left}."
-        console().print(styled(("Written", "green"), about))
+        say(("Written", "green"), about)

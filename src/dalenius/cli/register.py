@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dalenius.cli.documents import written
-from dalenius.cli.output import console, emit, ledger_location, tell
+from dalenius.cli.output import emit, ledger_location, print_grid, say, tell
 from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath
 from dalenius.errors import Unconfirmed, Undeclared
 
@@ -33,7 +33,6 @@ def register(
     The report on the content goes to standard error, for the custodian's eyes; --json leaves it out unless --report
     asks for it.
     """
-    from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.curator.source import check_source
     from dalenius.spec import load
@@ -59,10 +58,9 @@ def register(
     if as_json:
         emit(facts)
     else:
-        out = console()
-        out.print(styled(("Registered", "green"), f" {facts['registered']} {facts['version']}."))
+        say(("Registered", "green"), f" {facts['registered']} {facts['version']}.")
         for label, text in _lines(facts, dataset):
-            out.print(styled((f"{label:<7}", "bold"), text))
+            say((f"{label:<7}", "bold"), text)
         print_content(findings)
     if report:
         typer.echo(str(findings), err=True)
@@ -115,33 +113,22 @@ def _lines(facts: dict[str, Any], dataset: Path) -> list[tuple[str, str]]:
 
 def print_content(findings: "Confidential | object") -> None:
     """Values by variable, under the banner, on standard error."""
-    from dalenius.cli.terminal import styled
     from dalenius.core.sealed import BANNER, Confidential
     from dalenius.spec.coding import Remark
     from dalenius.spec.content import ODD, worth_a_look
 
     if not isinstance(findings, Confidential):
         return
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     content = findings.reveal()
     variables = content["variables"]
-    out = console(is_error=True)
-    out.print(styled((BANNER, "bold yellow")))
+    say((BANNER, "bold yellow"), is_error=True)
     columns = [str(note) for note in (Remark.VALID, Remark.MISSING, *ODD)]
-    grid = Table(header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-    grid.add_column(f"{findings.title}: {content['rows']:,} rows")
-    for column in columns:
-        grid.add_column(column, justify="right", no_wrap=True)
-    for name, notes in variables.items():
-        grid.add_row(styled(name), *(f"{notes[column]:,}" for column in columns))
-    out.print(grid)
+    lines = [[name, *(f"{notes[column]:,}" for column in columns)] for name, notes in variables.items()]
+    print_grid([f"{findings.title}: {content['rows']:,} rows", *columns], lines, is_plain=True, is_error=True)
     if odd := worth_a_look(variables):
-        out.print(
-            styled(
-                ("Look at ", "yellow"),
-                f"{', '.join(odd)}: more than 1 % of the values are not declared, outside the bounds or no numbers; the"
-                " rules `unseen`, `outside` and `missing` decide what becomes of them.",
-            )
+        say(
+            ("Look at ", "yellow"),
+            f"{', '.join(odd)}: more than 1 % of the values are not declared, outside the bounds or no numbers; the"
+            " rules `unseen`, `outside` and `missing` decide what becomes of them.",
+            is_error=True,
         )

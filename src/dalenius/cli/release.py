@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dalenius.cli.documents import written
-from dalenius.cli.output import console, emit, existing_ledger, stages, tell
+from dalenius.cli.output import emit, existing_ledger, say, stages, tell
 from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath, RequestPath
 from dalenius.errors import BudgetError
 
@@ -96,14 +96,11 @@ def _say_charge(release: "Release", *, is_new: bool) -> None:
     from dalenius.core.budget import Cost
 
     cost = Cost.from_dict(release.provenance.cost)
-    console().print(
-        f"Charged: {cost}." if is_new else "Answered from the ledger: asked before, so nothing was charged."
-    )
+    say(f"Charged: {cost}." if is_new else "Answered from the ledger: asked before, so nothing was charged.")
 
 
 def _say_where(release: "Release", place: Path) -> None:
-    from dalenius.cli.terminal import styled
     from dalenius.publish import written_names
 
     files = f": {', '.join(written_names(release))}" if place.is_dir() else ""
-    console().print(styled("Written to ", (str(place), "bold"), f"{files}."))
+    say("Written to ", (str(place), "bold"), f"{files}.")

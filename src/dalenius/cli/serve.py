@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dalenius.cli.output import console
+from dalenius.cli.output import say
 from dalenius.errors import DocumentError, UnknownName
 
 if TYPE_CHECKING:
@@ -122,11 +122,6 @@ def _check(settings: "ServerConfig") -> None:
 
 
 def _announce(settings: "ServerConfig", people: dict[str, tuple[str, str]], host: str, port: int) -> None:
-    from dalenius.cli.terminal import styled
-
-    out = console()
-    address = (f"http://{host}:{port}", "bold")
-    out.print(styled((settings.title, "bold"), " on ", address, " (Ctrl+C stops it)"))
+    say((settings.title, "bold"), " on ", (f"http://{host}:{port}", "bold"), " (Ctrl+C stops it)")
     for name, (role, password) in people.items():
-        person = styled(f"  {role:9} ", (name, "bold"), "  password ", (password, "bold"), "  (shown this once)")
-        out.print(person)
+        say(f"  {role:9} ", (name, "bold"), "  password ", (password, "bold"), "  (shown this once)")

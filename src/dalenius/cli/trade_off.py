@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dalenius.cli.output import console, emit, roughly
+from dalenius.cli.output import emit, print_grid, roughly, say
 from dalenius.errors import DaleniusError, ParameterError
 
 if TYPE_CHECKING:
@@ -53,8 +53,6 @@ def show_smallest(
     """Print the smallest amount at which all cells of one listed table are near enough, and what each strategy would
     need.
     """
-    from rich.table import Table
-
     from dalenius.curator.trade_off import smallest_within
 
     if not wanted:
@@ -73,12 +71,8 @@ def show_smallest(
         f" ±{roughly(point.margin)} with {100 * confidence:g} %. {_meaning(point)}"
     )
     if len(needs) > 1:
-        table = Table(title="What each strategy would need", title_justify="left")
-        table.add_column("strategy")
-        table.add_column(point.unit, justify="right")
-        for name, amount in needs:
-            table.add_row(name, f"{float(amount):g}")
-        console().print(table)
+        lines = [[name, f"{float(amount):g}"] for name, amount in needs]
+        print_grid(["strategy", point.unit], lines, title="What each strategy would need")
 
 
 def _needs(
@@ -112,18 +106,11 @@ def _meaning(point: "TradeOff") -> str:
 
 
 def _print(points: "Sequence[TradeOff]", asked: object) -> None:
-    from rich.table import Table
-
-    table = Table(title="What other amounts would give", title_justify="left")
-    for heading in (points[0].unit, "95 % margin of a cell", "cost in rho", "recognised at 5 %"):
-        table.add_column(heading, justify="right")
-    for point in points:
-        mark = " <- asked" if point.amount == asked else ""
-        table.add_row(
-            f"{float(point.amount):g}",
-            f"±{roughly(point.margin)}",
-            f"{float(point.rho):.4g}",
-            f"{point.power:.1%}{mark}",
-        )
-    console().print(table)
-    console().print("recognised: how often, at most, the best test at 5 % tells whether somebody is in the data.")
+    heads = (points[0].unit, "95 % margin of a cell", "cost in rho", "recognised at 5 %")
+    marks = (" <- asked" if p.amount == asked else "" for p in points)
+    lines = [
+        (f"{float(p.amount):g}", f"±{roughly(p.margin)}", f"{float(p.rho):.4g}", f"{p.power:.1%}{mark}")
+        for p, mark in zip(points, marks, strict=True)
+    ]
+    print_grid(heads, lines, labels=0, title="What other amounts would give")
+    say("recognised: how often, at most, the best test at 5 % tells whether somebody is in the data.")
