@@ -6,6 +6,7 @@ import secrets
 from pathlib import Path
 
 from dalenius.demo import population, survey
+from dalenius.demo.files import write_missing
 from dalenius.server.accounts import Accounts
 from dalenius.server.config import ServerConfig
 from dalenius.server.store import StateStore
@@ -63,9 +64,7 @@ def prepare(directory: Path) -> tuple[Path, dict[str, tuple[str, str]]]:
     population.materialise(directory)
     survey.materialise(directory / "survey", ledger="../ledger.sqlite")
     place = directory / CONFIG
-    for name, text in ((CONFIG, _TEXT), ("list.toml", _LIST)):
-        if not (directory / name).exists():
-            (directory / name).write_text(text, encoding="utf-8")
+    write_missing(directory, {CONFIG: _TEXT, "list.toml": _LIST})
     config = ServerConfig.load(place)
     store = StateStore(config.store_location)
     accounts = Accounts(store)
