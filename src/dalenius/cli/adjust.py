@@ -1,6 +1,4 @@
-"""`dalenius adjust RELEASE`: released numbers made whole, possible or consistent; no data are read and nothing is
-spent.
-"""
+"""`dalenius adjust RELEASE`: released numbers made whole, possible or consistent, without data or cost."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,6 +1,4 @@
-"""`dalenius audit …`: a claim checked from outside, by exact losses and by definition; by samples with the
-laboratory.
-"""
+"""`dalenius audit …`: a claim checked by exact losses and by definition, and by samples with the laboratory."""
 
 from typing import Annotated
 

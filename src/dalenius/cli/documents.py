@@ -24,9 +24,7 @@ def written(document: Path) -> Path | str:
 
 
 def read_release(document: Path) -> "Release":
-    """A release, from its document, the directory that holds it, or standard input; `FILE#2` is the second table of a
-    batch.
-    """
+    """Read a release document, the directory that holds it, or standard input; `FILE#2` is the second of a batch."""
     from dalenius.publish import from_json, load
 
     if str(document) == STANDARD_INPUT:

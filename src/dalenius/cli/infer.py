@@ -1,6 +1,4 @@
-"""`dalenius infer …`: what a release means, from its document alone; one verb for each question that the registry
-finds.
-"""
+"""`dalenius infer …`: what a release means, from its document alone; one verb per registered question."""
 
 from collections.abc import Callable
 from inspect import Parameter as Argument

@@ -1,6 +1,4 @@
-"""`dalenius inspect table | losses | sensitivity | plan | dominance REQUEST`: the custodian's door. Exact values, under
-a banner, a ledger line each.
-"""
+"""`dalenius inspect …`: exact values for the custodian, under a banner, a ledger line each."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -95,9 +93,7 @@ def sensitivity(
 
 
 def _black_box(function: str, upper: str | None) -> "Callable[[list[int]], Mapping[str, object]]":
-    """The bootstrap sensitivity of the custodian's own function: enumerated where that is possible, searched for
-    elsewhere.
-    """
+    """Bootstrap sensitivity of the custodian's own function, enumerated where possible and searched for elsewhere."""
     import runpy
 
     from dalenius.audit.black_box import bootstrap_sensitivity

@@ -1,6 +1,4 @@
-"""`dalenius ledger show | verify | export | grant | quota | restore`: a statement like a bank's, and the custodian's
-lines.
-"""
+"""`dalenius ledger …`: a statement like a bank's, and the custodian's lines."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

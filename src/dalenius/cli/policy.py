@@ -1,6 +1,4 @@
-"""`dalenius policy show | adopt | options`: which policy is in force, putting another one in force, and what one can
-demand.
-"""
+"""`dalenius policy …`: which policy is in force, putting another one in force, and what one can demand."""
 
 from pathlib import Path
 from typing import Annotated

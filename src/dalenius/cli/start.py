@@ -1,6 +1,4 @@
-"""`dalenius start FILE`: from a file of microdata to a first protected table by answering questions, no
-document typed.
-"""
+"""`dalenius start FILE`: from microdata to a first protected table by answering questions."""
 
 import re
 from collections.abc import Mapping

@@ -1,6 +1,4 @@
-"""Releases in the terminal: what they are about, then every table in the layout that was asked for, with
-its caption.
-"""
+"""Releases in the terminal: their subject, then every table in its layout, with its caption."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -220,9 +218,7 @@ def _listed(release: "Release", display: "Display", confidence: float, most_rows
 def _numbers(
     release: "Release", display: "Display", cells: list[int], confidence: float, *, is_known: bool
 ) -> Iterator[list[str]]:
-    """Value, margin and interval of some cells; the ends of whole numbers are whole, and never nearer than the exact
-    ones.
-    """
+    """Value, margin and interval of some cells; ends are rounded outwards."""
     from dalenius.algebra.tabulation import bounds, sampled_bounds
     from dalenius.core.release import SELECTION
     from dalenius.shown.display import WHOLE

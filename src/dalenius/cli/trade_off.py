@@ -50,9 +50,7 @@ def show_trade_off(
 def show_smallest(
     planner: "Planner", document: "RequestDocument", *, wanted: str, margin: str, confidence: float, as_json: bool
 ) -> None:
-    """Print the smallest amount at which all cells of one listed table are near enough, and what each strategy would
-    need.
-    """
+    """Print the smallest amount for a margin in all cells of one listed table, and what each strategy needs."""
     from dalenius.curator.trade_off import smallest_within
 
     if not wanted:

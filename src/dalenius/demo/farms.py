@@ -1,6 +1,4 @@
-"""The demo's farms: a small public file with one row a unit, whose policy opens the guarantees that depend on
-the data.
-"""
+"""The demo's farms: a small public file with one row per unit, and a policy for data-dependent guarantees."""
 
 from pathlib import Path
 

@@ -42,8 +42,8 @@ class Occupation:
 
 
 def _read(line: dict[str, str]) -> Occupation:
-    words: dict[str, Any] = {name: line[name] for name in ("code", "english", "german")}
-    return Occupation(**words, **{name: float(line[name]) for name in ("education", "lean", "size", "pay")})
+    values: dict[str, Any] = line | {name: float(line[name]) for name in ("education", "lean", "size", "pay")}
+    return Occupation(**values)
 
 
 OCCUPATIONS = tuple(_read(line) for line in csv.DictReader(shipped("data/occupations.csv").splitlines()))

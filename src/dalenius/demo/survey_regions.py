@@ -34,9 +34,7 @@ _LAST = ("bach", "berg", "by", "dorf", "feld", "ford", "ham", "hof", "mont", "st
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """One municipality: names, the district and state it belongs to, its ring of corners, and its share of
-    the people.
-    """
+    """One municipality, with its ring of corners and its share of the people."""
 
     code: str
     name: str

@@ -205,9 +205,7 @@ class Custody:
         return self.accounts.users()
 
     def reset_password(self, user: User, name: str) -> str:
-        """A new one-time password; the user's sessions and waiting requests end. A custodian's is renewed on the server
-        machine only.
-        """
+        """Renew a password that is not a custodian's; the user's sessions and waiting requests end."""
         require(user, Role.CUSTODIAN)
         account = self.accounts.find(name)
         if account is None:

@@ -1,6 +1,4 @@
-"""The demo server: a full count and a synthetic survey, a custodian and an analyst with one-time passwords, ready in
-seconds.
-"""
+"""The demo server: a full count and a synthetic survey, a custodian and an analyst with one-time passwords."""
 
 import secrets
 from pathlib import Path

@@ -105,9 +105,7 @@ class Queue:
 
     @staticmethod
     def _known(run: Run, name: str, key: str, digest: str) -> str | None:
-        """The job under an idempotency key. One that ended by a fault of ours may be tried again: nothing is paid
-        twice.
-        """
+        """The job under an idempotency key; one that ended by a fault of ours may be tried again, at no cost."""
         rows = run(
             "SELECT i.digest, i.job, j.state, j.error FROM idempotency i LEFT JOIN jobs j ON j.id = i.job"
             " WHERE i.name = ? AND i.key = ?",

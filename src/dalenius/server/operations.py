@@ -210,9 +210,7 @@ class RequestService:
     def quote(
         self, served: Served, document: Asked, analyst: str, approved_by: str = "", *, is_stored: bool = False
     ) -> Quote:
-        """Price a request: documents only, no data. `is_stored` looks up what may have been asked before a rule was
-        made.
-        """
+        """Plan and cost a request from documents alone; `is_stored` allows what was asked before a rule was made."""
         curator = served.curator
         with bounded(_BATCH_ATOMS) if isinstance(document, BatchDocument) else nullcontext():
             plan = curator.planner.plan_stored(document) if is_stored else curator.plan(document)
@@ -264,9 +262,7 @@ class RequestService:
         started = time.monotonic()
 
         def held(name: str) -> None:
-            """Store on a tick only: a release that is stored can be seen, and its moment would tell how
-            long it took.
-            """
+            """Store on a tick only: a stored release can be seen, and its moment would tell how long it took."""
             if name == "storing":
                 tick = self.config.tick
                 time.sleep(tick - (time.monotonic() - started) % tick)

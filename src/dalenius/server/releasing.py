@@ -109,9 +109,7 @@ class Releasing:
         )
 
     def _quote(self, user: User, served: Served, request: Asked) -> Quote:
-        """The price of a request; one that a later rule refuses is answered where its release is there for
-        this reader.
-        """
+        """Cost a request; one that a later rule refuses is answered where this reader may see its release."""
         quote = self.desk.quote(served, request, user.name, is_stored=True)
         if self.reading.shown(user, self.desk.stored(quote)) is None:
             for member in members_of(request):

@@ -150,9 +150,7 @@ def _price(
 def _narrower(
     services: Services, user: User, dataset: DatasetView, state: TableState, wording: Wording
 ) -> tuple[str, str] | None:
-    """The same table of the records that the stored list counts: on which variables it asks for a value, and its
-    address.
-    """
+    """Variables that need a condition for the stored list to hold the table, and the address of that table."""
     if not dataset.has_list or state.is_empty:
         return None
     try:

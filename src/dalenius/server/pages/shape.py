@@ -105,9 +105,7 @@ def _lines(axes: list[tuple[str, ...]]) -> tuple[tuple[tuple[str, int], ...], ..
 
 
 def _limits(choice: AxisChoice, variable: VariableView, ends: tuple[str, str]) -> tuple[str, ...]:
-    """Limits of the classes, with the declared bounds at open ends that the condition on the variable
-    leaves any value.
-    """
+    """Limits of the classes, with the declared bounds at ends that the condition on the variable leaves open."""
     if choice.is_closed or not variable.bounds:
         return choice.cuts
     (low, high), step = variable.bounds, rational(variable.step or "1")

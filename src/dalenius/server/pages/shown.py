@@ -120,9 +120,7 @@ class Shown:
 
     @property
     def universe(self) -> dict[str, str]:
-        """Whose records are covered, in the reader's language where the declaration still says the same as
-        the release.
-        """
+        """Whose records are covered, translated where the declaration still says the same as the release."""
         stored = {"text": self.release.about.universe, "language": "en"}
         if not stored["text"] or self.dataset is None or self.wording.language == "en":
             return stored

@@ -219,9 +219,7 @@ class TableState:
 
 
 def _as_written(kind: FieldKind, values: tuple[str, ...]) -> Any:
-    """As a request writes a key: lists as lists, one number as such, whole numbers as whole ones; what is none is left
-    for the planner to refuse.
-    """
+    """Return a key as a request writes it; what is not a number is left for the planner to refuse."""
     if kind.is_list or (kind is FieldKind.NUMBERS and len(values) > 1):
         return list(values)
     is_whole = kind is FieldKind.WHOLE and values[0].isascii() and values[0].isdigit()

@@ -249,9 +249,7 @@ class Wording:
         return self.t("dataset.unit_row") if unit == "row" else self.t("dataset.unit_person", unit=unit, rows=rows)
 
     def design(self, dataset: DatasetView, state: TableState | None = None) -> str:
-        """How records were drawn, and what follows for errors; with a state, only where it asks for an error of
-        sampling.
-        """
+        """How records were drawn; of a table being built, only where it asks for an error of sampling."""
         if state is None:
             return self.t(f"design.{dataset.draws or 'unstated'}")
         if state.weight and not dataset.draws:
