@@ -6,7 +6,7 @@ import typer
 
 from dalenius.cli.flags import Verbs
 from dalenius.cli.output import emit, print_grid, say, stages
-from dalenius.cli.plan import AsJson, PolicyPath, RequestPath
+from dalenius.cli.plan import AsJson, PolicyPath, RequestPath, planned_at
 
 
 class AuditVerbs(Verbs):
@@ -26,14 +26,8 @@ def request(
 ) -> None:
     """Attack a request of yours: its exact loss at neighbours that its declaration allows. No data are read."""
     from dalenius.audit.planned import audit_plan
-    from dalenius.cli.plan import policy_for
-    from dalenius.curator.planner import Planner
-    from dalenius.spec import load
 
-    document = load.load_request(request)
-    dataset = load.load_dataset(load.dataset_of(document, request))
-    domain = dataset.domain()
-    plan = Planner(domain=domain, policy=policy_for(dataset, policy)).plan(document)
+    domain, plan = planned_at(request, policy)
     with stages(quiet=as_json) as stage:
         stage(f"Comparing {pairs:,} pairs of neighbours")
         result = audit_plan(domain, plan, pairs=pairs, seed=seed)

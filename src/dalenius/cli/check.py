@@ -16,12 +16,6 @@ def _kinds(incomplete: str) -> list[str]:
     return [name for name in kinds() if name.startswith(incomplete)]
 
 
-def _print_schema(kind: str) -> None:
-    from dalenius.spec.schema import schema_text
-
-    typer.echo(schema_text(kind), nl=False)
-
-
 def check(
     document: Annotated[
         Path | None,
@@ -45,7 +39,9 @@ def check(
     Of a data file only the names and types of its columns are read. A request is checked against its dataset document.
     """
     if schema is not None:
-        _print_schema(schema)
+        from dalenius.spec.schema import schema_text
+
+        typer.echo(schema_text(schema), nl=False)
         return
     if document is None:
         raise typer.BadParameter("name a document, or a kind of document with --schema.", param_hint="DOCUMENT")

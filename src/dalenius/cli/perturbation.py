@@ -158,4 +158,4 @@ def _law_at(source: Path) -> "Law":
 
     if source.is_dir() or "blocks" in load.read_mapping(source)[0]:
         return load_release(source).law
-    return planned_at(source).law
+    return planned_at(source)[1].law

@@ -163,14 +163,15 @@ def _print_batch(document: "BatchDocument", planned: "TablePlan", domain: "Domai
         say(("Note:", "yellow"), f" {warning}")
 
 
-def planned_at(request: Path) -> "TablePlan":
-    """The plan of a request document under the policy in force; no data are read."""
+def planned_at(request: Path, policy: Path | None = None) -> "tuple[Domain, TablePlan]":
+    """Return the domain and the plan of a request document under the policy in force; no data are read."""
     from dalenius.curator.planner import Planner
     from dalenius.spec import load
 
     document = load.load_request(request)
     dataset = load.load_dataset(load.dataset_of(document, request))
-    return Planner(domain=dataset.domain(), policy=policy_for(dataset, None)).plan(document)
+    domain = dataset.domain()
+    return domain, Planner(domain=domain, policy=policy_for(dataset, policy)).plan(document)
 
 
 def policy_for(dataset: "DatasetDocument", given: Path | None) -> "PolicyDocument":

@@ -101,10 +101,9 @@ def _lines(facts: dict[str, Any], dataset: Path) -> list[tuple[str, str]]:
         ("Ledger", facts["ledger"]),
         (
             "Budget",
-            f"rho {budget['rho']}, delta {budget['delta']} for all releases about {facts['population']!r}, for ever: "
-            "together at"
-            f" most ({together['epsilon']:.3g}, {together['delta']:.2g})-differentially private. Left: rho "
-            f"{facts['left']['rho']}.",
+            f"rho {budget['rho']}, delta {budget['delta']} for all releases about {facts['population']!r}, for ever:"
+            f" together at most ({together['epsilon']:.3g}, {together['delta']:.2g})-differentially private. Left: rho"
+            f" {facts['left']['rho']}.",
         ),
         ("Policy", f"{named} (digest {facts['policy_digest'][:12]})"),
         ("Next", "dalenius plan REQUEST (free), then dalenius release REQUEST -o DIRECTORY"),

@@ -19,9 +19,8 @@ Out = Annotated[
 ]
 
 _TRUST = (
-    "the command line trusts its user. The ledger records {0!r} as the second person without asking them; where "
-    "approval"
-    " must be theirs, use the table server."
+    "the command line trusts its user. The ledger records {0!r} as the second person without asking them; where"
+    " approval must be theirs, use the table server."
 )
 
 
@@ -36,8 +35,7 @@ def release(
         str,
         typer.Option(
             help="Second person, where the policy asks for one. Written down as typed: the command line trusts its "
-            "user,"
-            " the table server asks that person to sign in."
+            "user, the table server asks that person to sign in."
         ),
     ] = "",
     official: Annotated[

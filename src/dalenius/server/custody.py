@@ -16,10 +16,11 @@ from dalenius.server.errors import Forbidden, NotFound
 from dalenius.server.jobs import Queue
 from dalenius.server.operations import RequestService
 from dalenius.server.reading import Reading
-from dalenius.server.releasing import Releasing, deactivated, document_of, renewed
+from dalenius.server.releasing import Releasing, deactivated, renewed
 from dalenius.server.roles import READERS, RELEASERS, named, require
 from dalenius.server.store import StateStore
 from dalenius.server.views import ApprovalRule, JobView, ReleaseView
+from dalenius.spec.load import load_asked
 
 _PROPOSAL_SECONDS = 7 * 86_400.0
 
@@ -117,9 +118,8 @@ class Custody:
 
     def _propose(self, population: str, above: str, by: str) -> None:
         self.store.write(
-            "INSERT INTO proposals (population, above, by_whom, created) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (population) DO UPDATE SET above = excluded.above, by_whom = excluded.by_whom,"
-            " created = excluded.created",
+            "INSERT INTO proposals (population, above, by_whom, created) VALUES (?, ?, ?, ?) ON CONFLICT (population)"
+            " DO UPDATE SET above = excluded.above, by_whom = excluded.by_whom, created = excluded.created",
             population, above, by, time.time(),
         )  # fmt: skip
 
@@ -159,7 +159,7 @@ class Custody:
         require(user, Role.CUSTODIAN)
         job = self.jobs.find(job_id)
         served = self.desk.find(job.dataset)
-        request = self.desk.read_request(job.dataset, document_of(job))
+        request = self.desk.read_request(job.dataset, load_asked(job.request))
         quote = self.desk.quote(served, request, job.name, approved_by=user.name)
         refusal = self.desk.refusal(quote, as_new=False)
         return None if isinstance(refusal, ApprovalRequired) else refusal

@@ -25,7 +25,7 @@ def is_spoken(name: str) -> bool:
     return name in formats() and every_format()[name].is_spoken
 
 
-def render(release: Release, name: str, *, is_public: bool, language: str = DEFAULT) -> Download:
+def render(release: Release, name: str, *, is_public: bool = True, language: str = DEFAULT) -> Download:
     """A release in one format, in the reader's language where it has words."""
     if name not in formats():
         raise NotAcceptable(f"There is no format {name[:20]!r}.", known=sorted(formats()))

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from dalenius.core.contracts import Adjustment
@@ -17,7 +17,6 @@ from dalenius.server.lists import Lists
 from dalenius.server.operations import Document, RequestService
 from dalenius.server.roles import require
 from dalenius.server.views import DatasetView, Download, ReleaseView
-from dalenius.shown.speech import DEFAULT
 from dalenius.spec.batch import BatchDocument
 
 _CACHED = 256
@@ -146,9 +145,6 @@ class Reading:
                 return tied
         return release
 
-    def formats(self) -> Mapping[str, str]:
-        return downloads.formats()
-
     def _may_list(self, user: User, view: ReleaseView) -> bool:
         if view.status == Status.PUBLISHED or user.may_read_ledger:
             return True
@@ -203,9 +199,3 @@ class Reading:
         served = self.desk.find(dataset)
         self.lists.release(served)
         return self.lists.view(served)
-
-    def download_of(
-        self, release: Release, format: str, *, is_public: bool = True, language: str = DEFAULT
-    ) -> Download:
-        """A release that is not stored as it is sent (an answer from a list, an anchored view, another language)."""
-        return downloads.render(release, format, is_public=is_public, language=language)

@@ -48,10 +48,6 @@ def renewed(name: str) -> Forbidden:
     return Forbidden(f"The password of {name!r} was renewed; what was asked for before is not released. Ask again.")
 
 
-def document_of(job: Job) -> Asked:
-    return load_asked(job.request)
-
-
 def _answers(view: ReleaseView, user: User) -> bool:
     """Whether a stored release would be served again to this user, for free."""
     is_own = view.analyst == user.name and view.status in (Status.DRAFT, Status.EMBARGOED)
@@ -179,7 +175,7 @@ class Releasing:
 
     def run_job(self, job: Job, stage: Any) -> str:
         served = self.desk.find(job.dataset)
-        request = self.desk.read_asked(job.dataset, document_of(job))
+        request = self.desk.read_asked(job.dataset, load_asked(job.request))
         user = self.accounts.find(job.name)
         if user is None or not user.may_release:
             raise deactivated(job.name)

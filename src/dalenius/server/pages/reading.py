@@ -11,7 +11,7 @@ from dalenius.core.estimate import TestResult
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
 from dalenius.server.auth import CurrentUser, services_of
-from dalenius.server.downloads import is_spoken
+from dalenius.server.downloads import is_spoken, render
 from dalenius.server.errors import NotFound
 from dalenius.server.pages.address import read_pairs
 from dalenius.server.pages.comparison import difference_margin
@@ -157,7 +157,7 @@ def download(request: Request, entry: str, format: str, user: CurrentUser) -> Re
     if language == DEFAULT or not is_spoken(format):
         return _send(request, reading.download(user, entry, format))
     spoken = spoken_release(Shown.find(request, entry, user), reading.release(user, entry))
-    return _send(request, reading.download_of(spoken, format, is_public=False, language=language))
+    return _send(request, render(spoken, format, is_public=False, language=language))
 
 
 @router.get("/d/{name}/list.{format}")
@@ -170,7 +170,7 @@ def download_listed(request: Request, name: str, format: str, user: CurrentUser)
     language = language_of(request)
     if language != DEFAULT and is_spoken(format):
         release = spoken_release(Shown(request, user, release, None, state), release)
-    return _send(request, services.reading.download_of(release, format, language=language))
+    return _send(request, render(release, format, language=language))
 
 
 def _send(request: Request, file: Download) -> Response:

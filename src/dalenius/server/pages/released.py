@@ -13,6 +13,7 @@ from dalenius.core.law import Additive, Withheld
 from dalenius.core.release import ADDITIVE, Release, Table
 from dalenius.errors import NotAllowed
 from dalenius.server.auth import CurrentUser, services_of
+from dalenius.server.downloads import formats
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
 from dalenius.server.pages.address import read_pairs
@@ -123,7 +124,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         has_structural=any(c.is_structural for c in cells),
         cell_text=partial(_cell_text, shown.wording, display),
         error_text=partial(_error_text, shown.wording, display, error_as),
-        formats=list(shown.services.reading.formats()),
+        formats=list(formats()),
         download_href=_download_href(shown),
         universe=shown.universe,
         noise_text=_noise_text(shown),

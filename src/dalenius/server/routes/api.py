@@ -23,7 +23,7 @@ from dalenius.server.auth import (
     services_of,
 )
 from dalenius.server.description import document_responses
-from dalenius.server.downloads import negotiate
+from dalenius.server.downloads import negotiate, render
 from dalenius.server.errors import NotFound
 from dalenius.server.inference import described, find, infer, questions
 from dalenius.server.routes.bodies import BoundedRoute, InferenceBody, SavedBody, document_body, read_document
@@ -73,7 +73,7 @@ async def table(request: Request, name: Name, user: CurrentUser, format: Format 
     answer = await run_in_threadpool(partial(services.reading.list_answer, user, name, document, explains=True))
     if answer is None:
         raise NotFound("The stored list of this data set does not hold this table; ask for a release instead.")
-    return send(request, await run_in_threadpool(services.reading.download_of, answer, choose(request, format)))
+    return send(request, await run_in_threadpool(render, answer, choose(request, format)))
 
 
 @router.get("/datasets/{name}/list")
@@ -115,7 +115,7 @@ async def release(
     steps = await run_in_threadpool(services.reading.adjustments, name, document)
     answer = await run_in_threadpool(services.reading.list_answer, user, name, document)
     if answer is not None:
-        return send(request, await run_in_threadpool(services.reading.download_of, answer, chosen))
+        return send(request, await run_in_threadpool(render, answer, chosen))
     submit = partial(services.releasing.submit, user, name, document, idempotency_key, seen=preview_digest)
     job: JobView = await run_in_threadpool(submit)
     if job.cells <= services.config.limits.direct_cells:
@@ -127,7 +127,7 @@ def _outcome(request: Request, user: Any, job: JobView, chosen: str, steps: Sequ
     if job.state == "done":
         reading = services_of(request).reading
         file = (
-            reading.download_of(reading.shown_as(user, job.entry, steps), chosen, is_public=False)
+            render(reading.shown_as(user, job.entry, steps), chosen, is_public=False)
             if steps
             else reading.download(user, job.entry, chosen)
         )
@@ -195,7 +195,7 @@ def _read(request: Request, entry: str, chosen: str, view: str) -> Response:
     user = current_user(request)
     if view == "measured":
         return send(request, services.reading.download(user, entry, chosen))
-    return send(request, services.reading.download_of(services.reading.anchored(user, entry), chosen, is_public=False))
+    return send(request, render(services.reading.anchored(user, entry), chosen, is_public=False))
 
 
 @router.get("/inference")
