@@ -72,7 +72,8 @@ def _verb(question: "InferenceQuestion") -> Callable[..., None]:
             for parameter in question.parameters
             if written[parameter.name] is not None
         }
-        _say(question.ask(_load(release, also), **given), as_json, plot)
+        releases = [read_release(place) for place in (release, *(also or ()))]
+        _say(question.ask(releases if also else releases[0], **given), as_json, plot)
 
     arguments = [
         _argument("release", Where),
@@ -123,10 +124,6 @@ def _cells(pairs: list[str]) -> dict[str, tuple[str, ...]]:
             raise ParameterError(f"A label is written axis=label; received {pair!r}.")
         labels[name] = (*labels.get(name, ()), value)
     return labels
-
-
-def _load(path: Path, more: list[Path] | None = None) -> Any:
-    return read_release(path) if not more else [read_release(place) for place in (path, *more)]
 
 
 def _say(result: Any, as_json: bool, plot: Path | None) -> None:

@@ -44,24 +44,21 @@ def serve(
     else:
         raise DocumentError("Name a configuration file, or use --demo.")
     settings = ServerConfig.load(place)
-    if add_user:
-        _add_user(settings, add_user)
-        return
-    if reset_password:
-        _reset_password(settings, reset_password)
-        return
-    if approval_above:
-        _set_approval(settings, approval_above)
-        return
+    tasks = ((_add_user, add_user), (_reset_password, reset_password), (_set_approval, approval_above))
+    for task, text in tasks:
+        if text:
+            task(settings, text)
+            return
     _check(settings)
     from dalenius.server import logs
     from dalenius.server.supervisor import serve as run
 
-    _announce(settings, people, host or settings.host, settings.port if port is None else port)
+    host, port = host or settings.host, settings.port if port is None else port
+    say((settings.title, "bold"), " on ", (f"http://{host}:{port}", "bold"), " (Ctrl+C stops it)")
+    for name, (role, password) in people.items():
+        say(f"  {role:9} ", (name, "bold"), "  password ", (password, "bold"), "  (shown this once)")
     logs.configure()
-    raise typer.Exit(
-        run(settings, host or settings.host, settings.port if port is None else port, workers or settings.workers)
-    )
+    raise typer.Exit(run(settings, host, port, workers or settings.workers))
 
 
 def _add_user(settings: "ServerConfig", given: str) -> None:
@@ -119,9 +116,3 @@ def _check(settings: "ServerConfig") -> None:
             load_request(settings.path(entry.list))
         if entry.policy or settings.policy:
             load_policy(settings.path(str(entry.policy or settings.policy)))
-
-
-def _announce(settings: "ServerConfig", people: dict[str, tuple[str, str]], host: str, port: int) -> None:
-    say((settings.title, "bold"), " on ", (f"http://{host}:{port}", "bold"), " (Ctrl+C stops it)")
-    for name, (role, password) in people.items():
-        say(f"  {role:9} ", (name, "bold"), "  password ", (password, "bold"), "  (shown this once)")

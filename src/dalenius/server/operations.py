@@ -45,7 +45,6 @@ from dalenius.server.errors import NotFound, Unavailable
 from dalenius.server.views import QuotaView, ReleaseView
 from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of
 from dalenius.spec.load import load_asked, load_dataset, load_policy, load_request
-from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
 Stage = Callable[[str], None]
@@ -93,7 +92,10 @@ class RequestService:
         for entry in config.datasets:
             document = load_dataset(config.path(entry.document))
             check_ledger(document, config.ledger_location)
-            curator = Curator.open(document, ledger=self.ledger, policy=self._policy(entry))
+            # Without a policy of the configuration, the dataset document and the ledger say which one holds.
+            name = entry.policy or config.policy
+            policy = load_policy(config.path(name)) if name else None
+            curator = Curator.open(document, ledger=self.ledger, policy=policy)
             # A process that serves for weeks reads its files once itself.
             curator.holding.trusts_earlier = False
             for notice in curator.notices:
@@ -101,11 +103,6 @@ class RequestService:
             if curator.domain.name in self.served:
                 raise Conflict(f"Two data sets are named {curator.domain.name!r}.", received=curator.domain.name)
             self.served[curator.domain.name] = Served(entry, curator)
-
-    def _policy(self, entry: DatasetEntry) -> PolicyDocument | None:
-        """The policy that the configuration names; None leaves it to the dataset document and the ledger."""
-        name = entry.policy or self.config.policy
-        return load_policy(self.config.path(name)) if name else None
 
     @contextmanager
     def outages(self) -> Iterator[None]:

@@ -109,6 +109,7 @@ def preview(
 ) -> Preview:
     plan = quote.plan
     details = dict(plan.preview)
+    error = details.get("std_error")
     return Preview(
         digest=digest,
         dataset=quote.charge.dataset,
@@ -118,7 +119,7 @@ def preview(
         budget=plan.budget.to_dict(),
         mechanism=plan.mechanism,
         strategy=plan.strategy,
-        std_error=_number(details.get("std_error")),
+        std_error=float(error) if isinstance(error, int | float) else None,
         half_width_95=margin_of_error(details) if "std_error" in details else None,
         evidence=plan.evidence.to_dict(),
         warnings=tuple(plan.notes),
@@ -150,10 +151,6 @@ def search_text(view: ReleaseView, dataset: DatasetView | None) -> str:
         words += [str(label) for label in part.get("categories", ())]
     words += [speech.title_of(view.measure, language) for language in registry.get("methods", view.measure).words]
     return "\n".join(words).casefold()
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
 
 
 def may_anchor(earlier: ReleaseView, later: ReleaseView) -> bool:

@@ -164,7 +164,7 @@ class RateLimiter:
         now = self._clock()
         with self._lock:
             if len(self._buckets) > 50_000:
-                self._forget(now)
+                self._buckets = {key: value for key, value in self._buckets.items() if now - value[1] < 120}
             left, since = self._buckets.get((purpose, caller), (limit, now))
             left = min(limit, left + (now - since) * limit / 60)
             if left < 1:
@@ -176,6 +176,3 @@ class RateLimiter:
                     retry_after=int(wait) + 1,
                 )
             self._buckets[purpose, caller] = (left - 1, now)
-
-    def _forget(self, now: float) -> None:
-        self._buckets = {key: value for key, value in self._buckets.items() if now - value[1] < 120}

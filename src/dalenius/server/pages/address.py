@@ -218,10 +218,6 @@ class _AddressReader:
         is_fresh = not any(f"key.{name}" in self._fields for name in fields)
         return {name: self._key(f"key.{name}", asked, of, is_fresh) for name, asked in fields.items()}
 
-    def _bounds(self, of: str) -> tuple[str, str]:
-        variable = self._dataset.variable(of)
-        return ("", "") if variable is None or variable.bounds is None else variable.bounds
-
     def _proposed(self, asked: FormField, of: str) -> str:
         """What the form proposes by itself, or by the declared bounds of the variable, on their grid."""
         variable = self._dataset.variable(of)
@@ -233,6 +229,7 @@ class _AddressReader:
         return plain(max(wide, step) if asked.is_needed else low + wide)
 
     def _key(self, name: str, asked: FormField, of: str, is_fresh: bool) -> tuple[str, ...]:
+        variable = self._dataset.variable(of)
         if asked.kind in (FieldKind.NUMBER, FieldKind.WHOLE):
             is_proposed = is_fresh or asked.is_needed
             return (self.number(name) or (self._proposed(asked, of) if is_proposed else asked.usual),)
@@ -242,7 +239,7 @@ class _AddressReader:
             return listed or (self._proposed(asked, of),)
         if asked.kind is FieldKind.ENDS:
             ends = tuple(numbers.read(end.strip(), self._language) for end in self._fields.get(name, ()))
-            return ends if len(ends) == 2 else self._bounds(of)
+            return ends if len(ends) == 2 else (variable and variable.bounds) or ("", "")
         if asked.kind is FieldKind.CHOICE:
             return (self.one(name) if self.one(name) in asked.choices else asked.first,)
         if asked.kind is FieldKind.VARIABLE:
@@ -251,7 +248,6 @@ class _AddressReader:
         if asked.kind is FieldKind.VARIABLES:
             wanted = set(self._fields.get(name, []))
             return tuple(v.name for v in self._dataset.variables if v.is_numeric and v.name in wanted - {of})
-        variable = self._dataset.variable(of)
         labels = variable.categories if variable else ()
         wanted = set(self._fields.get(name, []))
         return tuple(label for label in labels if label in wanted) or labels[:1]

@@ -12,7 +12,6 @@ from dalenius.core.budget import MASTER
 from dalenius.core.rationals import plain
 from dalenius.core.release import Status
 from dalenius.errors import DaleniusError, Undeclared
-from dalenius.ledger.account import Purse
 from dalenius.ledger.policy import policy_digest
 from dalenius.server.accounts import Role, User
 from dalenius.server.auth import CurrentUser, services_of
@@ -113,7 +112,12 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
     if population not in services.custody.populations(user):
         raise NotFound("There is no such population here.")
     account = _account(services, user, population)
-    purses = account.purses if account else ()
+    # An empty limit on another page than the master's says nothing.
+    purses = [
+        purse.to_dict()
+        for purse in (account.purses if account else ())
+        if purse.charges or (purse.is_limited and (purse.limit_rho or purse.key.page == MASTER))
+    ]
     spent = concentrated_epsilon(account.spent.rho) if account else 0.0
     if account and account.pure is not None:
         spent = min(spent, float(account.pure))
@@ -124,16 +128,12 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
         "budget",
         population=population,
         account=account,
-        purses=[purse.to_dict() for purse in purses if purse.charges or _has_limit(purse)],
+        purses=purses,
         users=services.custody.users(user),
         rule=services.custody.approval_rule(user, population),
         epsilon_view=wording_of(request).amount(spent),
         beside=sum(account.beside.values()) if account else 0,
     )
-
-
-def _has_limit(purse: Purse) -> bool:
-    return purse.is_limited and bool(purse.limit_rho or purse.key.page == MASTER)
 
 
 def _back(population: str) -> str:
