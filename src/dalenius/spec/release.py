@@ -143,7 +143,7 @@ class CellsEntry(_Entry):
 class ReleaseDocument(_Entry):
     """A whole release document; in the second format the numbers of blocks and tables stand in columns."""
 
-    format: Literal["dalenius-release/1", "dalenius-release/2"]
+    format: Literal["dalenius-release/1"]
     cells: CellsEntry | None = Field(default=None, description="only in the second format")
     status: Literal["draft", "embargoed", "published", "withdrawn"]
     provenance: ProvenanceEntry
