@@ -56,7 +56,7 @@ def check_keys(request: RequestDocument, stored: Release) -> None:
         ("strategy", privacy.strategy, about.strategy),
         ("objective", None if table.objective == "cells" else table.objective, made.get("objective")),
         ("weights", list(map(str, table.weights)) or None, None),
-        ("options", dict(privacy.options) or None, made.get("options")),
+        ("keys", dict(table.keys) or None, made.get("keys")),
     ):
         if named not in (None, used):
             raise Conflict(

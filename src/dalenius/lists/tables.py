@@ -108,7 +108,7 @@ def _counts_records(asked: Mapping[str, Any]) -> bool:
     """Whether a canonical request was for records in declared cells: of a range or of texts found in data no other
     table is a sum.
     """
-    return counts_records(measure_of(str(asked.get("measure") or "count"), asked.get("options") or {})[0])
+    return counts_records(measure_of(str(asked.get("measure") or "count"), asked.get("keys") or {})[0])
 
 
 def _margin(domain: Domain, space: CellSpace, margin: Sequence[str]) -> CellSpace:
