@@ -174,9 +174,7 @@ def _noise(law: IntegerLaw, size: int, generator: "np.random.Generator") -> IntA
 
 
 def _wide(own: Mapping[str, Any], size: int, generator: "np.random.Generator") -> IntArray:
-    """Noise in small units, whose law has too many points for a table: rounded normal draws, or differences of
-    geometric ones.
-    """
+    """Noise whose law has too many points for a table: rounded normal draws, or differences of geometric ones."""
     noise = _law(own)
     if "gaussian" in noise.name:
         return np.rint(generator.normal(0, sqrt(noise.variance), size)).astype(np.int64)
@@ -297,8 +295,7 @@ def _nested_cross_covariance(law: Joint, first: tuple[int, int], second: tuple[i
     if len(specs) > 1:
         raise Unsupported(
             "Covariances across tables are not served where several tables along hierarchies were measured; ask "
-            "within one"
-            " table."
+            "within one table."
         )
     common = np.ones(shape, dtype=bool)
     common.ravel()[list(law.parameters.get("structural_zeros", ()))] = False

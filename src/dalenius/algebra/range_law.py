@@ -29,12 +29,10 @@ class RangeLaw:
 
     @classmethod
     def of(cls, law: Joint) -> "RangeLaw":
-        """From the law of a release."""
         return _read(_LawKey(law))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Labels of each axis."""
         return tuple(factor.size for factor in self.factors)
 
     def to_parameters(self) -> dict[str, Any]:

@@ -35,9 +35,7 @@ class Tree:
 
     @classmethod
     def of_groups(cls, groups: Sequence[Sequence[int]]) -> "Tree":
-        """From the group of each leaf at each level below the root, coarse ones first; finer groups lie in coarser
-        ones.
-        """
+        """From the group of each leaf at each level below the root, coarse ones first."""
         maps = [np.asarray(g, dtype=np.int64) for g in groups]
         parents = []
         above = np.zeros(len(maps[0]) if maps else 0, dtype=np.int64)
@@ -52,7 +50,6 @@ class Tree:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Number of nodes of each level."""
         return (1, *(len(parent) for parent in self.parents))
 
     @property
@@ -118,13 +115,10 @@ class TwoPass:
 
     @property
     def finest(self) -> int:
-        """The finest level."""
         return len(self.precisions) - 1
 
     def estimate(self, measured: Sequence[FloatArray | None]) -> list[FloatArray]:
-        """Estimates of every level from measured arrays (nodes first, any further axes); None where nothing was
-        measured.
-        """
+        """Estimates of every level from measured arrays, nodes first; None where nothing was measured."""
         tree, own = self.tree, measured[self.finest]
         assert own is not None
         best: list[FloatArray] = [np.empty(0)] * self.finest + [np.asarray(own, dtype=np.float64)]
@@ -197,11 +191,8 @@ class TwoPass:
         return np.asarray(out + weights[0] ** 2 * self.variance[0][0])
 
     def slopes(self, gains: Sequence[FloatArray | float]) -> FloatArray:
-        """Derivative of sum_l gains_l * variance_l by the precision of each level; `gains` by node or one
-        for a level.
-        """
-        # Plans follow the last digit of this sum, so it is changed only where the square of a variance is beyond all
-        # numbers.
+        """Derivative of sum_l gains_l * variance_l by the precision of each level; `gains` by node or by level."""
+        # Plans follow the last digit of this sum: it is changed only where the square of a variance overflows.
         with np.errstate(over="ignore", invalid="ignore"):
             slopes = self._plain_slopes(gains)
         return slopes if np.isfinite(slopes).all() else self._scaled_slopes(gains)

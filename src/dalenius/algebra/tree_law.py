@@ -45,12 +45,10 @@ class TreeLaw:
 
     @classmethod
     def of(cls, law: Joint) -> "TreeLaw":
-        """From the law of a release."""
         return _read(_Key(law))
 
     @property
     def table(self) -> TreeTable:
-        """The tables that are shown."""
         return self.solved.table
 
     def to_parameters(self) -> dict[str, Any]:
@@ -162,9 +160,7 @@ class TreeLaw:
         return left if left > _NOTHING * total else 0.0
 
     def grouped_variance(self, position: int, groups: Sequence[Sequence[int]]) -> FloatArray:
-        """Variance of sums of a shown table: the group of each label of every shown axis (-1 for one that
-        is left out).
-        """
+        """Variance of sums of a shown table, by the group of each label of every shown axis (-1: left out)."""
         if self.zeros:
             return self._grouped_squares(position, groups)
         shown = self.table.shown[position]
@@ -300,9 +296,7 @@ def residual_parts(values: IntArray, parameters: Mapping[str, Any]) -> dict[Part
 def simulated_parts(
     law: TreeLaw, own: Mapping[str, Any], interior: IntArray, noise: Callable[[float, tuple[int, ...]], IntArray]
 ) -> IntArray:
-    """A block as it would be measured if the full cross were `interior`; `noise` makes arrays of a standard
-    deviation.
-    """
+    """A block as if the full cross were `interior`; `noise` makes arrays of a standard deviation."""
     parts = []
     for part in own["components"]:
         counts = law.counts(interior, int(part["level"]), tuple(part["axes"]))

@@ -85,7 +85,6 @@ class TreeTable:
         return tuple(1 if groups is None else max(groups) + 1 for groups in shown.detail)
 
     def cells(self, shown: TreeView) -> int:
-        """Number of cells of a table."""
         return self.nodes(shown) * prod(self.view(shown))
 
     def factors(self, shown: TreeView) -> dict[Margin, FloatArray]:
@@ -187,8 +186,7 @@ class TreeLeastSquares:
         for axis, (groups, n) in enumerate(zip(shown.detail, table.shape, strict=True), start=1):
             if groups is not None and groups != tuple(range(n)):
                 spread = np.moveaxis(np.tensordot(indicator(groups, n).T, spread, (1, axis)), 0, axis)
-        # An axis along which the weights do not differ takes no part but by its mean: a union of places often names no
-        # detail.
+        # An axis along which the weights do not differ takes part by its mean alone: unions often name no detail.
         even = {i for i in range(len(table.shape)) if (spread == spread.take([0], axis=i + 1)).all()}
         for i in even:
             spread = spread.take([0], axis=i + 1)

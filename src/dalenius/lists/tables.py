@@ -105,9 +105,7 @@ def answer_from_list(
 
 
 def _counts_records(asked: Mapping[str, Any]) -> bool:
-    """Whether a canonical request was for records in declared cells: of a range or of texts found in data no other
-    table is a sum.
-    """
+    """Whether a canonical request counted records in declared cells; nothing is a sum of ranges or found texts."""
     return counts_records(measure_of(str(asked.get("measure") or "count"), asked.get("keys") or {})[0])
 
 
