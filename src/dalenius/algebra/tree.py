@@ -102,14 +102,14 @@ class TwoPass:
         self.up[finest] = np.full(tree.sizes[finest], 1 / self.precisions[finest])
         for level in range(finest - 1, -1, -1):
             self.below[level] = tree.sums(level + 1, self.up[level + 1])
-            self.up[level] = self.below[level] / (1 + self.precisions[level] * self.below[level])
-            if self.precisions[level] == np.inf:
-                self.up[level] = np.zeros(tree.sizes[level])
+            self.up[level] = np.zeros(tree.sizes[level])
+            if self.precisions[level] < np.inf:
+                self.up[level] = self.below[level] / (1 + self.precisions[level] * self.below[level])
         self.gain: list[FloatArray] = [np.ones(1)]
         self.variance: list[FloatArray] = [self.up[0]]
         for level in range(1, finest + 1):
             parent = tree.parents[level - 1]
-            gain = self.up[level] / self.below[level - 1][parent]
+            gain = _over(self.up[level], self.below[level - 1][parent])
             self.gain.append(gain)
             self.variance.append(self.up[level] * (1 - gain) + gain**2 * self.variance[-1][parent])
 
@@ -175,7 +175,7 @@ class TwoPass:
             out += left.T @ (v * right)
             left, right = self.tree.sums(at, v * left), self.tree.sums(at, v * right)
             scale = self.below[at - 1][:, None]
-            left, right = left / scale, right / scale
+            left, right = _over(left, scale), _over(right, scale)
             out -= left.T @ (scale * right)
         return out + left.T @ (self.variance[0][:, None] * right)
 
@@ -186,7 +186,7 @@ class TwoPass:
             v = self.up[at][:, None]
             out += (v * weights**2).sum(axis=0)
             above = self.tree.sums(at, v * weights)
-            weights = above / self.below[at - 1][:, None]
+            weights = _over(above, self.below[at - 1][:, None])
             out -= (weights * above).sum(axis=0)
         return np.asarray(out + weights[0] ** 2 * self.variance[0][0])
 
@@ -204,7 +204,7 @@ class TwoPass:
         by_variance = [np.broadcast_to(g, (n,)).astype(np.float64) for g, n in zip(gains, tree.sizes, strict=False)]
         for level in range(finest, 0, -1):
             parent, gain, here = tree.parents[level - 1], self.gain[level], by_variance[level]
-            above = self.variance[level - 1][parent] / self.below[level - 1][parent]
+            above = _over(self.variance[level - 1], self.below[level - 1])[parent]
             by_up[level] += here * (1 - 2 * gain + 2 * gain * above)
             by_below[level - 1] += tree.sums(level, here * gain**2 * (1 - 2 * above))
             by_variance[level - 1] += tree.sums(level, here * gain**2)
@@ -213,7 +213,7 @@ class TwoPass:
         for level in range(finest + 1):
             slopes[level] = -float((by_up[level] * self.up[level] ** 2).sum())
             if level < finest:
-                by_below[level] += by_up[level] * (self.up[level] / self.below[level]) ** 2
+                by_below[level] += by_up[level] * _over(self.up[level], self.below[level]) ** 2
                 by_up[level + 1] += by_below[level][tree.parents[level]]
         return slopes
 
@@ -229,7 +229,7 @@ class TwoPass:
         by_variance = [np.broadcast_to(g, (n,)).astype(np.float64) for g, n in zip(gains, tree.sizes, strict=False)]
         for level in range(finest, 0, -1):
             parent, gain, here = tree.parents[level - 1], self.gain[level], by_variance[level]
-            above = self.variance[level - 1][parent] / self.below[level - 1][parent]
+            above = _over(self.variance[level - 1], self.below[level - 1])[parent]
             scaled = here * self.up[level] * self.up[level]
             by_up[level] = scaled * (1 - 2 * gain + 2 * gain * above)
             by_below[level - 1] = tree.sums(level, scaled * (1 - 2 * above))
@@ -239,6 +239,11 @@ class TwoPass:
             by_below[level] += by_up[level]
             by_up[level + 1] += by_below[level][tree.parents[level]] * self.gain[level + 1] ** 2
         return np.array([-float(derivatives.sum()) for derivatives in by_up])
+
+
+def _over(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Quotients; nothing where what lies below is known, so that nothing of it follows its node."""
+    return np.divide(above, below, out=np.zeros(above.shape), where=below > 0)
 
 
 def _along(weight: FloatArray, array: FloatArray) -> FloatArray:

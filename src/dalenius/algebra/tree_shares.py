@@ -95,8 +95,7 @@ def _loss(gains: Sequence[FloatArray], solved: TwoPass) -> float:
 
 
 def _solved(tree: Tree, shares: FloatArray, price: FloatArray) -> TwoPass:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return TwoPass(tree, list(np.where(price > 0, shares / price, np.inf)))
+    return TwoPass(tree, np.divide(shares, price, out=np.full(price.shape, np.inf), where=price > 0).tolist())
 
 
 def _start(tree: Tree, gains: Sequence[FloatArray], price: FloatArray) -> FloatArray:

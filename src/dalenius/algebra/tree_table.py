@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from dalenius.algebra.margins import Margin, Workload, subsets, sum_out
+from dalenius.algebra.margins import Margin, Workload, centre, subsets, sum_out
 from dalenius.algebra.tree import Tree, TwoPass
 from dalenius.core.law import FloatArray, IntArray
 
@@ -230,15 +230,4 @@ class TreeLeastSquares:
 
 def plain_components(array: FloatArray, margin: Margin, a: Margin) -> FloatArray:
     """The component A of counts over nodes and a detail margin: summed to A and centred inside every node."""
-    summed = sum_out(array, (-1, *margin), (-1, *a))
-    return centred(summed)
-
-
-def centred(array: FloatArray) -> FloatArray:
-    """The array minus its means along every axis but the first, which is the nodes."""
-    if array.ndim == 1:
-        return np.asarray(array, dtype=np.float64)
-    out = np.array(array, dtype=np.float64)
-    for axis in range(1, out.ndim):
-        out -= out.mean(axis=axis, keepdims=True)
-    return out
+    return centre(sum_out(array, (-1, *margin), (-1, *a)), 1)
