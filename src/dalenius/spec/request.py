@@ -23,7 +23,7 @@ from dalenius.spec.show import ShowPart
 AxisItem = Name | AxisPart
 Margins = Annotated[tuple[Annotated[tuple[Name, ...], Field(max_length=AXES)], ...], Field(max_length=MARGINS)]
 Stated = int | Exact | str | tuple[int, ...]
-Option = bool | int | Exact | str | tuple[str, ...] | Ranges
+Option = bool | int | Exact | str | tuple[str, ...] | Ranges | dict[str, int]
 
 
 class TablePart(Part):
@@ -190,10 +190,10 @@ class RequestDocument(Document):
             return value
         method = registry.get("methods", name)
         own = {key: table.pop(key) for key in method.Parameters.model_fields if key in table}
-        known = [key for key in TablePart.model_fields if key != "keys"]
+        shared = [key for key in TablePart.model_fields if key != "keys"]
         for key in table:
-            if key not in known:
-                raise unknown_key(str(key), [*known, *method.Parameters.model_fields], f"[table] of a {name}")
+            if key not in shared:
+                raise unknown_key(str(key), [*shared, *method.Parameters.model_fields], f"[table] of a {name}")
         method.Parameters.model_validate(own)
         stated = own
         if table.get("weight") is not None and hasattr(method, "keys_with_weight"):
