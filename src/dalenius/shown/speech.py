@@ -355,7 +355,7 @@ def _of_margin(margin: Mapping[str, Any]) -> Mapping[str, str]:
 
 def _of_batch(preview: Mapping[str, Any], show: Show, language: str) -> list[str]:
     """The price of a batch beside the sum of its tables' own prices."""
-    costs = [Cost.from_dict(preview[key]) for key in ("price", "sum_of_single_prices")]
+    costs = [Cost.from_dict(preview[key]) for key in ("cost", "sum_of_single_costs")]
     sentences = [said(_BATCH_PRICE, language).format(price=costs[0], single=costs[1])]
     if preview.get("epsilon_one_by_one") is not None:
         epsilon = f"{preview['epsilon_one_by_one']:.3g}"
