@@ -151,7 +151,7 @@ class ReleaseDocument(_Entry):
     blocks: tuple[BlockEntry, ...]
     tables: tuple[TableEntry, ...]
     adjustments: tuple[dict[str, Any], ...]
-    subject: SubjectEntry | None = Field(default=None, description="left out of older releases")
+    subject: SubjectEntry | None = Field(default=None, description="left out where a table is shown by itself")
     members: tuple["ReleaseDocument", ...] = Field(
         default=(), description="the tables of a batch, each a release with its own law; left out elsewhere"
     )
