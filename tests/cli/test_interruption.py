@@ -118,7 +118,7 @@ def test_a_library_user_gets_the_interrupt_with_a_note_and_without_the_answer(
 
     with Curator.open(folder / "dataset.toml", ledger=folder / "l.sqlite") as curator:
         with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as caught:
-            patched.setattr("dalenius.curator.curator.to_json", stop)
+            patched.setattr("dalenius.curator.curator.write_json", stop)
             curator.release(folder / "request.toml")
         assert "The charge stands (rho" in " ".join(caught.value.__notes__)
         frames = [frame.name for frame in caught.traceback]
