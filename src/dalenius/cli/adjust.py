@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from dalenius.cli.documents import read_release
+from dalenius.cli.documents import ReleasePath, read_release
 from dalenius.cli.output import emit
 from dalenius.cli.plan import AsJson
 from dalenius.errors import ParameterError
 
 
 def adjust(
-    release: Annotated[Path, typer.Argument(help="release.json, or the directory that holds it.", show_default=False)],
+    release: ReleasePath,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A directory, or one file; shown if left out.")
     ] = None,

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from dalenius.cli.output import emit, say, stages
+from dalenius.cli.plan import AsJson
 
 
 def demo(
@@ -18,7 +19,7 @@ def demo(
     survey: Annotated[
         bool, typer.Option("--survey", help="The synthetic survey instead: numbers, regions, weights, two waves.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Release grade x branch x gender of 1.4 million persons at epsilon 1, and show how far off it is.
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from dalenius.cli.output import emit, say
+from dalenius.cli.plan import AsJson
 from dalenius.errors import ParameterError
 
 
@@ -15,7 +16,7 @@ def describe(
         bool, typer.Option("--from-data", help="Read categories and bounds from rows; marked unconfirmed.")
     ] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a new file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Draft a dataset document: names and types from the file, for you to complete and confirm."""
     import tomllib

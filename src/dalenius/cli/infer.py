@@ -10,27 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 from typer.core import TyperGroup
 
-from dalenius.cli.documents import read_release
+from dalenius.cli.documents import ReleasePath, read_release
 from dalenius.cli.flags import with_plain_flags
-from dalenius.cli.output import emit, say
+from dalenius.cli.output import check_figure, emit, say
+from dalenius.cli.plan import AsJson
 from dalenius.errors import ParameterError
 
 if TYPE_CHECKING:
     from dalenius.inference.question import InferenceQuestion, Parameter
 
-Where = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RELEASE",
-        help="release.json, the directory that holds it, or - for standard input.",
-        show_default=False,
-    ),
-]
 More = Annotated[
     list[Path] | None,
     typer.Option("--also", help="A further release of the same table, analysed together.", show_default=False),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Plot = Annotated[
     Path | None, typer.Option(help="Also draw the result into this file: .png, .svg or .pdf.", show_default=False)
 ]
@@ -76,7 +68,7 @@ def _verb(question: "InferenceQuestion") -> Callable[..., None]:
         _say(question.ask(releases if also else releases[0], **given), as_json, plot)
 
     arguments = [
-        _argument("release", Where),
+        _argument("release", ReleasePath),
         *(_typed(parameter) for parameter in question.parameters),
         _argument("also", More, None),
         _argument("as_json", AsJson, False),
@@ -130,8 +122,7 @@ def _say(result: Any, as_json: bool, plot: Path | None) -> None:
     """Print a result that prints itself, or its document; under a test one plain sentence."""
     from dalenius.core.estimate import TestResult, plain_values
 
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ParameterError(f"A figure is drawn as .png, .svg or .pdf; received {plot.name!r}.")
+    check_figure(plot)
     if as_json:
         emit(plain_values(result.to_dict()))
     else:

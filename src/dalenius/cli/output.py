@@ -113,6 +113,11 @@ def existing_ledger(given: str | None, document: "DatasetDocument") -> str:
     return location
 
 
+def check_figure(plot: Path | None) -> None:
+    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ParameterError(f"A figure is drawn as .png, .svg or .pdf; received {plot.name!r}.")
+
+
 def tell(notices: Iterable[str]) -> None:
     """What the caller should know and nobody asked about, on standard error."""
     for notice in notices:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dalenius.cli.output import emit, print_grid, roughly, say
+from dalenius.cli.output import check_figure, emit, print_grid, roughly, say
 from dalenius.errors import DaleniusError, ParameterError
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ def show_trade_off(
     """Print the smallest amount for a wanted margin, or the curve; draw the curve where a file is named."""
     from dalenius.curator.trade_off import curve, smallest_for
 
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ParameterError(f"A figure is drawn as .png, .svg or .pdf; received {plot.name!r}.")
+    check_figure(plot)
     if wanted:
         point = smallest_for(planner, document, _margin(wanted))
         if as_json:

@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import ceil
 from typing import Any
 
@@ -22,10 +22,6 @@ from dalenius.server.store import Run, StateStore
 from dalenius.server.views import JobView
 
 QUEUED, RUNNING, AWAITING, DONE, FAILED = "queued", "running", "awaiting approval", "done", "failed"
-COLUMNS = (
-    "id, name, dataset, request, cells, state, stage, entry, error, approved_by, created, started, visible,"
-    " lease_until, attempts"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +61,9 @@ class Job:
             http_status=json.loads(job.error)["status"] if job.error else 0,
             approved_by=job.approved_by,
         )
+
+
+COLUMNS = ", ".join(field.name for field in fields(Job))
 
 
 class Queue:

@@ -9,8 +9,6 @@ from dalenius.core.domain import Domain, Variable
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import margin_of_error
 from dalenius.core.rationals import plain
-from dalenius.core.release import Release
-from dalenius.errors import DaleniusError
 from dalenius.plans.weighted import FIXED_WEIGHTS
 from dalenius.server.operations import Quote, Served
 from dalenius.server.views import DatasetView, LevelView, Preview, QuotaView, ReleaseView, VariableView
@@ -161,11 +159,3 @@ def may_anchor(earlier: ReleaseView, later: ReleaseView) -> bool:
         and bool(set(earlier.variables) & set(later.variables))
         and earlier.request.get("where") == later.request.get("where")
     )
-
-
-def tied(release: Release, published: Release) -> Release | None:
-    """The release anchored to an earlier one; None where the two cannot be reconciled."""
-    try:
-        return registry.get("postprocess", "anchor")(published)(release)  # type: ignore[no-any-return]
-    except DaleniusError:
-        return None

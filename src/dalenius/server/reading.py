@@ -3,11 +3,14 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from dalenius.core import registry
 from dalenius.core.contracts import Adjustment
 from dalenius.core.release import Release, Status
-from dalenius.errors import NotPublic
+from dalenius.errors import DaleniusError, NotPublic
 from dalenius.postprocess import adjusted
 from dalenius.server import downloads, presentation
 from dalenius.server.accounts import Role, User
@@ -92,33 +95,29 @@ class Reading:
 
     def release(self, user: User, entry: str) -> Release:
         view = self.release_view(user, entry)
-        with self._cache_lock:
-            cached = self._cache.get(entry)
-        if cached is None:
+        release = self._cache.get(entry)
+        if release is None:
             with self.desk.outages():
-                cached = downloads.read(self.desk.ledger.release(entry))
-            if view.cells > _MOST_CACHED_CELLS:
-                return cached.with_(status=Status(view.status))
-            with self._cache_lock:
-                self._cache[entry] = cached
-                while len(self._cache) > _CACHED:
-                    self._cache.popitem(last=False)
-        return cached.with_(status=Status(view.status))
+                release = downloads.read(self.desk.ledger.release(entry))
+            if view.cells <= _MOST_CACHED_CELLS:
+                self._keep(self._cache, entry, release)
+        return release.with_(status=Status(view.status))
 
     def download(self, user: User, entry: str, format: str) -> Download:
         view = self.release_view(user, entry)
         place = (entry, f"{format}/{view.status}")
-        with self._cache_lock:
-            file = self._files.get(place)
+        file = self._files.get(place)
         if file is None:
             file = downloads.render(self.release(user, entry), format, is_public=view.status == Status.PUBLISHED)
-            if len(file.content) > _MOST_CACHED_BYTES:
-                return file
-            with self._cache_lock:
-                self._files[place] = file
-                while len(self._files) > _CACHED:
-                    self._files.popitem(last=False)
+            if len(file.content) <= _MOST_CACHED_BYTES:
+                self._keep(self._files, place, file)
         return file
+
+    def _keep(self, cache: OrderedDict[Any, Any], key: object, value: object) -> None:
+        with self._cache_lock:
+            cache[key] = value
+            while len(cache) > _CACHED:
+                cache.popitem(last=False)
 
     def ready_download(self, entry: str, format: str) -> Download | None:
         """A published document that needs neither ledger nor rendering now; a change of status counts 50 ms later."""
@@ -126,8 +125,7 @@ class Reading:
         view = views.get(entry) if views is not None else None
         if view is None or view.status != Status.PUBLISHED:
             return None
-        with self._cache_lock:
-            return self._files.get((entry, f"{format}/{view.status}"))
+        return self._files.get((entry, f"{format}/{view.status}"))
 
     def anchored(self, user: User, entry: str) -> Release:
         """The release tied to the first publication on the same rows that shares a margin; measured values stay."""
@@ -140,9 +138,10 @@ class Reading:
                 break
             if earlier.status != Status.PUBLISHED or not presentation.may_anchor(earlier, view):
                 continue
-            tied = presentation.tied(release, self.release(user, earlier.entry))
-            if tied is not None:
-                return tied
+            published = self.release(user, earlier.entry)
+            # Releases that cannot be reconciled are left as they are.
+            with suppress(DaleniusError):
+                return registry.get("postprocess", "anchor")(published)(release)  # type: ignore[no-any-return]
         return release
 
     def _may_list(self, user: User, view: ReleaseView) -> bool:

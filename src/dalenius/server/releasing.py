@@ -100,7 +100,9 @@ class Releasing:
             quota=quota,
             already=stored if stored is not None and _answers(stored, user) else None,
             from_list=self._is_listed(served, quote.document),
-            refusal=None if quota is None else self._foreseen(user, served, quote, quota, is_known=stored is not None),
+            refusal=None
+            if quota is None
+            else self._preview_refusal(user, served, quote, quota, is_known=stored is not None),
             direct_cells=self.config.limits.direct_cells,
         )
 
@@ -122,10 +124,10 @@ class Releasing:
         Keyed, because the memo key binds the file's fingerprint, of which nothing is told.
         """
         charge = quote.charge
-        said = "\0".join(("preview", charge.key, charge.plan_digest, *map(str, charge.units.to_dict().values())))
-        return hmac.new(self.key, said.encode(), hashlib.sha256).hexdigest()[:32]
+        text = "\0".join(("preview", charge.key, charge.plan_digest, *map(str, charge.units.to_dict().values())))
+        return hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()[:32]
 
-    def _foreseen(
+    def _preview_refusal(
         self, user: User, served: Served, quote: Quote, quota: QuotaView, *, is_known: bool
     ) -> Mapping[str, Any] | None:
         """The refusal that a preview names: to an analyst the own quota's and the policy's, never the population's.
@@ -183,7 +185,7 @@ class Releasing:
         try:
             entry = self.desk.release(served, request, analyst=job.name, approved_by=approved_by, stage=stage)
         except (BudgetExhausted, NotPublic, Conflict) as error:
-            raise self._told(user, served, request, error) from None
+            raise self._public_error(user, served, request, error) from None
         with self.desk.outages():
             view = self.desk.catalogue.refreshed().get(entry)
         if self.reading.shown(user, view) is None:
@@ -198,8 +200,8 @@ class Releasing:
             return False
         return name != asker and self.accounts.issuer(asker) != name
 
-    def _told(self, user: User, served: Served, request: Asked, error: DaleniusError) -> DaleniusError:
-        """What an analyst is told: as if nobody else had asked, and nothing of what is left to others."""
+    def _public_error(self, user: User, served: Served, request: Asked, error: DaleniusError) -> DaleniusError:
+        """Return what an analyst may read: as if nobody else had asked, and nothing of what is left to others."""
         if user.may_read_ledger or (isinstance(error, Conflict) and "key" in error.detail):
             return error
         if not isinstance(error, BudgetExhausted):
