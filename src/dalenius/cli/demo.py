@@ -1,12 +1,15 @@
 """`dalenius demo`: the US military 2010 full count, or a synthetic survey, from microdata to protected tables."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dalenius.cli.output import emit, say, stages
 from dalenius.cli.plan import AsJson
+
+if TYPE_CHECKING:
+    from dalenius.core.release import Release
 
 
 def demo(
@@ -79,14 +82,12 @@ def release_count(directory: Path, *, as_json: bool) -> None:
         say(f"  {command}", soft_wrap=True)
 
 
-def compare(release: object) -> dict[str, object]:
+def compare(release: "Release") -> dict[str, object]:
     """Released against public truth: errors and coverage of the cells that got noise, from the shipped counts."""
     import numpy as np
 
-    from dalenius.core.release import Release
     from dalenius.demo import population
 
-    assert isinstance(release, Release)
     truth = population.truth(*(axis.variable for axis in release.table.space.axes))
     lower, upper = release.interval(0.95)
     perturbed = np.ones(truth.shape, dtype=bool)

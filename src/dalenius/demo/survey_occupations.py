@@ -11,17 +11,12 @@ from typing import Any
 
 from dalenius.demo.files import shipped
 
-GROUPS = {
-    "1": ("Managers", "Führungskräfte"),
-    "2": ("Professionals", "Akademische Berufe"),
-    "3": ("Technicians and associate professionals", "Techniker und gleichrangige Berufe"),
-    "4": ("Clerical support workers", "Bürokräfte"),
-    "5": ("Service and sales workers", "Dienstleistungs- und Verkaufsberufe"),
-    "6": ("Skilled agricultural workers", "Fachkräfte in der Landwirtschaft"),
-    "7": ("Craft and related trades workers", "Handwerksberufe"),
-    "8": ("Plant and machine operators", "Bedienung von Anlagen und Maschinen"),
-    "9": ("Elementary occupations", "Hilfsarbeitskräfte"),
-}
+
+def _lines(name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(shipped(f"data/{name}.csv").splitlines()))
+
+
+GROUPS = {line["code"]: (line["english"], line["german"]) for line in _lines("occupation_groups")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,4 +41,4 @@ def _read(line: dict[str, str]) -> Occupation:
     return Occupation(**values)
 
 
-OCCUPATIONS = tuple(_read(line) for line in csv.DictReader(shipped("data/occupations.csv").splitlines()))
+OCCUPATIONS = tuple(_read(line) for line in _lines("occupations"))

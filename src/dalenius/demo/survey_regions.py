@@ -143,12 +143,8 @@ def _nearest(points: Points, centres: Points) -> NDArray[np.int64]:
 
 def _by_latitude(group: NDArray[np.int64], centres: Points) -> NDArray[np.int64]:
     """Groups numbered from north to south."""
-    count = int(group.max()) + 1
-    rank = np.argsort([-centres[group == k, 1].mean() for k in range(count)])
-    place = np.empty(count, dtype=np.int64)
-    place[rank] = np.arange(count)
-    numbered: NDArray[np.int64] = place[group]
-    return numbered
+    south = [-centres[group == k, 1].mean() for k in range(int(group.max()) + 1)]
+    return np.argsort(np.argsort(south))[group]
 
 
 def _names(rng: np.random.Generator) -> list[str]:
