@@ -17,7 +17,6 @@ def _installed() -> dict[str, EntryPoint]:
 
 
 def _command_of(entry: EntryPoint, name: str) -> Any:
-    """Load a verb's function and return its command."""
     import typer
 
     app = typer.Typer(pretty_exceptions_enable=False)

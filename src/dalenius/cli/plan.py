@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -109,8 +109,7 @@ def plan(
         say(headline(subject, document.axes(domain)))
     if subject.where:
         say(f"Only {'; '.join(conditions(subject))}")
-    cells = content.get("cells")
-    size = "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}"
+    size = _size(content.get("cells"))
     say((size, "bold"), ", " if size else "", f"{planned.mechanism} ({planned.strategy})")
     for sentence in expectation(subject.measure, planned.preview, roughly, label=partial(name_of, subject)):
         say(sentence)
@@ -121,6 +120,10 @@ def plan(
     say(f"Cost: {planned.cost}")
     for warning in (w for w in planned.notes if w != content["universe"]):
         say(("Note:", "yellow"), f" {warning}")
+
+
+def _size(cells: Any) -> str:
+    return "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}"
 
 
 def _print_strategies(planned: "TablePlan") -> None:
@@ -148,11 +151,10 @@ def _print_batch(document: "BatchDocument", planned: "TablePlan", domain: "Domai
     tables = planned.preview["tables"]
     say((document.title or f"Batch of {len(tables)} tables", "bold"))
     for member, part in zip(document.members, tables, strict=True):
-        cells = part.get("cells")
-        size = "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}, "
         subject = about(member, domain)
         name = member.title or headline(subject, member.axes(domain))
-        say((name, "bold"), f": {size}{part['mechanism']}, share {part['share']}")
+        facts = (_size(part.get("cells")), str(part["mechanism"]), f"share {part['share']}")
+        say((name, "bold"), f": {', '.join(filter(None, facts))}")
         if subject.where:
             say(f"  Only {'; '.join(conditions(subject))}")
         for sentence in expectation(subject.measure, part, roughly, label=partial(name_of, subject)):

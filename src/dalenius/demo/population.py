@@ -89,7 +89,6 @@ def _counts() -> tuple[dict[str, list[str]], list[int]]:
 
 
 def _expand(path: Path) -> None:
-    """Write one row per person."""
     import pyarrow as pa
 
     labels, persons = _counts()

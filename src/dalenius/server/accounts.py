@@ -155,7 +155,6 @@ class Accounts:
         return User(rows[0][0], Role(rows[0][1])) if rows else None
 
     def users(self) -> tuple[User, ...]:
-        """Everybody active, by name."""
         rows = self._store.read("SELECT name, role FROM users WHERE is_active = 1 ORDER BY name")
         return tuple(User(name, Role(role)) for name, role in rows)
 
@@ -240,5 +239,4 @@ class Accounts:
         return tuple(Token(id=i, label=label, created=c, expires=e) for i, label, c, e in rows)
 
     def revoke_token(self, user: User, identity: str) -> None:
-        """End a token of one's own."""
         self._store.write("DELETE FROM tokens WHERE id = ? AND name = ?", identity, user.name)

@@ -26,7 +26,6 @@ _NAMES_AT_ONE_ADDRESS = 6
 
 
 def services_of(request: Request) -> Services:
-    """The services of the worker process that answers a request."""
     services: Services = request.app.state.services
     return services
 

@@ -144,7 +144,6 @@ class ServerConfig(_Section):
 
     @property
     def ledger_location(self) -> str:
-        """SQLite path or PostgreSQL address of the ledger."""
         return self.ledger if "://" in self.ledger else str(self.path(self.ledger))
 
     @property

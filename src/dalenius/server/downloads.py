@@ -17,7 +17,6 @@ def formats() -> Mapping[str, str]:
 
 
 def read(stored: StoredRelease) -> Release:
-    """A stored release as the library's own type."""
     return from_json(stored.document).with_(status=Status(stored.status))
 
 

@@ -14,8 +14,6 @@ from dalenius.errors import BudgetError, DaleniusError, InternalError, PolicyErr
 
 
 class NotSignedIn(PolicyError):
-    """The address needs a user."""
-
     code = "not_signed_in"
     http_status = 401
 
@@ -80,8 +78,6 @@ class BodyTooLarge(RequestError):
 
 
 class TooManyRequests(RequestError):
-    """The caller asks faster than the limit."""
-
     code = "too_many_requests"
     http_status = 429
 

@@ -29,10 +29,8 @@ class Metrics:
         with self._lock:
             self._counts[f'dalenius_requests_total{{{labels},status="{status}"}}'] += 1
             self._counts[f"dalenius_request_seconds_count{{{labels}}}"] += 1
-            for bucket in BUCKETS:
-                if seconds <= bucket:
-                    self._counts[f'dalenius_request_seconds_bucket{{{labels},le="{bucket}"}}'] += 1
-            self._counts[f'dalenius_request_seconds_bucket{{{labels},le="+Inf"}}'] += 1
+            for bucket in [*(b for b in BUCKETS if seconds <= b), "+Inf"]:
+                self._counts[f'dalenius_request_seconds_bucket{{{labels},le="{bucket}"}}'] += 1
 
     def count(self, name: str, **labels: str) -> None:
         inner = ",".join(f'{key}="{value}"' for key, value in sorted(labels.items()))

@@ -92,7 +92,6 @@ class Dimension:
 
 
 def dimensions(release: Release) -> tuple[Dimension, ...]:
-    """The table's axes, then the contents."""
     axes = [Dimension.of(axis.name, axis.labels) for axis in as_read(release).table.space.axes]
     contents = Dimension(
         code=CONTENTS, label="Contents", codes=tuple(CONTENT_LABELS), labels=tuple(CONTENT_LABELS.values())

@@ -18,8 +18,6 @@ _PATIENCE = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class Worker:
-    """Started and closed once for each process."""
-
     config: ServerConfig
     store: StateStore
     metrics: Metrics

@@ -51,7 +51,6 @@ def _page(request: Request, user: SignedIn, secret: str) -> Response:
 
 @router.post("/account/tokens")
 def make_token(request: Request, user: SignedIn, form: Form) -> Response:
-    """A new token, shown this once."""
     days = form.one("days", "90")
     life = float(days) if days.isdecimal() and len(days) < 5 else 90.0
     secret = services_of(request).accounts.create_token(user, form.one("label").strip(), life)

@@ -22,7 +22,6 @@ _MOST_LINES = 300
 
 @router.get("")
 def statement(request: Request, user: SignedIn, population: str = "") -> Response:
-    """Movements and balances, newest first."""
     services = services_of(request)
     populations = services.custody.populations(user)
     chosen = population or (populations[0] if populations else "")

@@ -64,7 +64,6 @@ def _address(dataset: DatasetView, pairs: Pairs) -> str:
 
 
 def layout_query(state: TableState) -> str:
-    """Where the axes stand, for the page of the released table."""
     return urlencode([(place, c.variable) for place, choices in state.places.items() for c in choices])
 
 

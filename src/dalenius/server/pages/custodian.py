@@ -154,7 +154,6 @@ def grant(request: Request, population: str, user: CurrentUser, form: Form) -> R
 
 @router.post("/budget/{population}/quota")
 def quota(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
-    """Set an analyst's quota."""
     name, rho = form.one("analyst"), _typed(request, form, "rho")
     services_of(request).custody.set_quota(user, population, name, rho, _typed(request, form, "delta") or "0")
     text = numbers.typed(rho, language_of(request))
@@ -163,7 +162,6 @@ def quota(request: Request, population: str, user: CurrentUser, form: Form) -> R
 
 @router.post("/budget/{population}/approval")
 def approval(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
-    """Ask for a second person above a cost."""
     above = _typed(request, form, "above") or None
     if services_of(request).custody.set_approval(user, population, above):
         return redirect(request, _back(population), "custody.approval_ok")
@@ -216,7 +214,6 @@ def decide(request: Request, job_id: str, user: CurrentUser, form: Form) -> Resp
 
 @router.get("/releases")
 def releases(request: Request, user: CurrentUser, status: str = "") -> Response:
-    """Every release with what may be done about it."""
     require(user, Role.CUSTODIAN)
     _, views = services_of(request).reading.releases(user, status=status, limit=200)
     return _desk(request, "custodian/releases.html", user, "releases", releases=views, chosen=status)

@@ -101,7 +101,6 @@ def _verdict(shown: Shown, result: TestResult | None) -> dict[str, Any]:
 
 @router.get("/r/{entry}/compare")
 def compare(request: Request, entry: str, user: CurrentUser, a: str = "", b: str = "") -> Response:
-    """Whether two cells differ by more than their noise."""
     shown = Shown.find(request, entry, user)
     cells = _cells(shown)
     indices = {index for index, _, _ in cells}

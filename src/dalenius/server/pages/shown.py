@@ -97,7 +97,6 @@ class Shown:
 
     @property
     def conditions(self) -> list[str]:
-        """Which records are counted, in words."""
         if self.state is not None and self.dataset is not None:
             return self.wording.filters(self.dataset, self.state)
         return self.wording.conditions(self.dataset, self.provenance.request)

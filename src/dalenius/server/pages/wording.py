@@ -68,7 +68,6 @@ class Wording:
         return numbers.amount(value, self.language)
 
     def typed(self, value: object) -> str:
-        """An exact number, for a form's field."""
         return numbers.typed(value, self.language)
 
     def limits(self, cuts: Sequence[str]) -> str:
@@ -98,7 +97,6 @@ class Wording:
     # -- tables ----------------------------------------------------------------------------------------------------
 
     def dataset_title(self, name: str) -> str:
-        """A data set's title; its name if it is no longer served."""
         dataset = self._dataset(name)
         return (dataset.title or dataset.name) if dataset else name
 
@@ -109,7 +107,6 @@ class Wording:
             return None
 
     def label(self, dataset: DatasetView | None, variable: str) -> str:
-        """A variable's label."""
         variable_view = dataset.in_language(self.language).variable(variable) if dataset else None
         if variable_view is None:
             return speech.added_axis(variable, self.language)
@@ -147,8 +144,6 @@ class Wording:
         return replace(condition, kept=labels).text
 
     def expected(self, dataset: DatasetView, method: str, preview: Preview) -> list[str]:
-        """What error to expect, in the words of the method."""
-
         def label(axis: str) -> str:
             variable, _, level = axis.partition(".")
             name = self.label(dataset, variable)
@@ -212,7 +207,6 @@ class Wording:
         return self.title(dataset, state.measure, state.of or None, names, state.subject())
 
     def choice(self, dataset: DatasetView, choice: AxisChoice) -> str:
-        """How much of a variable stands on an axis."""
         if choice.cuts:
             return self.limits(choice.cuts)
         if choice.level and choice.level != "*":
