@@ -59,7 +59,7 @@ def register(
         emit(facts)
     else:
         say(("Registered", "green"), f" {facts['registered']} {facts['version']}.")
-        for label, text in _lines(facts, dataset):
+        for label, text in _lines(facts):
             say((f"{label:<7}", "bold"), text)
         print_content(findings)
     if report:
@@ -94,7 +94,7 @@ def _facts(curator: "Curator", ledger: str, policy: Path | None) -> dict[str, An
     }
 
 
-def _lines(facts: dict[str, Any], dataset: Path) -> list[tuple[str, str]]:
+def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     budget, together = facts["budget"], facts["together"]
     named = facts["policy"] or "none was named; what the ledger recorded, or else the default budget, holds"
     return [

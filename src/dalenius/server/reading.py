@@ -41,7 +41,7 @@ class Reading:
     _files: OrderedDict[tuple[str, str], Download] = field(default_factory=OrderedDict)
     _cache_lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def datasets(self, user: User) -> tuple[DatasetView, ...]:
+    def datasets(self) -> tuple[DatasetView, ...]:
         return tuple(self.dataset(name) for name in self.desk.served)
 
     def dataset(self, name: str) -> DatasetView:
@@ -167,7 +167,7 @@ class Reading:
     def _knows_analyst(user: User, view: ReleaseView) -> bool:
         return user.may_read_ledger or (bool(user.name) and view.analyst == user.name)
 
-    def list_answer(self, user: User, dataset: str, document: Document, *, explains: bool = False) -> Release | None:
+    def list_answer(self, dataset: str, document: Document, *, explains: bool = False) -> Release | None:
         """A table from the stored list: free, consistent, open to everybody; None if the list does not hold it, and for
         a batch.
 

@@ -104,7 +104,7 @@ def _show(
         preview=preview,
         expected=wording.expected(dataset, state.measure, preview) if preview else (),
         from_list=from_list,
-        narrower=None if from_list or error else _narrower(services, user, dataset, state, wording),
+        narrower=None if from_list or error else _narrower(services, dataset, state, wording),
         error=error,
         is_approval=code == "approval_required",
         idempotency=secrets.token_urlsafe(18),
@@ -137,7 +137,7 @@ def _price(
     try:
         if not user.may_release and dataset.has_list:
             services.desk.read_request(dataset.name, document)
-            if services.reading.list_answer(user, dataset.name, document) is not None:
+            if services.reading.list_answer(dataset.name, document) is not None:
                 return None, None, True
         limit_previews(request, user)
         preview = services.releasing.preview(user, dataset.name, document)
@@ -146,14 +146,12 @@ def _price(
     return preview, None, preview.from_list
 
 
-def _narrower(
-    services: Services, user: User, dataset: DatasetView, state: TableState, wording: Wording
-) -> tuple[str, str] | None:
+def _narrower(services: Services, dataset: DatasetView, state: TableState, wording: Wording) -> tuple[str, str] | None:
     """Variables that need a condition for the stored list to hold the table, and the address of that table."""
     if not dataset.has_list or state.is_empty:
         return None
     try:
-        services.reading.list_answer(user, dataset.name, state.to_request(dataset.name), explains=True)
+        services.reading.list_answer(dataset.name, state.to_request(dataset.name), explains=True)
     except OtherRows as refused:
         where: Any = refused.detail.get("where", {})
     except DaleniusError:
@@ -165,7 +163,7 @@ def _narrower(
         return None
     narrower = replace(state, where={**state.where, **labels})
     try:
-        if services.reading.list_answer(user, dataset.name, narrower.to_request(dataset.name)) is None:
+        if services.reading.list_answer(dataset.name, narrower.to_request(dataset.name)) is None:
             return None
     except NotAllowed:
         return None

@@ -46,7 +46,7 @@ def datasets(request: Request, user: CurrentUser) -> Response:
     require(user, Role.CUSTODIAN)
     services = services_of(request)
     cards = []
-    for view in services.reading.datasets(user):
+    for view in services.reading.datasets():
         listed = services.reading.list_view(view.name) if view.has_list else None
         cards.append((view.in_language(language_of(request)), services.custody.is_registered(user, view.name), listed))
     return _desk(request, "custodian/datasets.html", user, "datasets", datasets=cards)
@@ -238,7 +238,7 @@ def policy(request: Request, user: CurrentUser) -> Response:
     require(user, Role.CUSTODIAN)
     services, wording = services_of(request), wording_of(request)
     policies = []
-    for view in services.reading.datasets(user):
+    for view in services.reading.datasets():
         document = services.desk.find(view.name).curator.policy
         text = json.dumps(document.to_dict(), indent=2, ensure_ascii=False)
         policies.append((view, _rules(document, wording), text))

@@ -24,7 +24,7 @@ TOPICS = tuple(sorted(page.name.split(".")[0] for page in (TEMPLATES / "explain"
 @router.get("/")
 def start(request: Request, user: CurrentUser) -> Response:
     services = services_of(request)
-    datasets = services.reading.datasets(user)
+    datasets = services.reading.datasets()
     _, recent = services.reading.releases(user, limit=6)
     guide = f"/d/{quote(datasets[0].name)}/table?guide=1" if datasets else ""
     return render(request, "home.html", user, datasets=datasets, recent=recent, guide=guide)
@@ -45,7 +45,7 @@ def dataset(request: Request, name: str, user: CurrentUser) -> Response:
         recent=recent,
         list_view=services.reading.list_view(view.name) if view.has_list else None,
         quota=services.releasing.quota(user, view.name) if user.may_release else None,
-        unit_text=wording.unit(view, neighbours),
+        unit_text=wording.unit(neighbours),
         design_text=wording.design(view),
     )
 
@@ -55,7 +55,7 @@ def tables(request: Request, user: CurrentUser, q: str = "", dataset: str = "") 
     services = services_of(request)
     _, views = services.reading.releases(user, dataset=dataset, query=q[:200], limit=200)
     return render(
-        request, "tables.html", user, recent=views, datasets=services.reading.datasets(user), q=q[:200], chosen=dataset
+        request, "tables.html", user, recent=views, datasets=services.reading.datasets(), q=q[:200], chosen=dataset
     )
 
 

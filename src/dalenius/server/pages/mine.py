@@ -43,7 +43,7 @@ def quotas_of(request: Request, user: User) -> list[QuotaView]:
         return []
     services = services_of(request)
     views: dict[str, list[QuotaView]] = {}
-    for dataset in services.reading.datasets(user):
+    for dataset in services.reading.datasets():
         if dataset.population not in views:
             try:
                 quotas = [services.releasing.quota(user, dataset.name, page) for page in PAGES]

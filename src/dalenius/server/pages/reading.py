@@ -163,7 +163,7 @@ def download(request: Request, entry: str, format: str, user: CurrentUser) -> Re
 def download_listed(request: Request, name: str, format: str, user: CurrentUser) -> Response:
     services = services_of(request)
     state = read_pairs(request.query_params.multi_items(), services.reading.dataset(name))
-    release = services.reading.list_answer(user, name, state.to_request(name), explains=True)
+    release = services.reading.list_answer(name, state.to_request(name), explains=True)
     if release is None:
         raise NotFound("The stored list of this data set does not hold this table.")
     language = language_of(request)

@@ -46,7 +46,7 @@ def from_list(request: Request, name: str, user: CurrentUser) -> Response:
     services = services_of(request)
     dataset = services.reading.dataset(name)
     state = read_pairs(request.query_params.multi_items(), dataset)
-    release = services.reading.list_answer(user, name, state.to_request(name), explains=True)
+    release = services.reading.list_answer(name, state.to_request(name), explains=True)
     if release is None:
         raise NotFound("The stored list of this data set does not hold this table.")
     shown = Shown(request, user, release, None, state)
@@ -55,7 +55,7 @@ def from_list(request: Request, name: str, user: CurrentUser) -> Response:
         document = state.to_request(name)
         document["table"] |= {"margins": [[axis.name for axis in shown.axes], names], "universe": COMPLETE}
         try:
-            answer = services.reading.list_answer(user, name, document)
+            answer = services.reading.list_answer(name, document)
         except NotAllowed:
             # The sum has more noise than the table; a rule may hold for the one and not for the other.
             return None

@@ -235,7 +235,7 @@ class Wording:
 
     # -- guarantees --------------------------------------------------------------------------------------------------
 
-    def unit(self, dataset: DatasetView | None, neighbours: Mapping[str, Any]) -> str:
+    def unit(self, neighbours: Mapping[str, Any]) -> str:
         name, rows = str(neighbours.get("unit", "row")), neighbours.get("max_rows", 1)
         unit = self.known("unit", name)
         if neighbours.get("relation") == "replace":

@@ -42,7 +42,7 @@ EXAMPLE = {"table": {"rows": ["grade"], "columns": ["branch"]}, "privacy": {"def
 @router.get("/datasets")
 def datasets(request: Request, user: CurrentUser) -> list[dict[str, Any]]:
     """Data sets that are served, as declared."""
-    return [plain(view) for view in services_of(request).reading.datasets(user)]
+    return [plain(view) for view in services_of(request).reading.datasets()]
 
 
 @router.get("/datasets/{name}")
@@ -70,7 +70,7 @@ async def table(request: Request, name: Name, user: CurrentUser, format: Format 
     """A table from the stored list: free, open to everybody, never computed from data."""
     services = services_of(request)
     document = await read_document(request)
-    answer = await run_in_threadpool(partial(services.reading.list_answer, user, name, document, explains=True))
+    answer = await run_in_threadpool(partial(services.reading.list_answer, name, document, explains=True))
     if answer is None:
         raise NotFound("The stored list of this data set does not hold this table; ask for a release instead.")
     return send(request, await run_in_threadpool(render, answer, choose(request, format)))
@@ -113,7 +113,7 @@ async def release(
     chosen = choose(request, format)
     document = await read_document(request)
     steps = await run_in_threadpool(services.reading.adjustments, name, document)
-    answer = await run_in_threadpool(services.reading.list_answer, user, name, document)
+    answer = await run_in_threadpool(services.reading.list_answer, name, document)
     if answer is not None:
         return send(request, await run_in_threadpool(render, answer, chosen))
     submit = partial(services.releasing.submit, user, name, document, idempotency_key, seen=preview_digest)

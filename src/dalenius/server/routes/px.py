@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from dalenius.core.release import Release
 from dalenius.errors import UnknownName
 from dalenius.server.accounts import ANONYMOUS
-from dalenius.server.auth import CurrentUser, services_of
+from dalenius.server.auth import current_user, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.px_format import MOST_CELLS, Selection, as_csv, json_stat, places_of, table_item
 from dalenius.server.routes.bodies import BoundedRoute
@@ -25,7 +25,6 @@ DATA: dict[int | str, dict[str, Any]] = {
         "content": {"application/json": {"schema": {}}, "text/csv": {"schema": {"type": "string"}}},
     }
 }
-router = APIRouter(prefix=ROOT, tags=["PxWeb API 2"], route_class=BoundedRoute)
 
 TableId = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
 
@@ -40,6 +39,13 @@ async def read_language(request: Request, lang: Annotated[str | None, Query(max_
 
 Language = Annotated[str, Depends(read_language)]
 OutputFormat = Annotated[str, Query(max_length=40)]
+# Every call is within the rate limit and names a language that is served.
+router = APIRouter(
+    prefix=ROOT,
+    tags=["PxWeb API 2"],
+    route_class=BoundedRoute,
+    dependencies=[Depends(current_user), Depends(read_language)],
+)
 
 
 class VariableSelection(BaseModel):
@@ -82,7 +88,6 @@ def config(request: Request) -> dict[str, Any]:
 @router.get("/tables")
 def tables(
     request: Request,
-    user: CurrentUser,
     language: Language,
     query: Annotated[str, Query(max_length=200)] = "",
     pageNumber: Annotated[int, Query(ge=1, le=10**6)] = 1,
@@ -117,35 +122,28 @@ def _links(root: str, language: str, number: int, pages: int, size: int) -> list
 
 
 @router.get("/tables/{id}")
-def table(request: Request, id: TableId, user: CurrentUser, language: Language) -> dict[str, Any]:
+def table(request: Request, id: TableId, language: Language) -> dict[str, Any]:
     """One released table."""
     view, _ = _released(request, id)
     return {"language": language, **table_item(view, _root(request), language)}
 
 
 @router.get("/tables/{id}/metadata")
-def metadata(request: Request, id: TableId, user: CurrentUser, language: Language) -> JSONResponse:
+def metadata(request: Request, id: TableId) -> JSONResponse:
     """Variables and values of a released table, as JSON-stat 2 without numbers."""
     view, release = _released(request, id)
     return JSONResponse(json_stat(release, view, None, _root(request)))
 
 
 @router.get("/tables/{id}/data", response_class=Response, responses=DATA)
-def data(
-    request: Request, id: TableId, user: CurrentUser, language: Language, outputFormat: OutputFormat = FORMATS[0]
-) -> Response:
+def data(request: Request, id: TableId, outputFormat: OutputFormat = FORMATS[0]) -> Response:
     """Chosen cells: `valueCodes[variable]=code,code`, in json-stat2 or csv."""
     return _data(request, id, _selection(request), outputFormat)
 
 
 @router.post("/tables/{id}/data", response_class=Response, responses=DATA)
 def data_by_body(
-    request: Request,
-    id: TableId,
-    body: SelectionBody,
-    user: CurrentUser,
-    language: Language,
-    outputFormat: OutputFormat = FORMATS[0],
+    request: Request, id: TableId, body: SelectionBody, outputFormat: OutputFormat = FORMATS[0]
 ) -> Response:
     """The same with the selection in the body."""
     chosen = {part.variable_code: part.value_codes for part in body.selection}
