@@ -81,7 +81,7 @@ def folder(tmp_path: Path) -> Path:
 
 def charges(folder: Path) -> int:
     with Ledger.open(folder / "l.sqlite") as ledger:
-        return sum(entry.kind == "charge" for entry in ledger.entries())
+        return sum(entry.kind == "charge" for entry in ledger.reader.entries())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
@@ -106,7 +106,7 @@ def test_a_stopped_release_says_what_was_charged_and_leaves_no_lease(
     with Ledger.open(folder / "l.sqlite", wait_seconds=0) as ledger:
         with Curator.open(folder / "dataset.toml", ledger=ledger) as curator:
             assert curator.release(folder / "request.toml").tables
-        assert ledger.verify().is_ok
+        assert ledger.reader.verify().is_ok
     assert charges(folder) == 1
 
 

@@ -27,11 +27,11 @@ def print_statement(statement: "Statement", reading: "OdometerReading | None", l
     lines = statement.lines[-last:] if last else statement.lines
     for line in lines:
         sign = "+" if line.kind == "grant" else ""
-        page = " *" if line.page != "master" else ""
+        mark = " *" if line.account != "master" else ""
         about = ", ".join(part for part in (line.by, line.definition, line.status or line.kind) if part)
         grid.add_row(
             line.at[:10],
-            styled(f"{line.what}{page}\n", (about, "dim")),
+            styled(f"{line.what}{mark}\n", (about, "dim")),
             sign + _short(line.rho),
             _short(line.delta),
             _short(line.left_rho),
@@ -48,18 +48,19 @@ def print_statement(statement: "Statement", reading: "OdometerReading | None", l
 
 
 def _print_balances(statement: "Statement") -> None:
-    from dalenius.ledger.account import PURSES
+    from dalenius.ledger.account import BALANCE_LABELS
 
     lines = [
         [
-            f"{PURSES[balance['kind']]} {balance['name']}".strip() + ("" if balance["page"] == "master" else " *"),
+            f"{BALANCE_LABELS[balance['kind']]} {balance['name']}".strip()
+            + ("" if balance["account"] == "master" else " *"),
             *(_short(balance[key]["rho"]) if balance[key] else "–" for key in ("limit", "spent", "left")),
             _short(balance["pure_epsilon"] or "") or "not pure",
             str(balance["charges"]),
         ]
         for balance in statement.balances
     ]
-    heads = ("purse", "limit", "spent", "left", "epsilon", "charges")
+    heads = ("applies to", "limit", "spent", "left", "epsilon", "charges")
     print_grid(heads, lines, title="Balances", is_plain=True)
 
 

@@ -41,7 +41,7 @@ class Custody:
         require(user, *(READERS if everybody else (*RELEASERS, Role.AUDITOR)))
         self._check_population(population)
         with self.desk.outages():
-            return self.desk.ledger.statement(population, None if everybody else user.name)
+            return self.desk.ledger.reader.statement(population, None if everybody else user.name)
 
     def populations(self, user: User) -> tuple[str, ...]:
         named(user)
@@ -54,18 +54,18 @@ class Custody:
     def ledger_lines(self, user: User, population: str | None, form: str) -> str:
         require(user, *READERS)
         with self.desk.outages():
-            return self.desk.ledger.export(form, population)
+            return self.desk.ledger.reader.export(form, population)
 
     def verify(self, user: User) -> VerifyReport:
         """Recompute the chain, the totals and the digests of the stored releases."""
         require(user, *READERS)
         with self.desk.outages():
-            return self.desk.ledger.verify()
+            return self.desk.ledger.reader.verify()
 
     def account(self, user: User, population: str) -> Account:
         require(user, *READERS)
         with self.desk.outages():
-            return self.desk.ledger.account(population)
+            return self.desk.ledger.reader.account(population)
 
     def grant(self, user: User, population: str, rho: str, delta: str, note: str = "") -> None:
         require(user, Role.CUSTODIAN)
@@ -73,15 +73,15 @@ class Custody:
         served = next(s for s in self.desk.served.values() if s.curator.domain.population == population)
         relation = served.curator.domain.neighbours.relation
         with self.desk.outages():
-            self.desk.ledger.grant(population, relation, rho, delta, by=user.name, note=note[:200])
+            self.desk.ledger.declarations.grant(population, relation, rho, delta, by=user.name, note=note[:200])
 
     def set_quota(self, user: User, population: str, analyst: str, rho: str, delta: str) -> None:
-        """Set what an analyst may spend in all, on each page that has a budget."""
+        """Set what an analyst may spend in all, in each account that has a budget."""
         require(user, Role.CUSTODIAN)
         if self.accounts.find(analyst) is None:
             raise NotFound("There is no such user.")
         with self.desk.outages():
-            self.desk.ledger.quota_on_every_page(population, analyst, rho, delta, by=user.name)
+            self.desk.ledger.quota_in_every_account(population, analyst, rho, delta, by=user.name)
 
     def approval_rule(self, user: User, population: str) -> ApprovalRule:
         """The rule of a second person as it is, and what somebody proposed instead."""
@@ -112,7 +112,7 @@ class Custody:
                 return False
             by = f"{proposed[1]} and {by}"
         with self.desk.outages():
-            self.desk.ledger.approval(population, text or None, by=by)
+            self.desk.ledger.declarations.approval(population, text or None, by=by)
         self.store.write("DELETE FROM proposals WHERE population = ?", population)
         return True
 

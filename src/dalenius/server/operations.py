@@ -33,9 +33,9 @@ from dalenius.errors import (
     UnknownName,
 )
 from dalenius.ledger import Charge, Ledger
-from dalenius.ledger.account import ANALYST
+from dalenius.ledger.account import QUOTA
 from dalenius.ledger.policy import check_ledger, ensure_quotas
-from dalenius.ledger.store import Lost
+from dalenius.ledger.store import ConnectionLost
 from dalenius.limits import ATOMS
 from dalenius.postprocess import check_show
 from dalenius.server import logs
@@ -112,7 +112,7 @@ class RequestService:
         except LedgerCorrupt as error:
             logs.event("ledger broken", 50, message=error.message)
             raise
-        except Lost:
+        except ConnectionLost:
             raise Unavailable("The ledger cannot be reached now; try again.") from None
         except StorageError as error:
             raise Unavailable(error.message) from None
@@ -181,7 +181,7 @@ class RequestService:
         """Whether this version of the data set is; that an earlier version on the same population is, says nothing."""
         domain = served.curator.domain
         with self.outages():
-            return self.ledger.registration(domain.name, domain.version) is not None
+            return self.ledger.reader.registration(domain.name, domain.version) is not None
 
     def unregistered(self) -> list[str]:
         """Names of data sets that are served and cannot be planned or released yet; what was registered stays so."""
@@ -213,7 +213,7 @@ class RequestService:
             plan = curator.planner.plan_stored(document) if is_stored else curator.plan(document)
         form = form_of(document, curator.domain)
         with self.outages():
-            registration = self.ledger.registration(curator.domain.name, curator.domain.version)
+            registration = self.ledger.reader.registration(curator.domain.name, curator.domain.version)
         if registration is None:
             raise NotRegistered(f"{served.name} is not registered yet; the custodian does that first.")
         charge = curator.charge(
@@ -280,13 +280,13 @@ class RequestService:
         if (dataset, analyst) in self._quotas:
             return
         with self.outages(), self._lock:
-            if population in self.ledger.populations():
+            if population in self.ledger.reader.populations():
                 ensure_quotas(
                     self.ledger,
                     population,
                     analyst,
                     curator.policy,
-                    overlaps=self.ledger.overlaps(population),
+                    overlaps=self.ledger.reader.overlaps(population),
                     is_official=not analyst,
                 )
                 self._quotas.add((dataset, analyst))
@@ -294,18 +294,20 @@ class RequestService:
     def approval_above(self, population: str) -> int | None:
         """The rho, in ledger units, above which a second person approves; None where nobody need."""
         with self.outages():
-            lines = [e for e in self.ledger.entries(population) if e.kind == "approval"]
+            lines = [e for e in self.ledger.reader.entries(population) if e.kind == "approval"]
         above = lines[-1].body["above"] if lines else None
         return None if above is None else int(above)
 
-    def quota(self, population: str, analyst: str, page: str = MASTER) -> QuotaView:
-        """What an analyst may spend and has spent on a page; nothing about anybody else."""
+    def quota(self, population: str, analyst: str, account: str = MASTER) -> QuotaView:
+        """What an analyst may spend and has spent in an account; nothing about anybody else."""
         with self.outages():
-            purses = self.ledger.account(population).purses
-        own = (p.to_dict() for p in purses if (p.key.kind, p.key.name, p.key.page) == (ANALYST, analyst, page))
+            balances = self.ledger.reader.account(population).balances
+        own = (balance.to_dict() for balance in balances if balance.key[1:] == (account, QUOTA, analyst))
         nothing: dict[str, Any] = {"spent": {"rho": "0", "delta": "0"}, "limit": None, "left": None, "charges": 0}
-        amounts = next(own, nothing)
-        return QuotaView(analyst=analyst, population=population, page=page, **{name: amounts[name] for name in nothing})
+        costs = next(own, nothing)
+        return QuotaView(
+            analyst=analyst, population=population, account=account, **{name: costs[name] for name in nothing}
+        )
 
     def close(self) -> None:
         self.catalogue.close()

@@ -98,7 +98,7 @@ class Reading:
         release = self._cache.get(entry)
         if release is None:
             with self.desk.outages():
-                release = downloads.read(self.desk.ledger.release(entry))
+                release = downloads.read(self.desk.ledger.reader.release(entry))
             if view.cells <= _MOST_CACHED_CELLS:
                 self._keep(self._cache, entry, release)
         return release.with_(status=Status(view.status))

@@ -112,11 +112,11 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
     if population not in services.custody.populations(user):
         raise NotFound("There is no such population here.")
     account = _account(services, user, population)
-    # An empty limit on another page than the master's says nothing.
-    purses = [
-        purse.to_dict()
-        for purse in (account.purses if account else ())
-        if purse.charges or (purse.is_limited and (purse.limit_rho or purse.key.page == MASTER))
+    # An empty limit in another account than the master's says nothing.
+    balances = [
+        balance.to_dict()
+        for balance in (account.balances if account else ())
+        if balance.charges or (balance.is_limited and (balance.limit_rho or balance.key.account == MASTER))
     ]
     spent = concentrated_epsilon(account.spent.rho) if account else 0.0
     if account and account.pure is not None:
@@ -128,11 +128,11 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
         "budget",
         population=population,
         account=account,
-        purses=purses,
+        balances=balances,
         users=services.custody.users(user),
         rule=services.custody.approval_rule(user, population),
         epsilon_view=wording_of(request).amount(spent),
-        beside=sum(account.beside.values()) if account else 0,
+        beside=sum(account.other_charges.values()) if account else 0,
     )
 
 
