@@ -34,11 +34,9 @@ class StatedFamily:
     neighbours: Callable[[Sensitivity, Budget], Sequence[Fraction]]
 
     def family(self, size: Fraction, budget: Budget) -> Mechanism:
-        """Member at `size`, whatever the budget."""
         return self.member(size)
 
     def guesses(self, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """Sizes to begin with."""
         return self.neighbours(sensitivity, budget)
 
 

@@ -196,9 +196,7 @@ class TestResult:
 
     @property
     def is_at_limit(self) -> bool:
-        """Whether no simulated measurement was as extreme, so that the p-value is only known to be at most
-        this small.
-        """
+        """Whether no simulated measurement was as extreme: the p-value is only known to be at most this small."""
         simulated = self.details.get("simulated")
         runs = 0 if simulated is None else len(simulated)
         return runs > 0 and self.p_value <= 1.001 / (runs + 1)

@@ -35,7 +35,6 @@ class WeightTable:
 
     @property
     def last(self) -> int:
-        """Largest integer in the table."""
         return self.first + len(self.lower) - 1
 
 
@@ -104,11 +103,9 @@ class Tails:
         return np.clip(k, self.first, self.last) - self.first
 
     def cdf(self, k: IntArray) -> FloatArray:
-        """P(noise <= k)."""
         return np.where(k < self.first, 0.0, self._below[self._index(k)])
 
     def sf(self, k: IntArray) -> FloatArray:
-        """P(noise > k)."""
         return np.where(k < self.first, 1.0, self._above[self._index(k)])
 
 

@@ -121,7 +121,6 @@ class Additive:
         return points, self.pmf(points)
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {
             "kind": self.kind,
             "family": self.noise.name,
@@ -158,9 +157,7 @@ class Censored:
 
     @cached_property
     def variance(self) -> float:
-        """The largest mean squared error of a shown count over all exact counts; no less than the variance of the
-        noise.
-        """
+        """The largest mean squared error of a shown count over all exact counts, at least the noise variance."""
         reach = self.additive.half_width(1 - 1e-12)
         if reach > _WIDEST_CENSORED:
             raise TooLarge("The noise is too wide for a rule on small counts; a larger budget has less noise.")
@@ -187,7 +184,6 @@ class Censored:
         return lower, np.where(is_shown, values + half, float(self.least - 1 + half))
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {"kind": self.kind, "least": self.least, "of": self.additive.to_dict()}
 
 
@@ -255,9 +251,7 @@ class Kernel:
         return widest
 
     def ends(self, values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
-        """From the smallest to the largest count neither of whose tails excludes the value; unknown for a clamped
-        table.
-        """
+        """Ends between which no tail of a count excludes the value; unknown for a clamped table."""
         lower, upper = np.full(len(values), np.nan), np.full(len(values), np.nan)
         if self.is_clamped:
             return lower, upper
@@ -281,7 +275,6 @@ class Kernel:
         return sum(weights[: max(place + 1, 0)]) > least and sum(weights[max(place, 0) :]) > least
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {
             "kind": self.kind,
             "name": self.name,
@@ -310,7 +303,6 @@ class Thinned:
         return np.asarray((np.maximum(counts, 0.0) * (1 - q) + self.additive.variance) / q**2)
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {"kind": self.kind, "of": self.additive.to_dict(), "fraction": plain(self.fraction)}
 
 
@@ -323,7 +315,6 @@ class Joint:
     kind: ClassVar[str] = "joint"
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {"kind": self.kind, "structure": self.structure, "parameters": dict(self.parameters)}
 
 
@@ -335,7 +326,6 @@ class Withheld:
     kind: ClassVar[str] = "withheld"
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {"kind": self.kind, "reason": self.reason}
 
 

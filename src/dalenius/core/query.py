@@ -27,8 +27,6 @@ class Aggregate(StrEnum):
 
 
 class Norm(StrEnum):
-    """How the size of what a unit adds to all cells of a table together is measured."""
-
     L1 = "l1"
     L2 = "l2"
 

@@ -105,7 +105,6 @@ class Subject:
         return (*self.rows, *self.columns, *self.layers)
 
     def to_dict(self) -> dict[str, Any]:
-        """For documents."""
         content = asdict(self)
         content["labels"] = dict(self.labels)
         content["candidates"] = labels_of(CellSpace(self.candidates))
@@ -113,7 +112,6 @@ class Subject:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "Subject":
-        """The inverse of `to_dict`."""
         content = dict(document)
         for name in ("where", "within"):
             content[name] = tuple(_condition(c) for c in content.get(name, ()))
@@ -259,9 +257,7 @@ class Table:
         return np.full(self.values.shape, np.nan) if self.sampled is None else np.sqrt(self.sampled)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A pandas data frame, one row per cell: labels, value, std_error, status; intervals are its
-        release's to give.
-        """
+        """A pandas data frame, one row per cell: labels, value, std_error, status; intervals come from the release."""
         return cast("pd.DataFrame", registry.view("table", self).pandas())
 
     def to_polars(self) -> "pl.DataFrame":
@@ -328,9 +324,7 @@ class Release:
     def batch(
         cls, members: Sequence["Release"], *, provenance: Provenance, status: Status, subject: Subject | None
     ) -> "Release":
-        """Several releases that were charged as one: all their blocks and tables, each under the law of its
-        own member.
-        """
+        """Several releases charged as one: all their blocks and tables, each under the law of its own member."""
         return cls(
             blocks=tuple(block for member in members for block in member.blocks),
             tables=tuple(table for member in members for table in member.tables),
@@ -418,9 +412,7 @@ class Release:
         return cast(Table, registry.view("release", self).margin(*names))
 
     def to_frame(self, table: Table | None = None, confidence: float = 0.95) -> "pd.DataFrame":
-        """A pandas data frame, one row per cell: labels, value, std_error, lower, upper, status (needs the extra
-        `formats`).
-        """
+        """A pandas frame, one row per cell: labels, value, std_error, lower, upper, status (extra `formats`)."""
         return cast("pd.DataFrame", registry.view("release", self).pandas(table or self.table, confidence))
 
     def to_polars(self, table: Table | None = None, confidence: float = 0.95) -> "pl.DataFrame":

@@ -43,7 +43,6 @@ class ClippedTally:
         self._tally = Tally(query=replace(self.query, clip=None), domain=self.domain)
 
     def add(self, batch: Mapping[str, Column], owners: IntArray) -> None:
-        """Rows with their persons."""
         cells, steps, chosen = self._shares(batch)
         self._cells.append(cells)
         self._steps.append(steps)
@@ -58,9 +57,7 @@ class ClippedTally:
         self.add_sizes((size, count) for _, _, size, count in groups)
 
     def add_groups(self, groups: Iterable[tuple[int, ...]]) -> None:
-        """Of a cell: the steps of a person in it, the size of the person over all cells, and how many persons have
-        both.
-        """
+        """Of a cell: a person's steps in it, the person's size over all cells, and how many persons have both."""
         clipped = lru_cache(maxsize=1 << 16)(self._clip.clipped)
         for cell, steps, size, persons in groups:
             self._further[cell] = self._further.get(cell, 0) + persons * clipped(steps, size)

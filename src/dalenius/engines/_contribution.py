@@ -101,9 +101,7 @@ class CountingRows:
         return self._hash.is_packed
 
     def kept(self, has_owners: bool) -> tuple[list[NDArray[Any]], NDArray[Any] | None]:
-        """The columns of codes of the rows that count, in an order of their own, and if asked for the numbers of their
-        persons.
-        """
+        """Codes of the rows that count, column by column in an order of their own, and if asked for their persons."""
         parts: list[NDArray[Any]] = []
         owners = [np.empty(0, dtype=np.int64)]
         for contents, persons in self._choice.kept(has_persons=has_owners):

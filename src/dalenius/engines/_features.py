@@ -131,7 +131,6 @@ class _PersonsOfTable:
         return self._rows.columns[name][self._order].astype(np.int64)
 
     def feature(self, domain: Domain, variable: Variable) -> IntArray:
-        """The codes of one feature."""
         feature = variable.feature
         assert feature is not None  # The callers' variables are features.
         mask = np.ones(len(self._order), dtype=bool)
@@ -194,9 +193,7 @@ def _matched(own: _PersonsOfTable, other: _PersonsOfTable) -> IntArray:
 def report_of_persons(
     tables: Mapping[str, Mapping[str, Any]], domain: Domain, in_structural_zeros: int
 ) -> dict[str, Any]:
-    """The custodian's report on persons who are made of their rows: sizes of the own table, and odd values of every
-    record.
-    """
+    """The custodian's report on persons: sizes of the own table, and odd values of every record they are made of."""
     own = tables[""]
     return {
         "rows": own["rows"],

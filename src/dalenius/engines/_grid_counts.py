@@ -22,9 +22,7 @@ _STRETCH = 1 << 20
 
 
 def counted_variable(query: TableQuery | ValuesQuery, domain: Domain) -> str | None:
-    """The one numeric variable that a query reads, if its grid has few points and rows are units; by the declaration
-    alone.
-    """
+    """The one numeric variable that a query reads, if its declared grid has few points and rows are units."""
     if isinstance(query, TableQuery):
         names: Sequence[str] = used_variables(query)
         if query.clip is not None or query.weight is not None or query.aggregate is Aggregate.PERSONS:

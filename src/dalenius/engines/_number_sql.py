@@ -36,9 +36,7 @@ class Dialect(Protocol):
         """The 64-bit integer that it is, for types that hold nothing else."""
 
     def real(self, column: str, kind: str) -> tuple[str, bool] | None:
-        """A double within one part in 2^52, NULL where there is none, and whether it prints as the decimal that is
-        meant.
-        """
+        """A double within one part in 2^52, NULL where there is none; whether it prints as the decimal meant."""
 
     def nearest(self, expression: str) -> str:
         """A double rounded to a whole number."""
@@ -62,9 +60,7 @@ class Dialect(Protocol):
         """A text as SQL."""
 
     def sort(self, kind: str) -> str:
-        """What a plain value of this kind is: "text", "whole", "truth", "real" or, where engines compare it
-        differently, "other".
-        """
+        """What a plain value is: "text", "whole", "truth", "real" or, where engines compare it differently, "other"."""
 
     def first(self, day: str, code: str, condition: str) -> str:
         """The aggregate: the smallest code of the rows of the earliest day, among those that meet a condition."""
@@ -81,7 +77,6 @@ class NumberSQL:
 
 
 def number(code: int) -> str:
-    """A 64-bit integer as SQL, the least one included."""
     return f"CAST('{code}' AS BIGINT)"
 
 
@@ -108,7 +103,6 @@ def number_sql(dialect: Dialect, bounds: Bounds, column: str, kind: str, *, valu
 
 
 def missing_number(bounds: Bounds) -> str:
-    """What a missing number becomes, as SQL."""
     return number(DROPPED_NUMBER if bounds.missing_code is None else bounds.missing_code)
 
 
@@ -121,8 +115,7 @@ def _of_whole(bounds: Bounds, value: str) -> str:
     low, high = number(max(bounds.low, -_LARGEST)), number(min(bounds.high, _LARGEST))
     return (
         f"CASE WHEN {value} IS NULL THEN {missing_number(bounds)} WHEN {value} < {low} THEN "
-        f"{_beyond(bounds, bounds.low)}"
-        f" WHEN {value} > {high} THEN {_beyond(bounds, bounds.high)} ELSE {value} END"
+        f"{_beyond(bounds, bounds.low)} WHEN {value} > {high} THEN {_beyond(bounds, bounds.high)} ELSE {value} END"
     )
 
 
@@ -132,7 +125,6 @@ def _doubtful(real: str) -> list[str]:
 
 
 def double(dialect: Dialect, content: float) -> str:
-    """A double as SQL."""
     text = repr(content).replace("inf", "Infinity")
     return f"CAST('{text}' AS {dialect.double})"
 

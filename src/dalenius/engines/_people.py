@@ -31,11 +31,9 @@ class People:
 
     @property
     def rows_without(self) -> int:
-        """How many rows have no person."""
         return 0 if self.present is None else int((~self.present).sum())
 
     def count(self) -> int:
-        """How many persons there are."""
         numbers = np.sort(self.numbers if self.present is None else self.numbers[self.present])
         return int((numbers[1:] != numbers[:-1]).sum()) + bool(len(numbers))
 

@@ -200,7 +200,6 @@ class PersonPushdown(Pushdown):
     rows: Mapping[str, _Rows]
 
     def judge(self) -> Mapping[str, Any]:
-        """Counts of odd values, for the custodian."""
         reports = {name: table.pushed.judge() for name, table in self.rows.items()}
         zeros = Pushdown.judge(self)["rows_in_structural_zeros"] if self.domain.structural_zeros else 0
         return report_of_persons(reports, self.declared, zeros)

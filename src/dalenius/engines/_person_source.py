@@ -57,20 +57,16 @@ class PersonSource:
         return self._held
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
-        """One exact aggregate per cell."""
         return self.tables((query,))[0]
 
     def tables(self, queries: Sequence[TableQuery]) -> tuple[Sealed[IntArray], ...]:
-        """One exact aggregate per cell of each."""
         answers: tuple[Sealed[IntArray], ...] = self._persons.tables(queries)
         return answers
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
-        """Sorted values of one numeric variable, in steps."""
         return self.lists((query,))[0]
 
     def lists(self, queries: Sequence[ValuesQuery]) -> tuple[Sealed[IntArray], ...]:
-        """Sorted values for each of several queries."""
         answers: tuple[Sealed[IntArray], ...] = self._persons.lists(queries)
         return answers
 
@@ -80,16 +76,13 @@ class PersonSource:
         return answer
 
     def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
-        """Numbers of units by the first clip that leaves them as they are."""
         answer: Sealed[IntArray] = self._persons.sizes(query)
         return answer
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
-        """Batches of coded persons."""
         yield from self._persons.scan(variables)
 
     def judge(self) -> Mapping[str, Any]:
-        """Counts of odd values, for the custodian."""
         reports = {name: table.judge() for name, table in self._tables.items()}
         zeros = self._persons.judge()["rows_in_structural_zeros"]
         return report_of_persons(reports, self.domain, zeros)
@@ -107,7 +100,6 @@ class PersonSource:
         return None if None in stamps else tuple(stamps)
 
     def close(self) -> None:
-        """Let go of every table."""
         self._held = None
         for table in self._tables.values():
             if isinstance(table, ConnectedSource):

@@ -33,7 +33,6 @@ class PersonTally:
         self._tally = Tally(query=replace(self.query, aggregate=Aggregate.COUNT), domain=self.domain)
 
     def add(self, batch: Mapping[str, Column], owners: IntArray) -> None:
-        """Rows with their persons."""
         cells, mask = self._tally._cells(batch)
         chosen = slice(None) if mask is None else mask
         self._cells.append(cells[chosen].astype(np.int64))

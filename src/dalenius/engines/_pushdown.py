@@ -47,9 +47,7 @@ class _GroupKey:
 
 @dataclass(eq=False, kw_only=True)
 class Pushdown:
-    """A table of a database, seen through a declared domain; `run` answers at once, `stream` in batches of
-    many rows.
-    """
+    """A table of a database, seen through a declared domain; `run` answers at once, `stream` in batches of rows."""
 
     domain: Domain
     secret: bytes
@@ -67,7 +65,6 @@ class Pushdown:
         self._beyond = None
 
     def table(self, query: TableQuery) -> IntArray:
-        """One exact aggregate per cell."""
         is_of_persons = query.aggregate is Aggregate.PERSONS or query.clip is not None
         if is_of_persons and self.domain.unit_id is not None:
             return self._persons_in_cells(query)
@@ -86,9 +83,7 @@ class Pushdown:
         return tally.result()
 
     def _persons_in_cells(self, query: TableQuery) -> IntArray:
-        """Different persons: counted by the database within the bound and beyond doubt, and here among the
-        other rows.
-        """
+        """Different persons: counted by the database where within the bound and beyond doubt, otherwise here."""
         largest_contribution(query, self.domain)
         statements = PersonStatements(self, query)
         tally = tally_of_persons(query, self.domain)
@@ -98,7 +93,6 @@ class Pushdown:
         return tally.result()
 
     def sizes(self, query: SizesQuery) -> IntArray:
-        """Numbers of units by the first clip that leaves them as they are."""
         if self.domain.unit_id is None:
             return self._clipped_rows(query.table).classes(query.clips)
         tally = ClippedTally(query.table, self.domain)
@@ -130,7 +124,6 @@ class Pushdown:
         return tally
 
     def values(self, query: ValuesQuery) -> IntArray:
-        """Sorted values of one numeric variable, in steps."""
         _ = self.domain.variable(query.value).bounds
         names = tuple(dict.fromkeys([query.value, *(f.variable for f in query.where)]))
         parts = [np.empty(0, dtype=np.int64)]
@@ -142,9 +135,7 @@ class Pushdown:
         return np.sort(np.concatenate(parts))
 
     def labels(self, query: LabelsQuery) -> Labels:
-        """Texts that are not declared, with numbers of units; of persons within the bound the database sends numbers
-        alone.
-        """
+        """Texts that are not declared; of persons within the bound the database sends numbers alone."""
         if self.domain.unit_id is None:
             return counted_labels(self.domain, self.secret, query, counts=self.contents(query.variable))
         column = self.domain.variable(query.variable).source_column
@@ -168,13 +159,11 @@ class Pushdown:
             yield _decoded(keys, rows)
 
     def contents(self, name: str) -> Iterator[tuple[object, int]]:
-        """Distinct raw values of a variable, with their counts."""
         value = self.dialect.plain(*self.column(self.domain.variable(name)))
         for rows in self.stream(f"SELECT {value} AS v, count(*) AS n FROM {self.relation} GROUP BY {value}"):
             yield from ((row[0], int(row[1])) for row in rows)
 
     def judge(self) -> Mapping[str, Any]:
-        """Counts of odd values, for the custodian."""
         total, units, without, over = self._sizes()
         zeros = tuple(dict.fromkeys(name for zero in self.domain.structural_zeros for name in zero))
         inside = sum(self._zero_rows(batch, counts) for batch, counts in self._counted(zeros)) if zeros else 0
@@ -196,9 +185,8 @@ class Pushdown:
             return total, total, 0, 0
         most = self.domain.neighbours.max_rows
         statement = (
-            f"SELECT u IS NULL, count(*), sum(n), sum(CASE WHEN n > {most} THEN n - {most} ELSE 0 END) FROM"
-            f" (SELECT {self._unit()} AS u, count(*) AS n FROM {self.relation} GROUP BY {self._unit()}) g GROUP BY u "
-            "IS NULL"
+            f"SELECT u IS NULL, count(*), sum(n), sum(CASE WHEN n > {most} THEN n - {most} ELSE 0 END) FROM (SELECT "
+            f"{self._unit()} AS u, count(*) AS n FROM {self.relation} GROUP BY {self._unit()}) g GROUP BY u IS NULL"
         )
         units = total = without = over = 0
         for rows in self.run(statement):
@@ -253,7 +241,6 @@ class Pushdown:
         return f"CASE WHEN {is_missing} THEN NULL ELSE concat({texts}) END", "text"
 
     def _number(self, variable: Variable, value: str, real: str) -> NumberSQL:
-        """How a numeric variable is read."""
         column, kind = self.column(variable)
         if variable.lookup is not None:
             code = (

@@ -39,7 +39,6 @@ class ReadableTable:
 
     @property
     def is_csv(self) -> bool:
-        """Whether the files are text."""
         return bool(self.delimiter)
 
     def stamp(self) -> tuple[tuple[Any, ...], ...] | None:
@@ -58,9 +57,7 @@ class ReadableTable:
         return None if not stamp else max(max(times[1], times[4]) for times in stamp) / 1e9
 
     def check_chunks(self, connection: Any, columns: Sequence[str]) -> None:
-        """Refuse Parquet files that say of a declared column that a part of it would fill the memory, before a row is
-        read.
-        """
+        """Refuse Parquet files by whose metadata a part of a declared column would fill the memory."""
         if not self.sql.startswith("read_parquet("):
             return
         import duckdb
@@ -233,8 +230,7 @@ def _header(line: bytes, delimiter: str) -> list[str]:
     if len(line) > _LONGEST_HEADER or line.count(delimiter.encode()) >= _MOST_COLUMNS:
         raise TooLarge(
             f"A CSV file may have at most {_MOST_COLUMNS:,} columns, and a header line of {_LONGEST_HEADER:,} bytes: "
-            "write"
-            " the columns that are declared, or the data as Parquet.",
+            "write the columns that are declared, or the data as Parquet.",
             limit=_MOST_COLUMNS,
         )
     first = line.decode("utf-8-sig").splitlines()[:1]

@@ -23,9 +23,7 @@ Stream = Callable[[str], Iterator[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedColumn:
-    """A variable, the number that the database reads in its column ("" if none), and what is left to be read value by
-    value.
-    """
+    """A variable, the number that the database reads in its column ("" if none), and what is left to the reader."""
 
     variable: Variable
     number: str = ""

@@ -73,8 +73,7 @@ def _check_clip(query: TableQuery, domain: Domain, size: int) -> None:
     if size * domain.neighbours.max_rows * query.clip.fineness >= MOST_STEPS:
         raise TooLarge(
             "All rows of a person together could add 10^18 parts of a step or more to a cell. Use a coarser step, "
-            "narrower bounds or"
-            " a smaller max_rows.",
+            "narrower bounds or a smaller max_rows.",
             limit=MOST_STEPS,
         )
 
@@ -198,9 +197,7 @@ class Tally:
         self._low += joint.table(axes, kept)
 
     def add_aggregates(self, batch: Mapping[str, Column], aggregates: Sequence[int]) -> None:
-        """Combine aggregates that a database took of groups of rows, each as wide as it came, into the cells of the
-        groups.
-        """
+        """Combine aggregates that a database took of groups of rows into the cells of the groups."""
         cells, mask = self._cells(batch)
         where = np.arange(len(cells)) if mask is None else np.flatnonzero(mask)
         chosen = [aggregates[row] for row in where.tolist()]

@@ -151,7 +151,6 @@ class DuckDBSource:
         return PersonSource(domain, tables, lambda persons, columns: cls(persons, columns, secret))
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
-        """One exact aggregate per cell."""
         return self.tables([query])[0]
 
     def tables(self, queries: Sequence[TableQuery]) -> tuple[Sealed[IntArray], ...]:
@@ -191,7 +190,6 @@ class DuckDBSource:
         return Sealed(self._tallied(query).result())
 
     def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
-        """Numbers of units by the first clip that leaves them as they are."""
         tally = self._tallied(query.table)
         assert isinstance(tally, ClippedTally)  # A query about sizes is of a table with a clip.
         return Sealed(tally.classes(query.clips))
@@ -211,7 +209,6 @@ class DuckDBSource:
         return tally
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
-        """Sorted values of one numeric variable, in steps."""
         return self.lists((query,))[0]
 
     def lists(self, queries: Sequence[ValuesQuery]) -> tuple[Sealed[IntArray], ...]:
@@ -244,7 +241,6 @@ class DuckDBSource:
         return counts
 
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
-        """Texts that are not declared, with numbers of units."""
         if self.domain.unit_id is None:
             counts = self.contents(query.variable)
             return Sealed(counted_labels(self.domain, self._secret, query, counts=counts))
@@ -269,7 +265,6 @@ class DuckDBSource:
             yield from zip(batch.column(first).to_pylist(), batch.column(second).to_pylist(), strict=True)
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
-        """Batches of coded rows."""
         for name in variables:
             self.domain.variable(name)
         for batch in self._batches(tuple(dict.fromkeys(variables))):
@@ -301,7 +296,6 @@ class DuckDBSource:
 
     @property
     def is_text(self) -> bool:
-        """Whether every column is text, as in a CSV file."""
         return self._relation.is_csv
 
     def contents(self, name: str) -> Iterator[tuple[object, int]]:
@@ -344,10 +338,9 @@ class DuckDBSource:
             raise DocumentError("A field of the CSV file is longer than can be a value.") from None
         if not is_plain:
             raise DocumentError(
-                "A quoted field of the CSV file runs over a line end, or lines end in different ways. A quotation "
-                "mark that is"
-                " never closed would hide every row after it, so such files are refused: write the data as Parquet, or"
-                " without line ends inside fields."
+                "A quoted field of the CSV file runs over a line end, or lines end in different ways. A quotation mark "
+                "that is never closed would hide every row after it, so such files are refused: write the data as "
+                "Parquet, or without line ends inside fields."
             )
 
     def _columns(self) -> list[str]:
@@ -442,9 +435,7 @@ class DuckDBSource:
             self._connection = None
 
     def _may_group(self, query: TableQuery, names: Sequence[str]) -> bool:
-        """Whether raw values may be grouped: a plain count of few declared values that have no fixed places, no person
-        to bound.
-        """
+        """Whether raw values may be grouped: a plain count of few categories without fixed places, rows as units."""
         is_plain = query.aggregate is Aggregate.COUNT and query.weight is None and query.value is None
         if not is_plain or not names or self.domain.unit_id is not None:
             return False

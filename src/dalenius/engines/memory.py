@@ -123,7 +123,6 @@ class MemorySource:
         return persons
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
-        """One exact aggregate per cell."""
         largest_contribution(query, self.domain)
         space = query.space
         if query.aggregate is Aggregate.PERSONS:
@@ -144,7 +143,6 @@ class MemorySource:
         return Sealed(np.array(bounded, dtype=np.int64))
 
     def _persons_in_cells(self, query: TableQuery) -> Sealed[IntArray]:
-        """Each person once in a cell."""
         owners = range(len(self._coded)) if self._owners is None else self._owners
         places = {(self._cell(query, row), owner) for row, owner in zip(self._coded, owners, strict=True)}
         counts = [0] * query.space.size
@@ -176,7 +174,6 @@ class MemorySource:
         return Sealed(np.array([max(-LIMIT, min(LIMIT, value)) for value in cells], dtype=np.int64))
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
-        """Sorted values of one numeric variable, in steps."""
         variable = self.domain.variable(query.value)
         _ = variable.bounds
         found = [
@@ -187,7 +184,6 @@ class MemorySource:
         return Sealed(np.array(sorted(found), dtype=np.int64))
 
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
-        """Texts that are not declared, with numbers of units."""
         texts = self._columns[self.domain.variable(query.variable).source_column]
         if self.domain.unit_id is None:
             counts = ((text, 1) for text in texts)
@@ -196,7 +192,6 @@ class MemorySource:
         return Sealed(counted_labels(self.domain, self._secret, query, pairs=pairs))
 
     def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
-        """Numbers of units by the first clip that leaves them as they are."""
         largest_contribution(query.table, self.domain)
         counts = [0] * (len(query.clips) + 1)
         for added in self._added(query.table):
@@ -205,7 +200,6 @@ class MemorySource:
         return Sealed(np.array(counts, dtype=np.int64))
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
-        """One batch of coded rows."""
         for name in variables:
             self.domain.variable(name)
         yield {name: np.array([row[name] for row in self._coded], dtype=np.int64) for name in variables}
@@ -228,7 +222,6 @@ class MemorySource:
         return ()
 
     def judge(self) -> Mapping[str, Any]:
-        """Counts of odd values, for the custodian."""
         zeros = sum(self._in_structural_zero(row) for row in self._coded)
         if self._tables:
             return report_of_persons({n: t.judge() for n, t in self._tables.items()}, self.domain, zeros)

@@ -40,7 +40,6 @@ class PostgreSQLDialect:
     fence: ClassVar[str] = " OFFSET 0"
 
     def name(self, column: str) -> str:
-        """A quoted identifier."""
         return quoted(column)
 
     def plain(self, column: str, kind: str) -> str:
@@ -57,7 +56,6 @@ class PostgreSQLDialect:
         return f"({column} IS NULL{is_nan})"
 
     def whole(self, column: str, kind: str) -> str | None:
-        """Integers, and Booleans as 1 and 0."""
         if kind == "bool":
             return f"CAST(CAST({column} AS INTEGER) AS BIGINT)"
         return f"CAST({column} AS BIGINT)" if kind in _WHOLE else None
@@ -80,11 +78,9 @@ class PostgreSQLDialect:
         return f"CASE WHEN {is_plain} THEN CAST({text} AS DOUBLE PRECISION) END", True
 
     def nearest(self, expression: str) -> str:
-        """Half to even, for doubles."""
         return f"round({expression})"
 
     def wide(self, expression: str) -> str:
-        """A number of arbitrary width."""
         return f"CAST({expression} AS NUMERIC)"
 
     def total(self, expression: str) -> str:
@@ -92,17 +88,14 @@ class PostgreSQLDialect:
         return f"sum({expression})"
 
     def place(self, expression: str, edges: tuple[int, ...]) -> str | None:
-        """A binary search."""
         if not edges:
             return "0"
         return f"width_bucket({expression}, CAST(ARRAY[{', '.join(map(str, edges))}] AS BIGINT[]))"
 
     def text(self, expression: str) -> str:
-        """Compared byte by byte."""
         return f'CAST({expression} AS TEXT) COLLATE "C"'
 
     def digits(self, text: str) -> str:
-        """A cast."""
         return f"CAST({text} AS BIGINT)"
 
     def literal(self, content: str) -> str:
@@ -163,7 +156,6 @@ class PostgreSQLSource:
 
     @classmethod
     def accepts(cls, data: object) -> bool:
-        """An address of a PostgreSQL database."""
         return isinstance(data, str) and data.partition("://")[0].lower() in SCHEMES
 
     @classmethod
@@ -181,34 +173,28 @@ class PostgreSQLSource:
         return cls(domain, data, secret, table=table, others=others)
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
-        """One exact aggregate per cell."""
         self.stamp()
         return Sealed(self._pushed.table(query))
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
-        """Sorted values of one numeric variable, in steps."""
         self.stamp()
         return Sealed(self._pushed.values(query))
 
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
-        """Texts that are not declared, with numbers of units."""
         self.stamp()
         return Sealed(self._pushed.labels(query))
 
     def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
-        """Numbers of units by the first clip that leaves them as they are."""
         self.stamp()
         return Sealed(self._pushed.sizes(query))
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
-        """Batches of coded rows."""
         for name in variables:
             self.domain.variable(name)
         self.stamp()
         yield from self._pushed.scan(tuple(dict.fromkeys(variables)))
 
     def judge(self) -> Mapping[str, Any]:
-        """Counts of odd values, for the custodian."""
         self.stamp()
         return self._pushed.judge()
 

@@ -45,7 +45,6 @@ class SparkDialect:
     fence: ClassVar[str] = ""
 
     def name(self, column: str) -> str:
-        """A quoted identifier."""
         return "`" + column.replace("`", "``") + "`"
 
     def plain(self, column: str, kind: str) -> str:
@@ -62,7 +61,6 @@ class SparkDialect:
         return f"({column} IS NULL OR isnan({column}))" if kind in _FLOATS else f"({column} IS NULL)"
 
     def whole(self, column: str, kind: str) -> str | None:
-        """Integers, and Booleans as 1 and 0."""
         return f"CAST({column} AS BIGINT)" if kind in (*_WHOLE, "boolean") else None
 
     def real(self, column: str, kind: str) -> tuple[str, bool] | None:
@@ -75,7 +73,6 @@ class SparkDialect:
         return f"CASE WHEN {is_plain} THEN try_cast({text} AS DOUBLE) END", True
 
     def nearest(self, expression: str) -> str:
-        """Half to even, for doubles."""
         return f"rint({expression})"
 
     def wide(self, expression: str) -> str:
@@ -151,7 +148,6 @@ class SparkSource:
 
     @classmethod
     def accepts(cls, data: object) -> bool:
-        """An address of a Spark cluster."""
         return isinstance(data, str) and data.partition("://")[0].lower() == SCHEME
 
     @classmethod
@@ -169,29 +165,23 @@ class SparkSource:
         return cls(domain, data, secret, others=others)
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
-        """One exact aggregate per cell."""
         return Sealed(self._pushed.table(query))
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
-        """Sorted values of one numeric variable, in steps."""
         return Sealed(self._pushed.values(query))
 
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
-        """Texts that are not declared, with numbers of units."""
         return Sealed(self._pushed.labels(query))
 
     def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
-        """Numbers of units by the first clip that leaves them as they are."""
         return Sealed(self._pushed.sizes(query))
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
-        """Batches of coded rows."""
         for name in variables:
             self.domain.variable(name)
         yield from self._pushed.scan(tuple(dict.fromkeys(variables)))
 
     def judge(self) -> Mapping[str, Any]:
-        """Counts of odd values, for the custodian."""
         return self._pushed.judge()
 
     def stamp(self) -> tuple[object, ...] | None:
@@ -209,9 +199,7 @@ class SparkSource:
         return tuple((str(p), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns) for p, s in stats)
 
     def changed_at(self) -> float | None:
-        """When files of this machine were last changed; None where workers of a cluster may see others under the same
-        names.
-        """
+        """When local files were last changed; None where workers may see others under the same names."""
         stamp: Any = self.stamp() if self._frame.is_here else None
         return max(max(file[1], file[4]) for file in stamp) / 1e9 if stamp else None
 
@@ -260,9 +248,7 @@ def _close_all(frames: Sequence[SparkFrame]) -> None:
 
 
 def _told(name: str, kind: str) -> str:
-    """A value as text that no other value has: doubles in base 16, since versions of Java print decimals
-    differently.
-    """
+    """A value as text that no other value has; doubles in base 16, as versions of Java print decimals differently."""
     column = SparkDialect().name(name)
     text = f"format_string('%a', CAST({column} AS DOUBLE))" if kind in _FLOATS else f"CAST({column} AS STRING)"
     return f"CASE WHEN {column} IS NULL THEN '-' ELSE concat(length({text}), ':', {text}) END"

@@ -59,9 +59,7 @@ def _impossible(law: IntegerLaw, size: int) -> Fraction:
 
 @lru_cache(maxsize=8)
 def squared_weights(decay: Fraction, limit: int, bits: int) -> WeightTable:
-    """exp(-decay x^2) by two multiplications for each weight; enclosed a little wider than one exponential
-    at a time.
-    """
+    """exp(-decay x^2), two multiplications per weight; a little wider than one exponential at a time."""
     work = bits + 64
     low = high = 1 << work
     # w(x + 1) = w(x) r(x) and r(x + 1) = r(x) c.
@@ -204,12 +202,10 @@ class SquaredExponential(ABC):
 
     @property
     def support(self) -> tuple[int | None, int | None]:
-        """-limit to limit."""
         return (-self.limit, self.limit)
 
     @property
     def mean(self) -> float:
-        """Zero."""
         return 0.0
 
     def _floats(self) -> tuple[FloatArray, FloatArray]:
@@ -218,12 +214,10 @@ class SquaredExponential(ABC):
 
     @property
     def variance(self) -> float:
-        """Summed."""
         x, weight = self._floats()
         return float((x * x * weight).sum() / weight.sum())
 
     def weights(self, bits: int) -> WeightTable:
-        """exp(-rate x^2), as many as there are."""
         keys = [-x * x for x in range(-self.limit, self.limit + 1)]
         return exponential_weights(self.decay, keys, -self.limit, bits)
 

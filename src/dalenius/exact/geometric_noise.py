@@ -21,9 +21,7 @@ from dalenius.exact import additive
 def geometric_profile(
     law: IntegerLaw, rate: Fraction, sensitivity: Sensitivity, relation: Relation, evidence: Evidence
 ) -> PrivacyProfile:
-    """Pure, zero-concentrated as one draw of this rate is, and the exact curve of the law itself where the moves are
-    listed.
-    """
+    """Pure, zero-concentrated as one draw of this rate, and the law's exact curve where the moves are listed."""
 
     def cell_rho(shift: int) -> Fraction:
         return discrete_laplace_to_rho(rate, shift)

@@ -168,7 +168,6 @@ def mirrored(magnitude: Ideal, s: int) -> Ideal:
 
 
 def sign(rng: RandomSource) -> int:
-    """+1 or -1."""
     return 1 - 2 * below(rng, 2)
 
 

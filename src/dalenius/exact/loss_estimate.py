@@ -164,9 +164,7 @@ def _collected(unit: Fraction, keys: FloatArray, weight: FloatArray, infinite: f
 
 
 def _convolved(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Every sum of products, in pieces that one thread works out; all terms are positive, so that small sums keep their
-    digits.
-    """
+    """Every sum of products, in pieces on one thread; all terms are positive, so that small sums keep their digits."""
     short, long = (left, right) if len(left) <= len(right) else (right, left)
     whole = np.zeros(len(left) + len(right) - 1)
     for start in range(0, len(short), _PIECE):

@@ -71,7 +71,6 @@ class Sorted:
 
 
 def prepare(values: Sequence[int] | IntArray, low: int, high: int) -> Sorted:
-    """Sort, and clamp into the bounds."""
     array = np.clip(np.asarray(values, dtype=np.int64), low, high)
     if len(array) > 1 and not bool(np.all(array[:-1] <= array[1:])):
         array = np.sort(array)

@@ -262,8 +262,7 @@ def judge(kernel: Kernel, sensitivity: Sensitivity, epsilon: Fraction, delta: Fr
     )
     raise NotAllowed(
         f"The perturbation table {kernel.name!r} is ({float(epsilon):g}, {float(exact_delta):.3g})-differentially "
-        "private and"
-        f" not ({float(epsilon):g}, {float(delta):.3g}): {reason}.",
+        f"private and not ({float(epsilon):g}, {float(delta):.3g}): {reason}.",
         epsilon=str(epsilon),
         delta=float(exact_delta),
     )

@@ -84,7 +84,6 @@ class MixturePair:
 
     @property
     def sigma(self) -> float:
-        """Standard deviation of the noise."""
         return sqrt(float(self.sigma_squared))
 
     def shifts(self) -> tuple[float, float]:
@@ -112,9 +111,7 @@ class MixturePair:
         return max(_LEFT, self.reversed.top()[0]) if self.down else _LEFT
 
     def top(self) -> tuple[float, float]:
-        """Where less than `TAIL` of the first law is left, in standard deviations, and the mass of copies that were
-        left out.
-        """
+        """Where less than `TAIL` of the first law is left, in standard deviations, and the mass left out."""
         from scipy.special import ndtr
 
         a, high = self.shifts()[0], 8.0
@@ -187,9 +184,7 @@ def _by_parts(pair: MixturePair, y: FloatArray, shift: float) -> FloatArray:
 
 
 def _integrated(pair: MixturePair, high: float, h: float) -> tuple[int, FloatArray, FloatArray]:
-    """The same by integrals between the points where the loss crosses the grid; half integers where noise is on
-    integers.
-    """
+    """The same by integrals between points where the loss crosses the grid; half integers for integer noise."""
     left = -pair.bottom()
     mesh = np.linspace(left, high, _MESH)
     loss = np.maximum.accumulate(pair.losses(mesh)[0])

@@ -66,9 +66,7 @@ Copies = tuple[LossPair, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """A sum that is measured once: the most that one row adds to it, and its share of what neighbours differ by,
-    squared.
-    """
+    """A sum that is measured once: the most that one row adds, and its share of the squared difference."""
 
     largest: int
     share: Fraction
@@ -92,9 +90,7 @@ class ResamplingPrice:
 
     @property
     def variances(self) -> tuple[Fraction, ...]:
-        """Of the noise of the sums beside the replicates: one row moves each by its share, and the replicates by what
-        is left.
-        """
+        """Noise variances of the sums beside the replicates: one row moves each by its share of the difference."""
         left = 1 - sum((one.share for one in self.beside), Fraction(0))
         moved = Fraction(self.replicates * self.reach**2) / self.sigma_squared
         return tuple(_short(one.largest**2 * left / (one.share * moved)) for one in self.beside)
@@ -162,8 +158,7 @@ class ResamplingPrice:
         if not self.is_proved:
             raise Unsupported(
                 "The noise of one replicate is smaller than half of the range of a value; the price of replacing a "
-                "unit is proved"
-                " for more noise only. Ask for more replicates or spend less."
+                "unit is proved for more noise only. Ask for more replicates or spend less."
             )
         whole = _losses(self)
         limits.spend(sum(len(loss.masses) for loss in whole))
@@ -178,7 +173,6 @@ class ResamplingPrice:
         return _rho(self, delta)
 
     def fits(self, *, epsilon: Fraction | None, rho: Fraction | None, delta: Fraction) -> bool:
-        """Whether the replicates stay within a target."""
         if not self.is_proved:
             return False
         if rho is not None:
@@ -285,9 +279,7 @@ def _guess(price: ResamplingPrice, rho: float) -> float:
 
 
 def _near(excess: Callable[[float], float], low: float, at: float) -> Fraction:
-    """As `_crossing`, in few steps where rho falls about as the variance rises; roughly where less noise has no rho at
-    all.
-    """
+    """As `_crossing`, in few steps where rho falls as the variance rises; roughly where less noise has no rho."""
     below, enough, tolerance = -inf, inf, _NEAR
     for _ in range(_STRIDES):
         at = max(at, low)

@@ -197,7 +197,6 @@ class TableSampler:
         return self._guided(np.arange(1 << self._guide_bits, dtype=np.uint64))
 
     def draw(self, size: int, rng: RandomSource) -> IntArray:
-        """So many independent draws."""
         out = np.empty(size, dtype=np.int64)
         pending: list[tuple[IntArray, NDArray[np.unsignedinteger[Any]], IntArray]] = []
         self._drawn += size

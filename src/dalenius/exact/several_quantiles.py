@@ -84,9 +84,7 @@ def select_all(
     score: Score = Score.DISTANCE,
     is_open: bool = False,
 ) -> list[int]:
-    """One grid point for each target, in the order of the targets; they never fall. `epsilons` are what the levels
-    lose.
-    """
+    """One grid point per target, in the order of the targets, never falling; `epsilons` are the levels' losses."""
     count = len(steps)
     answers: dict[int, int] = {-1: low, count: high}
     # Lists come nearly in order, which a stable sort makes use of.
@@ -111,9 +109,7 @@ def spread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
 
 
 def runs(ordered: IntArray, low: int, high: int, aim: RankStep, reach: int | None = None, depth: int = 0) -> Runs:
-    """(first, last, score) of maximal runs of grid points with the same counts below and up to them; put together
-    beyond `reach`.
-    """
+    """(first, last, score) of maximal runs of grid points with equal counts below and up to; merged beyond `reach`."""
     return score_runs(ordered, low, high, aim.parts, aim.part * len(ordered) + aim.shift, reach, depth)
 
 

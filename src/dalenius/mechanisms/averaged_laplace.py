@@ -81,9 +81,8 @@ class AveragedLaplace:
             raise ParameterError(f"terms must be an integer from 1 to {_MOST}; received {self.terms!r}.")
         if self.rate < _LEAST_RATE:
             raise TooLarge(
-                "The sum of so wide draws is not listed; discrete_laplace has less variance, and discrete_gaussian "
-                "is as near to"
-                " normal."
+                "The sum of so wide draws is not listed; discrete_laplace has less variance, and discrete_gaussian is "
+                "as near to normal."
             )
 
     @classmethod
@@ -96,17 +95,14 @@ class AveragedLaplace:
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:
-        """Rate and number of terms."""
         return {"rate": self.rate, "terms": self.terms}
 
     @property
     def support(self) -> tuple[int | None, int | None]:
-        """All integers."""
         return (None, None)
 
     @property
     def mean(self) -> float:
-        """Zero."""
         return 0.0
 
     @property
@@ -124,9 +120,7 @@ class AveragedLaplace:
         return of_table(self.weights(_ESTIMATED_BITS), size)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
-        """From the listed probabilities where they have many digits; farther out by the shape of the tail, x^(terms -
-        1) b^x.
-        """
+        """From listed probabilities where they have many digits; beyond by the tail's shape, x^(terms - 1) b^x."""
         logs, offset = _logs(self.rate, self.terms)
         last = len(logs) - 1
         x = np.abs(np.asarray(k, dtype=np.int64))
@@ -140,20 +134,16 @@ class AveragedLaplace:
 
     @classmethod
     def family(cls, size: Fraction, budget: Budget) -> "AveragedLaplace":
-        """The size is the rate; ten terms."""
         return cls(rate=size)
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """epsilon / l1, and the rate at which the Gaussian part of rho is spent."""
         return geometric_guesses(sensitivity, budget)
 
 
 @lru_cache(maxsize=64)
 def _logs(rate: Fraction, terms: int) -> tuple[FloatArray, float]:
-    """log P(x) for x = 0, 1, … as far as a weight has ten digits, and where the tail's power law starts so that slopes
-    agree.
-    """
+    """log P(x) for x = 0, 1, … while weights have ten digits, and where the tail's power law starts (equal slopes)."""
     table = _weights(rate, terms, _LISTED_BITS)
     total = sum(table.upper)
     weights = [w for w in table.upper[-table.first :] if w >= 1 << _DIGITS_BITS]

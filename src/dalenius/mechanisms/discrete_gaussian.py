@@ -82,17 +82,14 @@ class DiscreteGaussian:
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:
-        """The parameter that the variance approaches."""
         return {"sigma_squared": self.sigma_squared}
 
     @property
     def support(self) -> tuple[int | None, int | None]:
-        """All integers."""
         return (None, None)
 
     @property
     def mean(self) -> float:
-        """Zero."""
         return 0.0
 
     @property
@@ -128,11 +125,9 @@ class DiscreteGaussian:
         return -x * x / (2 * float(self.sigma_squared)) - self._log_total
 
     def cdf(self, k: IntArray) -> FloatArray:
-        """P(noise <= k)."""
         return self.sf(-np.asarray(k, dtype=np.int64) - 1)
 
     def sf(self, k: IntArray) -> FloatArray:
-        """P(noise > k)."""
         k = np.asarray(k, dtype=np.int64)
         return gaussian.wide_sf(float(self.sigma_squared), k) if self._is_wide else tails_of(self).sf(k)
 
@@ -149,7 +144,6 @@ class DiscreteGaussian:
         return gaussian.coarse_loss(self.sigma_squared, abs(size)) if self._is_wide else None
 
     def coarse_estimate(self, size: int) -> LossEstimate | None:
-        """`coarse_loss` in floats, for searching."""
         return gaussian.coarse_estimate(self.sigma_squared, abs(size)) if self._is_wide else None
 
     def exact_sampler(self) -> ExactSampler | None:
@@ -172,7 +166,6 @@ class DiscreteGaussian:
 
     @classmethod
     def family(cls, size: Fraction, budget: Budget) -> "DiscreteGaussian":
-        """The size is 1 / sigma_squared."""
         return cls(sigma_squared=1 / size)
 
     @classmethod

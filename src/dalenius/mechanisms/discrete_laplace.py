@@ -66,17 +66,14 @@ class DiscreteLaplace:
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:
-        """The rate."""
         return {"rate": self.rate}
 
     @property
     def support(self) -> tuple[int | None, int | None]:
-        """All integers."""
         return (None, None)
 
     @property
     def mean(self) -> float:
-        """Zero."""
         return 0.0
 
     @property
@@ -86,7 +83,6 @@ class DiscreteLaplace:
         return 2 * exp(-rate) / expm1(-rate) ** 2
 
     def weights(self, bits: int) -> WeightTable:
-        """Powers of exp(-rate), until less than a unit is left outside."""
         return additive.geometric_weights(self.rate, bits)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
@@ -96,12 +92,10 @@ class DiscreteLaplace:
         return constant - rate * np.abs(np.asarray(k, dtype=np.int64)).astype(np.float64)
 
     def cdf(self, k: IntArray) -> FloatArray:
-        """P(noise <= k)."""
         k = np.asarray(k, dtype=np.int64)
         return np.where(k < 0, self._beyond(-k), 1 - self._beyond(k + 1))
 
     def sf(self, k: IntArray) -> FloatArray:
-        """P(noise > k)."""
         return self.cdf(-np.asarray(k, dtype=np.int64) - 1)
 
     def _beyond(self, distance: IntArray) -> FloatArray:
@@ -133,10 +127,8 @@ class DiscreteLaplace:
 
     @classmethod
     def family(cls, size: Fraction, budget: Budget) -> "DiscreteLaplace":
-        """The size is the rate."""
         return cls(rate=size)
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """epsilon / l1, and the rate at which the Gaussian part of rho is spent."""
         return geometric_guesses(sensitivity, budget)

@@ -71,7 +71,6 @@ class MaxEntropy(finite_noise.SquaredExponential):
 
     @classmethod
     def stated(cls, parameters: Any) -> "MaxEntropy":
-        """The law of this range and variance."""
         return cls(cap=parameters.variance, limit=parameters.limit)
 
     @property
@@ -81,12 +80,10 @@ class MaxEntropy(finite_noise.SquaredExponential):
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:
-        """Cap and limit; they determine the multiplier."""
         return {"cap": self.cap, "limit": self.limit}
 
     @property
     def decay(self) -> Fraction:
-        """The multiplier."""
         return self.multiplier
 
     @property

@@ -65,17 +65,14 @@ class Staircase:
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:
-        """Loss of one step, its width, and where it falls."""
         return {"epsilon": self.epsilon, "width": self.width, "gap": self.gap}
 
     @property
     def support(self) -> tuple[int | None, int | None]:
-        """All integers."""
         return (None, None)
 
     @property
     def mean(self) -> float:
-        """Zero."""
         return 0.0
 
     def _level(self, x: int) -> int:
@@ -92,7 +89,6 @@ class Staircase:
 
     @property
     def variance(self) -> float:
-        """Summed."""
         x, p = self._floats()
         return float(2 * (x * x * p).sum())
 
@@ -128,7 +124,6 @@ class Staircase:
         return np.where(k < 0, self._beyond(-k), 1 - self._beyond(k + 1))
 
     def sf(self, k: IntArray) -> FloatArray:
-        """P(noise > k)."""
         return self.cdf(-np.asarray(k, dtype=np.int64) - 1)
 
     def _beyond(self, distance: IntArray) -> FloatArray:

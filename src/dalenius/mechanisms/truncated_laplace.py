@@ -96,17 +96,14 @@ class TruncatedLaplace:
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:
-        """Rate and limit."""
         return {"rate": self.rate, "limit": self.limit}
 
     @property
     def support(self) -> tuple[int | None, int | None]:
-        """-limit to limit."""
         return (-self.limit, self.limit)
 
     @property
     def mean(self) -> float:
-        """Zero."""
         return 0.0
 
     @property
@@ -134,7 +131,6 @@ class TruncatedLaplace:
         return (-expm1(-r * (m + 1)) - exp(-r) * expm1(-r * m)) / -expm1(-r)
 
     def weights(self, bits: int) -> WeightTable:
-        """Powers of exp(-rate), as many as there are."""
         return additive.geometric_weights(self.rate, bits, self.limit)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
@@ -144,16 +140,13 @@ class TruncatedLaplace:
         return np.where(distance > self.limit, -np.inf, inside)
 
     def cdf(self, k: IntArray) -> FloatArray:
-        """P(noise <= k)."""
         k = np.asarray(k, dtype=np.int64)
         return np.where(k < 0, self._beyond(-k), 1 - self._beyond(k + 1))
 
     def sf(self, k: IntArray) -> FloatArray:
-        """P(noise > k)."""
         return self.cdf(-np.asarray(k, dtype=np.int64) - 1)
 
     def _beyond(self, distance: IntArray) -> FloatArray:
-        """P(noise >= distance), distance >= 1."""
         r = float(self.rate)
         steps = np.clip(distance, 0, self.limit + 1).astype(np.float64)
         return np.exp(-r * steps) * np.expm1(-r * (self.limit + 1 - steps)) / (expm1(-r) * self._total)

@@ -106,12 +106,10 @@ class TruncatedNormal(finite_noise.SquaredExponential):
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:
-        """Rate and limit."""
         return {"rate": self.rate, "limit": self.limit}
 
     @property
     def decay(self) -> Fraction:
-        """The rate."""
         return self.rate
 
     @classmethod
@@ -157,9 +155,7 @@ class TruncatedNormal(finite_noise.SquaredExponential):
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """Rates at which the largest finite loss of the worst move is about epsilon; or rho is that of the
-        normal law.
-        """
+        """Rates at which the largest finite loss of the worst move is epsilon, or rho that of the normal law."""
         if budget.rho is not None and sensitivity.l2_squared:
             return [additive.nice(budget.rho / sensitivity.l2_squared * f) for f in (_NEAR, 1, 2 - _NEAR)]
         if budget.epsilon is None or budget.delta is None or not sensitivity.l1:
