@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from typing import ClassVar, Protocol, cast, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class WeightTable:
 
 
 @runtime_checkable
-class IntegerLaw(Protocol):
+class IntegerLaw(Hashable, Protocol):
     """A distribution on the integers with exact weights. Every mechanism is one."""
 
     name: ClassVar[str]
@@ -110,10 +110,6 @@ class Tails:
 
 
 @lru_cache(maxsize=32)
-def _tails_of(held: Hashable) -> Tails:
-    return Tails(cast(IntegerLaw, held))
-
-
 def tails_of(law: IntegerLaw) -> Tails:
     """Tail probabilities of a law that can be listed; kept, since the table takes a while."""
-    return _tails_of(cast(Hashable, law))
+    return Tails(law)

@@ -345,14 +345,10 @@ def law_from_dict(document: Mapping[str, Any]) -> Law:
         if kind == Additive.kind:
             noise = noise_from_dict(str(document["family"]), document["parameters"])
             return Additive(noise, Fraction(str(document.get("step", "1"))))
-        if kind == Censored.kind:
-            measured = law_from_dict(document["of"])
-            if isinstance(measured, Additive):
+        if kind in (Censored.kind, Thinned.kind) and isinstance(measured := law_from_dict(document["of"]), Additive):
+            if kind == Censored.kind:
                 return Censored(measured, int(document["least"]))
-        if kind == Thinned.kind:
-            measured = law_from_dict(document["of"])
-            if isinstance(measured, Additive):
-                return Thinned(measured, Fraction(str(document["fraction"])))
+            return Thinned(measured, Fraction(str(document["fraction"])))
         if kind == Kernel.kind:
             return Kernel(
                 name=str(document["name"]),

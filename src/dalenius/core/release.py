@@ -16,9 +16,9 @@ import numpy as np
 
 from dalenius.core import registry
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Law, Withheld
+from dalenius.core.law import FloatArray, IntArray, Joint, Law, Withheld
 from dalenius.core.rationals import plain, rational
-from dalenius.errors import NotPublic, RequestError, UnknownName, Unsupported
+from dalenius.errors import RequestError, UnknownName, Unsupported
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FORMAT = "dalenius-release/1"
 # The law of a batch as a whole.
 BATCH = Withheld("each table of a batch has a law of its own; take one of its members")
-# Parts of a subject that documents from before them do not have: left out where empty, so that those keep their bytes.
+# Parts that most subjects lack: left out of documents where empty.
 _LEFT_OUT = ("q", "candidates", "other", "within", "per", "which", "parts")
 
 # Measures whose cells add up to a margin.
@@ -64,15 +64,12 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The words of one release. `labels` name variables; `rows`, `columns` and `layers` hold names of axes as asked
-    for.
+    """The words of one release. `labels` name variables; `rows`, `columns` and `layers` name axes as asked for.
 
-    `universe` is a sentence on whose records are covered; empty where an older release does not say. `q` is the level
-    of a quantile, as exact text. `candidates` are the axes whose cells an answer was selected from; they are left out
-    where nothing was selected, as `q` is, so that documents from before them keep their bytes. `other` is the second
-    variable of a ratio, covariance or correlation, left out in the same way; so are `within`, the range or the property
-    that a range count or a proportion is about, `per`, of how many units a rate is, `which` end was looked for, and
-    `parts`, the variables of which an axis does not show every declared value.
+    `universe` is a sentence on whose records are covered, `q` the level of a quantile, as exact text, `candidates` the
+    axes whose cells an answer was selected from, `other` the second variable of a ratio, covariance or correlation,
+    `within` the range or the property that a range count or a proportion is about, `per` of how many units a rate is,
+    `which` the end that was looked for, and `parts` the variables of which an axis does not show every declared value.
     """
 
     title: str = ""
@@ -351,7 +348,7 @@ class Release:
 
     @property
     def about(self) -> Subject:
-        """What it is about: its own subject, or what the canonical request of an older release says."""
+        """What it is about: its own subject, or what its canonical request says."""
         request = self.provenance.request
         if self.subject is None:
             return Subject.derived(request, self.provenance.dataset)
@@ -379,13 +376,6 @@ class Release:
                 return table
         available = [" x ".join(a.name for a in t.space.axes) or "total" for t in self.tables]
         raise UnknownName.among("table", " x ".join(names), available)
-
-    def block_for(self, table: Table) -> Block:
-        """The measured block that a table shows unchanged; a refusal if it is a map of several."""
-        for block in self.blocks:
-            if block.name == table.name and isinstance(self.law, Additive | type(block.law)):
-                return block
-        raise NotPublic("This table is a combination of several measurements; ask for its joint law.")
 
     @property
     def is_joint(self) -> bool:

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Domain
+from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Clip, Norm, TableQuery
 from dalenius.engines._columns import Column, expanded
 from dalenius.engines._tally import LIMIT, Tally, largest_contribution
 from dalenius.spec.coding import DROPPED_NUMBER
 
-IntArray = NDArray[np.int64]
 _HALF = 32
 
 

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Domain, Variable
+from dalenius.core.law import IntArray
 from dalenius.engines._columns import Column
 from dalenius.engines._people import ROWS_AT_ONCE, People
 from dalenius.engines._row_choice import RowChoice
 from dalenius.engines._row_hash import RowHash, numbers_of_digits, numbers_of_texts
 
-IntArray = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dalenius.core.domain import Domain, Variable
+from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
-from dalenius.engines._columns import IntArray
-from dalenius.engines._tally import Tally, listed, used_variables
+from dalenius.engines._tally import Tally, is_listed, used_variables
 from dalenius.spec.coding import DROPPED_NUMBER
 
 # Their counts fill eight megabytes.
@@ -65,5 +65,5 @@ class GridCounts:
 
     def listed(self, query: ValuesQuery, domain: Domain) -> IntArray:
         """Sorted values, one for each row that passes."""
-        chosen = listed(query, domain, {self._name: self._codes})
-        return np.repeat(chosen, self._counts[chosen - self._codes[0]])
+        mask = is_listed(query, domain, {self._name: self._codes})
+        return np.repeat(self._codes[mask], self._counts[mask])

@@ -22,6 +22,10 @@ class Dialect(Protocol):
     double: ClassVar[str]
     bigint: ClassVar[str]
     fence: ClassVar[str]
+    texts: ClassVar[tuple[str, ...]]
+
+    def is_nested(self, kind: str) -> bool:
+        """Whether a column of this kind holds more than plain values."""
 
     def name(self, column: str) -> str:
         """A quoted identifier."""

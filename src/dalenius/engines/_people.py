@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dalenius.engines._arrow import as_arrow, filled, nulls
 from dalenius.spec.coding import canonical_text
 
-IntArray = NDArray[np.int64]
 # So many rows at a time stay in the cache of a core with all that is worked out of them.
 ROWS_AT_ONCE = 1 << 17
 

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
 
-from dalenius.core.contracts import ConnectedSource, Source, StampedSource
+from dalenius.core.contracts import ConnectedSource, ListingSource, OneScanSource, Source, StampedSource
 from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
 from dalenius.core.query import Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
@@ -19,14 +19,14 @@ from dalenius.engines._features import RowsOfPersons, person_columns, report_of_
 from dalenius.spec.coding import dropped_code
 
 
-class TableOfRows(Source, StampedSource, Protocol):
+class TableOfRows(Source, StampedSource, OneScanSource, ListingSource, Protocol):
     """A source that gives all of its rows as codes, with the person of each."""
 
     def rows_of_persons(self) -> RowsOfPersons:
         """All rows."""
 
 
-Opening = Callable[[Domain, Any], Any]
+Opening = Callable[[Domain, Any], TableOfRows]
 
 
 class PersonSource:
@@ -35,11 +35,11 @@ class PersonSource:
     def __init__(self, domain: Domain, tables: Mapping[str, TableOfRows], opening: Opening) -> None:
         self.domain = domain
         self._tables, self._opening = tables, opening
-        self._held: Any = None
+        self._held: TableOfRows | None = None
         self._digest: tuple[object, ...] | None = None
 
     @property
-    def _persons(self) -> Any:
+    def _persons(self) -> TableOfRows:
         """The persons, made once for each state of the files."""
         stamp = self.stamp()
         if self._held is None or stamp != self._digest:
@@ -60,24 +60,20 @@ class PersonSource:
         return self.tables((query,))[0]
 
     def tables(self, queries: Sequence[TableQuery]) -> tuple[Sealed[IntArray], ...]:
-        answers: tuple[Sealed[IntArray], ...] = self._persons.tables(queries)
-        return answers
+        return self._persons.tables(queries)
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
         return self.lists((query,))[0]
 
     def lists(self, queries: Sequence[ValuesQuery]) -> tuple[Sealed[IntArray], ...]:
-        answers: tuple[Sealed[IntArray], ...] = self._persons.lists(queries)
-        return answers
+        return self._persons.lists(queries)
 
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
         """No feature is unlisted: refused as for any other variable that is not."""
-        answer: Sealed[Labels] = self._persons.labels(query)
-        return answer
+        return self._persons.labels(query)
 
     def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
-        answer: Sealed[IntArray] = self._persons.sizes(query)
-        return answer
+        return self._persons.sizes(query)
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
         yield from self._persons.scan(variables)

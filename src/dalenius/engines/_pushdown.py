@@ -15,22 +15,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Domain, Variable
+from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.engines._clipped_tally import ClippedTally
 from dalenius.engines._contribution import code_type, kept_rows
 from dalenius.engines._declared import check_pair
+from dalenius.engines._features import RowsOfPersons
 from dalenius.engines._labels import counted_labels, label_statements
 from dalenius.engines._number_sql import Dialect, NumberSQL, date_sql, missing_number, number, number_sql
 from dalenius.engines._people import people_of
 from dalenius.engines._person_tally import PersonStatements, PersonTally, tally_of_persons
-from dalenius.engines._tally import LIMIT, Tally, largest_contribution, passes, used_variables
+from dalenius.engines._tally import LIMIT, Tally, in_structural_zeros, is_listed, largest_contribution, used_variables
 from dalenius.spec.coding import DROPPED_NUMBER, Remark, canonical_text, reader
 
-IntArray = NDArray[np.int64]
 Rows = Sequence[Sequence[Any]]
 Run = Callable[[str], Iterator[Rows]]
 Batch = dict[str, IntArray]
@@ -128,9 +128,7 @@ class Pushdown:
         names = tuple(dict.fromkeys([query.value, *(f.variable for f in query.where)]))
         parts = [np.empty(0, dtype=np.int64)]
         for batch, counts in self._counted(names):
-            mask = batch[query.value] != DROPPED_NUMBER
-            for condition in query.where:
-                mask &= passes(condition, self.domain.variable(condition.variable), batch[condition.variable])
+            mask = is_listed(query, self.domain, batch)
             parts.append(np.repeat(batch[query.value][mask], counts[mask]))
         return np.sort(np.concatenate(parts))
 
@@ -166,7 +164,8 @@ class Pushdown:
     def judge(self) -> Mapping[str, Any]:
         total, units, without, over = self._sizes()
         zeros = tuple(dict.fromkeys(name for zero in self.domain.structural_zeros for name in zero))
-        inside = sum(self._zero_rows(batch, counts) for batch, counts in self._counted(zeros)) if zeros else 0
+        batches = self._counted(zeros) if zeros else ()
+        inside = sum(int(counts[in_structural_zeros(self.domain, batch)].sum()) for batch, counts in batches)
         return {
             "rows": total,
             "rows_skipped": 0,
@@ -203,16 +202,6 @@ class Pushdown:
         for value, count in self.contents(variable.name):
             notes[str(read(value)[1])] += count
         return notes
-
-    def _zero_rows(self, batch: Batch, counts: IntArray) -> int:
-        inside = np.zeros(len(counts), dtype=bool)
-        for zero in self.domain.structural_zeros:
-            matched = np.ones(len(counts), dtype=bool)
-            for name, labels in zero.items():
-                categories = self.domain.variable(name).categories
-                matched &= np.isin(batch[name], [categories.code(label) for label in labels])
-            inside |= matched
-        return int(counts[inside].sum())
 
     def _counted(self, names: Sequence[str]) -> Iterator[tuple[Batch, IntArray]]:
         """Coded rows that count, equal ones together."""
@@ -272,26 +261,26 @@ class Pushdown:
         """The rows that count of persons who have more, chosen once, as codes of every declared variable."""
         if self._beyond is None:
             names = tuple(self.domain.variables)
-            keys = [self._key(name) for name in names]
-            chosen = ", ".join(e for key in keys for e in key.expressions)
-            relation = self._coded(names, self._persons(are_beyond=True), "dalenius_unit")
-            batches: list[Batch] = [{name: np.empty(0, dtype=np.int64) for name in names}]
-            units: list[Any] = []
-            for rows in self.stream(f"SELECT {chosen}, dalenius_unit FROM {relation}"):
-                batches.append(_decoded(keys, rows))
-                units += [row[-1] for row in rows]
-            self._beyond = self._choose(batches, units)
+            rows = self.fetched(names, self._coded(names, self._persons(are_beyond=True), "dalenius_unit"))
+            narrow = {n: rows.columns[n].astype(code_type(v)) for n, v in self.domain.variables.items()}
+            keep = kept_rows(self.domain, self.secret, narrow, rows.people)
+            self._owners = rows.people.numbers[keep].astype(np.int64)
+            self._beyond = {name: column[keep] for name, column in rows.columns.items()}
         return self._beyond
 
-    def _choose(self, batches: Sequence[Batch], units: list[Any]) -> Batch:
+    def fetched(self, names: Sequence[str], relation: str) -> RowsOfPersons:
+        """Codes of some variables and the person of each row, of a relation that names both."""
         import pyarrow as pa
 
-        variables = self.domain.variables
-        columns = {n: np.concatenate([b[n] for b in batches]).astype(code_type(variables[n])) for n in variables}
-        people = people_of([pa.array(units)] if units else [])
-        keep = kept_rows(self.domain, self.secret, columns, people)
-        self._owners = people.numbers[keep].astype(np.int64)
-        return {name: column[keep].astype(np.int64) for name, column in columns.items()}
+        keys = [self._key(name) for name in names]
+        chosen = ", ".join([*(e for key in keys for e in key.expressions), "dalenius_unit"])
+        batches: list[Batch] = [{name: np.empty(0, dtype=np.int64) for name in names}]
+        units: list[Any] = []
+        for rows in self.stream(f"SELECT {chosen} FROM {relation}"):
+            batches.append(_decoded(keys, rows))
+            units += [row[-1] for row in rows]
+        columns = {name: np.concatenate([batch[name] for batch in batches]) for name in names}
+        return RowsOfPersons(columns, people_of([pa.array(units)] if units else []))
 
     def _coded(self, names: Sequence[str], relation: str = "", further: str = "") -> str:
         """What stands after FROM: k, or c and x, of each variable by its place among the declared ones."""

@@ -103,11 +103,14 @@ class ReadableTable:
                 continue
             ends = set()
             with _content(path) as raw:
-                while chunk := raw.read(1 << 22):
+                while chunk := raw.read(_CHUNK):
+                    # The two characters of a line end stay together.
+                    while chunk.endswith(b"\r") and (further := raw.read(1)):
+                        chunk += further
                     ends |= {"crlf"} if b"\r\n" in chunk else set()
                     bare = chunk.replace(b"\r\n", b"")
                     ends |= ({"lf"} if b"\n" in bare else set()) | ({"cr"} if b"\r" in bare else set())
-            if len(ends) > 1 and not _is_cut_crlf(path):
+            if len(ends) > 1:
                 return False
             with _lines(path) as stream:
                 reader = csv.reader(stream, delimiter=self.delimiter)
@@ -166,14 +169,6 @@ def _content(path: Path) -> IO[bytes]:
 def _lines(path: Path) -> IO[str]:
     """The same as text; a byte that is no UTF-8 is a character like any other."""
     return TextIOWrapper(_content(path), encoding="utf-8-sig", errors="replace", newline="")
-
-
-def _is_cut_crlf(path: Path) -> bool:
-    """Whether a file looked mixed only because a chunk ended between the two characters of a line end."""
-    with _content(path) as raw:
-        content = raw.read()
-    rest = content.replace(b"\r\n", b"")
-    return b"\n" not in rest and b"\r" not in rest
 
 
 def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") -> ReadableTable:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from dalenius.core.law import IntArray
+
 Words = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 _PART_BITS = 8

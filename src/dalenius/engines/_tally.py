@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Domain, Variable
+from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
 from dalenius.engines._columns import Column, Factored, expanded
 from dalenius.engines._joint import JointCounts
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.spec.coding import DROPPED_CATEGORY, DROPPED_NUMBER
 
-IntArray = NDArray[np.int64]
 LIMIT = 2**62
 # The square of so many steps, and so the sum of the squares of a person's cells, has at most 37 digits.
 MOST_STEPS = 10**18
@@ -115,13 +115,24 @@ def passes(condition: Filter, variable: Variable, codes: IntArray) -> NDArray[np
     return chosen
 
 
-def listed(query: ValuesQuery, domain: Domain, coded: Mapping[str, IntArray]) -> IntArray:
-    """The values of the coded rows that a query asks for."""
-    codes = coded[query.value]
-    mask: NDArray[np.bool_] = np.asarray(codes != DROPPED_NUMBER)
+def in_structural_zeros(domain: Domain, batch: Mapping[str, Column]) -> NDArray[np.bool_]:
+    """Which coded rows are in a cell that the declaration calls impossible."""
+    inside = np.zeros(len(next(iter(batch.values()))), dtype=bool)
+    for zero in domain.structural_zeros:
+        matched = np.ones(len(inside), dtype=bool)
+        for name, labels in zero.items():
+            categories = domain.variable(name).categories
+            matched &= np.isin(expanded(batch[name]), [categories.code(label) for label in labels])
+        inside |= matched
+    return inside
+
+
+def is_listed(query: ValuesQuery, domain: Domain, coded: Mapping[str, IntArray]) -> NDArray[np.bool_]:
+    """Which coded rows have a value that a query asks for."""
+    mask: NDArray[np.bool_] = np.asarray(coded[query.value] != DROPPED_NUMBER)
     for condition in query.where:
         mask &= passes(condition, domain.variable(condition.variable), coded[condition.variable])
-    return codes[mask]
+    return mask
 
 
 @dataclass(eq=False, kw_only=True)

@@ -17,10 +17,10 @@ from dalenius.core.domain import Axis, Domain, Variable
 from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Clip, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
-from dalenius.engines._arrow import is_table
+from dalenius.engines._arrow import arrow_table, is_table
 from dalenius.engines._contribution import kept
 from dalenius.engines._declared import check_columns
-from dalenius.engines._features import feature_code, report_of_persons
+from dalenius.engines._features import code_passes, feature_code, report_of_persons
 from dalenius.engines._labels import counted_labels
 from dalenius.engines._tally import LIMIT, empty_cell, largest_contribution
 from dalenius.errors import RequestError
@@ -287,18 +287,7 @@ class MemorySource:
         return index
 
     def _passes(self, where: Iterable[Filter], row: Codes) -> bool:
-        for condition in where:
-            variable, code = self.domain.variable(condition.variable), row[condition.variable]
-            if is_dropped(variable, code):
-                return False
-            if variable.is_numeric:
-                if condition.low is not None and code < condition.low:
-                    return False
-                if condition.high is not None and code > condition.high:
-                    return False
-            elif code not in condition.codes:
-                return False
-        return True
+        return all(code_passes(f, self.domain.variable(f.variable), row[f.variable]) for f in where)
 
     def _share(self, query: TableQuery, row: Codes) -> int | None:
         share = 1
@@ -348,15 +337,5 @@ def columns_of(data: Any, names: Sequence[str]) -> Mapping[str, Sequence[object]
             raise RequestError("Rows must be mappings of column name to value.")
         columns = list(dict.fromkeys([*names, *(key for row in data for key in row)]))
         return {name: [row.get(name) for row in data] for name in columns}
-    if hasattr(data, "to_arrow"):
-        data = data.to_arrow()
-    elif type(data).__module__.startswith("pandas"):
-        import pyarrow
-
-        data = pyarrow.Table.from_pandas(data, preserve_index=False)
-    if hasattr(data, "column_names") and hasattr(data, "column"):
-        return {name: data.column(name).to_pylist() for name in data.column_names}
-    raise RequestError(
-        "Data must be a mapping of columns, a list of rows, or a pandas, polars or Arrow table;"
-        f" received {type(data).__name__}."
-    )
+    table = arrow_table(data)
+    return {name: table.column(name).to_pylist() for name in table.column_names}

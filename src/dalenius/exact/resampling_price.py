@@ -7,11 +7,11 @@ Guarantee
     loss distribution, and are concentrated with the rho that this distribution has outside an event of probability
     delta.
 
-relation     where                  dominating pairs, P_u the sum of Poisson(1)(k) N(k u, s2) add-remove   one unit in
-one cell   (P_D, N) and its reverse: the rest of the total is independent, and adding it is post-processing replace
-one cell               (P_D, P_-D), where `replaced_pair` proves it: D <= s replace      several cells          also
-(P_D x N, N x P_D): the unit leaves one cell and enters another either       several rows           multiplicities
-counted as published, every way to spread rows over cells (`published_loss`)
+    relation     where           dominating pairs, P_u the sum of Poisson(1)(k) N(k u, s2)
+    add-remove   one cell        (P_D, N) and its reverse: the rest of the total is independent, adding it post-processes
+    replace      one cell        (P_D, P_-D), where `replaced_pair` proves it: D <= s
+    replace      several cells   also (P_D x N, N x P_D): the unit leaves one cell and enters another
+    either       several rows    multiplicities counted as published, every way to spread rows (`published_loss`)
 
     Sums that are measured once beside the replicates (the number of rows, squares) have independent noise of their own:
     their pairs, shifts of discrete Gaussian noise by the most that the rows of a unit add, stand beside those of the
@@ -207,21 +207,15 @@ def _rho(price: ResamplingPrice, delta: Fraction) -> tuple[Fraction, Fraction]:
     return max(rho for rho, _ in pairs), max(delta, *(failure for _, failure in pairs))
 
 
+@lru_cache(maxsize=128)
 def calibrated(
     price: ResamplingPrice, *, epsilon: Fraction | None, rho: Fraction | None, delta: Fraction
 ) -> ResamplingPrice:
-    """The least noise, to about a thousandth of its variance, whose replicates stay within the target; judged by the
-    loss distribution itself.
+    """The least noise, to about a thousandth of its variance, whose replicates stay within the target.
 
-    Where less noise has no rho at this delta, to about a fiftieth.
+    Judged by the loss distribution itself; where less noise has no rho at this delta, to about a fiftieth.
     """
-    return _calibrated(price, epsilon, rho, delta)
 
-
-@lru_cache(maxsize=128)
-def _calibrated(
-    price: ResamplingPrice, epsilon: Fraction | None, rho: Fraction | None, delta: Fraction
-) -> ResamplingPrice:
     @cache
     def excess(log_variance: float) -> float:
         """How far the target is missed, as a logarithm: by floats, which suggest and never decide."""

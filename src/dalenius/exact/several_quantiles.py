@@ -23,37 +23,24 @@ from dalenius.exact.quantile_selection import Runs, Score, Weights, drawn_point,
 class RankStep(Protocol):
     """One selection: of which target, between which answered ones (-1: the lower bound, their number: the upper bound).
 
-    Among the n' values in between its rank is (part * n' + shift) / parts. Ranks are counted in parts of a record, so
-    that scores are whole numbers.
+    A record takes part in one selection of each `level`. Among the n' values in between the rank of the target is
+    (part * n' + shift) / parts, with a public shift. Ranks are counted in parts of a record, so that scores are whole.
     """
 
     @property
-    def target(self) -> int:
-        """Which target."""
-
+    def target(self) -> int: ...
     @property
-    def left(self) -> int:
-        """The target below it that was answered before."""
-
+    def left(self) -> int: ...
     @property
-    def right(self) -> int:
-        """The target above it that was answered before."""
-
+    def right(self) -> int: ...
     @property
-    def level(self) -> int:
-        """In which round it is selected; a record takes part in one selection of each."""
-
+    def level(self) -> int: ...
     @property
-    def part(self) -> int:
-        """How far it lies between them, in parts."""
-
+    def part(self) -> int: ...
     @property
-    def parts(self) -> int:
-        """How many parts a record has."""
-
+    def parts(self) -> int: ...
     @property
-    def shift(self) -> int:
-        """A public number of parts of a rank more."""
+    def shift(self) -> int: ...
 
 
 def score_moves(step: RankStep, rows: int) -> Fraction:

@@ -19,7 +19,7 @@ References
     Brawner & Honaker (2018), section 4 and Remark 2, corrected.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -37,6 +37,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import exp_enclosure, rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact.centred_noise import CentredNoise
 from dalenius.exact.geometric_noise import geometric_guesses, geometric_profile
 from dalenius.exact.loss_estimate import LossEstimate, of_table
 from dalenius.spec.document import Exact, Part, Whole
@@ -60,14 +61,12 @@ class AveragedLaplaceParameters(Part):
 
 
 @dataclass(frozen=True)
-class AveragedLaplace:
+class AveragedLaplace(CentredNoise):
     """The sum of `terms` independent draws with P(x) proportional to exp(-rate |x|)."""
 
     rate: Fraction
     terms: int = _USUAL
     name: ClassVar[str] = "averaged_laplace"
-    is_default: ClassVar[bool] = False
-    is_symmetric: ClassVar[bool] = True
     Parameters: ClassVar[type[Part]] = AveragedLaplaceParameters
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Brawner & Honaker (2018), Remark 2, corrected",)
@@ -92,18 +91,6 @@ class AveragedLaplace:
         if rate is not None:
             return cls(rate=rate, terms=terms)
         return StatedFamily(cls.name, lambda size: cls(rate=size, terms=terms), cls.guesses)
-
-    @property
-    def parameters(self) -> Mapping[str, Fraction | int]:
-        return {"rate": self.rate, "terms": self.terms}
-
-    @property
-    def support(self) -> tuple[int | None, int | None]:
-        return (None, None)
-
-    @property
-    def mean(self) -> float:
-        return 0.0
 
     @property
     def variance(self) -> float:

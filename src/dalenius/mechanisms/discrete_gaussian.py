@@ -13,7 +13,7 @@ References
     Canonne, Kamath & Steinke (2020), Proposition 5 and Theorem 7.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import erfc, exp, log, pi, sqrt
@@ -31,6 +31,7 @@ from dalenius.core.search import narrow
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive, gaussian, gaussian_vector
+from dalenius.exact.centred_noise import CentredNoise
 from dalenius.exact.loss import LossDistribution
 from dalenius.exact.loss_estimate import LossEstimate
 from dalenius.exact.sampling import ExactSampler
@@ -42,13 +43,12 @@ _LEAST, _MOST = Fraction(1, 100), Fraction(1 << 80)
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian:
+class DiscreteGaussian(CentredNoise):
     """P(x) proportional to exp(-x^2 / (2 sigma_squared))."""
 
     sigma_squared: Fraction
     name: ClassVar[str] = "discrete_gaussian"
     is_default: ClassVar[bool] = True
-    is_symmetric: ClassVar[bool] = True
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Canonne, Kamath & Steinke (2020)",))
 
     def __post_init__(self) -> None:
@@ -79,18 +79,6 @@ class DiscreteGaussian:
         spent = float(gaussian_vector.largest_rho(budget.epsilon, budget.delta))
         needed = float(sensitivity.linf) ** 2 / (2 * spent) if spent > 0 else 0.0
         return 0.9 * needed if needed > 40 else 0.0
-
-    @property
-    def parameters(self) -> Mapping[str, Fraction | int]:
-        return {"sigma_squared": self.sigma_squared}
-
-    @property
-    def support(self) -> tuple[int | None, int | None]:
-        return (None, None)
-
-    @property
-    def mean(self) -> float:
-        return 0.0
 
     @property
     def _is_wide(self) -> bool:

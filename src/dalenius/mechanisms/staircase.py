@@ -14,7 +14,7 @@ References
     Geng & Viswanath (2016), with integer steps.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, expm1, log
@@ -32,6 +32,7 @@ from dalenius.core.rationals import exp_enclosure, rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
+from dalenius.exact.centred_noise import NoiseWithTails
 
 __all__ = ["Staircase"]
 
@@ -39,15 +40,13 @@ _MOST_ENTRIES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Staircase:
+class Staircase(NoiseWithTails):
     """Weights exp(-epsilon k) and exp(-epsilon (k+1)) on the two parts of the k-th step."""
 
     epsilon: Fraction
     width: int = 1
     gap: int = 1
     name: ClassVar[str] = "staircase"
-    is_default: ClassVar[bool] = False
-    is_symmetric: ClassVar[bool] = True
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Geng & Viswanath (2016)",))
 
     def __post_init__(self) -> None:
@@ -62,18 +61,6 @@ class Staircase:
 
     def _steps(self, bits: int) -> int:
         return int(Fraction(bits) / self.epsilon) + 2
-
-    @property
-    def parameters(self) -> Mapping[str, Fraction | int]:
-        return {"epsilon": self.epsilon, "width": self.width, "gap": self.gap}
-
-    @property
-    def support(self) -> tuple[int | None, int | None]:
-        return (None, None)
-
-    @property
-    def mean(self) -> float:
-        return 0.0
 
     def _level(self, x: int) -> int:
         step, place = divmod(abs(x), self.width)
@@ -117,14 +104,6 @@ class Staircase:
         """The weight of zero and all above: (gap + (width - gap) b) / (1 - b) with b = exp(-epsilon)."""
         e = float(self.epsilon)
         return (self.gap + (self.width - self.gap) * exp(-e)) / -expm1(-e)
-
-    def cdf(self, k: IntArray) -> FloatArray:
-        """P(noise <= k), in closed form: small budgets make laws that take seconds to list."""
-        k = np.asarray(k, dtype=np.int64)
-        return np.where(k < 0, self._beyond(-k), 1 - self._beyond(k + 1))
-
-    def sf(self, k: IntArray) -> FloatArray:
-        return self.cdf(-np.asarray(k, dtype=np.int64) - 1)
 
     def _beyond(self, distance: IntArray) -> FloatArray:
         """P(noise >= distance), distance >= 1: what is left of its step, and all later steps."""

@@ -15,7 +15,7 @@ References
     Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2 (5.3), whose utility sensitivity 2m+1 is loose: 2m-1 suffices.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import expm1, log, log1p, sqrt
@@ -65,7 +65,6 @@ class TruncatedNormal(finite_noise.SquaredExponential):
     rate: Fraction
     limit: int
     name: ClassVar[str] = "truncated_normal"
-    is_default: ClassVar[bool] = False
     Parameters: ClassVar[type[Part]] = TruncatedNormalParameters
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)
@@ -103,10 +102,6 @@ class TruncatedNormal(finite_noise.SquaredExponential):
             return (budget.epsilon / (sensitivity.l1 * max(2 * limit - 1, 1)),)
 
         return StatedFamily(cls.name, lambda size: cls(rate=size, limit=limit), near)
-
-    @property
-    def parameters(self) -> Mapping[str, Fraction | int]:
-        return {"rate": self.rate, "limit": self.limit}
 
     @property
     def decay(self) -> Fraction:
