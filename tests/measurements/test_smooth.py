@@ -26,15 +26,6 @@ REPLACE, ADD_REMOVE = Neighbours(relation=Relation.REPLACE), Neighbours(relation
 Z = np.concatenate([-np.geomspace(1e-4, 1e6, 4000)[::-1], [0.0], np.geomspace(1e-4, 1e6, 4000)])
 
 
-def log_density(noise, z):
-    """Density of what a noise draws in units of its scale, up to a constant, as the literature has it."""
-    if isinstance(noise, Lomax):
-        return -float(noise.k) * np.log1p(np.abs(z))
-    if isinstance(noise, StudentT):
-        return -(float(noise.nu) + 1) / 2 * np.log1p(z * z)
-    return -np.log1p(np.abs(z) ** (2.0 if isinstance(noise, Cauchy) else float(noise.g)))
-
-
 def worst_loss(log_density, alpha: float, beta: float) -> float:
     """Supremum of both conditions of `exact.smooth_noise` on a grid of z, s and b."""
 
@@ -74,14 +65,14 @@ def test_vectors():
     ids=str,
 )
 def test_cauchy_is_tight(noise):
-    found = worst_loss(lambda z: log_density(noise, z), 1 / float(noise.scale), float(noise.beta))
+    found = worst_loss(noise.log_density, 1 / float(noise.scale), float(noise.beta))
     assert found <= float(noise.epsilon) + 1e-9
     assert found > float(noise.epsilon) * 0.995
 
 
 @pytest.mark.parametrize("noise", [Lomax(F(1), F("0.1")), Lomax(F("0.5"), F("0.05")), Lomax(F(2), F(1))], ids=str)
 def test_lomax_is_tight(noise):
-    found = worst_loss(lambda z: log_density(noise, z), 1 / float(noise.scale), float(noise.beta))
+    found = worst_loss(noise.log_density, 1 / float(noise.scale), float(noise.beta))
     assert found <= float(noise.epsilon) + 1e-9
     assert found > float(noise.epsilon) * 0.99
 
@@ -98,7 +89,7 @@ def test_lomax_is_tight(noise):
     ids=str,
 )
 def test_sufficient_constants_suffice(noise):
-    found = worst_loss(lambda z: log_density(noise, z), 1 / float(noise.scale), float(noise.beta))
+    found = worst_loss(noise.log_density, 1 / float(noise.scale), float(noise.beta))
     assert float(noise.epsilon) * 0.6 < found <= float(noise.epsilon) + 1e-9
 
 
@@ -137,7 +128,7 @@ def test_losses_on_exhaustive_neighbours(neighbours, noise):
         for n in range(5):
             for data in brute.multisets(universe, n):
                 size = float(statistic.smooth(data, base, neighbours) * noise.scale)
-                logs[data] = log_density(noise, (grid - statistic.value(data)) / size) - log(size)
+                logs[data] = noise.log_density((grid - statistic.value(data)) / size) - log(size)
         worst = max(
             float(np.max(np.abs(logs[data] - logs[other])))
             for data in logs

@@ -8,7 +8,7 @@ Guarantee
     delta.
 
     relation     where           dominating pairs, P_u the sum of Poisson(1)(k) N(k u, s2)
-    add-remove   one cell        (P_D, N) and its reverse: the rest of the total is independent, adding it post-processes
+    add-remove   one cell        (P_D, N) and its reverse: the rest of the total is independent of both
     replace      one cell        (P_D, P_-D), where `replaced_pair` proves it: D <= s
     replace      several cells   also (P_D x N, N x P_D): the unit leaves one cell and enters another
     either       several rows    multiplicities counted as published, every way to spread rows (`published_loss`)

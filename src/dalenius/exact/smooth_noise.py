@@ -11,6 +11,9 @@ from fractions import Fraction
 from math import exp
 from typing import ClassVar
 
+import numpy as np
+
+from dalenius.core.law import FloatArray
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import Enclosure, exp_lower, exp_upper, log_upper, sqrt_upper
 from dalenius.errors import ParameterError
@@ -73,6 +76,10 @@ class Cauchy:
     def draw(self, rng: RandomSource) -> Ideal:
         return PolynomialTail(Fraction(2), Fraction(1)).draw(rng)
 
+    def log_density(self, z: FloatArray) -> FloatArray:
+        """Up to a constant; for checks."""
+        return -np.log1p(z * z)
+
 
 @dataclass(frozen=True, slots=True)
 class Lomax:
@@ -122,6 +129,10 @@ class Lomax:
 
         return mirrored(magnitude, sign(rng))
 
+    def log_density(self, z: FloatArray) -> FloatArray:
+        """Of a|z|, up to a constant; for checks."""
+        return -float(self.k) * np.log1p(np.abs(z))
+
 
 @dataclass(frozen=True, slots=True)
 class Polynomial:
@@ -151,6 +162,10 @@ class Polynomial:
     def draw(self, rng: RandomSource) -> Ideal:
         return PolynomialTail(self.g, Fraction(1)).draw(rng)
 
+    def log_density(self, z: FloatArray) -> FloatArray:
+        """Up to a constant; for checks."""
+        return -np.log1p(np.abs(z) ** float(self.g))
+
 
 @dataclass(frozen=True, slots=True)
 class StudentT:
@@ -177,6 +192,10 @@ class StudentT:
 
     def draw(self, rng: RandomSource) -> Ideal:
         return PolynomialTail(Fraction(2), (self.nu + 1) / 2).draw(rng)
+
+    def log_density(self, z: FloatArray) -> FloatArray:
+        """Of Z / sqrt(nu), up to a constant; for checks."""
+        return -(float(self.nu) + 1) / 2 * np.log1p(z * z)
 
 
 @dataclass(frozen=True, slots=True)
