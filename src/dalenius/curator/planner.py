@@ -34,8 +34,7 @@ from dalenius.errors import (
 )
 from dalenius.exact.calibrations import calibrated
 from dalenius.plans.batch import BatchAsked, Purse, batch_of, member_plans
-from dalenius.postprocess._show import adjustments
-from dalenius.postprocess._show import check as check_show
+from dalenius.postprocess import adjustments, check_show
 from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of, places_of
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.document import Part
@@ -243,8 +242,8 @@ class Planner:
         else:
             # A batch's own guarantee was checked; in which currency a part of it is spent is arithmetic.
             definition, budget = purse
-        request = request.in_order(self.domain)
         form = canonical(request, self.domain)
+        request = request.in_order(self.domain)
         self.check(request, form)
 
         neighbours = self._neighbours(definition, request.privacy.group)

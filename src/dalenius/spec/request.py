@@ -18,12 +18,13 @@ from dalenius.spec.axis import OWN, AxisPart, Condition, Ranges, axis_of, condit
 from dalenius.spec.document import DEFAULT_MEASURE, Document, Exact, Name, Part, Text, Whole, unknown_key
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.noise import parameters_of
+from dalenius.spec.remembered import remembered
 from dalenius.spec.show import ShowPart
 
 AxisItem = Name | AxisPart
 Margins = Annotated[tuple[Annotated[tuple[Name, ...], Field(max_length=AXES)], ...], Field(max_length=MARGINS)]
 Stated = int | Exact | str | tuple[int, ...]
-Option = bool | int | Exact | str | tuple[str, ...] | Ranges
+Option = bool | int | Exact | str | tuple[str, ...] | Ranges | dict[str, int]
 
 
 class TablePart(Part):
@@ -167,6 +168,12 @@ def _without_defaults(stated: Mapping[str, Any], keys: type[Part]) -> dict[str, 
     }
 
 
+@remembered
+def _axes(request: "RequestDocument", domain: Domain) -> tuple[Axis, ...]:
+    axes = tuple(axis_of(item, domain, request.table.where) for item in request.table.items)
+    return tuple(map(with_rest(domain), axes)) if request.table.universe == OWN else axes
+
+
 class RequestDocument(Document):
     """A whole request document."""
 
@@ -190,10 +197,10 @@ class RequestDocument(Document):
             return value
         method = registry.get("methods", name)
         own = {key: table.pop(key) for key in method.Parameters.model_fields if key in table}
-        known = [key for key in TablePart.model_fields if key != "keys"]
+        shared = [key for key in TablePart.model_fields if key != "keys"]
         for key in table:
-            if key not in known:
-                raise unknown_key(str(key), [*known, *method.Parameters.model_fields], f"[table] of a {name}")
+            if key not in shared:
+                raise unknown_key(str(key), [*shared, *method.Parameters.model_fields], f"[table] of a {name}")
         method.Parameters.model_validate(own)
         stated = own
         if table.get("weight") is not None and hasattr(method, "keys_with_weight"):
@@ -257,8 +264,7 @@ class RequestDocument(Document):
 
     def axes(self, domain: Domain) -> tuple[Axis, ...]:
         """Rows, columns and layers as axes, in the order in which they were asked for."""
-        axes = tuple(axis_of(item, domain, self.table.where) for item in self.table.items)
-        return tuple(map(with_rest(domain), axes)) if self.table.universe == OWN else axes
+        return _axes(self, domain)
 
     def space(self, domain: Domain) -> CellSpace:
         """All cells in the order in which they were asked for, with the declared structural zeros."""

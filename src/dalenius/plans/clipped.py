@@ -182,8 +182,8 @@ def _clips(amounts: tuple[Fraction, ...], norm: Norm, unit: Fraction) -> tuple[C
 
 
 def written_clip(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys in one spelling: bounds as exact texts, expected persons as texts "size: persons" by size, and nothing
-    that is meant anyway.
+    """The keys in one spelling: bounds as exact texts, expected persons by rising size, and nothing that is meant
+    anyway.
     """
     keys = spelled(parameters, norm="l1", q=QUANTILE)
     clip, persons = keys.get("clip"), keys.get("expected_persons")
@@ -191,21 +191,21 @@ def written_clip(parameters: Mapping[str, Any]) -> dict[str, Any]:
         listed = [plain(rational(a, "clip")) for a in (clip if isinstance(clip, list | tuple) else [clip])]
         keys["clip"] = listed if len(listed) > 1 else listed[0]
     if isinstance(persons, Mapping):
-        sizes = sorted((rational(size, "expected_persons"), count) for size, count in persons.items())
-        keys["expected_persons"] = [f"{plain(size)}: {count}" for size, count in sizes]
+        sizes = [rational(size, "expected_persons") for size in persons]
+        if len(set(sizes)) < len(sizes):
+            raise ParameterError("Each size of expected_persons stands once.", name="expected_persons")
+        ordered = sorted(zip(sizes, persons.values(), strict=True))
+        keys["expected_persons"] = {plain(size): count for size, count in ordered}
     return keys
 
 
-def _expected(written: Sequence[str]) -> dict[Fraction, int]:
-    pairs = [str(text).partition(":") for text in written]
-    if not pairs or not all(count.strip().isdecimal() for _, _, count in pairs):
+def _expected(written: Mapping[str, int]) -> dict[Fraction, int]:
+    persons = {rational(size, "expected_persons"): count for size, count in written.items()}
+    if not persons or min(persons) < 0 or min(persons.values()) < 0:
         raise ParameterError(
-            "expected_persons says of sizes how many persons are expected to have them, as whole numbers.",
+            "expected_persons says of sizes, which are at least 0, how many persons are expected to have them.",
             name="expected_persons",
         )
-    persons = {rational(size.strip(), "expected_persons"): int(count) for size, _, count in pairs}
-    if min(persons) < 0 or len(persons) < len(pairs):
-        raise ParameterError("Sizes of expected_persons are at least 0, and each stands once.", name="expected_persons")
     return persons
 
 
