@@ -287,8 +287,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Thinned:
-    """A count of a secret sample: each record is drawn with probability `fraction`, then noise is added; shown divided
-    by it.
+    """A count of a secret sample: each record is drawn with probability `fraction`; shown divided by it.
 
     x = Binomial(count, fraction) + noise, and x / fraction is unbiased.
     """

@@ -111,7 +111,7 @@ class Subject:
     def from_dict(cls, document: Mapping[str, Any]) -> "Subject":
         content = dict(document)
         for name in ("where", "within"):
-            content[name] = tuple(_condition(c) for c in content.get(name, ()))
+            content[name] = tuple(Condition(**{**c, "kept": tuple(c.get("kept", ()))}) for c in content.get(name, ()))
         for name in ("rows", "columns", "layers", "parts"):
             content[name] = tuple(content.get(name, ()))
         content["candidates"] = tuple(
@@ -164,10 +164,6 @@ def _candidate(described: Mapping[str, Any]) -> Axis:
     labels = [str(cell[0]) for cell in described.get("cells", ())]
     labels += [f"[{low}, {high}) steps" for low, high in pairwise(described.get("cuts", ()))]
     return Axis(variable=str(described["variable"]), labels=tuple(labels))
-
-
-def _condition(document: Mapping[str, Any]) -> Condition:
-    return Condition(**{**document, "kept": tuple(document.get("kept", ()))})
 
 
 def _derived(described: Mapping[str, Any]) -> Condition:
@@ -389,8 +385,7 @@ class Release:
         return replace(self, **changes)
 
     def interval(self, confidence: float = 0.95, *, with_sampling: bool = False) -> tuple[FloatArray, FloatArray]:
-        """Ends of each cell's interval, in the table's shape: for the population value (privacy noise only), or for the
-        process.
+        """Ends of each cell's interval, in the table's shape: for the population value, or for the process.
 
         `with_sampling` asks for noise and sampling together; NaN where the error of sampling was not estimated.
         """

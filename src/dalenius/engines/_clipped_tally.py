@@ -1,5 +1,4 @@
-"""Counts and totals of which each person adds at most so much to all cells together: exact, by rows and by groups of a
-database.
+"""Counts and totals to which a person adds at most so much in all cells together, by rows and by database groups.
 
 The rule is `core.query.Clip`; here it is worked out for whole columns. What a person adds to a cell depends on the
 person's steps in it and on the person's size over all cells, so that a database need send no persons, but numbers of

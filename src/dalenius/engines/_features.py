@@ -1,5 +1,4 @@
-"""Features of persons: functions of the multiset of a person's coded rows, one person at a time and whole columns at
-once.
+"""Features of persons: functions of the multiset of a person's coded rows, one by one and for whole columns.
 
 `feature_code` is the definition, in plain integers; `person_columns` is the same over columns, for engines that read
 fast. The order of rows plays no part: what is first is decided by days and codes alone.

@@ -1,5 +1,4 @@
-"""How many rows have each point of a declared grid: everything that is asked of one numeric variable alone follows from
-it.
+"""How many rows have each point of a declared grid, from which all that is asked of one numeric variable follows.
 
 Sums, extremes and sorted lists of a variable do not depend on the order of its rows. Where its grid has few points, by
 its declaration, the rows are counted by point in one pass, and the points are then tallied with their counts. Integers
@@ -31,11 +30,9 @@ def counted_variable(query: TableQuery | ValuesQuery, domain: Domain) -> str | N
         names = tuple(dict.fromkeys((query.value, *(f.variable for f in query.where))))
     if len(names) != 1 or domain.unit_id is not None:
         return None
-    return names[0] if _has_few_points(domain.variable(names[0])) else None
-
-
-def _has_few_points(variable: Variable) -> bool:
-    return variable.is_numeric and variable.bounds.high - variable.bounds.low < MOST_POINTS
+    variable = domain.variable(names[0])
+    has_few_points = variable.is_numeric and variable.bounds.high - variable.bounds.low < MOST_POINTS
+    return names[0] if has_few_points else None
 
 
 class GridCounts:

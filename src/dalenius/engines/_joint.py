@@ -1,5 +1,4 @@
-"""Plain counts by combinations of places: rows are numbered by where their values stand in lists that the declaration
-fixes.
+"""Plain counts by combinations of places: where the values of a row stand in lists that the declaration fixes.
 
 A row costs a multiplication and an addition for each variable and one step of counting, whatever its values are; what
 the places mean for the table (positions on its axes, conditions, values that were not declared) is worked out once, at

@@ -95,7 +95,9 @@ def number_sql(dialect: Dialect, bounds: Bounds, column: str, kind: str, *, valu
     if double is None:
         return NumberSQL(plain, None, f"CASE {missing} END", True)
     expression, is_exact = double
-    cases = [missing, *_doubtful(real), *_outside(dialect, bounds, real)]
+    # A number that is no double, or so small that some databases refuse to divide it.
+    doubtful = f"WHEN {real} IS NULL OR ({real} <> 0 AND abs({real}) < {_SMALLEST_DOUBLE}) THEN NULL"
+    cases = [missing, doubtful, *_outside(dialect, bounds, real)]
     cases += _ends(dialect, bounds, real) if is_exact else []
     cases += _inside(dialect, bounds, real)
     if bounds.step == 1 and is_exact:
@@ -121,11 +123,6 @@ def _of_whole(bounds: Bounds, value: str) -> str:
         f"CASE WHEN {value} IS NULL THEN {missing_number(bounds)} WHEN {value} < {low} THEN "
         f"{_beyond(bounds, bounds.low)} WHEN {value} > {high} THEN {_beyond(bounds, bounds.high)} ELSE {value} END"
     )
-
-
-def _doubtful(real: str) -> list[str]:
-    """A number that is no double, or so small that some databases refuse to divide it."""
-    return [f"WHEN {real} IS NULL OR ({real} <> 0 AND abs({real}) < {_SMALLEST_DOUBLE}) THEN NULL"]
 
 
 def double(dialect: Dialect, content: float) -> str:

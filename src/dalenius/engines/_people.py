@@ -1,6 +1,4 @@
-"""Whose row each row is: persons as numbers, equal exactly where their canonical texts are, and the texts
-behind them.
-"""
+"""Whose row each row is: persons as numbers, equal exactly where their canonical texts are, and these texts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

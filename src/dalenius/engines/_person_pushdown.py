@@ -11,14 +11,7 @@ from typing import Any
 
 from dalenius.core.conditions import Take
 from dalenius.core.domain import Bounds, Domain, Variable
-from dalenius.engines._features import (
-    NEVER,
-    RowsOfPersons,
-    feature_code,
-    missing_code,
-    person_columns,
-    report_of_persons,
-)
+from dalenius.engines._features import NEVER, feature_code, missing_code, person_columns, report_of_persons
 from dalenius.engines._number_sql import Dialect, number
 from dalenius.engines._pushdown import Batch, Pushdown, Run
 from dalenius.engines._record_sql import code_sql, passes_sql
@@ -196,10 +189,10 @@ class PersonPushdown(Pushdown):
     def _chosen(self) -> Batch:
         """Persons of whom a value was in doubt, made here."""
         if self._beyond is None:
-            fetched = {name: self._fetched(table) for name, table in self.rows.items()}
+            doubtful = f"{_persons(self.declared, self.rows, is_in_doubt=True)} d ON dalenius_unit = d.u"
+            fetched = {
+                name: table.pushed.fetched(table.names, f"{table.coded} JOIN {doubtful}")
+                for name, table in self.rows.items()
+            }
             self._beyond = dict(person_columns(self.declared, fetched))
         return self._beyond
-
-    def _fetched(self, table: _Rows) -> RowsOfPersons:
-        doubtful = _persons(self.declared, self.rows, is_in_doubt=True)
-        return table.pushed.fetched(table.names, f"{table.coded} JOIN {doubtful} d ON dalenius_unit = d.u")

@@ -1,6 +1,4 @@
-"""Persons made of their rows in this process: the tables are read once as codes, and questions go to a table of
-persons.
-"""
+"""Persons made of their rows in this process: tables are read once as codes, a table of persons answers."""
 
 import hmac
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,5 +1,4 @@
-"""Aggregation where the data are: a database groups, sums and sends back cells, never free SQL and never more than is
-needed.
+"""Aggregation where the data are: a database groups, sums and sends back cells, never more than is needed.
 
 Categories are grouped by their raw values, which the scalar reader then codes once each. Numbers are coded by the
 statement where they are beyond doubt (`_number_sql`) and come back as they are where they are not. Sums are of codes
@@ -16,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.conditions import Filter
 from dalenius.core.domain import Domain, Variable
 from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
@@ -411,13 +409,10 @@ def _edges(query: TableQuery, variable: Variable) -> tuple[int, ...] | None:
         return None
     cuts = [cut for axis in query.space.axes if axis.variable == variable.name for cut in axis.cuts]
     for condition in query.where:
-        cuts += _ends(condition) if condition.variable == variable.name else []
+        if condition.variable == variable.name:
+            cuts += [] if condition.low is None else [condition.low]
+            cuts += [] if condition.high is None else [condition.high + 1]
     return tuple(sorted(set(cuts)))
-
-
-def _ends(condition: Filter) -> list[int]:
-    low, high = condition.low, condition.high
-    return [*([] if low is None else [low]), *([] if high is None else [high + 1])]
 
 
 def _groups(query: TableQuery, rows: Rows) -> Iterator[tuple[int, ...]]:

@@ -1,5 +1,4 @@
-"""Declared codes as a database works them out: for features of persons and for numbers of persons, where it must know
-them itself.
+"""Declared codes as a database works them out, for features and numbers of persons.
 
 An expression is NULL where the database cannot decide beyond doubt; the reader of all engines then decides.
 """
@@ -45,8 +44,7 @@ def code_sql(pushed: Any, variable: Variable) -> tuple[str, bool]:
 
 
 def _runs(column: str, codes: Mapping[str, int]) -> list[str]:
-    """A case for each run of whole numbers whose codes follow one another: most often one, where a case for each
-    category keeps a database busy.
+    """A case for each run of whole numbers with codes in a row: most often one, where many keep a database busy.
 
     What is reckoned stays within the run, so that it cannot overflow, whether its case is taken or not.
     """

@@ -123,8 +123,7 @@ class ReadableTable:
 
 
 def plain_lines(path: Path) -> int | None:
-    """How many lines a text file has, where they end alike, none is empty or long, and no quotation mark occurs;
-    otherwise None.
+    """Number of lines of a text file, where they end alike, none is empty or long or has a quotation mark; else None.
 
     Each line of such a file is a record, whichever reader reads it.
     """

@@ -1,5 +1,4 @@
-"""How many values of a declared column are odd, counted by the database where it can: for the custodian, at
-registration.
+"""How many values of a declared column are odd, counted by the database where it can, at registration.
 
 A number is outside its bounds exactly where it is beyond the last integer, or the last float, that is inside: the
 decimals that floats print as come in the order of the floats. What the database does not decide is read value by value,

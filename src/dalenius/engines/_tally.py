@@ -160,7 +160,7 @@ class Tally:
             if self._joint is not None and self._joint.add(batch):
                 return
         cells, mask = self._cells(batch)
-        if query.aggregate is Aggregate.COUNT and query.weight is None and query.value is None:
+        if self._is_plain_count:
             chosen = slice(None) if mask is None else mask
             if multiplicity is None:
                 self._low += np.bincount(cells[chosen], minlength=len(self._low))

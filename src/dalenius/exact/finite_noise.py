@@ -8,6 +8,7 @@ losses add, and the chance that no cell gives its count away is a product.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import log
@@ -111,20 +112,10 @@ def profile(
     def sharpened() -> tuple[Fraction, Fraction]:
         return _sharpened(law, sensitivity, delta, products, is_log_concave)
 
-    if has_curve:
-        return additive.assembled(
-            law,
-            sensitivity,
-            relation,
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            rho_delta=delta,
-            sharpened=sharpened,
-            evidence=evidence,
-        )
-    return PrivacyProfile(
-        relation=relation,
+    stated = additive.assembled(
+        law,
+        sensitivity,
+        relation,
         epsilon=epsilon,
         delta=delta,
         rho=rho,
@@ -132,6 +123,7 @@ def profile(
         sharpened=sharpened,
         evidence=evidence,
     )
+    return stated if has_curve else replace(stated, curve=None, estimate=None, renyi_curve=None, shifts=())
 
 
 @lru_cache(maxsize=4096)

@@ -1,5 +1,4 @@
-"""What laws share that lose as one draw of two-sided geometric noise does: its profile, and where a search for a rate
-begins.
+"""Profile and first guesses of laws that lose as one draw of two-sided geometric noise does.
 
 The noise of `discrete_laplace` is one such draw. A sum of independent draws of which one is two-sided geometric is that
 draw after processing, so that no statement about the draw is too small for the sum.

@@ -102,8 +102,7 @@ def local_of_monotone(data: Sorted, function: Callable[[Sorted], int], *, is_rep
 
 
 def records_before(data: Sorted, position: int, bound: int) -> int:
-    """How many records can change before one more could move x_position by more than the bound; at most one more than
-    there are.
+    """How many records can change before one more could move x_position by more than the bound; at most n + 1.
 
     The least k for which some x_{position + t} - x_{position + t - k - 1}, 0 <= t <= k + 1, is larger than the bound.
     Under replace this is exact: so far the k + 1 records can move it. A record that is added, removed or replaced

@@ -122,8 +122,7 @@ def to_text(kernel: Kernel) -> str:
 
 
 def show(kernel: Kernel, digits: int = 4, most: int = 10**9, largest: int = 10**9) -> str:
-    """The table for reading: one line for each count up to the largest, at most so many outputs that are as likely as
-    can be seen.
+    """The table for reading: a line for each count up to the largest, and its likeliest outputs.
 
     What is left out is said in a last line.
     """

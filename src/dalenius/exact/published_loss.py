@@ -1,5 +1,4 @@
-"""Losses of noisy bootstrap totals whose multiplicities are counted as published: what holds where nothing sharper is
-proved.
+"""Losses of noisy bootstrap totals with multiplicities as if published: where nothing sharper is proved.
 
 Let a unit own up to c rows, each with a hidden multiplicity of its own. Tell the multiplicities of these rows as well:
 that gives away more, and given them the rest of the resample has the same law in both data sets. Then c rows of one

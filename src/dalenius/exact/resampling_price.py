@@ -1,5 +1,4 @@
-"""What noisy totals over bootstrap samples give away together: (epsilon, delta) and a delta-approximate rho, and the
-noise for a target.
+"""Privacy of noisy totals over bootstrap samples together, (epsilon, delta) and rho, and the noise for a target.
 
 Guarantee
     With Poisson(1) multiplicities that are drawn anew for each replicate and never shown, discrete Gaussian noise in
@@ -74,8 +73,7 @@ class Beside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResamplingPrice:
-    """Replicates of totals whose units have up to `rows` rows that add at most `reach` each, in steps, times their
-    multiplicity.
+    """Replicates of totals: a unit has up to `rows` rows that add at most `reach` steps times their multiplicity.
 
     `beside` are sums over the rows themselves, each measured once.
     """

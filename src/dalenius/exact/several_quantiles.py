@@ -1,5 +1,4 @@
-"""Several quantiles of one list by exact selection: the middle one first, then those on either side of the released
-value.
+"""Several quantiles of one list by exact selection: the middle one first, then those on either side of it.
 
 Targets are public ranks, and `algebra/ranks.py` says in which order they are asked for. Between two targets that were
 answered before, a third one is a rank among the values in between, at the share at which it lies between them; so each
@@ -84,8 +83,7 @@ def select_all(
 
 
 def spread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
-    """Values on a grid `fineness` (a power of two up to 256) times finer, each moved by an independent uniform part of
-    a step.
+    """Values on a grid `fineness` (a power of two up to 256) times finer, each moved by a uniform part of a step.
 
     Records that share a value can then be parted by rank; what is done to a record depends on no other record.
     """

@@ -63,8 +63,7 @@ class DiscreteGaussian(CentredNoise):
 
     @staticmethod
     def least_variance(sensitivity: Sensitivity, budget: Budget) -> float:
-        """A variance that this noise needs at least under (epsilon, delta), however the rest of a unit is spread; 0
-        where none is known.
+        """A variance that this noise needs at least under (epsilon, delta); 0 where none is known.
 
         Normal noise of variance 2 on top makes normal noise of variance s2 + 2 of it, up to a factor of 1 + 1e-14 for
         s2 > 36 (Poisson summation), and what is seen of that is seen of the whole. So s2 + 2 is at least what normal

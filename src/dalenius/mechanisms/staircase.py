@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, expm1, log
+from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
@@ -146,7 +147,9 @@ class Staircase(NoiseWithTails):
         """Steps as wide as one cell can move, falling where the variance is least."""
         width = max(1, ceil(sensitivity.linf))
         _check_epsilon(size)
-        return min((cls(epsilon=size, width=width, gap=g) for g in _gaps(width, float(size))), key=_variance)
+        return min(
+            (cls(epsilon=size, width=width, gap=g) for g in _gaps(width, float(size))), key=attrgetter("variance")
+        )
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
@@ -160,10 +163,6 @@ class Staircase(NoiseWithTails):
 def _check_epsilon(epsilon: Fraction) -> None:
     if not Fraction(1, 10**4) <= epsilon <= 10**4:
         raise ParameterError(f"epsilon must lie between 0.0001 and 10000; received {epsilon}.")
-
-
-def _variance(law: Staircase) -> float:
-    return law.variance
 
 
 def _gaps(width: int, epsilon: float) -> Sequence[int]:

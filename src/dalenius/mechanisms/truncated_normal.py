@@ -132,7 +132,7 @@ class TruncatedNormal(finite_noise.SquaredExponential):
             if abs(ratio - 1) > _EDGE:
                 return ratio < 1
             member = cls(rate=size, limit=m)
-            kept = min(_kept(member, move) for move in moves)
+            kept = additive.least_product(moves, lambda size: 1 - finite_noise.impossible(member, size))
             return 1 - kept <= budget.delta / 2
 
         finite_noise.check_limit(most)
@@ -194,10 +194,3 @@ def _failing(rate: float, limit: int, moves: tuple[tuple[int, ...], ...]) -> flo
     sizes, _, counts = additive.tallied_moves(moves)
     logs = counts @ np.array([-log1p(-min(share(size), 1 - 1e-15)) for size in sizes])
     return -expm1(-float(logs.max(initial=0.0)))
-
-
-def _kept(law: TruncatedNormal, move: Sequence[int]) -> Fraction:
-    kept = Fraction(1)
-    for size in move:
-        kept *= 1 - finite_noise.impossible(law, size)
-    return kept
