@@ -53,8 +53,7 @@ def member_plans(asked: BatchAsked, plan_member: PlanMember) -> Plans:
     if asked.definition.scope is not Scope.ALL_DATA:
         raise Unsupported(
             f"A batch is priced under definitions that hold everywhere; {asked.definition.name!r} does not. Ask for "
-            "its tables"
-            " one by one.",
+            "its tables one by one.",
             definition=asked.definition.name,
         )
     searches = []
@@ -149,8 +148,7 @@ def batch_of(asked: BatchAsked, plans: Plans) -> BatchPlan:
         if type(plan) is not TablePlan:
             raise Unsupported(
                 f"A batch is fixed in advance, and the second step of {plan.strategy!r} depends on the answer of its "
-                "first. Ask for"
-                " that table by itself.",
+                "first. Ask for that table by itself.",
                 strategy=plan.strategy,
             )
     profiles = _profiles(plans, asked.neighbours)
@@ -187,8 +185,8 @@ def _assembled(plans: Plans, blocks: tuple[Block, ...]) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def _preview(plans: Plans, asked: BatchAsked, price: Cost, single: Cost) -> dict[str, Any]:
-    """Each table's own preview, and the price of the whole beside the sum of what its tables would cost."""
+def _preview(plans: Plans, asked: BatchAsked, cost: Cost, single: Cost) -> dict[str, Any]:
+    """Each table's own preview, and the cost of the whole beside the sum of what its tables would cost."""
     cells = [plan.preview.get("cells") for plan in plans]
     return {
         "cells": sum(int(number or 0) for number in cells),
@@ -196,8 +194,8 @@ def _preview(plans: Plans, asked: BatchAsked, price: Cost, single: Cost) -> dict
             {"share": str(part), "mechanism": plan.mechanism, **plan.preview}
             for part, plan in zip(asked.shares, plans, strict=True)
         ],
-        "price": price.to_dict(),
-        "sum_of_single_prices": single.to_dict(),
+        "cost": cost.to_dict(),
+        "sum_of_single_costs": single.to_dict(),
         **_one_by_one(plans, asked),
     }
 

@@ -18,6 +18,7 @@ from dalenius.core.query import TableQuery
 from dalenius.core.rationals import rational
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
+from dalenius.translation import texts
 
 LANGUAGES = ("en", "de")
 
@@ -90,15 +91,12 @@ class FormField:
 
 WHICH_ERROR = FormField(
     kind=FieldKind.CHOICE,
-    labels={"en": "Error", "de": "Fehler"},
+    labels=texts("Error"),
     usual="sampling",
     # It always has a price: squares of squares, which the other one needs, are too wide where a unit has several rows.
     first="noise",
     is_everywhere=True,
-    choices={
-        "sampling": {"en": "of noise, and with sampling", "de": "durch Rauschen, und mit Stichprobe"},
-        "noise": {"en": "of privacy noise alone", "de": "durch Schutzrauschen allein"},
-    },
+    choices={"sampling": texts("of noise, and with sampling"), "noise": texts("of privacy noise alone")},
 )
 """The error that is stated: that of sampling costs a part of the budget."""
 

@@ -44,8 +44,7 @@ class TablePart(Part):
     objective: Literal["cells", "tables", "maximum", "relative"] = Field(
         default="cells",
         description="What a list of margins makes small: the error of all shown cells (cells), of all tables alike "
-        "(tables), the"
-        " largest one (maximum), or relative errors by expected size (relative).",
+        "(tables), the largest one (maximum), or relative errors by expected size (relative).",
     )
     expected: ExpectedPart | None = Field(
         default=None, description="Where the expected sizes of cells are read from, for relative errors."
@@ -53,9 +52,8 @@ class TablePart(Part):
     universe: Literal["complete", "own"] | None = Field(
         default=None,
         description="Whose records a list of margins counts where an axis can leave some out: complete, only those "
-        "with a declared"
-        " value on all axes, shown or not; own, all of them, those without a declared value under a label of their "
-        "own.",
+        "with a declared value on all axes, shown or not; own, all of them, those without a declared value under a "
+        "label of their own.",
     )
 
     keys: SkipJsonSchema[dict[Name, Option]] = Field(default_factory=dict)
