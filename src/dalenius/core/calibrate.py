@@ -52,7 +52,7 @@ def calibrate(
     `family`.
     """
     for name in definition.amounts:
-        if getattr(budget, name) is None:
+        if budget.amounts[name] is None:
             raise ParameterError(f"The definition {definition.name!r} needs {name}.", name=name)
 
     def member(size: Fraction, fits: Fits) -> Mechanism | None:

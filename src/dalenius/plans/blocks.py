@@ -531,4 +531,4 @@ def _winsorised(question: Question, blocks: Blocks) -> TablePlan:
         refusal=_refusal(question),
     )
     plan = replace(plan, noted=_notes(parts[0].measurement, blocks.count, "silent_cut_blocks"))
-    return WinsorisedPlan(**{name: getattr(plan, name) for name in plan.__dataclass_fields__})
+    return WinsorisedPlan(**vars(plan))

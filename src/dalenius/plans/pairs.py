@@ -212,4 +212,4 @@ def plan_pair(question: Question, estimate: str) -> TablePlan:
     )
     if not has_sampling:
         return plan
-    return PairPlan(**{key: getattr(plan, key) for key in plan.__dataclass_fields__})
+    return PairPlan(**vars(plan))

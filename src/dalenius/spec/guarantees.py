@@ -54,9 +54,7 @@ def _said(other: str, language: str, match: re.Match[str]) -> str:
 
 
 def _pairs(language: str) -> Iterator[tuple[str, str]]:
-    """Sentences of guarantees, then those of universes, longest first: a shorter one can be the beginning
-    of another.
-    """
+    """Return sentences of guarantees, then of universes, the longest first, each with its translation."""
     if language not in languages() or language == ENGLISH:
         return
     yield from ((sentence, texts(sentence)[language]) for sentence in GUARANTEES)
