@@ -43,6 +43,8 @@ class _Chunk:
 class RowChoice:
     """Takes persons and contents of rows, chunk by chunk; `most` rows of each person stay, those of smallest hash."""
 
+    persons: int
+
     def __init__(self, most: int, factor: int, hashed: Callable[[IntArray, NDArray[Any]], Words]) -> None:
         self._most, self._hashed, self._factor = most, hashed, np.uint64(factor)
         self._chunks: list[_Chunk] = []
