@@ -96,9 +96,8 @@ class Prediction:
         most = min(self.records // MODELS[self.model].least, MOST_BLOCKS)
         if most < 2:
             raise ParameterError(
-                f"The declared size of {self.records:,} is too small for blocks of at least "
-                f"{MODELS[self.model].least} records of"
-                f" the model {self.model!r}; write blocks to insist.",
+                f"The declared size of {self.records:,} is too small for blocks of at least {MODELS[self.model].least} "
+                f"records of the model {self.model!r}; write blocks to insist.",
                 name="blocks",
             )
         counts, count = [], min(_LEAST_BLOCKS, most)
@@ -177,8 +176,7 @@ def _predictors(question: Question) -> tuple[str, ...]:
     if not 1 <= len(names) <= MOST_PREDICTORS:
         raise Unsupported(
             f'A logistic regression needs predictors = ["variable", …] in [table], from one to {MOST_PREDICTORS}; '
-            "received"
-            f" {len(names)}.",
+            f"received {len(names)}.",
             key="predictors",
         )
     if len({question.of, *names}) <= len(names):
@@ -235,9 +233,8 @@ def _parted(question: Question, blocks: Blocks, noise: Callable[[Prediction, int
         return replace(blocks, count=int(named))
     if question.domain.public_size is None or question.where:
         raise ParameterError(
-            "How many blocks are best follows from a declared size of the whole data set; write blocks where there "
-            "is none, or"
-            " where only some of the records are asked for.",
+            "How many blocks are best follows from a declared size of the whole data set; write blocks where there is "
+            "none, or where only some of the records are asked for.",
             name="blocks",
         )
     prediction = _prediction(question, blocks)

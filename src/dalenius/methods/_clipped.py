@@ -28,7 +28,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import additive_preview, additive_table, priced, share
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import FieldKind, FormField, spelled
+from dalenius.spec.method import FieldKind, FormField, exact_texts
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.clipped_table import ClippedTable
@@ -48,7 +48,7 @@ class ClippedParameters(Part):
     norm: Literal["l1", "l2"] = "l1"
     expected_persons: dict[str, Whole] | None = None
     learn_clip: Exact | None = None
-    q: Exact | None = None
+    q: Exact = QUANTILE
 
 
 def clip_fields(bound: FormField) -> dict[str, FormField]:
@@ -134,8 +134,7 @@ def plan_clipped(question: Question, measure: str, unit: Fraction, tables: Table
     if (len(amounts) > 1) != (learned is not None or expected is not None):
         raise ParameterError(
             "Of a list of bounds one must be chosen: expected_persons says by which public numbers, learn_clip by "
-            "which share of"
-            " the budget. Both need a list.",
+            "which share of the budget. Both need a list.",
             name="clip",
         )
     part = Fraction(0) if learned is None else rational(learned, "learn_clip")
@@ -181,19 +180,15 @@ def _clips(amounts: tuple[Fraction, ...], norm: Norm, unit: Fraction) -> tuple[C
     return tuple(Clip(norm=norm, limit=floor(a / unit * fineness), fineness=fineness) for a in amounts)
 
 
-def written_clip(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys in one spelling: bounds as exact texts, expected persons as texts "size: persons" by size, and nothing
-    that is meant anyway.
-    """
-    keys = spelled(parameters, norm="l1", q=QUANTILE)
-    clip, persons = keys.get("clip"), keys.get("expected_persons")
-    if clip is not None:
-        listed = [plain(rational(a, "clip")) for a in (clip if isinstance(clip, list | tuple) else [clip])]
-        keys["clip"] = listed if len(listed) > 1 else listed[0]
-    if isinstance(persons, Mapping):
-        sizes = sorted((rational(size, "expected_persons"), count) for size, count in persons.items())
-        keys["expected_persons"] = [f"{plain(size)}: {count}" for size, count in sizes]
-    return keys
+def canonical_clip(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys with bounds as exact texts, and expected persons as texts "size: persons" by size."""
+    kept = exact_texts(keys, "clip")
+    if isinstance(kept.get("clip"), list) and len(kept["clip"]) == 1:
+        kept["clip"] = kept["clip"][0]
+    if isinstance(kept.get("expected_persons"), Mapping):
+        sizes = sorted((rational(size, "expected_persons"), n) for size, n in kept["expected_persons"].items())
+        kept["expected_persons"] = [f"{plain(size)}: {n}" for size, n in sizes]
+    return kept
 
 
 def _expected(written: Sequence[str]) -> dict[Fraction, int]:

@@ -51,7 +51,6 @@ WITH_ANOTHER = {
 class PairParameters(Part):
     """Keys of an estimate of two variables: the second one."""
 
-    section: ClassVar[str] = "[table] of an estimate of two variables"
     naming: ClassVar[tuple[str, ...]] = ("other",)
 
     other: Name | None = None
@@ -59,8 +58,6 @@ class PairParameters(Part):
 
 class SpreadParameters(PairParameters):
     """Keys of a covariance or a correlation: the second variable, and which error."""
-
-    section: ClassVar[str] = "[table] of a covariance or correlation"
 
     error: Literal["noise", "sampling"] = "sampling"
 
@@ -74,8 +71,7 @@ def words_of(english: str, german: str) -> dict[str, Words]:
             "by at most"
             " ± {error} (95 %) through privacy noise; in smaller cells by more.",
             caption=f"± is the margin of error from privacy noise, {{level}}; a {english} is missing where the "
-            "released count or"
-            " variances are too small.",
+            "released count or variances are too small.",
         ),
         "de": Words(
             title=f"{german} von {{of}} und {{other}}",
@@ -83,8 +79,7 @@ def words_of(english: str, german: str) -> dict[str, Words]:
             f"die {german}"
             " durch das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
             caption=f"± ist die Fehlerspanne durch das Schutzrauschen, {{level}}; die {german} fehlt, wo die "
-            "veröffentlichte Anzahl"
-            " oder die Varianzen zu klein sind.",
+            "veröffentlichte Anzahl oder die Varianzen zu klein sind.",
         ),
     }
 

@@ -185,8 +185,7 @@ def _spend(space: CellSpace, workload: RangeWorkload) -> None:
     if zeros * space.size > ENTRIES:
         raise TooLarge(
             f"Ranges are planned for at most {ENTRIES // zeros:,} cells where {zeros:,} of them are impossible; this "
-            "table has"
-            f" {space.size:,}.",
+            f"table has {space.size:,}.",
             received=space.size,
             limit=ENTRIES // zeros,
         )
@@ -229,7 +228,7 @@ def _assembling(law: Joint, space: CellSpace) -> Assemble:
     return assemble
 
 
-def written_ranges(ranges: Any) -> Any:
+def ordered_ranges(ranges: Any) -> Any:
     """One spelling: listed pairs and boxes in order."""
     if isinstance(ranges, Mapping):
         return {name: _ordered(wanted) for name, wanted in ranges.items()}

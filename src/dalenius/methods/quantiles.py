@@ -8,74 +8,55 @@ measured first with a twentieth of the budget.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
 from dalenius.measurements.quantile_points import MOST_QUANTILES
 from dalenius.methods._quantiles import plan_quantiles
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import Words, spelled
+from dalenius.spec.method import Method, Words, example
 from dalenius.spec.question import Question
 
 __all__ = ["QuantilesMethod"]
 
+_PARTS = 4
+
 
 class QuantilesParameters(Part):
     """Keys of several quantiles: how many equal parts they make, or which they are."""
-
-    section: ClassVar[str] = "[table] of quantiles"
 
     parts: Whole | None = None
     q: Exact | tuple[Exact, ...] | None = None
     error: Literal["noise", "sampling"] = "sampling"
 
 
-class QuantilesMethod:
+class QuantilesMethod(Method):
     """The values below which given shares of the records lie."""
 
-    name: ClassVar[str] = "quantiles"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
-    Parameters: ClassVar[type[Part]] = QuantilesParameters
-    words: ClassVar[Mapping[str, Words]] = {
+    name: str = "quantiles"
+    Parameters: type[Part] = QuantilesParameters
+    words: Mapping[str, Words] = {
         "en": Words(
             title="Quantiles of {of}",
             preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
-            "either side (95 %)"
-            " through privacy noise.",
+            "either side (95 %) through privacy noise.",
             caption="± is the margin of error from privacy noise, {level}, between points that released counts "
-            "certify; it holds however"
-            " many records share a value.",
+            "certify; it holds however many records share a value.",
         ),
         "de": Words(
             title="Quantile von {of}",
             preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Quantils durch das "
-            "Schutzrauschen voraussichtlich"
-            " {error} Ränge nach beiden Seiten (95 %).",
+            "Schutzrauschen voraussichtlich {error} Ränge nach beiden Seiten (95 %).",
             caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
-            "Anzahlen belegen; sie"
-            " gilt, wie viele Datensätze auch einen Wert teilen.",
+            "Anzahlen belegen; sie gilt, wie viele Datensätze auch einen Wert teilen.",
         ),
     }
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["sex"], "measure": "quantiles", "of": "income"},
-            "privacy": {"definition": "pure", "epsilon": 2},
-        },
-        {
-            "table": {"measure": "quantiles", "of": "age", "q": ["1/2"]},
-            "privacy": {"definition": "zero_concentrated", "rho": 1},
-        },
-        {
-            "table": {"measure": "quantiles", "of": "income", "parts": 10, "error": "noise"},
-            "privacy": {"definition": "pure", "epsilon": 8},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["sex"], measure="quantiles", of="income", epsilon=2),
+        example(measure="quantiles", of="age", q=["1/2"], rho=1),
+        example(measure="quantiles", of="income", parts=10, error="noise", epsilon=8),
     )
 
     @staticmethod
@@ -84,16 +65,15 @@ class QuantilesMethod:
         return plan_quantiles(question, _shares(question))
 
     @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Shares as a rising list of exact texts, and nothing that is meant anyway."""
-        keys, q = spelled(parameters, error="sampling"), parameters.get("q")
+    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+        """Shares as a rising list of exact texts; neither key for the quartiles, which are meant without one."""
+        q = keys.get("q")
         if q is None:
-            return "quantiles", spelled(keys, parts=Fraction(4))
-        listed = q if isinstance(q, list | tuple) else [q]
-        shares = sorted({rational(share, "q") for share in listed})
+            return {key: value for key, value in keys.items() if (key, value) != ("parts", _PARTS)}
+        shares = sorted({rational(share, "q") for share in (q if isinstance(q, list | tuple) else [q])})
         if shares == [Fraction(k, 4) for k in (1, 2, 3)] and "parts" not in keys:
-            return "quantiles", {key: value for key, value in keys.items() if key != "q"}
-        return "quantiles", {**keys, "q": [plain(share) for share in shares]}
+            return {key: value for key, value in keys.items() if key != "q"}
+        return {**keys, "q": [plain(share) for share in shares]}
 
 
 def _shares(question: Question) -> tuple[Fraction, ...]:
@@ -102,7 +82,7 @@ def _shares(question: Question) -> tuple[Fraction, ...]:
         raise ParameterError("Write parts (equal parts) or q (shares), not both.", name="parts")
     if shares is not None:
         return tuple(sorted({rational(q, "q") for q in shares}))
-    count = 4 if parts is None else int(parts)
+    count = _PARTS if parts is None else int(parts)
     if not 2 <= count <= MOST_QUANTILES:
         raise ParameterError(f"parts must be a whole number from 2 to {MOST_QUANTILES}.", name="parts")
     return tuple(Fraction(k, count) for k in range(1, count))

@@ -11,14 +11,13 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.core.rationals import plain, rational
+from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.blocks.models import MODELS
 from dalenius.methods._blocks import plan_blocks
 from dalenius.spec.document import Exact, Name, Part, Whole
-from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Words
+from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.spec.question import Question
 
 __all__ = ["SampleAndAggregateMethod"]
@@ -92,7 +91,6 @@ _FIELDS: Mapping[str, FormField] = {
 class SampleAndAggregateParameters(Part):
     """Keys of sample and aggregate: the model, the range of its parameter, and how blocks are made and put together."""
 
-    section: ClassVar[str] = "[table] of sample and aggregate"
     naming: ClassVar[tuple[str, ...]] = ("predictors",)
 
     model: str | None = None
@@ -118,107 +116,69 @@ class SampleAndAggregateParameters(Part):
     error: Literal["noise", "sampling"] = "sampling"
 
 
-class SampleAndAggregateMethod:
+class SampleAndAggregateMethod(Method):
     """What a model says of the records, block by block."""
 
-    name: ClassVar[str] = "sample_and_aggregate"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = False
-    is_one_number: ClassVar[bool] = True
-    form_fields: ClassVar[Mapping[str, FormField]] = _FIELDS
-    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
-    Parameters: ClassVar[type[Part]] = SampleAndAggregateParameters
-    words: ClassVar[Mapping[str, Words]] = {
+    name: str = "sample_and_aggregate"
+    is_offered: bool = False
+    is_one_number: bool = True
+    form_fields: Mapping[str, FormField] = _FIELDS
+    answer: AnswerKind = AnswerKind.NUMBER
+    Parameters: type[Part] = SampleAndAggregateParameters
+    words: Mapping[str, Words] = {
         "en": Words(
             title="Parameter of {of} by sample and aggregate",
             preview="From {records} blocks of the records, expect the estimate to be off by at most ± {error} (95 %) "
-            "through"
-            " privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}; the error with sampling comes from how "
-            "far the blocks"
-            " differ.",
+            "through privacy noise.",
+            caption="± is the margin of error from privacy noise, {level}; the error with sampling comes from how far "
+            "the blocks differ.",
         ),
         "de": Words(
             title="Parameter von {of} aus Blöcken",
             preview="Aus {records} Blöcken der Datensätze weicht die Schätzung durch das Schutzrauschen "
-            "voraussichtlich um höchstens"
-            " ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; der Fehler mit Stichprobe folgt "
-            "daraus, wie sehr sich"
-            " die Blöcke unterscheiden.",
+            "voraussichtlich um höchstens ± {error} ab (95 %).",
+            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; der Fehler mit Stichprobe folgt daraus, "
+            "wie sehr sich die Blöcke unterscheiden.",
         ),
     }
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {
-                "measure": "sample_and_aggregate",
-                "of": "income",
-                "model": "exponential",
-                "range": ["0.01", 1],
-                "blocks": 9,
-            },
-            "privacy": {"definition": "pure", "epsilon": 4},
-        },
-        {
-            "table": {
-                "measure": "sample_and_aggregate",
-                "of": "age",
-                "model": "huber",
-                "range": [0, 100],
-                "blocks": 9,
-                "aggregate": "median",
-            },
-            "privacy": {"definition": "zero_concentrated", "rho": 1},
-        },
-        {
-            "table": {
-                "measure": "sample_and_aggregate",
-                "of": "income",
-                "model": "gaussian_variance",
-                "range": [1, 1000],
-                "blocks": 40,
-                "aggregate": "winsorised",
-                "correction": "jackknife",
-            },
-            "privacy": {"definition": "pure", "epsilon": 60},
-        },
-        {
-            "table": {
-                "measure": "sample_and_aggregate",
-                "of": "age",
-                "model": "mixture_upper_mean",
-                "range": [0, 100],
-                "blocks": 4,
-            },
-            "privacy": {"definition": "zero_concentrated", "rho": 2},
-        },
-        {
-            "table": {
-                "measure": "sample_and_aggregate",
-                "of": "income",
-                "model": "logistic",
-                "predictors": ["age", "weight"],
-                "range": [-1, 1],
-                "blocks": 3,
-                "error": "noise",
-            },
-            "privacy": {"definition": "pure", "epsilon": 4},
-        },
-        {
-            "table": {
-                "measure": "sample_and_aggregate",
-                "of": "age",
-                "model": "mixture_upper_share",
-                "range": [0, 1],
-                "blocks": 3,
-                "correction": "jackknife",
-                "error": "noise",
-            },
-            "privacy": {"definition": "pure", "epsilon": 4},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(
+            measure="sample_and_aggregate", of="income", model="exponential", range=["0.01", 1], blocks=9, epsilon=4
+        ),
+        example(
+            measure="sample_and_aggregate", of="age", model="huber", range=[0, 100], blocks=9, aggregate="median", rho=1
+        ),
+        example(
+            measure="sample_and_aggregate",
+            of="income",
+            model="gaussian_variance",
+            range=[1, 1000],
+            blocks=40,
+            aggregate="winsorised",
+            correction="jackknife",
+            epsilon=60,
+        ),
+        example(measure="sample_and_aggregate", of="age", model="mixture_upper_mean", range=[0, 100], blocks=4, rho=2),
+        example(
+            measure="sample_and_aggregate",
+            of="income",
+            model="logistic",
+            predictors=["age", "weight"],
+            range=[-1, 1],
+            blocks=3,
+            error="noise",
+            epsilon=4,
+        ),
+        example(
+            measure="sample_and_aggregate",
+            of="age",
+            model="mixture_upper_share",
+            range=[0, 1],
+            blocks=3,
+            correction="jackknife",
+            error="noise",
+            epsilon=4,
+        ),
     )
 
     @staticmethod
@@ -232,8 +192,7 @@ class SampleAndAggregateMethod:
         if ends is None:
             raise ParameterError(
                 "Sample and aggregate needs range = [lower, upper] in [table]: between which numbers the parameter "
-                "lies. It is"
-                " declared, never taken from the data.",
+                "lies. It is declared, never taken from the data.",
                 name="range",
             )
         lower, upper = (rational(end, "range") for end in ends)
@@ -242,12 +201,9 @@ class SampleAndAggregateMethod:
         return plan_blocks(question, str(question.parameter("aggregate", "mean")), lower, upper)
 
     @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The range as exact texts; Firth's correction under the one name by which it was known first."""
-        kept, model = dict(parameters), MODELS.get(str(parameters.get("model")))
+    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+        """The range as exact texts; Firth's correction is the analytic one of the models that have it."""
+        kept, model = exact_texts(keys, "range"), MODELS.get(str(keys.get("model")))
         if kept.get("correction") == "firth" and model is not None and model.is_firth:
             kept["correction"] = "analytic"
-        ends = kept.get("range")
-        if ends is not None:
-            kept["range"] = [plain(rational(end, "range")) for end in ends]
-        return "sample_and_aggregate", kept
+        return kept

@@ -5,7 +5,7 @@ which the error of sampling needs.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
@@ -13,31 +13,26 @@ from dalenius.methods._at_the_data import plan_variance_at_the_data
 from dalenius.methods._variance import VarianceParameters, plan_variance
 from dalenius.plans.moments import whole_size
 from dalenius.spec.document import Part
-from dalenius.spec.method import WHICH_ERROR, AnswerKind, FormField, Words
+from dalenius.spec.method import WHICH_ERROR, AnswerKind, FormField, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.variance import Variance
 
 __all__ = ["VarianceMethod"]
 
 
-class VarianceMethod:
+class VarianceMethod(Method):
     """Sum of squared deviations from the mean over the number of records less one."""
 
-    name: ClassVar[str] = "variance"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    is_offered: ClassVar[bool] = True
-    form_fields: ClassVar[Mapping[str, FormField]] = {"error": WHICH_ERROR}
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
-    Parameters: ClassVar[type[Part]] = VarianceParameters
-    words: ClassVar[Mapping[str, Words]] = {
+    name: str = "variance"
+    answer: AnswerKind = AnswerKind.NUMBER
+    form_fields: Mapping[str, FormField] = {"error": WHICH_ERROR}
+    scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
+    Parameters: type[Part] = VarianceParameters
+    words: Mapping[str, Words] = {
         "en": Words(
             title="Variance of {of}",
-            preview="In a cell of {records} records spread evenly over the bounds, expect the variance to be off by "
-            "at most"
-            " ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            preview="In a cell of {records} records spread evenly over the bounds, expect the variance to be off by at "
+            "most ± {error} (95 %) through privacy noise; in smaller cells by more.",
             caption="± is the margin of error from privacy noise, {level}; a variance is missing where the released"
             " count is below two.",
         ),
@@ -47,19 +42,12 @@ class VarianceMethod:
             "Varianz"
             " durch das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
             caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; eine Varianz fehlt, wo die "
-            "veröffentlichte"
-            " Anzahl unter zwei liegt.",
+            "veröffentlichte Anzahl unter zwei liegt.",
         ),
     }
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["sex"], "measure": "variance", "of": "income"},
-            "privacy": {"definition": "zero_concentrated", "rho": 2},
-        },
-        {
-            "table": {"measure": "variance", "of": "income", "error": "noise"},
-            "privacy": {"definition": "pure", "epsilon": 2},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["sex"], measure="variance", of="income", rho=2),
+        example(measure="variance", of="income", error="noise", epsilon=2),
     )
 
     @staticmethod
@@ -74,8 +62,3 @@ class VarianceMethod:
         """One sample variance of a public number of rows."""
         low, high = question.bounds.low, question.bounds.high
         return Variance(value_name=question.of, low=low, high=high, size=whole_size(question), is_sample=True)
-
-    @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is."""
-        return "variance", dict(parameters)

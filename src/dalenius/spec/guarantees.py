@@ -15,55 +15,43 @@ GUARANTEES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "de": (
         (
             "Whatever is released, and whoever reads it, the odds of anything about one unit change by at most a "
-            "factor of exp({epsilon})"
-            " because of that unit's data (pure differential privacy, epsilon = {stated}).",
+            "factor of exp({epsilon}) because of that unit's data (pure differential privacy, epsilon = {stated}).",
             "Was auch immer veröffentlicht wird und wer auch immer es liest: die Chancen von irgendetwas über eine "
-            "Einheit ändern sich"
-            " durch deren Daten höchstens um den Faktor exp({epsilon}) (reine Differential Privacy, epsilon = "
-            "{stated}).",
+            "Einheit ändern sich durch deren Daten höchstens um den Faktor exp({epsilon}) (reine Differential Privacy, "
+            "epsilon = {stated}).",
         ),
         (
-            "Because of one unit's data the probability of any outcome changes by at most a factor of "
-            "exp({epsilon}), plus {delta}"
-            " (approximate differential privacy, epsilon = {stated}, delta = {again}).",
+            "Because of one unit's data the probability of any outcome changes by at most a factor of exp({epsilon}), "
+            "plus {delta} (approximate differential privacy, epsilon = {stated}, delta = {again}).",
             "Durch die Daten einer Einheit ändert sich die Wahrscheinlichkeit jedes Ergebnisses höchstens um den "
             "Faktor exp({epsilon}),"
             " zuzüglich {delta} (approximative Differential Privacy, epsilon = {stated}, delta = {again}).",
         ),
         (
             "Except with probability {delta}, the odds of anything about one unit change by at most a factor of "
-            "exp({epsilon}) because of"
-            " that unit's data (probabilistic differential privacy).",
+            "exp({epsilon}) because of that unit's data (probabilistic differential privacy).",
             "Außer mit Wahrscheinlichkeit {delta} ändern sich die Chancen von irgendetwas über eine Einheit durch "
-            "deren Daten höchstens"
-            " um den Faktor exp({epsilon}) (probabilistische Differential Privacy).",
+            "deren Daten höchstens um den Faktor exp({epsilon}) (probabilistische Differential Privacy).",
         ),
         (
             "The Renyi divergence of order a between neighbours is at most a * {rho} for every a > 1, but for a part "
-            "of probability"
-            " {delta} (zero-concentrated differential privacy, rho = {stated}); it follows, for example, that the "
-            "probability of any"
-            " outcome changes by at most a factor of exp({epsilon}), plus one in a million and {again}, because of "
-            "one unit's data.",
+            "of probability {delta} (zero-concentrated differential privacy, rho = {stated}); it follows, for example, "
+            "that the probability of any outcome changes by at most a factor of exp({epsilon}), plus one in a million "
+            "and {again}, because of one unit's data.",
             "Die Rényi-Divergenz der Ordnung a zwischen Nachbarn ist für jedes a > 1 höchstens a * {rho}, außer auf "
-            "einem Teil der"
-            " Wahrscheinlichkeit {delta} (zero-concentrated Differential Privacy, rho = {stated}); daraus folgt zum "
-            "Beispiel, dass sich"
-            " die Wahrscheinlichkeit jedes Ergebnisses durch die Daten einer Einheit höchstens um den Faktor "
-            "exp({epsilon}) ändert,"
-            " zuzüglich eins zu einer Million und {again}.",
+            "einem Teil der Wahrscheinlichkeit {delta} (zero-concentrated Differential Privacy, rho = {stated}); "
+            "daraus folgt zum Beispiel, dass sich die Wahrscheinlichkeit jedes Ergebnisses durch die Daten einer "
+            "Einheit höchstens um den Faktor exp({epsilon}) ändert, zuzüglich eins zu einer Million und {again}.",
         ),
         (
             "The Renyi divergence of order a between neighbours is at most a * {rho} for every a > 1 "
-            "(zero-concentrated differential"
-            " privacy, rho = {stated}); it follows, for example, that the probability of any outcome changes by at "
-            "most a factor of"
-            " exp({epsilon}), plus one in a million, because of one unit's data.",
+            "(zero-concentrated differential privacy, rho = {stated}); it follows, for example, that the probability "
+            "of any outcome changes by at most a factor of exp({epsilon}), plus one in a million, because of one "
+            "unit's data.",
             "Die Rényi-Divergenz der Ordnung a zwischen Nachbarn ist für jedes a > 1 höchstens a * {rho} "
-            "(zero-concentrated Differential"
-            " Privacy, rho = {stated}); daraus folgt zum Beispiel, dass sich die Wahrscheinlichkeit jedes "
-            "Ergebnisses durch die Daten"
-            " einer Einheit höchstens um den Faktor exp({epsilon}) ändert, zuzüglich eins zu einer Million.",
+            "(zero-concentrated Differential Privacy, rho = {stated}); daraus folgt zum Beispiel, dass sich die "
+            "Wahrscheinlichkeit jedes Ergebnisses durch die Daten einer Einheit höchstens um den Faktor exp({epsilon}) "
+            "ändert, zuzüglich eins zu einer Million.",
         ),
         (
             "Two data sets are neighbours if one row is added or removed.",

@@ -43,8 +43,7 @@ class TablePart(Part):
     objective: Literal["cells", "tables", "maximum", "relative"] = Field(
         default="cells",
         description="What a list of margins makes small: the error of all shown cells (cells), of all tables alike "
-        "(tables), the"
-        " largest one (maximum), or relative errors by expected size (relative).",
+        "(tables), the largest one (maximum), or relative errors by expected size (relative).",
     )
     expected: ExpectedPart | None = Field(
         default=None, description="Where the expected sizes of cells are read from, for relative errors."
@@ -52,9 +51,8 @@ class TablePart(Part):
     universe: Literal["complete", "own"] | None = Field(
         default=None,
         description="Whose records a list of margins counts where an axis can leave some out: complete, only those "
-        "with a declared"
-        " value on all axes, shown or not; own, all of them, those without a declared value under a label of their "
-        "own.",
+        "with a declared value on all axes, shown or not; own, all of them, those without a declared value under a "
+        "label of their own.",
     )
 
     keys: SkipJsonSchema[dict[Name, Option]] = Field(default_factory=dict)
@@ -156,15 +154,20 @@ class PrivacyPart(Part):
         return self
 
 
+def definition_of(amounts: Mapping[str, Any]) -> str:
+    """Return the definition that amounts imply: pure for epsilon, approximate with delta, zero-concentrated for rho."""
+    epsilon, delta, rho = (amounts.get(name) for name in ("epsilon", "delta", "rho"))
+    if epsilon is not None and rho is not None:
+        raise ParameterError("epsilon and rho are amounts of two guarantees; give one of them, or name the definition.")
+    if rho is not None:
+        return "zero_concentrated"
+    return "pure" if delta is None else "approximate"
+
+
 def _without_defaults(stated: Mapping[str, Any], keys: type[Part]) -> dict[str, Any]:
-    """A method's keys without those that say what leaving them out says: one question has one spelling."""
-    defaults = {name: field.default for name, field in keys.model_fields.items() if field.default is not None}
-    usual = {name: list(value) if isinstance(value, tuple) else value for name, value in defaults.items()}
-    return {
-        name: value
-        for name, value in stated.items()
-        if usual.get(name, ...) != (list(value) if isinstance(value, tuple) else value)
-    }
+    """Return a method's keys without those that say what leaving them out says: one question has one spelling."""
+    meant, defaults = keys.model_validate(stated), keys.model_fields
+    return {name: value for name, value in stated.items() if getattr(meant, name) != defaults[name].default}
 
 
 class RequestDocument(Document):
@@ -194,11 +197,10 @@ class RequestDocument(Document):
         for key in table:
             if key not in known:
                 raise unknown_key(str(key), [*known, *method.Parameters.model_fields], f"[table] of a {name}")
-        method.Parameters.model_validate(own)
-        stated = own
-        if table.get("weight") is not None and hasattr(method, "keys_with_weight"):
-            stated = method.keys_with_weight(stated)
-        measure, kept = method.written(_without_defaults(stated, method.Parameters))
+        kept = _without_defaults(own, method.Parameters)
+        if table.get("weight") is not None:
+            kept = method.keys_with_weight(kept)
+        measure, kept = method.equivalent(kept) or (name, method.canonical_keys(kept))
         if measure != DEFAULT_MEASURE or "measure" in table:
             table["measure"] = measure
         return {**value, "table": table | {"keys": kept}}
@@ -237,7 +239,7 @@ class RequestDocument(Document):
         """
         of, other = self.table.of, self.table.keys.get("other")
         is_method = self.method in registry.names("methods")
-        if not is_method or not getattr(registry.get("methods", self.method), "is_symmetric", False):
+        if not is_method or not registry.get("methods", self.method).is_symmetric:
             return self
         if of is None or not isinstance(other, str) or {of, other} - set(domain.variables):
             return self

@@ -47,8 +47,7 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "parts": "Umfasst die Datensätze{conditions} mit {shown}; alle anderen sind nicht enthalten.",
         "parts "
         "needs": "Umfasst die Datensätze{conditions} mit {shown} und mit einem deklarierten Wert von {names}; alle "
-        "anderen sind nicht"
-        " enthalten.",
+        "anderen sind nicht enthalten.",
         "complete parts": "Jede Tabelle umfasst nur die Datensätze{conditions} mit {shown}, gezeigt oder nicht.",
         "complete parts "
         "needs": "Jede Tabelle umfasst nur die Datensätze{conditions} mit {shown} und mit einem deklarierten Wert von"
@@ -158,7 +157,7 @@ def universe_of(request: RequestDocument, domain: Domain) -> Universe:
     axes, filters = request.axes(domain), request.filters(domain)
     # Only the method that is asked for is loaded.
     is_known = request.method in registry.names("methods")
-    if is_known and getattr(registry.get("methods", request.method), "finds_labels", False):
+    if is_known and registry.get("methods", request.method).finds_labels:
         return Universe(needs=tuple(axis.variable for axis in axes), is_undeclared=True)
     losing = [axis for axis in axes if not _keeps_every_row(axis, filters, domain)]
     partial = [axis for axis in losing if not domain.variable(axis.variable).shows_every_value(axis)]

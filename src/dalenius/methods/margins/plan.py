@@ -82,9 +82,8 @@ def _relative(plan: TablePlan, expected: ExpectedPart) -> TablePlan:
         f"{' x '.join(margin['axes']) or 'total'} {100 * margin['relative_error']:.2g} %" for margin in margins
     )
     note = (
-        f"root mean square relative errors by the expected sizes of {expected.name} (sha256 "
-        f"{expected.sha256[:16]}…), cells below"
-        f" {expected.least} as {expected.least}: {shown}"
+        f"root mean square relative errors by the expected sizes of {expected.name} (sha256 {expected.sha256[:16]}…), "
+        f"cells below {expected.least} as {expected.least}: {shown}"
     )
     about = {"name": expected.name, "sha256": expected.sha256, "least": str(expected.least)}
     further = {"objective": "relative", "expected": about, "margins": margins, "note": note}
