@@ -184,7 +184,7 @@ def test_public_total_is_shown_exactly_and_lowers_the_error() -> None:
 
 
 @pytest.mark.parametrize("budget", [PURE, ZERO, Budget.of("approximate", epsilon=1, delta="1e-6")])
-@pytest.mark.parametrize("near", [Neighbours(), Neighbours(relation=Relation.REPLACE, unit="person", max_rows=3)])
+@pytest.mark.parametrize("neighbours", [Neighbours(), Neighbours(relation=Relation.REPLACE, unit="person", max_rows=3)])
 def test_every_strategy_fits_its_budget(budget: Budget, neighbours: Neighbours) -> None:
     definition = registry.get("definitions", budget.definition)()
     for strategy in ("interior", "split", "equal", "cube_root", "square_root", "residual", "fourier"):

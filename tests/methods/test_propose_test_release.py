@@ -23,7 +23,7 @@ from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
 from dalenius.inference.cells import intervals
 from dalenius.measurements.propose_test_release import ProposeTestRelease, chances
-from dalenius.publish._format import document
+from dalenius.publish import document
 from dalenius.shown.speech import caption
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.statistics.interquartile import Interquartile

@@ -34,8 +34,7 @@ from dalenius.errors import (
 )
 from dalenius.exact.calibrations import calibrated
 from dalenius.plans.batch import BatchAsked, Purse, batch_of, member_plans
-from dalenius.postprocess._show import adjustments
-from dalenius.postprocess._show import check as check_show
+from dalenius.postprocess import adjustments, check_show
 from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of, places_of
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.document import Part

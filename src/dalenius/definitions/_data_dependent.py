@@ -16,8 +16,6 @@ REPETITION = note("repetition")
 SCALE = note("scale")
 WHO_BOOTSTRAP = note("who_bootstrap")
 WHO_INDIVIDUAL = note("who_individual")
-CLAMP = note("clamp")
-MEMBERSHIP = note("membership")
 
 
 class DataDependent:

@@ -10,8 +10,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError
-from dalenius.measurements._distance_test import DistanceStatistic
-from dalenius.measurements.cascade import Cascade
+from dalenius.measurements.cascade import Cascade, DistanceStatistic
 from dalenius.plans.priced import additive_preview, additive_table, limits_of, priced
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question

@@ -17,9 +17,9 @@ from dalenius.core.plan import Assemble, TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.core.search import largest
 from dalenius.errors import ParameterError, UnknownName, Unsupported
-from dalenius.measurements._selection import Scores
 from dalenius.measurements.exponential_selection import ExponentialSelection
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
+from dalenius.measurements.selections.cells import Scores
 from dalenius.plans.priced import priced
 from dalenius.spec.document import Part
 from dalenius.spec.notes import note

@@ -17,9 +17,9 @@ from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.unbounded_quantile import GROWTH, UnboundedQuantile
 from dalenius.methods._order_statistic import METHODS, plan_local, plan_number, plan_smooth
-from dalenius.methods._quantiles import plan_quantiles
 from dalenius.plans.moments import SAMPLING
 from dalenius.plans.priced import priced, selected
+from dalenius.plans.quantiles import plan_quantiles
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile

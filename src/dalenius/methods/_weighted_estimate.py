@@ -15,7 +15,6 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.methods._pairs import OTHER, OTHER_SQUARES, other_of
 from dalenius.plans.moments import (
     CLIPPED,
     MeasuredPart,
@@ -26,6 +25,7 @@ from dalenius.plans.moments import (
     sampling_notes,
     wants_sampling,
 )
+from dalenius.plans.pairs import OTHER, OTHER_SQUARES, other_of
 from dalenius.plans.weighted import fixed_weight
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question

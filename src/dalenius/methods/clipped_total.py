@@ -6,7 +6,7 @@ from typing import Any
 
 from dalenius.core.domain import Domain
 from dalenius.core.plan import TablePlan
-from dalenius.methods._clipped import ClippedParameters, canonical_clip, clip_fields, has_several_rows, plan_clipped
+from dalenius.plans.clipped import ClippedParameters, canonical_clip, clip_fields, has_several_rows, plan_clipped
 from dalenius.spec.document import Part
 from dalenius.spec.method import FieldKind, FormField, Method, Words, example
 from dalenius.spec.question import Question

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalenius.core.plan import TablePlan
-from dalenius.methods._pairs import WITH_ANOTHER, SpreadParameters, examples_of, plan_pair, words_of
+from dalenius.plans.pairs import WITH_ANOTHER, SpreadParameters, examples_of, plan_pair, words_of
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, FormField, Method, Words
 from dalenius.spec.question import Question

@@ -15,12 +15,12 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.methods._perturbed import named_step, plan_step, refuse_step
 from dalenius.methods._public import refuse_public_alone
 from dalenius.methods._range_count import plan_range_count
-from dalenius.methods._ranged_count import ordered_ranges, plan_ranged
-from dalenius.methods._refined_count import DEFAULT_SHARE, plan_refined
 from dalenius.methods._sampled_count import plan_sampled
 from dalenius.methods.margins.plan import plan_margins
 from dalenius.methods.margins.weighted import plan_weighted_list
 from dalenius.plans.priced import additive_preview, priced, shown_as
+from dalenius.plans.ranged_count import plan_ranged
+from dalenius.plans.refined_count import DEFAULT_SHARE, plan_refined
 from dalenius.plans.ruled_noise import mechanism_for
 from dalenius.plans.weighted import plan_weighted
 from dalenius.spec.axis import Ranges

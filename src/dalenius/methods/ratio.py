@@ -12,7 +12,6 @@ from typing import Any, Literal
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.methods._pairs import OTHER, OTHER_SQUARES, PairParameters, other_of, products_part, total_part
 from dalenius.methods._weighted_estimate import plan_weighted_ratio
 from dalenius.plans.moments import (
     CLIPPED,
@@ -25,6 +24,7 @@ from dalenius.plans.moments import (
     wants_sampling,
     whole_size,
 )
+from dalenius.plans.pairs import OTHER, OTHER_SQUARES, PairParameters, other_of, products_part, total_part
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Method, Words, example
 from dalenius.spec.question import Question

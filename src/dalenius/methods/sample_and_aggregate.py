@@ -15,7 +15,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.blocks.models import MODELS
-from dalenius.methods._blocks import plan_blocks
+from dalenius.plans.blocks import plan_blocks
 from dalenius.spec.document import Exact, Name, Part, Whole
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.spec.question import Question

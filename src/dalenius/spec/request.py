@@ -15,7 +15,7 @@ from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 from dalenius.limits import AXES, MARGINS
 from dalenius.rendering import two_lines
 from dalenius.spec.axis import OWN, AxisPart, Condition, Ranges, axis_of, condition_filter, structural_zeros, with_rest
-from dalenius.spec.document import DEFAULT_MEASURE, Document, Exact, Name, Part, Text, Whole, unknown_key
+from dalenius.spec.document import DEFAULT_MEASURE, Document, Exact, Name, Part, Text, Whole
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.noise import parameters_of
 from dalenius.spec.show import ShowPart
@@ -23,7 +23,7 @@ from dalenius.spec.show import ShowPart
 AxisItem = Name | AxisPart
 Margins = Annotated[tuple[Annotated[tuple[Name, ...], Field(max_length=AXES)], ...], Field(max_length=MARGINS)]
 Stated = int | Exact | str | tuple[int, ...]
-Option = bool | int | Exact | str | tuple[str, ...] | Ranges
+Option = bool | int | Exact | str | tuple[str, ...] | Ranges | dict[str, int]
 
 
 class TablePart(Part):
@@ -193,10 +193,10 @@ class RequestDocument(Document):
             return value
         method = registry.get("methods", name)
         own = {key: table.pop(key) for key in method.Parameters.model_fields if key in table}
-        known = [key for key in TablePart.model_fields if key != "keys"]
+        shared = [key for key in TablePart.model_fields if key != "keys"]
         for key in table:
-            if key not in known:
-                raise unknown_key(str(key), [*known, *method.Parameters.model_fields], f"[table] of a {name}")
+            if key not in shared:
+                raise unknown_key(str(key), [*shared, *method.Parameters.model_fields], f"[table] of a {name}")
         kept = _without_defaults(own, method.Parameters)
         if table.get("weight") is not None:
             kept = method.keys_with_weight(kept)

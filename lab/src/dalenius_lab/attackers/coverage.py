@@ -15,7 +15,7 @@ from dalenius.core import registry
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import DaleniusError
-from dalenius.methods._ranged_count import STRATEGIES
+from dalenius.plans.ranged_count import STRATEGIES
 from dalenius.spec.document import Part
 from dalenius.spec.request import PrivacyPart, TablePart
 from dalenius_lab.attackers import at_the_data, neighbour_fuzzer
@@ -81,7 +81,7 @@ def possible() -> list[Facet]:
         facets += [("key", name, key) for key in method.Parameters.model_fields]
         if Scope.ALL_DATA in method.scopes:
             facets += [("neighbours", name, kind) for kind in KINDS]
-    facets += [("key", part, key) for part, made in PARTS.items() for key in made.model_fields]
+    facets += [("key", part, key) for part, made in PARTS.items() for key in made.model_fields if key != "keys"]
     for strategy in (*registry.names("methods.margins.strategies"), *STRATEGIES):
         facets += [("strategy", strategy, kind) for kind in KINDS]
     facets += [("mechanism", "", name) for name in registry.names("mechanisms")]

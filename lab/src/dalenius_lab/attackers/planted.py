@@ -51,9 +51,9 @@ from dalenius.measurements.residual import Residual
 from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.methods import _ranged_count
-from dalenius.methods._replicates import Resampled
 from dalenius.methods.margins.strategies import fourier as fourier_strategy
+from dalenius.plans import ranged_count
+from dalenius.plans.replicates import Resampled
 from dalenius.statistics import count
 from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.statistics.clipped_table import ClippedTable
@@ -445,7 +445,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "a row costs half in the tree of an axis",
-        (factored_table, _ranged_count),
+        (factored_table, ranged_count),
         "row_cost",
         lambda right: lambda factors, **k: right(factors, **k) // 2,
         "count",
@@ -454,7 +454,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "a replaced row stays in its branch of the tree of an axis",
-        (factored_table, _ranged_count),
+        (factored_table, ranged_count),
         "swap_cost",
         lambda right: ranges.row_cost,
         "count",
@@ -462,7 +462,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "the tree of an axis is one level higher than it is priced for",
-        (factored_table, _ranged_count),
+        (factored_table, ranged_count),
         "row_cost",
         _without_the_top,
         "count",

@@ -181,26 +181,26 @@ def _clips(amounts: tuple[Fraction, ...], norm: Norm, unit: Fraction) -> tuple[C
 
 
 def canonical_clip(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys with bounds as exact texts, and expected persons as texts "size: persons" by size."""
-    kept = exact_texts(keys, "clip")
+    """Return the keys with bounds as exact texts, and expected persons by rising size."""
+    kept, persons = exact_texts(keys, "clip"), keys.get("expected_persons")
     if isinstance(kept.get("clip"), list) and len(kept["clip"]) == 1:
         kept["clip"] = kept["clip"][0]
-    if isinstance(kept.get("expected_persons"), Mapping):
-        sizes = sorted((rational(size, "expected_persons"), n) for size, n in kept["expected_persons"].items())
-        kept["expected_persons"] = [f"{plain(size)}: {n}" for size, n in sizes]
+    if isinstance(persons, Mapping):
+        sizes = [rational(size, "expected_persons") for size in persons]
+        if len(set(sizes)) < len(sizes):
+            raise ParameterError("Each size of expected_persons stands once.", name="expected_persons")
+        ordered = sorted(zip(sizes, persons.values(), strict=True))
+        kept["expected_persons"] = {plain(size): count for size, count in ordered}
     return kept
 
 
-def _expected(written: Sequence[str]) -> dict[Fraction, int]:
-    pairs = [str(text).partition(":") for text in written]
-    if not pairs or not all(count.strip().isdecimal() for _, _, count in pairs):
+def _expected(written: Mapping[str, int]) -> dict[Fraction, int]:
+    persons = {rational(size, "expected_persons"): count for size, count in written.items()}
+    if not persons or min(persons) < 0 or min(persons.values()) < 0:
         raise ParameterError(
-            "expected_persons says of sizes how many persons are expected to have them, as whole numbers.",
+            "expected_persons says of sizes, which are at least 0, how many persons are expected to have them.",
             name="expected_persons",
         )
-    persons = {rational(size.strip(), "expected_persons"): int(count) for size, _, count in pairs}
-    if min(persons) < 0 or len(persons) < len(pairs):
-        raise ParameterError("Sizes of expected_persons are at least 0, and each stands once.", name="expected_persons")
     return persons
 
 
