@@ -19,7 +19,7 @@ from dalenius.methods._sampled_count import plan_sampled
 from dalenius.methods.margins.plan import plan_margins
 from dalenius.methods.margins.weighted import plan_weighted_list
 from dalenius.plans.priced import additive_preview, priced, shown_as
-from dalenius.plans.ranged_count import plan_ranged
+from dalenius.plans.ranged_count import ordered_ranges, plan_ranged
 from dalenius.plans.refined_count import DEFAULT_SHARE, plan_refined
 from dalenius.plans.ruled_noise import mechanism_for
 from dalenius.plans.weighted import plan_weighted
@@ -111,12 +111,16 @@ class CountMethod(Method):
     @staticmethod
     def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
         """Ranges in order, and a refinement without its usual share."""
-        kept = dict(keys)
-        if "ranges" in kept:
-            kept["ranges"] = ordered_ranges(kept["ranges"])
-        if "refine" in kept and "refine_share" in kept and rational(kept["refine_share"]) == DEFAULT_SHARE:
-            del kept["refine_share"]
-        return kept
+        canonical = dict(keys)
+        if "ranges" in canonical:
+            canonical["ranges"] = ordered_ranges(canonical["ranges"])
+        if (
+            "refine" in canonical
+            and "refine_share" in canonical
+            and rational(canonical["refine_share"]) == DEFAULT_SHARE
+        ):
+            del canonical["refine_share"]
+        return canonical
 
 
 def _table(question: Question) -> TablePlan:

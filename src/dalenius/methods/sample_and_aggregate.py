@@ -203,7 +203,7 @@ class SampleAndAggregateMethod(Method):
     @staticmethod
     def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
         """The range as exact texts; Firth's correction is the analytic one of the models that have it."""
-        kept, model = exact_texts(keys, "range"), MODELS.get(str(keys.get("model")))
-        if kept.get("correction") == "firth" and model is not None and model.is_firth:
-            kept["correction"] = "analytic"
-        return kept
+        canonical, model = exact_texts(keys, "range"), MODELS.get(str(keys.get("model")))
+        if canonical.get("correction") == "firth" and model is not None and model.is_firth:
+            canonical["correction"] = "analytic"
+        return canonical

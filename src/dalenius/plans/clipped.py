@@ -182,16 +182,16 @@ def _clips(amounts: tuple[Fraction, ...], norm: Norm, unit: Fraction) -> tuple[C
 
 def canonical_clip(keys: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys with bounds as exact texts, and expected persons by rising size."""
-    kept, persons = exact_texts(keys, "clip"), keys.get("expected_persons")
-    if isinstance(kept.get("clip"), list) and len(kept["clip"]) == 1:
-        kept["clip"] = kept["clip"][0]
+    canonical, persons = exact_texts(keys, "clip"), keys.get("expected_persons")
+    if isinstance(canonical.get("clip"), list) and len(canonical["clip"]) == 1:
+        canonical["clip"] = canonical["clip"][0]
     if isinstance(persons, Mapping):
         sizes = [rational(size, "expected_persons") for size in persons]
         if len(set(sizes)) < len(sizes):
             raise ParameterError("Each size of expected_persons stands once.", name="expected_persons")
         ordered = sorted(zip(sizes, persons.values(), strict=True))
-        kept["expected_persons"] = {plain(size): count for size, count in ordered}
-    return kept
+        canonical["expected_persons"] = {plain(size): count for size, count in ordered}
+    return canonical
 
 
 def _expected(written: Mapping[str, int]) -> dict[Fraction, int]:

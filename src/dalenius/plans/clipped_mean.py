@@ -135,10 +135,10 @@ def with_tail(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """A method's keys, where learned bounds write candidates as exact text and do not repeat the usual tail."""
     if "learn_bounds" not in parameters:
         return dict(parameters)
-    kept = exact_texts(parameters, "candidates")
-    if "tail" in kept and rational(kept["tail"], "tail") == TAIL:
-        del kept["tail"]
-    return kept
+    canonical = exact_texts(parameters, "candidates")
+    if "tail" in canonical and rational(canonical["tail"], "tail") == TAIL:
+        del canonical["tail"]
+    return canonical
 
 
 def _refuse(question: Question) -> None:

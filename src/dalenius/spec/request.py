@@ -15,7 +15,7 @@ from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 from dalenius.limits import AXES, MARGINS
 from dalenius.rendering import two_lines
 from dalenius.spec.axis import OWN, AxisPart, Condition, Ranges, axis_of, condition_filter, structural_zeros, with_rest
-from dalenius.spec.document import DEFAULT_MEASURE, Document, Exact, Name, Part, Text, Whole
+from dalenius.spec.document import DEFAULT_MEASURE, Document, Exact, Name, Part, Text, Whole, unknown_key
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.noise import parameters_of
 from dalenius.spec.show import ShowPart
@@ -197,13 +197,13 @@ class RequestDocument(Document):
         for key in table:
             if key not in shared:
                 raise unknown_key(str(key), [*shared, *method.Parameters.model_fields], f"[table] of a {name}")
-        kept = _without_defaults(own, method.Parameters)
+        keys = _without_defaults(own, method.Parameters)
         if table.get("weight") is not None:
-            kept = method.keys_with_weight(kept)
-        measure, kept = method.equivalent(kept) or (name, method.canonical_keys(kept))
+            keys = method.keys_with_weight(keys)
+        measure, keys = method.equivalent(keys) or (name, method.canonical_keys(keys))
         if measure != DEFAULT_MEASURE or "measure" in table:
             table["measure"] = measure
-        return {**value, "table": table | {"keys": kept}}
+        return {**value, "table": table | {"keys": keys}}
 
     def __repr__(self) -> str:
         what = f"{self.method} of {self.table.of}" if self.table.of else self.method
