@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
+from dalenius.methods._words import rank_words
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Method, Words, example
 
@@ -32,23 +33,14 @@ class BoxplotMethod(Method):
 
     name: str = "boxplot"
     Parameters: type[Part] = BoxplotParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
-            title="Box plot of {of}",
-            preview="In a cell of {records} records, expect the interval of a number of the box plot to reach {error} "
-            "ranks to either side (95 %) through privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
-            "certify; it holds however many records share a value. Whiskers reach to quantiles, not to single records.",
+    words: Mapping[str, Words] = rank_words(
+        en=("Box plot of {of}", "a number of the box plot"),
+        de=("Boxplot von {of}", "einer Zahl des Boxplots"),
+        further=(
+            " Whiskers reach to quantiles, not to single records.",
+            " Die Antennen reichen bis zu Quantilen, nicht bis zu einzelnen Datensätzen.",
         ),
-        "de": Words(
-            title="Boxplot von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall einer Zahl des Boxplots durch das "
-            "Schutzrauschen voraussichtlich {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
-            "Anzahlen belegen; sie gilt, wie viele Datensätze auch einen Wert teilen. Die Antennen reichen bis zu "
-            "Quantilen, nicht bis zu einzelnen Datensätzen.",
-        ),
-    }
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="boxplot", of="income", epsilon=8),
         example(measure="boxplot", of="age", beyond="1/10", rho=1),

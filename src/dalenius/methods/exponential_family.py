@@ -12,6 +12,7 @@ from dalenius.algebra.families import FAMILIES
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
+from dalenius.methods._words import estimate_words
 from dalenius.plans.design import design_notes
 from dalenius.plans.moments import constants, plan_estimate, public_size, rows_with, squares_part, totals_part
 from dalenius.spec.document import Part
@@ -52,23 +53,18 @@ class ExponentialFamilyMethod(Method):
         )
     }
     Parameters: type[Part] = ExponentialFamilyParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
-            title="Parameters of a distribution of {of}",
-            preview="In a cell of {records} records spread evenly over the bounds, expect the first parameter to be "
-            "off by at most ± {error} (95 %) through privacy noise; in smaller cells by more.",
-            caption="± is the margin of error from privacy noise, {level}; parameters are missing where the released "
-            "count is below two.",
+    words: Mapping[str, Words] = estimate_words(
+        en=(
+            "Parameters of a distribution of {of}",
+            "first parameter",
+            "parameters are missing where the released count is below two",
         ),
-        "de": Words(
-            title="Parameter einer Verteilung von {of}",
-            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht der "
-            "erste Parameter durch"
-            " das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; Parameter fehlen, wo die "
-            "veröffentlichte Anzahl unter zwei liegt.",
+        de=(
+            "Parameter einer Verteilung von {of}",
+            "der erste Parameter",
+            "Parameter fehlen, wo die veröffentlichte Anzahl unter zwei liegt",
         ),
-    }
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="exponential_family", of="income", family="gaussian", rho=2),
         example(measure="exponential_family", of="age", family="poisson", epsilon=4),

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.methods._quantile import plan_quantile, without_implied
+from dalenius.methods._words import rank_words
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Method, Words, example
 from dalenius.spec.question import Question
@@ -34,22 +35,7 @@ class MedianMethod(Method):
     without_error: tuple[str, ...] = ("method",)
     scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: type[Part] = MedianParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
-            title="Median of {of}",
-            preview="In a cell of {records} records, expect the interval of a median to reach {error} ranks to either "
-            "side (95 %) through privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
-            "certify; it holds however many records share a value.",
-        ),
-        "de": Words(
-            title="Median von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Medians durch das "
-            "Schutzrauschen voraussichtlich {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
-            "Anzahlen belegen; sie gilt, wie viele Datensätze auch einen Wert teilen.",
-        ),
-    }
+    words: Mapping[str, Words] = rank_words(en=("Median of {of}", "a median"), de=("Median von {of}", "eines Medians"))
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="median", of="income", epsilon=1),
         example(measure="median", of="income", method="lomax", epsilon=1),

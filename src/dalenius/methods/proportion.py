@@ -15,6 +15,7 @@ from dalenius.core.domain import Axis, Bounds, CellSpace
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.methods._words import estimate_words
 from dalenius.plans.design import design_notes
 from dalenius.plans.moments import MeasuredPart, noisy, plan_estimate, public_size
 from dalenius.plans.replicates import Resampled, half_width_of, plan_replicates
@@ -56,22 +57,19 @@ class ProportionMethod(Method):
     # Whole percentages are easier to read than parts of one.
     form_keys: Mapping[str, Any] = {"per": 100}
     Parameters: type[Part] = ProportionParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
-            title="Proportion with {of} {within} {per}",
-            preview="In a cell of {records} records, expect the proportion to be off by at most ± {error} (95 %) "
-            "through privacy noise; in smaller cells by more.",
-            caption="± is the margin of error from privacy noise, {level}; a proportion is missing where the released "
-            "count is below one.",
+    words: Mapping[str, Words] = estimate_words(
+        en=(
+            "Proportion with {of} {within} {per}",
+            "proportion",
+            "a proportion is missing where the released count is below one",
         ),
-        "de": Words(
-            title="Anteil mit {of} {within} {per}",
-            preview="In einer Zelle mit {records} Datensätzen weicht der Anteil durch das Schutzrauschen "
-            "voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Anteil fehlt, wo die "
-            "veröffentlichte Anzahl unter eins liegt.",
+        de=(
+            "Anteil mit {of} {within} {per}",
+            "der Anteil",
+            "ein Anteil fehlt, wo die veröffentlichte Anzahl unter eins liegt",
         ),
-    }
+        is_even=False,
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["region"], measure="proportion", of="status", among=["married"], epsilon=1),
         example(measure="proportion", of="income", at_least=10, at_most=20, per=1000, rho="1/4"),

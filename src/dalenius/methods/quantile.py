@@ -8,6 +8,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.methods._quantile import plan_quantile, without_implied
+from dalenius.methods._words import rank_words
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.spec.question import Question
@@ -45,22 +46,9 @@ class QuantileMethod(Method):
     }
     scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: type[Part] = QuantileParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
-            title="Quantile {q} of {of}",
-            preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
-            "either side (95 %) through privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
-            "certify; it holds however many records share a value.",
-        ),
-        "de": Words(
-            title="Quantil {q} von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Quantils durch das "
-            "Schutzrauschen voraussichtlich {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
-            "Anzahlen belegen; sie gilt, wie viele Datensätze auch einen Wert teilen.",
-        ),
-    }
+    words: Mapping[str, Words] = rank_words(
+        en=("Quantile {q} of {of}", "a quantile"), de=("Quantil {q} von {of}", "eines Quantils")
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="quantile", of="income", q="9/10", epsilon=1),
         example(measure="quantile", of="income", q="1/4", method="cauchy", epsilon=1),

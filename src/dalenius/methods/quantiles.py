@@ -14,6 +14,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
 from dalenius.measurements.quantile_points import MOST_QUANTILES
+from dalenius.methods._words import rank_words
 from dalenius.plans.quantiles import plan_quantiles
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Method, Words, example
@@ -37,22 +38,9 @@ class QuantilesMethod(Method):
 
     name: str = "quantiles"
     Parameters: type[Part] = QuantilesParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
-            title="Quantiles of {of}",
-            preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
-            "either side (95 %) through privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
-            "certify; it holds however many records share a value.",
-        ),
-        "de": Words(
-            title="Quantile von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Quantils durch das "
-            "Schutzrauschen voraussichtlich {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
-            "Anzahlen belegen; sie gilt, wie viele Datensätze auch einen Wert teilen.",
-        ),
-    }
+    words: Mapping[str, Words] = rank_words(
+        en=("Quantiles of {of}", "a quantile"), de=("Quantile von {of}", "eines Quantils")
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="quantiles", of="income", epsilon=2),
         example(measure="quantiles", of="age", q=["1/2"], rho=1),

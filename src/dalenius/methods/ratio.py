@@ -13,6 +13,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.methods._weighted_estimate import plan_weighted_ratio
+from dalenius.methods._words import estimate_words
 from dalenius.plans.moments import (
     CLIPPED,
     of_both,
@@ -56,23 +57,18 @@ class RatioMethod(Method):
         "error": WHICH_ERROR,
     }
     Parameters: type[Part] = RatioParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
-            title="Ratio of {of} to {other} {per}",
-            preview="In a cell of {records} records spread evenly over the bounds, expect the ratio to be off by at "
-            "most ± {error} (95 %) through privacy noise; in smaller cells by more.",
-            caption="± is the margin of error from privacy noise, {level}; a ratio is missing where the released total "
-            "below the line is too small.",
+    words: Mapping[str, Words] = estimate_words(
+        en=(
+            "Ratio of {of} to {other} {per}",
+            "ratio",
+            "a ratio is missing where the released total below the line is too small",
         ),
-        "de": Words(
-            title="Verhältnis von {of} zu {other} {per}",
-            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht das "
-            "Verhältnis durch"
-            " das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Verhältnis fehlt, wo die "
-            "veröffentlichte Summe im Nenner zu klein ist.",
+        de=(
+            "Verhältnis von {of} zu {other} {per}",
+            "das Verhältnis",
+            "ein Verhältnis fehlt, wo die veröffentlichte Summe im Nenner zu klein ist",
         ),
-    }
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="ratio", of="income", other="age", rho=2),
         example(measure="ratio", of="income", other="age", per=1000, error="noise", epsilon=2),

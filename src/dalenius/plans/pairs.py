@@ -1,9 +1,9 @@
 """What ratios, covariances and correlations share: a second variable, and moments of rows that have both."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from dalenius.algebra.estimates import influence
 from dalenius.algebra.influence import GRID, Box
@@ -32,7 +32,7 @@ from dalenius.plans.moments import (
     wants_sampling,
 )
 from dalenius.spec.document import Name, Part
-from dalenius.spec.method import WHICH_ERROR, FieldKind, FormField, Words
+from dalenius.spec.method import WHICH_ERROR, FieldKind, FormField
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.moment import Moment
@@ -60,37 +60,6 @@ class SpreadParameters(PairParameters):
     """Keys of a covariance or a correlation: the second variable, and which error."""
 
     error: Literal["noise", "sampling"] = "sampling"
-
-
-def words_of(english: str, german: str) -> dict[str, Words]:
-    """How an estimate of the spread of two variables together is spoken of; `german` is feminine."""
-    return {
-        "en": Words(
-            title=f"{english.capitalize()} of {{of}} and {{other}}",
-            preview=f"In a cell of {{records}} records spread evenly over the bounds, expect the {english} to be off "
-            "by at most"
-            " ± {error} (95 %) through privacy noise; in smaller cells by more.",
-            caption=f"± is the margin of error from privacy noise, {{level}}; a {english} is missing where the "
-            "released count or variances are too small.",
-        ),
-        "de": Words(
-            title=f"{german} von {{of}} und {{other}}",
-            preview=f"In einer Zelle mit {{records}} Datensätzen, gleichmäßig über die Schranken verteilt, weicht "
-            f"die {german}"
-            " durch das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption=f"± ist die Fehlerspanne durch das Schutzrauschen, {{level}}; die {german} fehlt, wo die "
-            "veröffentlichte Anzahl oder die Varianzen zu klein sind.",
-        ),
-    }
-
-
-def examples_of(measure: str) -> tuple[Mapping[str, Any], ...]:
-    """By a variable, and for all records."""
-    pair = {"measure": measure, "of": "income", "other": "age"}
-    return (
-        {"table": {"rows": ["sex"], **pair}, "privacy": {"definition": "zero_concentrated", "rho": 20}},
-        {"table": pair, "privacy": {"definition": "pure", "epsilon": 20}},
-    )
 
 
 def other_of(question: Question) -> tuple[str, Bounds]:
