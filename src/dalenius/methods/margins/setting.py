@@ -1,25 +1,35 @@
 """What a strategy for a list of margins is given, and what it answers: expected error in closed form, measurements."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
+from dalenius.algebra import joint
 from dalenius.algebra.amounts import Amounts
 from dalenius.algebra.margins import Margin, Workload
 from dalenius.algebra.optimal import Pattern, patterns
+from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Definition, Measurement, Mechanism, Statistic
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours
+from dalenius.core.plan import Assemble
 from dalenius.core.query import TableQuery
 from dalenius.core.rationals import round_up
+from dalenius.core.release import Block, Table
+from dalenius.errors import DaleniusError, ParameterError, TooLarge, Unsupported
 from dalenius.measurements.noisy import Noisy
+from dalenius.plans.allotments import purses, within_loss
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
+STRATEGIES = "methods.margins.strategies"
 PARTS = 10**6
 LEAST_VARIANCE = 1e-12
 Key = TypeVar("Key")
@@ -30,6 +40,7 @@ Key = TypeVar("Key")
 class MarginsAsked:
     """What was asked, by names."""
 
+    domain: Domain
     axes: tuple[Axis, ...]
     margins: tuple[tuple[str, ...], ...]
     where: tuple[Filter, ...]
@@ -105,20 +116,10 @@ def within_span(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(MarginsAsked):
     """The request, resolved to positions of axes."""
 
-    domain: Domain
-    axes: tuple[Axis, ...]
-    where: tuple[Filter, ...]
     workload: Workload
-    neighbours: Neighbours
-    definition: Definition
-    budget: Budget
-    objective: str
-    mechanism: str | None
-    total: int | None
-    amounts: Amounts | None = None
 
     def step(self, name: str, margin: Margin) -> UnpricedStep:
         """A margin that is measured by itself."""
@@ -151,10 +152,6 @@ class Candidate:
     build: Callable[[], tuple[tuple[Measurement, ...], list[dict[str, Any]]]]
     before: float | None = None
 
-    def measurements(self, setting: Setting) -> tuple[Measurement, ...]:
-        """The private steps."""
-        return self.build()[0]
-
     def law(self, setting: Setting) -> Joint:
         """Public: rebuilds estimates and covariances from the blocks."""
         workload = setting.workload
@@ -170,6 +167,65 @@ class Candidate:
                 "blocks": self.build()[1],
             },
         )
+
+
+def candidates(setting: Any, route: str) -> tuple[list[Any], DaleniusError | None]:
+    """Return the candidates of all strategies that have a route and serve the request, the plainest first, and the last
+    refusal of one that does not.
+    """
+    strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
+    served, refusal = [], None
+    for purse in purses(setting.definition, setting.budget):
+        for strategy in strategies:
+            if not hasattr(strategy, route) or setting.strategy not in (None, strategy.name):
+                continue
+            if purse.is_by_loss and not getattr(strategy, "has_curve", False):
+                continue
+            propose = partial(getattr(strategy, route), setting)
+            try:
+                if purse.is_by_loss:
+                    served.append(
+                        within_loss(purse, propose, lambda c: c.build()[0], setting.neighbours, setting.budget)
+                    )
+                else:
+                    served.append(propose(purse))
+            except (Unsupported, ParameterError, TooLarge) as error:
+                # Noise that cannot be drawn rules out one strategy, not the others.
+                refusal = error
+    return served, refusal
+
+
+def refuse_public_alone(is_public: bool) -> None:
+    """Refuse a list of which every number is public."""
+    if is_public:
+        raise Unsupported(
+            "Every number of this list is the declared size of the data, which is public: there is nothing to measure."
+        )
+
+
+def assembling(law: Joint, spaces: Sequence[CellSpace], measure: str) -> Assemble:
+    """From blocks to tables, by the law alone."""
+
+    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+        is_even = law.structure == "margins"
+        variances: Sequence[Any] = joint.largest_variances(law) if is_even else joint.variances(law)
+        return tuple(
+            Table(
+                name=table_name([axis.name for axis in space.axes]),
+                space=space,
+                values=np.asarray(values, dtype=np.float64),
+                variance=np.zeros(len(values)) + variance,
+                measure=measure,
+            )
+            for space, values, variance in zip(spaces, joint.estimates(blocks, law), variances, strict=True)
+        )
+
+    return assemble
+
+
+def table_name(names: Sequence[str]) -> str:
+    """How a margin is called: its axes, or "total"."""
+    return " x ".join(names) or "total"
 
 
 def without_total(setting: Setting) -> Workload:
