@@ -67,9 +67,9 @@ class Subject:
     """The words of one release. `labels` name variables; `rows`, `columns` and `layers` hold names of axes as asked
     for.
 
-    `universe` is a sentence on whose records are covered; empty where an older release does not say. `q` is the level
+    `universe` is a sentence on whose records are covered; empty where it is not stated. `q` is the level
     of a quantile, as exact text. `candidates` are the axes whose cells an answer was selected from; they are left out
-    where nothing was selected, as `q` is, so that documents from before them keep their bytes. `other` is the second
+    where nothing was selected, as `q` is. `other` is the second
     variable of a ratio, covariance or correlation, left out in the same way; so are `within`, the range or the property
     that a range count or a proportion is about, `per`, of how many units a rate is, `which` end was looked for, and
     `parts`, the variables of which an axis does not show every declared value.
@@ -357,7 +357,7 @@ class Release:
 
     @property
     def about(self) -> Subject:
-        """What it is about: its own subject, or what the canonical request of an older release says."""
+        """What it is about: its own subject, or what the canonical request says by itself."""
         request = self.provenance.request
         if self.subject is None:
             return Subject.derived(request, self.provenance.dataset)

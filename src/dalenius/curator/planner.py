@@ -242,8 +242,8 @@ class Planner:
         else:
             # A batch's own guarantee was checked; in which currency a part of it is spent is arithmetic.
             definition, budget = purse
-        request = request.in_order(self.domain)
         form = canonical(request, self.domain)
+        request = request.in_order(self.domain)
         self.check(request, form)
 
         neighbours = self._neighbours(definition, request.privacy.group)

@@ -185,8 +185,8 @@ def _assembled(plans: Plans, blocks: tuple[Block, ...]) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def _preview(plans: Plans, asked: BatchAsked, price: Cost, single: Cost) -> dict[str, Any]:
-    """Each table's own preview, and the price of the whole beside the sum of what its tables would cost."""
+def _preview(plans: Plans, asked: BatchAsked, cost: Cost, single: Cost) -> dict[str, Any]:
+    """Each table's own preview, and the cost of the whole beside the sum of what its tables would cost."""
     cells = [plan.preview.get("cells") for plan in plans]
     return {
         "cells": sum(int(number or 0) for number in cells),
@@ -194,8 +194,8 @@ def _preview(plans: Plans, asked: BatchAsked, price: Cost, single: Cost) -> dict
             {"share": str(part), "mechanism": plan.mechanism, **plan.preview}
             for part, plan in zip(asked.shares, plans, strict=True)
         ],
-        "price": price.to_dict(),
-        "sum_of_single_prices": single.to_dict(),
+        "cost": cost.to_dict(),
+        "sum_of_single_costs": single.to_dict(),
         **_one_by_one(plans, asked),
     }
 

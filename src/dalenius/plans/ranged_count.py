@@ -63,7 +63,7 @@ class _Option:
             "strategy": self.strategy,
             "mechanism": self.step.mechanism.name,
             "rmse": self.error,
-            "largest_std_error": sqrt(float(self.law.variances.max())),
+            "largest_std_error": sqrt(float(self.law.variances[0].max())),
         }
 
 
@@ -83,7 +83,7 @@ def plan_ranged(question: Question) -> TablePlan:
             **best.law.to_parameters(),
         },
     )
-    cell = sqrt(float(best.law.variances.max()))
+    cell = sqrt(float(best.law.variances[0].max()))
     reach = joint.reach([best.step.law], 0.95)
     return priced(
         question,

@@ -305,9 +305,7 @@ class _Builder:
 
 
 def _possible(release: Release, table: Table) -> tuple[float, float]:
-    """The least and the most that a cell can be: no count is negative, and declared bounds hold means and order
-    statistics.
-    """
+    """The least and the most that a cell can be: no count is negative, and declared bounds hold."""
     notes = (a for a in release.adjustments if a.get("name") == POSSIBLE and a.get("table") == table.name)
     note = next(notes, None)
     if note is not None:

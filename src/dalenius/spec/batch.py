@@ -6,6 +6,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -65,7 +66,7 @@ class BatchDocument(Document):
         shares = self._written_shares
         return tuple(share / sum(shares) for share in shares)
 
-    @property
+    @cached_property
     def members(self) -> tuple[RequestDocument, ...]:
         """The tables as requests of their own, each under the guarantee of the whole."""
         privacy = self.privacy.model_dump(mode="json", exclude_defaults=True)

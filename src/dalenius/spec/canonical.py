@@ -18,6 +18,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import measure_of
 from dalenius.spec.document import DEFAULT_MEASURE, Document
 from dalenius.spec.noise import described, parameters_of
+from dalenius.spec.remembered import remembered
 from dalenius.spec.request import RequestDocument
 
 FORMAT = "dalenius-request/1"
@@ -58,6 +59,7 @@ class Canonical:
         return digest(self.content | {name: self.content[name] or chosen[name] for name in chosen})
 
 
+@remembered
 def canonical(request: RequestDocument, domain: Domain) -> Canonical:
     """The canonical form of a request against a domain."""
     request = request.in_order(domain)

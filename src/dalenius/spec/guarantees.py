@@ -1,8 +1,7 @@
 """The sentences of a guarantee, of its neighbours and of a universe that a release stores in English, for readers of
 another language.
 
-A sentence is found by its words, so that releases of earlier versions speak too; one that is not known here stays as it
-is stored.
+A sentence is found by its words; one that is not known here stays as it is stored.
 """
 
 import re

@@ -143,7 +143,7 @@ class CellsEntry(_Entry):
 class ReleaseDocument(_Entry):
     """A whole release document; in the second format the numbers of blocks and tables stand in columns."""
 
-    format: Literal["dalenius-release/1", "dalenius-release/2"]
+    format: Literal["dalenius-release/1"]
     cells: CellsEntry | None = Field(default=None, description="only in the second format")
     status: Literal["draft", "embargoed", "published", "withdrawn"]
     provenance: ProvenanceEntry
@@ -151,7 +151,7 @@ class ReleaseDocument(_Entry):
     blocks: tuple[BlockEntry, ...]
     tables: tuple[TableEntry, ...]
     adjustments: tuple[dict[str, Any], ...]
-    subject: SubjectEntry | None = Field(default=None, description="left out of older releases")
+    subject: SubjectEntry | None = Field(default=None, description="left out where a table is shown by itself")
     members: tuple["ReleaseDocument", ...] = Field(
         default=(), description="the tables of a batch, each a release with its own law; left out elsewhere"
     )

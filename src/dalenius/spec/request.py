@@ -18,6 +18,7 @@ from dalenius.spec.axis import OWN, AxisPart, Condition, Ranges, axis_of, condit
 from dalenius.spec.document import DEFAULT_MEASURE, Document, Exact, Name, Part, Text, Whole, unknown_key
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.noise import parameters_of
+from dalenius.spec.remembered import remembered
 from dalenius.spec.show import ShowPart
 
 AxisItem = Name | AxisPart
@@ -170,6 +171,12 @@ def _without_defaults(stated: Mapping[str, Any], keys: type[Part]) -> dict[str, 
     return {name: value for name, value in stated.items() if getattr(meant, name) != defaults[name].default}
 
 
+@remembered
+def _axes(request: "RequestDocument", domain: Domain) -> tuple[Axis, ...]:
+    axes = tuple(axis_of(item, domain, request.table.where) for item in request.table.items)
+    return tuple(map(with_rest(domain), axes)) if request.table.universe == OWN else axes
+
+
 class RequestDocument(Document):
     """A whole request document."""
 
@@ -259,8 +266,7 @@ class RequestDocument(Document):
 
     def axes(self, domain: Domain) -> tuple[Axis, ...]:
         """Rows, columns and layers as axes, in the order in which they were asked for."""
-        axes = tuple(axis_of(item, domain, self.table.where) for item in self.table.items)
-        return tuple(map(with_rest(domain), axes)) if self.table.universe == OWN else axes
+        return _axes(self, domain)
 
     def space(self, domain: Domain) -> CellSpace:
         """All cells in the order in which they were asked for, with the declared structural zeros."""

@@ -207,17 +207,16 @@ def assembling(law: Joint, spaces: Sequence[CellSpace], measure: str) -> Assembl
     """From blocks to tables, by the law alone."""
 
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-        is_even = law.structure == "margins"
-        variances: Sequence[Any] = joint.largest_variances(law) if is_even else joint.variances(law)
+        shown = zip(spaces, joint.estimates(blocks, law), joint.variances(law), strict=True)
         return tuple(
             Table(
                 name=table_name([axis.name for axis in space.axes]),
                 space=space,
                 values=np.asarray(values, dtype=np.float64),
-                variance=np.zeros(len(values)) + variance,
+                variance=np.array(variance),
                 measure=measure,
             )
-            for space, values, variance in zip(spaces, joint.estimates(blocks, law), variances, strict=True)
+            for space, values, variance in shown
         )
 
     return assemble

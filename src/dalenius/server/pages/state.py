@@ -200,9 +200,7 @@ class TableState:
         return not is_known or registry.get("definitions", definition).scope is Scope.ALL_DATA
 
     def _form_keys(self) -> Mapping[str, Any]:
-        """What a new question of this measure says that an older one could not, where the guarantee holds
-        everywhere.
-        """
+        """Keys that a form writes beside the measure, where the guarantee holds for all data."""
         if not self._holds_everywhere():
             return {}
         keys: Mapping[str, Any] = registry.get("methods", self.measure).form_keys
