@@ -434,8 +434,8 @@ def _check_amounts(budget: Budget, definition: Definition) -> None:
         return
     has_delta = definition.name == "zero_concentrated" or definition.scope is Scope.GIVEN_THE_PUBLIC
     optional = ("delta",) if has_delta else ()
-    for name in ("epsilon", "delta", "rho"):
-        if getattr(budget, name) is not None and name not in (*definition.amounts, *optional):
+    for name, amount in budget.amounts.items():
+        if amount is not None and name not in (*definition.amounts, *optional):
             raise ParameterError(
                 f"The definition {definition.name!r} takes {' and '.join(definition.amounts)}; it does not use {name}.",
                 name=name,

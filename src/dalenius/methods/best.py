@@ -10,6 +10,7 @@ from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.translation import translated
 
 __all__ = ["BestMethod"]
 
@@ -29,20 +30,14 @@ class BestMethod(Method):
     has_error: bool = False
     answer: AnswerKind = AnswerKind.NUMBER
     Parameters: type[Part] = BestParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
+    words: Mapping[str, Words] = translated(
+        Words(
             title="Category with the {which} total of {of}",
             preview="With 95 % probability the total of the category that is named falls short of the best one by at "
             "most {error}.",
             caption="One category was chosen; another one with a total nearby may be the best.",
-        ),
-        "de": Words(
-            title="Kategorie mit der {which} Summe von {of}",
-            preview="Mit 95 % Wahrscheinlichkeit bleibt die Summe der genannten Kategorie um höchstens {error} "
-            "hinter der besten zurück.",
-            caption="Eine Kategorie wurde gewählt; eine andere mit naher Summe kann die beste sein.",
-        ),
-    }
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["region"], measure="best", of="income", epsilon=1),
         example(

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
-from dalenius.methods._words import rank_words
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Method, Words, example
+from dalenius.translation import translated
 
 __all__ = ["BoxplotMethod"]
 
@@ -33,13 +33,14 @@ class BoxplotMethod(Method):
 
     name: str = "boxplot"
     Parameters: type[Part] = BoxplotParameters
-    words: Mapping[str, Words] = rank_words(
-        en=("Box plot of {of}", "a number of the box plot"),
-        de=("Boxplot von {of}", "einer Zahl des Boxplots"),
-        further=(
-            " Whiskers reach to quantiles, not to single records.",
-            " Die Antennen reichen bis zu Quantilen, nicht bis zu einzelnen Datensätzen.",
-        ),
+    words: Mapping[str, Words] = translated(
+        Words(
+            title="Box plot of {of}",
+            preview="In a cell of {records} records, expect the interval of a number of the box plot to reach {error} "
+            "ranks to either side (95 %) through privacy noise.",
+            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
+            "certify; it holds however many records share a value. Whiskers reach to quantiles, not to single records.",
+        )
     )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="boxplot", of="income", epsilon=8),

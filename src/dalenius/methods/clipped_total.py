@@ -11,6 +11,7 @@ from dalenius.spec.document import Part
 from dalenius.spec.method import FieldKind, FormField, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.clipped_table import ClippedTable
+from dalenius.translation import texts, translated
 
 __all__ = ["ClippedTotalMethod"]
 
@@ -24,25 +25,15 @@ class ClippedTotalMethod(Method):
     is_offered: bool = False
     Parameters: type[Part] = ClippedParameters
     form_fields: Mapping[str, FormField] = clip_fields(
-        FormField(
-            kind=FieldKind.NUMBERS,
-            labels={"en": "Most of a person", "de": "Höchstens je Person"},
-            is_needed=True,
-            part=Fraction(1),
-        )
+        FormField(kind=FieldKind.NUMBERS, labels=texts("Most of a person"), is_needed=True, part=Fraction(1))
     )
-    words: Mapping[str, Words] = {
-        "en": Words(
+    words: Mapping[str, Words] = translated(
+        Words(
             title="Total of {of}, clipped for each person",
             preview="Expect each total to be off by at most ± {error} (95 %), beside what is clipped.",
             caption="± is the margin of error from privacy noise, {level}; what was clipped is not in it.",
-        ),
-        "de": Words(
-            title="Summe von {of}, je Person gekappt",
-            preview="Jede Summe weicht voraussichtlich um höchstens ± {error} ab (95 %), neben dem Gekappten.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; das Gekappte ist nicht darin.",
-        ),
-    }
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="clipped_total", of="income", clip=30, epsilon=1),
         example(

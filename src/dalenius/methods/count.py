@@ -30,6 +30,7 @@ from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.contingency_table import ContingencyTable
 from dalenius.statistics.count import Count
+from dalenius.translation import translated
 
 __all__ = ["CountMethod"]
 
@@ -54,18 +55,13 @@ class CountMethod(Method):
     counts_records: bool = True
     scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.GIVEN_THE_PUBLIC)
     Parameters: type[Part] = CountParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
+    words: Mapping[str, Words] = translated(
+        Words(
             title="Number of records",
             preview="Expect each count to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}.",
-        ),
-        "de": Words(
-            title="Anzahl der Datensätze",
-            preview="Jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}.",
-        ),
-    }
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], columns=["region"], epsilon=1),
         example(rows=["sex"], columns=["status"], margins="all", rho="1/4"),
@@ -114,11 +110,7 @@ class CountMethod(Method):
         canonical = dict(keys)
         if "ranges" in canonical:
             canonical["ranges"] = ordered_ranges(canonical["ranges"])
-        if (
-            "refine" in canonical
-            and "refine_share" in canonical
-            and rational(canonical["refine_share"]) == DEFAULT_SHARE
-        ):
+        if "refine" in keys and rational(keys.get("refine_share", 0)) == DEFAULT_SHARE:
             del canonical["refine_share"]
         return canonical
 

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dalenius.core.plan import TablePlan
-from dalenius.methods._words import estimate_words
-from dalenius.plans.pairs import WITH_ANOTHER, SpreadParameters, plan_pair
+from dalenius.plans.pairs import WITH_ANOTHER, SpreadParameters, examples_of, plan_pair, words_of
 from dalenius.spec.document import Part
-from dalenius.spec.method import AnswerKind, FormField, Method, Words, example
+from dalenius.spec.method import AnswerKind, FormField, Method, Words
 from dalenius.spec.question import Question
 
 __all__ = ["CovarianceMethod"]
@@ -22,22 +21,8 @@ class CovarianceMethod(Method):
     is_offered: bool = False
     form_fields: Mapping[str, FormField] = WITH_ANOTHER
     Parameters: type[Part] = SpreadParameters
-    words: Mapping[str, Words] = estimate_words(
-        en=(
-            "Covariance of {of} and {other}",
-            "covariance",
-            "a covariance is missing where the released count or variances are too small",
-        ),
-        de=(
-            "Kovarianz von {of} und {other}",
-            "die Kovarianz",
-            "die Kovarianz fehlt, wo die veröffentlichte Anzahl oder die Varianzen zu klein sind",
-        ),
-    )
-    examples: tuple[Mapping[str, Any], ...] = (
-        example(rows=["sex"], measure="covariance", of="income", other="age", rho=20),
-        example(measure="covariance", of="income", other="age", epsilon=20),
-    )
+    words: Mapping[str, Words] = words_of("covariance", "Kovarianz")
+    examples: tuple[Mapping[str, Any], ...] = examples_of("covariance")
 
     @staticmethod
     def plan(question: Question) -> TablePlan:

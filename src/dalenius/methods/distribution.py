@@ -32,6 +32,7 @@ from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import AnswerKind, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
+from dalenius.translation import translated
 
 __all__ = ["DistributionMethod"]
 
@@ -55,22 +56,15 @@ class DistributionMethod(Method):
     name: str = "distribution"
     answer: AnswerKind = AnswerKind.NUMBER
     Parameters: type[Part] = DistributionParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
+    words: Mapping[str, Words] = translated(
+        Words(
             title="Distribution of {of}",
-            preview="In a cell of {records} records, expect no point of the curve to be off by more than ± {error} (95 "
-            "%) through privacy noise; in smaller cells by more.",
+            preview="In a cell of {records} records, expect no point of the curve to be off by more than ± {error} "
+            "(95 %) through privacy noise; in smaller cells by more.",
             caption="± is a band from privacy noise that holds at all points of a curve at once, {level}; a curve is "
             "missing where the released count is below one.",
-        ),
-        "de": Words(
-            title="Verteilung von {of}",
-            preview="In einer Zelle mit {records} Datensätzen weicht kein Punkt der Kurve durch das Schutzrauschen "
-            "voraussichtlich um mehr als ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist ein Band durch das Schutzrauschen, das an allen Punkten einer Kurve zugleich gilt, {level}; "
-            "eine Kurve fehlt, wo die veröffentlichte Anzahl unter eins liegt.",
-        ),
-    }
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="distribution", of="income", parts=8, rho="1/2"),
         example(measure="distribution", of="age", at=[17, 64], epsilon=2),

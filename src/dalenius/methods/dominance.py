@@ -20,6 +20,7 @@ from dalenius.spec.document import Part, Whole
 from dalenius.spec.method import AnswerKind, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.dominance import Dominance
+from dalenius.translation import translated
 
 __all__ = ["DominanceMethod"]
 
@@ -71,19 +72,13 @@ class DominanceMethod(Method):
     name: str = "dominance"
     answer: AnswerKind = AnswerKind.NUMBER
     Parameters: type[Part] = DominanceParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
+    words: Mapping[str, Words] = translated(
+        Words(
             title="Number of cells where few contributors dominate the total of {of}",
             preview="Expect the number of dominated cells to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}; which cells they are is not published.",
-        ),
-        "de": Words(
-            title="Anzahl der Zellen, in denen wenige die Summe von {of} beherrschen",
-            preview="Die Anzahl der beherrschten Zellen weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; welche Zellen es sind, wird nicht "
-            "veröffentlicht.",
-        ),
-    }
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["region"], measure="dominance", of="income", p=15, epsilon=1),
     )

@@ -12,13 +12,13 @@ from dalenius.algebra.families import FAMILIES
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
-from dalenius.methods._words import estimate_words
 from dalenius.plans.design import design_notes
 from dalenius.plans.moments import constants, plan_estimate, public_size, rows_with, squares_part, totals_part
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, FieldKind, FormField, Method, Words, example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
+from dalenius.translation import texts, translated
 
 __all__ = ["ExponentialFamilyMethod"]
 
@@ -42,28 +42,21 @@ class ExponentialFamilyMethod(Method):
     form_fields: Mapping[str, FormField] = {
         "family": FormField(
             kind=FieldKind.CHOICE,
-            labels={"en": "Distribution", "de": "Verteilung"},
+            labels=texts("Distribution"),
             first="gaussian",
             is_needed=True,
-            choices={
-                "gaussian": {"en": "normal", "de": "Normalverteilung"},
-                "poisson": {"en": "Poisson", "de": "Poissonverteilung"},
-                "exponential": {"en": "exponential", "de": "Exponentialverteilung"},
-            },
+            choices={"gaussian": texts("normal"), "poisson": texts("Poisson"), "exponential": texts("exponential")},
         )
     }
     Parameters: type[Part] = ExponentialFamilyParameters
-    words: Mapping[str, Words] = estimate_words(
-        en=(
-            "Parameters of a distribution of {of}",
-            "first parameter",
-            "parameters are missing where the released count is below two",
-        ),
-        de=(
-            "Parameter einer Verteilung von {of}",
-            "der erste Parameter",
-            "Parameter fehlen, wo die veröffentlichte Anzahl unter zwei liegt",
-        ),
+    words: Mapping[str, Words] = translated(
+        Words(
+            title="Parameters of a distribution of {of}",
+            preview="In a cell of {records} records spread evenly over the bounds, expect the first parameter to be "
+            "off by at most ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            caption="± is the margin of error from privacy noise, {level}; parameters are missing where the released "
+            "count is below two.",
+        )
     )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="exponential_family", of="income", family="gaussian", rho=2),

@@ -15,6 +15,7 @@ from dalenius.spec.document import DEFAULT_MEASURE, Part, Whole
 from dalenius.spec.method import FieldKind, FormField, Method, Words, example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
+from dalenius.translation import texts, translated
 
 __all__ = ["LabelsMethod"]
 
@@ -33,28 +34,16 @@ class LabelsMethod(Method):
     finds_labels: bool = True
     Parameters: type[Part] = LabelsParameters
     form_fields: Mapping[str, FormField] = {
-        "most": FormField(
-            kind=FieldKind.WHOLE,
-            labels={"en": "Texts of a unit that count", "de": "Texte einer Einheit, die zählen"},
-            usual="1",
-            first="1",
-        )
+        "most": FormField(kind=FieldKind.WHOLE, labels=texts("Texts of a unit that count"), usual="1", first="1")
     }
-    words: Mapping[str, Words] = {
-        "en": Words(
+    words: Mapping[str, Words] = translated(
+        Words(
             title="Number of units with a text that is not declared",
             preview="Texts that enough units have are listed; expect each number to be off by at most ± {error} (95 "
             "%).",
             caption="± is the margin of error from privacy noise, {level}; texts that few units have are not listed.",
-        ),
-        "de": Words(
-            title="Anzahl der Einheiten mit einem nicht erklärten Text",
-            preview="Texte, die genügend Einheiten haben, werden genannt; jede Anzahl weicht voraussichtlich um "
-            "höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; Texte, die wenige Einheiten haben, "
-            "werden nicht genannt.",
-        ),
-    }
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (example(measure="labels", rows=["job"], epsilon=8, delta="1e-3"),)
 
     @staticmethod

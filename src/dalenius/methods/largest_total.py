@@ -11,6 +11,7 @@ from dalenius.methods._data_dependent import epsilon_alone, floor, plan_withheld
 from dalenius.spec.method import AnswerKind, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.translation import translated
 
 __all__ = ["LargestTotalMethod"]
 
@@ -23,20 +24,14 @@ class LargestTotalMethod(Method):
     has_error: bool = False
     is_offered: bool = False
     scopes: tuple[Scope, ...] = (Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
-    words: Mapping[str, Words] = {
-        "en": Words(
+    words: Mapping[str, Words] = translated(
+        Words(
             title="Cell with the largest total of {of}",
             preview="How likely the right cell is depends on the data and is not published.",
             caption="The cell was selected with noise that follows the data; a cell with a nearby total may be the "
             "largest.",
-        ),
-        "de": Words(
-            title="Zelle mit der größten Summe von {of}",
-            preview="Wie wahrscheinlich die richtige Zelle ist, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Die Zelle wurde mit Rauschen ausgewählt, das den Daten folgt; eine Zelle mit naher Summe kann "
-            "die größte sein.",
-        ),
-    }
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["region"], measure="largest_total", of="income", definition="individual", epsilon=1),
     )

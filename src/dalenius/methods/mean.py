@@ -45,6 +45,7 @@ from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.joint_moments import JointMoments
 from dalenius.statistics.mean import Mean
+from dalenius.translation import translated
 
 __all__ = ["MeanMethod"]
 
@@ -84,22 +85,15 @@ class MeanMethod(Method):
         "common_weight": "weight",
     }
     Parameters: type[Part] = MeanParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
+    words: Mapping[str, Words] = translated(
+        Words(
             title="Mean of {of}",
             preview="In a cell of {records} records, expect the mean to be off by at most ± {error} (95 %); in smaller"
             " cells by more.",
             caption="± is the margin of error from privacy noise, {level}; a mean is missing where the released count "
             "is below one.",
-        ),
-        "de": Words(
-            title="Mittelwert von {of}",
-            preview="In einer Zelle mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± "
-            "{error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Mittelwert fehlt, wo die "
-            "veröffentlichte Anzahl unter eins liegt.",
-        ),
-    }
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["region"], measure="mean", of="income", rho="1/4"),
         example(rows=["region"], measure="mean", of="income", error="sampling", rho="1/4"),

@@ -7,11 +7,11 @@ from typing import Any, Literal
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.methods._quantile import plan_quantile, without_implied
-from dalenius.methods._words import rank_words
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
+from dalenius.translation import translated
 
 __all__ = ["MedianMethod"]
 
@@ -35,7 +35,15 @@ class MedianMethod(Method):
     without_error: tuple[str, ...] = ("method",)
     scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: type[Part] = MedianParameters
-    words: Mapping[str, Words] = rank_words(en=("Median of {of}", "a median"), de=("Median von {of}", "eines Medians"))
+    words: Mapping[str, Words] = translated(
+        Words(
+            title="Median of {of}",
+            preview="In a cell of {records} records, expect the interval of a median to reach {error} ranks to either "
+            "side (95 %) through privacy noise.",
+            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
+            "certify; it holds however many records share a value.",
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="median", of="income", epsilon=1),
         example(measure="median", of="income", method="lomax", epsilon=1),

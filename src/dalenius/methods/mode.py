@@ -9,6 +9,7 @@ from dalenius.spec.document import Part
 from dalenius.spec.method import Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
+from dalenius.translation import translated
 
 __all__ = ["ModeMethod"]
 
@@ -20,21 +21,14 @@ class ModeMethod(Method):
     takes_of: bool = False
     has_error: bool = False
     Parameters: type[Part] = ChoiceParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
+    words: Mapping[str, Words] = translated(
+        Words(
             title="Most frequent combination",
             preview="With 95 % probability the combination that is named has at most {error} records less than the "
             "most frequent one.",
             caption="One combination was chosen; another one of nearly as many records may be the most frequent.",
-        ),
-        "de": Words(
-            title="Häufigste Kombination",
-            preview="Mit 95 % Wahrscheinlichkeit hat die genannte Kombination höchstens {error} Datensätze weniger "
-            "als die häufigste.",
-            caption="Eine Kombination wurde gewählt; eine andere mit fast so vielen Datensätzen kann die häufigste "
-            "sein.",
-        ),
-    }
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], columns=["status"], measure="mode", epsilon=1),
         example(rows=["region"], measure="mode", method="permute_and_flip", rho="1/4"),

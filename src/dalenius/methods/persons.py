@@ -12,6 +12,7 @@ from dalenius.plans.priced import additive_preview, priced, shown_as
 from dalenius.spec.method import Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.persons import Persons
+from dalenius.translation import translated
 
 __all__ = ["PersonsMethod"]
 
@@ -23,20 +24,14 @@ class PersonsMethod(Method):
 
     name: str = "persons"
     takes_of: bool = False
-    words: Mapping[str, Words] = {
-        "en": Words(
+    words: Mapping[str, Words] = translated(
+        Words(
             title="Number of persons",
             preview="Expect each number to be off by at most ± {error} (95 %).",
             caption="A person with rows in several cells counts in each of them. ± is the margin of error from "
             "privacy noise, {level}.",
-        ),
-        "de": Words(
-            title="Anzahl der Personen",
-            preview="Jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="Wer Zeilen in mehreren Zellen hat, zählt in jeder. ± ist die Fehlerspanne durch das "
-            "Schutzrauschen, {level}.",
-        ),
-    }
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], columns=["region"], measure="persons", epsilon=1),
         example(rows=["region"], measure="persons", where={"sex": ["female"]}, rho="1/4"),

@@ -15,7 +15,6 @@ from dalenius.core.domain import Axis, Bounds, CellSpace
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.methods._words import estimate_words
 from dalenius.plans.design import design_notes
 from dalenius.plans.moments import MeasuredPart, noisy, plan_estimate, public_size
 from dalenius.plans.replicates import Resampled, half_width_of, plan_replicates
@@ -24,6 +23,7 @@ from dalenius.spec.document import Category, Exact, Part, category
 from dalenius.spec.method import AnswerKind, FieldKind, FormField, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
+from dalenius.translation import texts, translated
 
 __all__ = ["ProportionMethod"]
 
@@ -48,27 +48,19 @@ class ProportionMethod(Method):
     answer: AnswerKind = AnswerKind.NUMBER
     is_offered: bool = False
     form_fields: Mapping[str, FormField] = {
-        "among": FormField(
-            kind=FieldKind.CATEGORIES,
-            labels={"en": "Share of the records with", "de": "Anteil der Datensätze mit"},
-            is_needed=True,
-        )
+        "among": FormField(kind=FieldKind.CATEGORIES, labels=texts("Share of the records with"), is_needed=True)
     }
     # Whole percentages are easier to read than parts of one.
     form_keys: Mapping[str, Any] = {"per": 100}
     Parameters: type[Part] = ProportionParameters
-    words: Mapping[str, Words] = estimate_words(
-        en=(
-            "Proportion with {of} {within} {per}",
-            "proportion",
-            "a proportion is missing where the released count is below one",
-        ),
-        de=(
-            "Anteil mit {of} {within} {per}",
-            "der Anteil",
-            "ein Anteil fehlt, wo die veröffentlichte Anzahl unter eins liegt",
-        ),
-        is_even=False,
+    words: Mapping[str, Words] = translated(
+        Words(
+            title="Proportion with {of} {within} {per}",
+            preview="In a cell of {records} records, expect the proportion to be off by at most ± {error} (95 %) "
+            "through privacy noise; in smaller cells by more.",
+            caption="± is the margin of error from privacy noise, {level}; a proportion is missing where the released "
+            "count is below one.",
+        )
     )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["region"], measure="proportion", of="status", among=["married"], epsilon=1),

@@ -23,6 +23,7 @@ from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.interquartile import Interquartile
 from dalenius.statistics.quantile import Quantile
+from dalenius.translation import texts, translated
 
 __all__ = ["ProposeTestReleaseMethod"]
 
@@ -50,43 +51,28 @@ class ProposeTestReleaseMethod(Method):
     form_fields: Mapping[str, FormField] = {
         "estimate": FormField(
             kind=FieldKind.CHOICE,
-            labels={"en": "Which", "de": "Welche"},
+            labels=texts("Which"),
             usual="median",
             first="median",
             choices={
-                "median": {"en": "median", "de": "Median"},
-                "interquartile": {"en": "distance of the quartiles", "de": "Quartilsabstand"},
-                "quantile": {"en": "another quantile", "de": "ein anderes Quantil"},
+                "median": texts("median"),
+                "interquartile": texts("distance of the quartiles"),
+                "quantile": texts("another quantile"),
             },
         ),
-        "q": FormField(kind=FieldKind.NUMBER, labels={"en": "Level of the quantile", "de": "Anteil des Quantils"}),
-        "bound": FormField(
-            kind=FieldKind.NUMBER,
-            labels={"en": "Proposed bound", "de": "Vorgeschlagene Schranke"},
-            is_needed=True,
-            part=Fraction(1, 20),
-        ),
+        "q": FormField(kind=FieldKind.NUMBER, labels=texts("Level of the quantile")),
+        "bound": FormField(kind=FieldKind.NUMBER, labels=texts("Proposed bound"), is_needed=True, part=Fraction(1, 20)),
         "bounds": FormField(
-            kind=FieldKind.NUMBERS,
-            labels={
-                "en": "or several bounds, tried from the smallest on",
-                "de": "oder mehrere Schranken, von der kleinsten an versucht",
-            },
-            in_place_of="bound",
+            kind=FieldKind.NUMBERS, labels=texts("or several bounds, tried from the smallest on"), in_place_of="bound"
         ),
     }
-    words: Mapping[str, Words] = {
-        "en": Words(
+    words: Mapping[str, Words] = translated(
+        Words(
             title="Order statistic of {of}, after a test",
             preview="If there is a reply, expect it to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}, at the bound that was proposed.",
-        ),
-        "de": Words(
-            title="Ordnungsstatistik von {of}, nach einer Prüfung",
-            preview="Wenn es eine Antwort gibt, weicht sie voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, bei der vorgeschlagenen Schranke.",
-        ),
-    }
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(measure="propose_test_release", of="income", bound=20, epsilon=40, delta="1e-3"),
         example(

@@ -8,11 +8,11 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.methods._quantile import plan_quantile, without_implied
-from dalenius.methods._words import rank_words
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
+from dalenius.translation import texts, translated
 
 __all__ = ["QuantileMethod"]
 
@@ -37,17 +37,18 @@ class QuantileMethod(Method):
     without_error: tuple[str, ...] = ("method",)
     is_offered: bool = False
     form_fields: Mapping[str, FormField] = {
-        "q": FormField(
-            kind=FieldKind.NUMBER,
-            labels={"en": "Share of records below it", "de": "Anteil der Datensätze darunter"},
-            first="0.9",
-            is_needed=True,
-        )
+        "q": FormField(kind=FieldKind.NUMBER, labels=texts("Share of records below it"), first="0.9", is_needed=True)
     }
     scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: type[Part] = QuantileParameters
-    words: Mapping[str, Words] = rank_words(
-        en=("Quantile {q} of {of}", "a quantile"), de=("Quantil {q} von {of}", "eines Quantils")
+    words: Mapping[str, Words] = translated(
+        Words(
+            title="Quantile {q} of {of}",
+            preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
+            "either side (95 %) through privacy noise.",
+            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
+            "certify; it holds however many records share a value.",
+        )
     )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="quantile", of="income", q="9/10", epsilon=1),

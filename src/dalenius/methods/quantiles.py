@@ -14,11 +14,11 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
 from dalenius.measurements.quantile_points import MOST_QUANTILES
-from dalenius.methods._words import rank_words
 from dalenius.plans.quantiles import plan_quantiles
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Method, Words, example
 from dalenius.spec.question import Question
+from dalenius.translation import translated
 
 __all__ = ["QuantilesMethod"]
 
@@ -38,8 +38,14 @@ class QuantilesMethod(Method):
 
     name: str = "quantiles"
     Parameters: type[Part] = QuantilesParameters
-    words: Mapping[str, Words] = rank_words(
-        en=("Quantiles of {of}", "a quantile"), de=("Quantile von {of}", "eines Quantils")
+    words: Mapping[str, Words] = translated(
+        Words(
+            title="Quantiles of {of}",
+            preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
+            "either side (95 %) through privacy noise.",
+            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
+            "certify; it holds however many records share a value.",
+        )
     )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="quantiles", of="income", epsilon=2),

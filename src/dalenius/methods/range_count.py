@@ -18,6 +18,7 @@ from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part
 from dalenius.spec.method import FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
+from dalenius.translation import texts, translated
 
 __all__ = ["RangeCountMethod"]
 
@@ -42,22 +43,16 @@ class RangeCountMethod(Method):
     scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA)
     Parameters: type[Part] = RangeCountParameters
     form_fields: Mapping[str, FormField] = {
-        "at_least": FormField(kind=FieldKind.NUMBER, labels={"en": "At least", "de": "Mindestens"}, part=Fraction(0)),
-        "at_most": FormField(kind=FieldKind.NUMBER, labels={"en": "At most", "de": "Höchstens"}, part=Fraction(1)),
+        "at_least": FormField(kind=FieldKind.NUMBER, labels=texts("At least"), part=Fraction(0)),
+        "at_most": FormField(kind=FieldKind.NUMBER, labels=texts("At most"), part=Fraction(1)),
     }
-    words: Mapping[str, Words] = {
-        "en": Words(
+    words: Mapping[str, Words] = translated(
+        Words(
             title="Number of records with {of} {within}",
             preview="Expect the number to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}; the number is cut to what it can be.",
-        ),
-        "de": Words(
-            title="Anzahl der Datensätze mit {of} {within}",
-            preview="Die Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; die Anzahl ist auf das Mögliche "
-            "begrenzt.",
-        ),
-    }
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(measure="range_count", of="age", at_least=18, at_most=65, epsilon=1),
         example(measure="range_count", of="age", at_least=30, definition="individual", epsilon=1),

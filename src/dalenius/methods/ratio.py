@@ -13,7 +13,6 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.methods._weighted_estimate import plan_weighted_ratio
-from dalenius.methods._words import estimate_words
 from dalenius.plans.moments import (
     CLIPPED,
     of_both,
@@ -30,6 +29,7 @@ from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.ratio import Ratio
+from dalenius.translation import texts, translated
 
 __all__ = ["RatioMethod"]
 
@@ -51,23 +51,18 @@ class RatioMethod(Method):
     answer: AnswerKind = AnswerKind.NUMBER
     is_offered: bool = False
     form_fields: Mapping[str, FormField] = {
-        "other": FormField(
-            kind=FieldKind.VARIABLE, labels={"en": "To the total of", "de": "Zur Summe von"}, is_needed=True
-        ),
+        "other": FormField(kind=FieldKind.VARIABLE, labels=texts("To the total of"), is_needed=True),
         "error": WHICH_ERROR,
     }
     Parameters: type[Part] = RatioParameters
-    words: Mapping[str, Words] = estimate_words(
-        en=(
-            "Ratio of {of} to {other} {per}",
-            "ratio",
-            "a ratio is missing where the released total below the line is too small",
-        ),
-        de=(
-            "Verhältnis von {of} zu {other} {per}",
-            "das Verhältnis",
-            "ein Verhältnis fehlt, wo die veröffentlichte Summe im Nenner zu klein ist",
-        ),
+    words: Mapping[str, Words] = translated(
+        Words(
+            title="Ratio of {of} to {other} {per}",
+            preview="In a cell of {records} records spread evenly over the bounds, expect the ratio to be off by at "
+            "most ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            caption="± is the margin of error from privacy noise, {level}; a ratio is missing where the released "
+            "total below the line is too small.",
+        )
     )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="ratio", of="income", other="age", rho=2),

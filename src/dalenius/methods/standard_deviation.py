@@ -9,10 +9,10 @@ from typing import Any
 
 from dalenius.core.plan import TablePlan
 from dalenius.methods._variance import VarianceParameters, plan_variance
-from dalenius.methods._words import estimate_words
 from dalenius.spec.document import Part
 from dalenius.spec.method import WHICH_ERROR, FormField, Method, Words, example
 from dalenius.spec.question import Question
+from dalenius.translation import translated
 
 __all__ = ["StandardDeviationMethod"]
 
@@ -23,17 +23,14 @@ class StandardDeviationMethod(Method):
     name: str = "standard_deviation"
     form_fields: Mapping[str, FormField] = {"error": WHICH_ERROR}
     Parameters: type[Part] = VarianceParameters
-    words: Mapping[str, Words] = estimate_words(
-        en=(
-            "Standard deviation of {of}",
-            "standard deviation",
-            "a standard deviation is missing where the released count is below two",
-        ),
-        de=(
-            "Standardabweichung von {of}",
-            "die Standardabweichung",
-            "eine Standardabweichung fehlt, wo die veröffentlichte Anzahl unter zwei liegt",
-        ),
+    words: Mapping[str, Words] = translated(
+        Words(
+            title="Standard deviation of {of}",
+            preview="In a cell of {records} records spread evenly over the bounds, expect the standard deviation to "
+            "be off by at most ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            caption="± is the margin of error from privacy noise, {level}; a standard deviation is missing where the "
+            "released count is below two.",
+        )
     )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="standard_deviation", of="income", rho=2),

@@ -26,6 +26,7 @@ from dalenius.spec.method import Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.total import Total
+from dalenius.translation import translated
 
 __all__ = ["TotalMethod"]
 
@@ -50,18 +51,13 @@ class TotalMethod(Method):
     scopes: tuple[Scope, ...] = tuple(Scope)
     form_errors: tuple[str, ...] = (BOOTSTRAP,)
     Parameters: type[Part] = TotalParameters
-    words: Mapping[str, Words] = {
-        "en": Words(
+    words: Mapping[str, Words] = translated(
+        Words(
             title="Total of {of}",
             preview="Expect each total to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}.",
-        ),
-        "de": Words(
-            title="Summe von {of}",
-            preview="Jede Summe weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}.",
-        ),
-    }
+        )
+    )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="total", of="income", epsilon=1),
         example(rows=["sex"], measure="total", of="income", learn_bounds="1/5", epsilon=1),

@@ -11,12 +11,12 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.methods._at_the_data import plan_variance_at_the_data
 from dalenius.methods._variance import VarianceParameters, plan_variance
-from dalenius.methods._words import estimate_words
 from dalenius.plans.moments import whole_size
 from dalenius.spec.document import Part
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FormField, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.variance import Variance
+from dalenius.translation import translated
 
 __all__ = ["VarianceMethod"]
 
@@ -29,9 +29,14 @@ class VarianceMethod(Method):
     form_fields: Mapping[str, FormField] = {"error": WHICH_ERROR}
     scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: type[Part] = VarianceParameters
-    words: Mapping[str, Words] = estimate_words(
-        en=("Variance of {of}", "variance", "a variance is missing where the released count is below two"),
-        de=("Varianz von {of}", "die Varianz", "eine Varianz fehlt, wo die veröffentlichte Anzahl unter zwei liegt"),
+    words: Mapping[str, Words] = translated(
+        Words(
+            title="Variance of {of}",
+            preview="In a cell of {records} records spread evenly over the bounds, expect the variance to be off by "
+            "at most ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            caption="± is the margin of error from privacy noise, {level}; a variance is missing where the released"
+            " count is below two.",
+        )
     )
     examples: tuple[Mapping[str, Any], ...] = (
         example(rows=["sex"], measure="variance", of="income", rho=2),

@@ -96,8 +96,8 @@ class Prediction:
         most = min(self.records // MODELS[self.model].least, MOST_BLOCKS)
         if most < 2:
             raise ParameterError(
-                f"The declared size of {self.records:,} is too small for blocks of at least {MODELS[self.model].least} "
-                f"records of the model {self.model!r}; write blocks to insist.",
+                f"The declared size of {self.records:,} is too small for blocks of at least "
+                f"{MODELS[self.model].least} records of the model {self.model!r}; write blocks to insist.",
                 name="blocks",
             )
         counts, count = [], min(_LEAST_BLOCKS, most)
@@ -530,4 +530,4 @@ def _winsorised(question: Question, blocks: Blocks) -> TablePlan:
         refusal=_refusal(question),
     )
     plan = replace(plan, noted=_notes(parts[0].measurement, blocks.count, "silent_cut_blocks"))
-    return WinsorisedPlan(**{name: getattr(plan, name) for name in plan.__dataclass_fields__})
+    return WinsorisedPlan(**vars(plan))

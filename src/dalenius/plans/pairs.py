@@ -1,9 +1,9 @@
 """What ratios, covariances and correlations share: a second variable, and moments of rows that have both."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from dalenius.algebra.estimates import influence
 from dalenius.algebra.influence import GRID, Box
@@ -32,25 +32,24 @@ from dalenius.plans.moments import (
     wants_sampling,
 )
 from dalenius.spec.document import Name, Part
-from dalenius.spec.method import WHICH_ERROR, FieldKind, FormField
+from dalenius.spec.method import WHICH_ERROR, FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.moment import Moment
 from dalenius.statistics.squared_influence import SquaredInfluence
+from dalenius.translation import texts
 
 OTHER = "total of the other"
 OTHER_SQUARES = "squares of the other"
 # The share of the budget that the error of sampling of a covariance or a correlation takes.
 INFLUENCE = Fraction(1, 6)
-WITH_ANOTHER = {
-    "other": FormField(kind=FieldKind.VARIABLE, labels={"en": "With", "de": "Mit"}, is_needed=True),
-    "error": WHICH_ERROR,
-}
+WITH_ANOTHER = {"other": FormField(kind=FieldKind.VARIABLE, labels=texts("With"), is_needed=True), "error": WHICH_ERROR}
 
 
 class PairParameters(Part):
     """Keys of an estimate of two variables: the second one."""
 
+    section: ClassVar[str] = "[table] of an estimate of two variables"
     naming: ClassVar[tuple[str, ...]] = ("other",)
 
     other: Name | None = None
@@ -59,7 +58,40 @@ class PairParameters(Part):
 class SpreadParameters(PairParameters):
     """Keys of a covariance or a correlation: the second variable, and which error."""
 
+    section: ClassVar[str] = "[table] of a covariance or correlation"
+
     error: Literal["noise", "sampling"] = "sampling"
+
+
+def words_of(english: str, german: str) -> dict[str, Words]:
+    """How an estimate of the spread of two variables together is spoken of; `german` is feminine."""
+    return {
+        "en": Words(
+            title=f"{english.capitalize()} of {{of}} and {{other}}",
+            preview=f"In a cell of {{records}} records spread evenly over the bounds, expect the {english} to be off "
+            "by at most"
+            " ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            caption=f"± is the margin of error from privacy noise, {{level}}; a {english} is missing where the "
+            "released count or variances are too small.",
+        ),
+        "de": Words(
+            title=f"{german} von {{of}} und {{other}}",
+            preview=f"In einer Zelle mit {{records}} Datensätzen, gleichmäßig über die Schranken verteilt, weicht "
+            f"die {german}"
+            " durch das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
+            caption=f"± ist die Fehlerspanne durch das Schutzrauschen, {{level}}; die {german} fehlt, wo die "
+            "veröffentlichte Anzahl oder die Varianzen zu klein sind.",
+        ),
+    }
+
+
+def examples_of(measure: str) -> tuple[Mapping[str, Any], ...]:
+    """By a variable, and for all records."""
+    pair = {"measure": measure, "of": "income", "other": "age"}
+    return (
+        {"table": {"rows": ["sex"], **pair}, "privacy": {"definition": "zero_concentrated", "rho": 20}},
+        {"table": pair, "privacy": {"definition": "pure", "epsilon": 20}},
+    )
 
 
 def other_of(question: Question) -> tuple[str, Bounds]:
@@ -180,4 +212,4 @@ def plan_pair(question: Question, estimate: str) -> TablePlan:
     )
     if not has_sampling:
         return plan
-    return PairPlan(**{key: getattr(plan, key) for key in plan.__dataclass_fields__})
+    return PairPlan(**vars(plan))

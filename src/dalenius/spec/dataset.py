@@ -234,8 +234,8 @@ class RecordPart(VariablePart):
     def _is_plain(self) -> Self:
         if self.feature is not None or self.unlisted or self.public or self.hierarchies or self.weight:
             raise DocumentError(
-                "feature, unlisted, public, weight and hierarchies belong to [variables.…], of which people can ask; a "
-                "record is what features are taken of."
+                "feature, unlisted, public, weight and hierarchies belong to [variables.…], of which people can ask; "
+                "a record is what features are taken of."
             )
         if self.dates is not None and (self.categories is not None or self.bounds is not None or self.lookup):
             raise DocumentError("A record of dates has no categories, bounds or lookup.")

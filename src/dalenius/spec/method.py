@@ -19,6 +19,7 @@ from dalenius.core.rationals import plain
 from dalenius.spec.document import Part, exact
 from dalenius.spec.question import Question
 from dalenius.spec.request import PrivacyPart, definition_of
+from dalenius.translation import texts
 
 LANGUAGES = ("en", "de")
 
@@ -91,15 +92,12 @@ class FormField:
 
 WHICH_ERROR = FormField(
     kind=FieldKind.CHOICE,
-    labels={"en": "Error", "de": "Fehler"},
+    labels=texts("Error"),
     usual="sampling",
     # It always has a price: squares of squares, which the other one needs, are too wide where a unit has several rows.
     first="noise",
     is_everywhere=True,
-    choices={
-        "sampling": {"en": "of noise, and with sampling", "de": "durch Rauschen, und mit Stichprobe"},
-        "noise": {"en": "of privacy noise alone", "de": "durch Schutzrauschen allein"},
-    },
+    choices={"sampling": texts("of noise, and with sampling"), "noise": texts("of privacy noise alone")},
 )
 """The error that is stated: that of sampling costs a part of the budget."""
 

@@ -3,6 +3,7 @@ them.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from math import isfinite, sqrt
 from typing import Any
 
@@ -11,7 +12,14 @@ import numpy as np
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray
 from dalenius.errors import Unsupported
-from dalenius.methods.margins.levels import LevelCandidate, LevelSetting, independent_zeros, shown_zeros, tree_of
+from dalenius.methods.margins.levels import (
+    LevelCandidate,
+    LevelSetting,
+    LevelStrategy,
+    independent_zeros,
+    shown_zeros,
+    tree_of,
+)
 from dalenius.methods.margins.nested import Planned, resolve
 from dalenius.methods.margins.setting import MarginsAsked, assembling, candidates, refuse_public_alone
 
@@ -41,7 +49,7 @@ def _with_zeros(space: CellSpace, cells: IntArray) -> CellSpace:
 
 def options(setting: LevelSetting) -> list[LevelCandidate]:
     """All strategies that serve the list, the best first; or the named one, which must."""
-    served, refusal = candidates(setting, "along")
+    served, refusal = candidates(setting, lambda s: partial(s.along, setting) if isinstance(s, LevelStrategy) else None)
     served = [candidate for candidate in served if isfinite(candidate.score(setting))]
     if not served:
         which = f"The strategy {setting.strategy!r} is not" if setting.strategy else "No strategy is"

@@ -6,6 +6,7 @@ equal ones the plainer; it never looks at data.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from math import isfinite, sqrt
 from typing import Any
 
@@ -28,6 +29,7 @@ from dalenius.methods.margins.merging import propose_merging
 from dalenius.methods.margins.setting import (
     STRATEGIES,
     Candidate,
+    ListStrategy,
     MarginsAsked,
     Setting,
     assembling,
@@ -141,7 +143,7 @@ def plan_list(
     )
     is_nested = any(name not in names for margin in request.margins for name in margin)
     has_zeros = not is_nested and isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)
-    is_along = strategy is not None and not hasattr(registry.get(STRATEGIES, strategy), "option")
+    is_along = strategy is not None and not isinstance(registry.get(STRATEGIES, strategy), ListStrategy)
     if is_along or is_nested or has_zeros:
         return _along(request)
     wanted = tuple(tuple(sorted(names.index(n) for n in m)) for m in request.margins)
@@ -186,7 +188,8 @@ def every_option(setting: Setting) -> list[Candidate]:
     """All strategies that are valid for the request, the best first; or the named one, which must be."""
     workload = setting.workload
     refuse_public_alone(setting.total is not None and all(workload.size(margin) == 1 for margin in workload.margins))
-    options = [option for option in candidates(setting, "option")[0] if isfinite(option.score)]
+    served, _ = candidates(setting, lambda s: partial(s.option, setting) if isinstance(s, ListStrategy) else None)
+    options: list[Candidate] = [option for option in served if isfinite(option.score)]
     if not options:
         which = f"The strategy {setting.strategy!r} is not" if setting.strategy else "No strategy is"
         raise Unsupported(f"{which} available for this list of margins under {setting.definition.name!r}.")

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from dalenius.core.rationals import round_up
 from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, Unsupported
 from dalenius.measurements.noisy import Noisy
-from dalenius.plans.allotments import purses, within_loss
+from dalenius.plans.allotments import Allotment, purses, within_loss
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
@@ -169,19 +168,21 @@ class Candidate:
         )
 
 
-def candidates(setting: Any, route: str) -> tuple[list[Any], DaleniusError | None]:
-    """Return the candidates of all strategies that have a route and serve the request, the plainest first, and the last
-    refusal of one that does not.
+def candidates(
+    setting: MarginsAsked, proposal: Callable[[Any], Callable[[Allotment], Any] | None]
+) -> tuple[list[Any], DaleniusError | None]:
+    """Return the candidates of all strategies that serve the request, the plainest first, and the last refusal of one
+    that does not; `proposal` is what a strategy proposes for an amount, or None.
     """
     strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
     served, refusal = [], None
     for purse in purses(setting.definition, setting.budget):
         for strategy in strategies:
-            if not hasattr(strategy, route) or setting.strategy not in (None, strategy.name):
+            propose = proposal(strategy)
+            if propose is None or setting.strategy not in (None, strategy.name):
                 continue
-            if purse.is_by_loss and not getattr(strategy, "has_curve", False):
+            if purse.is_by_loss and not has_curve(strategy):
                 continue
-            propose = partial(getattr(strategy, route), setting)
             try:
                 if purse.is_by_loss:
                     served.append(
@@ -193,6 +194,28 @@ def candidates(setting: Any, route: str) -> tuple[list[Any], DaleniusError | Non
                 # Noise that cannot be drawn rules out one strategy, not the others.
                 refusal = error
     return served, refusal
+
+
+@runtime_checkable
+class ListStrategy(Protocol):
+    """A strategy for lists of plain margins."""
+
+    name: str
+
+    def option(self, setting: Setting, purse: Allotment, /) -> Candidate:
+        """Return what the strategy would measure for this amount."""
+
+
+@runtime_checkable
+class Curved(Protocol):
+    """A strategy that says whether its single step states delta as a function of epsilon."""
+
+    has_curve: bool
+
+
+def has_curve(strategy: object) -> bool:
+    """Return whether a strategy can be priced by its loss; one that does not say so cannot."""
+    return isinstance(strategy, Curved) and strategy.has_curve
 
 
 def refuse_public_alone(is_public: bool) -> None:
