@@ -1,6 +1,4 @@
-"""Derived columns as a dataset document declares them: lookups in public tables, and features of the rows
-of persons.
-"""
+"""Derived columns of a dataset document: lookups in public tables, and features of persons' rows."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -25,9 +25,7 @@ LANGUAGES = ("en", "de")
 
 
 class AnswerKind(StrEnum):
-    """What a cell of an answer is: a value in the unit of its variable, a bare number, or one of the cells
-    asked for.
-    """
+    """What a cell of an answer is: a value in its variable's unit, a bare number, or a selected cell."""
 
     VALUE = "value"
     NUMBER = "number"
@@ -49,9 +47,7 @@ class Words:
 
 
 class FieldKind(StrEnum):
-    """What a field of a form takes: other numeric variables, categories of the variable asked about, numbers (one, or
-    several between semicolons), or a word.
-    """
+    """What a field of a form takes; several numbers are written between semicolons."""
 
     VARIABLE = "variable"
     VARIABLES = "variables"
@@ -184,9 +180,7 @@ class SensitiveMethod(Protocol):
 
     @staticmethod
     def statistic(question: Question) -> Any:
-        """What is computed of the rows, with its sensitivity everywhere, and `local`, `smooth` or `bootstrap` at given
-        rows.
-        """
+        """Return the statistic of the rows; it states `local`, `smooth` or `bootstrap` sensitivities."""
 
 
 def example(**keys: Any) -> dict[str, Any]:

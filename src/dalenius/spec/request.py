@@ -95,9 +95,7 @@ class TablePart(Part):
 
 
 def _check_expected(table: TablePart) -> None:
-    """Relative errors need expected sizes that were read, one weight for each listed margin; nothing else
-    takes them.
-    """
+    """Raise unless expected sizes go with relative errors and weigh each listed margin."""
     expected = table.expected
     if (expected is not None) != (table.objective == "relative"):
         raise DocumentError('objective = "relative" and expected = { file = … } are written together.')
@@ -258,9 +256,7 @@ class RequestDocument(Document):
         return self.model_copy(update={"table": self.table.model_copy(update={"of": other, "keys": keys})})
 
     def variables(self, domain: Domain) -> set[str]:
-        """Every variable that takes part: on an axis, in a condition, as what is measured, as weight, or by a method's
-        key.
-        """
+        """Return every variable on an axis, in a condition, measured, as weight, or named by a method's key."""
         named = {axis.variable for axis in self.axes(domain)} | set(self.table.where) | set(self.others)
         return named | {name for name in (self.table.of, self.table.weight) if name is not None}
 

@@ -48,9 +48,7 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPart:
-    """What an axis shows of a variable whose declared values it does not all show: categories, or a range as it is
-    written.
-    """
+    """The declared values that an axis shows where it does not show all: categories, or a range."""
 
     variable: str
     labels: tuple[str, ...] = ()
