@@ -65,11 +65,9 @@ class _Piece:
 
     @property
     def support(self) -> tuple[int | None, int | None]:
-        """Smallest and largest value."""
         return (self.low, self.high)
 
     def weights(self, bits: int) -> WeightTable:
-        """Enclosed weights."""
         return self.table(bits)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
@@ -105,6 +103,8 @@ class TwoSidedGeometric:
     bits of G are drawn as digits of at most eight bits; the leading part is drawn from a table.
     """
 
+    width: int
+
     def __init__(self, rate: Fraction, low_bits: int | None = None) -> None:
         if low_bits is None:
             low_bits = max((rate.denominator // rate.numerator).bit_length() - 3, 0)
@@ -119,7 +119,6 @@ class TwoSidedGeometric:
             weight <<= bits
 
     def draw(self, size: int, rng: RandomSource) -> IntArray:
-        """So many independent draws."""
         out = np.empty(size, dtype=np.int64)
         # Short runs keep every intermediate array in the processor's cache.
         for start in range(0, size, CHUNK):

@@ -21,7 +21,7 @@ from dalenius.core.query import TableQuery
 from dalenius.errors import UnknownName, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods.margins.setting import MarginsAsked, assembling, table_name
-from dalenius.plans.allotments import Allotment, purses
+from dalenius.plans.allotments import Allotment, allotments
 from dalenius.statistics.count import Count
 
 Planned = tuple[tuple[Measurement, ...], Joint, Assemble, dict[str, Any]]
@@ -72,28 +72,28 @@ def _axis(domain: Domain, axes: Sequence[Axis], name: str) -> tuple[int, tuple[i
 def plan(request: MarginsAsked) -> Planned:
     """The interior alone, priced and ready: every margin is a sum of its perturbed cells."""
     resolved = [resolve(request.domain, request.axes, m) for m in request.margins]
-    purse_plans = [
-        _priced(request, purse, [view for view, _ in resolved])
-        for purse in purses(request.definition, request.budget)
-        if not purse.is_by_loss
+    priced_plans = [
+        _priced(request, allotment, [view for view, _ in resolved])
+        for allotment in allotments(request.definition, request.budget)
+        if not allotment.is_by_loss
     ]
     objective = "largest_std_error" if request.objective == "maximum" else "rmse"
-    measurement, law, preview = min(purse_plans, key=lambda option: option[2][objective])
+    measurement, law, preview = min(priced_plans, key=lambda option: option[2][objective])
     preview["alternatives"] = [
         {key: option[2][key] for key in ("strategy", "mechanism", "rmse", "largest_std_error")}
-        for option in purse_plans
+        for option in priced_plans
     ]
     zeros = {request.axes: request.structural_zeros}
     spaces = [CellSpace(axes, zeros.get(axes, frozenset())) for _, axes in resolved]
     return (measurement,), law, assembling(law, spaces, request.measure), preview
 
 
-def _priced(request: MarginsAsked, purse: Allotment, views: Sequence[View]) -> tuple[Noisy, Joint, dict[str, Any]]:
-    family = registry.get("mechanisms", request.mechanism or purse.mechanism)
+def _priced(request: MarginsAsked, allotment: Allotment, views: Sequence[View]) -> tuple[Noisy, Joint, dict[str, Any]]:
+    family = registry.get("mechanisms", request.mechanism or allotment.mechanism)
     space = CellSpace(request.axes, request.structural_zeros)
     statistic = Count(TableQuery(space=space, where=request.where))
     mechanism: Mechanism = calibrate(
-        family, statistic.sensitivity(request.neighbours), request.neighbours.relation, *purse.part(Fraction(1))
+        family, statistic.sensitivity(request.neighbours), request.neighbours.relation, *allotment.part(Fraction(1))
     )
     law = Joint(
         "nested",

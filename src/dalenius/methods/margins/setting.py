@@ -24,7 +24,7 @@ from dalenius.core.rationals import round_up
 from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, Unsupported
 from dalenius.measurements.noisy import Noisy
-from dalenius.plans.allotments import Allotment, purses, within_loss
+from dalenius.plans.allotments import Allotment, allotments, within_loss
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
@@ -176,20 +176,20 @@ def candidates(
     """
     strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
     served, refusal = [], None
-    for purse in purses(setting.definition, setting.budget):
+    for allotment in allotments(setting.definition, setting.budget):
         for strategy in strategies:
             propose = proposal(strategy)
             if propose is None or setting.strategy not in (None, strategy.name):
                 continue
-            if purse.is_by_loss and not has_curve(strategy):
+            if allotment.is_by_loss and not has_curve(strategy):
                 continue
             try:
-                if purse.is_by_loss:
+                if allotment.is_by_loss:
                     served.append(
-                        within_loss(purse, propose, lambda c: c.build()[0], setting.neighbours, setting.budget)
+                        within_loss(allotment, propose, lambda c: c.build()[0], setting.neighbours, setting.budget)
                     )
                 else:
-                    served.append(propose(purse))
+                    served.append(propose(allotment))
             except (Unsupported, ParameterError, TooLarge) as error:
                 # Noise that cannot be drawn rules out one strategy, not the others.
                 refusal = error
@@ -202,7 +202,7 @@ class ListStrategy(Protocol):
 
     name: str
 
-    def option(self, setting: Setting, purse: Allotment, /) -> Candidate:
+    def option(self, setting: Setting, allotment: Allotment, /) -> Candidate:
         """Return what the strategy would measure for this amount."""
 
 
