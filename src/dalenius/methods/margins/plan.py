@@ -273,7 +273,7 @@ def finish(
         strategy=str(preview["strategy"]),
         evidence=weakest,
         neighbours=request.neighbours,
-        page=request.definition.page,
+        account=request.definition.account,
         preview=preview,
     )
 
