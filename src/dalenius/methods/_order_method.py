@@ -21,6 +21,9 @@ class OrderStatisticMethod(Method):
     has_error: bool = False
     is_offered: bool = False
     Parameters: type[Part] = OrderStatisticParameters
+    scopes: tuple[Scope, ...]
+    words: Mapping[str, Words]
+    examples: tuple[Mapping[str, Any], ...]
 
     def __init__(
         self,
