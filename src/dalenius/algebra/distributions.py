@@ -89,6 +89,8 @@ class CountedLevel:
 class Distribution:
     """What a release of distribution functions says, curve by curve and point by point (the last axis)."""
 
+    has_sampling = True
+
     def __init__(self, parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> None:
         points = len(parameters["points"])
         self.bins, curves = points + 1, cells // points

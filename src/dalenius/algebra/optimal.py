@@ -159,14 +159,16 @@ def exact_cost(
     shape: Sequence[int], grid: Mapping[Margin, Fraction], moves: Sequence[Pattern], bits: int = 100
 ) -> Fraction:
     """2 rho of residual measurements with the given integer noise, for the worst pattern; rounded up."""
-    widest = max((v.numerator.bit_length() - v.denominator.bit_length() for v in grid.values()), default=0)
+    return worst_cost([(_lengths(shape, a, moves), variance) for a, variance in grid.items()], bits)
+
+
+def worst_cost(parts: Sequence[tuple[Sequence[int], Fraction]], bits: int = 100) -> Fraction:
+    """2 rho of parts with these squared shifts, one for each way, and variances, for the worst way; rounded up."""
+    widest = max((v.numerator.bit_length() - v.denominator.bit_length() for _, v in parts), default=0)
     # Noise that is very wide costs less than the last bit, which would be all that is seen of it.
     bits += widest if widest > _WIDE else 0
-    totals = [0] * len(moves)
-    for a, variance in grid.items():
-        price: dict[int, int] = {}
-        for k, length in enumerate(_lengths(shape, a, moves)):
-            if length not in price:
-                price[length] = -(-(length * variance.denominator << bits) // variance.numerator)
-            totals[k] += price[length]
+    totals = [0] * max((len(lengths) for lengths, _ in parts), default=0)
+    for lengths, variance in parts:
+        price = {length: -(-(length * variance.denominator << bits) // variance.numerator) for length in set(lengths)}
+        totals = [total + price[length] for total, length in zip(totals, lengths, strict=True)]
     return Fraction(max(totals, default=0), 1 << bits)

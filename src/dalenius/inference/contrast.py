@@ -13,6 +13,7 @@ References
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
@@ -54,18 +55,12 @@ def rate(
         raise ParameterError(f"exposure must be positive; received {exposure}.")
     count = total(source, where, kind=kind, confidence=confidence)
     assert count.interval is not None
-    scaled = made(
-        count.interval.lower / exposure,
-        count.interval.upper / exposure,
-        confidence,
-        count.interval.kind,
-        count.interval.method,
-    )
+    lower, upper = count.interval.lower / exposure, count.interval.upper / exposure
     return Estimate(
         name=f"rate of {describe(where)}",
         value=count.value / exposure,
         std_error=count.std_error / exposure,
-        interval=scaled,
+        interval=replace(count.interval, lower=lower, upper=upper),
         assumptions=(*count.assumptions, f"Exposure {exposure:g} is taken as known."),
     )
 
@@ -179,7 +174,8 @@ def _linear(
         reach = standard_errors(observation, kind, confidence) * sqrt(spread)
         low, high = value - reach, value + reach
         low, high = (low, high) if is_signed else (max(low, 0.0), max(high, 0.0))
-        interval = made(low, high, confidence, named_kind(kind), "normal, exact covariance")
+        how = "normal, exact covariance"
+        interval = Interval(lower=low, upper=high, confidence=confidence, kind=named_kind(kind), method=how)
     return Estimate(
         name=name, value=value, std_error=sqrt(spread), interval=interval, assumptions=assumptions(observation, kind)
     )
@@ -209,11 +205,6 @@ def check_kind(kind: str, cells: Seen | TreeObserved) -> None:
 def named_kind(kind: str) -> Kind:
     """The kind as results carry it."""
     return Kind.NOISE if kind == "population" else Kind.NOISE_AND_SAMPLING
-
-
-def made(low: float, high: float, confidence: float, kind: Kind, method: str) -> Interval:
-    """An interval."""
-    return Interval(lower=low, upper=high, confidence=confidence, kind=kind, method=method)
 
 
 def assumptions(observation: Seen | TreeObserved, kind: str) -> tuple[str, ...]:

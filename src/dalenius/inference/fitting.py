@@ -59,11 +59,10 @@ def fit_one(observation: Observed | JointObserved, model: Model, *, start: Float
         fit = observation.fitted(observation.values[None], matrix, start)
         mean = fit.mean[0].reshape(observation.shape)
         return Fit(mean, -0.5 * float(fit.distance[0]), fit.coefficients[0], fit.information[0], True)
-    begin = flat_start(observation.guess, model, observation.possible) if start is None else start
+    begin = _start(observation, model, start)
 
     def evaluate(mean: FloatArray, _: object) -> Moments:
-        one = observation.moments(mean[0])
-        return Moments(one.log_likelihood[None], one.residual[None], one.variance[None])
+        return observation.moments(mean[0]).each(lambda part: part[None])
 
     swept = maximise(evaluate, begin[None], model.generators, tolerance=1e-8, sweeps=400, total=observation.total)
     is_done = bool(swept.is_converged[0])

@@ -73,8 +73,6 @@ def goodness_of_fit(
         asymptotic_p_value=asymptotic,
         is_asymptotic_safe=is_safe(observation, mean),
     )
-    if method == "asymptotic" and not calibration.is_asymptotic_safe:
-        raise ParameterError("The chi-square law is not safe at this noise; use method='monte-carlo'.")
     return result(observation, calibration, f"Goodness of fit of {' x '.join(observation.names)}", method)
 
 

@@ -12,17 +12,17 @@ are not tiny. Tests use the quadratic form (x - mu)' W (x - mu) and are calibrat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.algebra import joint
-from dalenius.core.domain import Axis
-from dalenius.core.estimate import Draws
 from dalenius.core.law import FloatArray, IntArray, Joint, Law
 from dalenius.core.release import Release, Table
 from dalenius.errors import TooLarge
 from dalenius.inference import simulation
+from dalenius.inference.drawn import SeenTable
 
 MOST_CELLS = 1500
 _MOST_INTERIOR = 4_000_000
@@ -32,7 +32,7 @@ Sampler = Callable[[int, np.random.Generator], FloatArray]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JointObserved:
+class JointObserved(SeenTable):
     """Unbiased values with a covariance, and a way to draw such noise again.
 
     `dispersion` is the variance of each exact cell in multiples of its mean: one for counts, which is left out, what
@@ -40,28 +40,14 @@ class JointObserved:
     zeros (flat positions).
     """
 
-    axes: tuple[Axis, ...]
     values: FloatArray
     covariance: FloatArray
     noise: Sampler
     total: int | None = None
-    notes: tuple[str, ...] = ()
     laws: tuple[Law, ...] = ()
     dispersion: FloatArray | None = None
-    draws: Draws = Draws.UNSTATED
-    rows: int = 1
     is_weighted: bool = False
     impossible: tuple[int, ...] = ()
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of labels on each axis."""
-        return tuple(len(axis) for axis in self.axes)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the axes."""
-        return tuple(axis.name for axis in self.axes)
 
     @cached_property
     def possible(self) -> NDArray[np.bool_]:
@@ -135,7 +121,7 @@ class JointObserved:
         )
         mean = np.zeros((len(values), inside.size))
         mean[:, inside] = fit.mean
-        return replace(fit, mean=mean)
+        return fit._replace(mean=mean)
 
     def with_total(self, total: int | None) -> "JointObserved":
         """The same values, where the exact total of the counts is public."""
@@ -211,8 +197,7 @@ def _sampler(release: Release, table: Table, covariance: FloatArray, collapse: F
     return draw
 
 
-@dataclass(frozen=True, eq=False)
-class QuasiFit:
+class QuasiFit(NamedTuple):
     """Fitted means of each table, the quadratic form there, and the information of the coefficients."""
 
     mean: FloatArray
@@ -250,12 +235,7 @@ def quasi_fit(
             )
             for i in range(0, len(values), per)
         ]
-        return QuasiFit(
-            *(
-                np.concatenate([getattr(p, f) for p in parts])
-                for f in ("mean", "distance", "information", "coefficients")
-            )
-        )
+        return QuasiFit(*map(np.concatenate, zip(*parts, strict=True)))
     fixed = np.zeros(cells) if offset is None else offset
     if start is None:
         level = np.log(np.maximum(values.mean(1, keepdims=True), 0.1))

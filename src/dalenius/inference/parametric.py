@@ -28,7 +28,7 @@ from dalenius.core.law import Additive, FloatArray, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference import simulation
-from dalenius.inference.drawn import condition, drawn_as, refuse_census, refuse_clusters, refuse_several_rows
+from dalenius.inference.drawn import condition, drawn_as, refuse_parameters, refuse_several_rows
 from dalenius.inference.interval import checked
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.noise import Noise
@@ -49,11 +49,7 @@ class _Scale:
     back: Callable[[FloatArray], FloatArray]
 
 
-def _same(values: FloatArray) -> FloatArray:
-    return values
-
-
-_PLAIN = _Scale(_same, _same)
+_PLAIN = _Scale(np.asarray, np.asarray)
 _LOGARITHM = _Scale(lambda v: np.log(np.maximum(v, _TINY)), np.exp)
 _FISHER = _Scale(lambda v: np.arctanh(np.clip(v, -1 + 1e-9, 1 - 1e-9)), np.tanh)
 _ROOT = _Scale(lambda v: 2 * np.sqrt(np.maximum(v, 0.0)), lambda z: (np.maximum(z, 0.0) / 2) ** 2)
@@ -67,8 +63,7 @@ def parametric_bootstrap(
     checked(confidence)
     table, rng = release.table, simulation.generator(seed)
     drawn = drawn_as(release)
-    refuse_clusters(drawn.draws)
-    refuse_census(drawn.draws)
+    refuse_parameters(drawn)
     refuse_several_rows(drawn.rows)
     if is_estimate(release.law) and isinstance(release.law, Joint):
         name = str(release.law.parameters["estimate"])

@@ -64,10 +64,4 @@ def _place(table: IntervalTable, cell: Mapping[str, tuple[str, ...]]) -> int:
             f"Name one label for each axis of the table ({', '.join(sorted(names)) or 'it has none'}); received"
             f" {', '.join(sorted(cell)) or 'none'}."
         )
-    place = 0
-    for axis in table.axes:
-        (label,) = cell[axis.name]
-        if label not in axis.labels:
-            raise ParameterError(f"There is no label {label!r} of {axis.name}; declared: {', '.join(axis.labels)}.")
-        place = place * len(axis) + axis.labels.index(label)
-    return place
+    return table.place(*(cell[axis.name][0] for axis in table.axes))
