@@ -394,8 +394,7 @@ _OF_MEAN = 0.8
 
 
 def _clipped_mean(parts: Parts) -> Estimated:
-    """The mean between learned bounds; where rows outside were counted, intervals are for the mean between the declared
-    ones.
+    """The mean between learned bounds; where rows outside were counted, intervals allow for the declared bounds.
 
     A row below the lower bound would lower the mean by at most the distance of the two lower bounds, and so above. An
     eighth of the error probability that the mean leaves is for each of the four errors of these numbers of rows, and

@@ -84,8 +84,7 @@ class FamilySums:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedFamily:
-    """Fitted parameters of every cell, and replays of them; arrays are (cells, parameters) and (cells, parameters,
-    replays).
+    """Fitted parameters of every cell, (cells, parameters), and replays of them, (cells, parameters, replays).
 
     Where the noise may carry a mean over a bound (`is_unclear`) the parameter does not move with the noise any more,
     and replays of it say nothing: its interval is that of the mean, `means` with their replays, each end fitted; of two

@@ -126,9 +126,8 @@ def reach(
 
     def student(inverse: FloatArray) -> FloatArray:
         """The quantile at so many degrees of freedom, given by their inverse."""
-        degrees = np.maximum(1 / np.maximum(inverse, 1e-9), _LEAST_DEGREES)
-        known = np.nan_to_num(degrees, nan=_LEAST_DEGREES)
-        return np.where(inverse < 1e-9, z, stdtrit(known, 0.5 + confidence / 2))
+        degrees = np.nan_to_num(np.maximum(1 / np.maximum(inverse, 1e-9), _LEAST_DEGREES), nan=_LEAST_DEGREES)
+        return np.where(inverse < 1e-9, z, stdtrit(degrees, 0.5 + confidence / 2))
 
     with np.errstate(divide="ignore", invalid="ignore"):
         few = (sampling / total) ** 2 / np.maximum(records - 1, 1)

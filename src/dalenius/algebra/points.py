@@ -1,5 +1,4 @@
-"""Which points are selected at and beside quantiles: in which order, at which ranks, and which cuts between values they
-make.
+"""Which points are selected at and beside quantiles: their order and ranks, and the cuts that they make.
 
 A quantile itself is selected first. On either side of it stand up to three points: near, far and farthest. Near is
 where the noise alone should let an interval end, far where noise and sampling together should, and farthest is for the
@@ -67,8 +66,7 @@ def levels_beside(count: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precision:
-    """Standard deviations that offsets are made of: of one count between cuts, and of the released size; 0 where it is
-    public.
+    """Standard deviations behind offsets: of one count between cuts, and of the released size (0: public).
 
     `has_sampling` says whether far points are for noise and sampling together.
     """

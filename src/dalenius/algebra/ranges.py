@@ -406,8 +406,7 @@ def _levels(size: int, branches: int) -> list[list[Interval]]:
 
 
 def _shares(corner: FloatArray, levels: Sequence[Sequence[Interval]], *, is_gaussian: bool) -> tuple[float, FloatArray]:
-    """The loss and squared weights of the levels, as on a tree whose nodes of a level are all alike; G by its sums from
-    the first entry.
+    """The loss and squared weights of the levels, as on a tree whose nodes of a level are alike; G by its sums.
 
     On such a tree X has one value on what a level adds to the one above: the sum of weight times width over the levels
     from it on.

@@ -1,5 +1,4 @@
-"""What levels of a tree and detail components cost together, in integers, for the worst way in which two neighbours
-differ.
+"""What levels of a tree and detail components cost together, in integers, for the worst pair of neighbours.
 
 Part (l, A) is measured as N_A M + E at every node of level l, centred along the detail axes inside the node. A record
 that is added moves one node by the integer vector w of squared length prod n_i (n_i - 1) (`dalenius.algebra.optimal`).
@@ -50,9 +49,9 @@ def move_length(shape: Sequence[int], part: Part, move: Move) -> int:
     return shift_length(shape, margin, pattern & frozenset(margin))
 
 
-def exact_cost(shape: Sequence[int], grid: Mapping[Part, Fraction], ways: Sequence[Move], bits: int = 100) -> Fraction:
+def exact_cost(shape: Sequence[int], grid: Mapping[Part, Fraction], ways: Sequence[Move]) -> Fraction:
     """2 rho of parts with the given variances of their integer noise, for the worst way; rounded up."""
-    return worst_cost([([move_length(shape, part, m) for m in ways], v) for part, v in grid.items()], bits)
+    return worst_cost([([move_length(shape, part, m) for m in ways], v) for part, v in grid.items()])
 
 
 def grid_variances(

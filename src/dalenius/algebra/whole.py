@@ -97,8 +97,7 @@ def _downwards(arrays: Mapping[Margin, FloatArray], free: Mapping[Margin, Free])
 
 
 def _together(arrays: Mapping[Margin, FloatArray], free: Mapping[Margin, Free]) -> dict[Margin, FloatArray]:
-    """All tables at once, by an integer programme: what they share is equal, and the sum is the rounded one if it can
-    be.
+    """All tables at once, by an integer programme: what they share is equal, the sum rounded if it can be.
 
     There is always a solution, since tables of zeros agree, so that nothing is refused because of its values.
     """

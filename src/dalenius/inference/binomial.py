@@ -139,8 +139,7 @@ def released_law(noise: Noise, size: int, probability: float) -> tuple[int, Floa
 def likelihood_ratio(values: IntArray, noise: Noise, size: int, probability: float) -> FloatArray:
     """Twice the log-likelihood ratio of each released value, by EM for the free proportion.
 
-    A value meets only the counts that the noise can have moved there, so that memory and time do not grow with the
-    size.
+    A value meets only the counts that the noise can have moved there: memory and time do not grow with the size.
     """
     each = max(_MOST_NUMBERS // len(noise.pmf), 1)
     parts = [

@@ -129,8 +129,7 @@ def null_means(
 def null_tables(
     table: Observed | JointObserved, means: FloatArray, total: FloatArray, rng: np.random.Generator
 ) -> list[tuple[FloatArray, FloatArray | IntArray]]:
-    """Null means and a simulated measurement for each of them: as they are, and with a total that is a standard error
-    above.
+    """Null means and a simulated measurement for each: as they are, and with a total a standard error above.
 
     `total` is the fitted one, or one for each table of means. Where the total is public there is nothing to be
     uncertain about.

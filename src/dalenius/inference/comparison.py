@@ -1,5 +1,4 @@
-"""Comparisons between models and between groups: nested log-linear models, homogeneity, conditional independence,
-trend.
+"""Comparisons between models and groups: nested log-linear models, homogeneity, conditional independence, trend.
 
 Guarantee
     Every default p-value simulates the whole measurement under the smaller model (see `calibration`).

@@ -28,7 +28,7 @@ from dalenius.errors import ParameterError, UnknownName, Unsupported
 from dalenius.inference.channel import Shifted
 from dalenius.inference.compound_channel import Grouped
 from dalenius.inference.drawn import condition, refuse_parameters
-from dalenius.inference.interval import checked, count_interval, poisson_interval
+from dalenius.inference.interval import checked, checked_kind, count_interval, poisson_interval
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed, find_table, refuse_censored
@@ -175,7 +175,7 @@ def _linear(
         low, high = value - reach, value + reach
         low, high = (low, high) if is_signed else (max(low, 0.0), max(high, 0.0))
         how = "normal, exact covariance"
-        interval = Interval(lower=low, upper=high, confidence=confidence, kind=named_kind(kind), method=how)
+        interval = Interval(lower=low, upper=high, confidence=confidence, kind=checked_kind(kind), method=how)
     return Estimate(
         name=name, value=value, std_error=sqrt(spread), interval=interval, assumptions=assumptions(observation, kind)
     )
@@ -190,9 +190,7 @@ def standard_errors(observation: Seen | TreeObserved, kind: str, confidence: flo
 
 def check_kind(kind: str, cells: Seen | TreeObserved) -> None:
     """A kind of interval that the cells have, or a refusal."""
-    if kind not in ("population", "parameter"):
-        raise ParameterError(f"kind must be 'population' or 'parameter'; received {kind!r}.")
-    if kind == "parameter":
+    if checked_kind(kind) is Kind.NOISE_AND_SAMPLING:
         refuse_parameters(cells)
     if kind == "parameter" and isinstance(cells, TreeObserved) and not cells.is_counted:
         raise Unsupported(
@@ -200,11 +198,6 @@ def check_kind(kind: str, cells: Seen | TreeObserved) -> None:
             "privacy noise alone.",
             measure=cells.measure,
         )
-
-
-def named_kind(kind: str) -> Kind:
-    """The kind as results carry it."""
-    return Kind.NOISE if kind == "population" else Kind.NOISE_AND_SAMPLING
 
 
 def assumptions(observation: Seen | TreeObserved, kind: str) -> tuple[str, ...]:

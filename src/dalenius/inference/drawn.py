@@ -28,20 +28,22 @@ DECLARED_UNITS = (
 OF_A_CENSUS = "The data are a census: this speaks of a process of which the records would be independent draws."
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """How records were drawn, and the largest number of rows of one unit."""
+    """How the records of a release were drawn, and the largest number of rows of one unit."""
 
-    draws: Draws = Draws.UNSTATED
-    rows: int = 1
+    draws: Draws
+    rows: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SeenTable(Drawn):
+class SeenTable:
     """What every observed table has: axes, notes for its readers, and how its records were drawn."""
 
     axes: tuple[Axis, ...]
     notes: tuple[str, ...] = ()
+    draws: Draws = Draws.UNSTATED
+    rows: int = 1
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -60,7 +62,7 @@ def drawn_as(release: Release) -> Drawn:
     return Drawn(draws=Draws(release.provenance.draws), rows=rows)
 
 
-def condition(counts: Drawn) -> str:
+def condition(counts: Drawn | SeenTable) -> str:
     """What an answer about the process holds for, as a sentence."""
     if counts.draws is Draws.CENSUS:
         return OF_A_CENSUS
@@ -99,7 +101,7 @@ def refuse_weights(draws: Draws) -> None:
         )
 
 
-def refuse_parameters(counts: Drawn) -> None:
+def refuse_parameters(counts: Drawn | SeenTable) -> None:
     """Raise `Unsupported` where intervals with an error of sampling cannot be given."""
     refuse_clusters(counts.draws)
     refuse_census(counts.draws)

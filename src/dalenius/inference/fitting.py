@@ -78,7 +78,6 @@ def newton(
     *,
     offset: FloatArray | None = None,
     is_swept: bool = False,
-    iterations: int = 50,
 ) -> Fit:
     """Damped Newton steps on all coefficients together, from a mean inside the model (given the offset)."""
     possible = observation.possible.reshape(-1)
@@ -96,7 +95,7 @@ def newton(
 
     now, moments, best = at(beta)
     is_done = is_swept
-    for _ in range(iterations):
+    for _ in range(50):
         weight = moments.information(now.reshape(observation.shape)).reshape(-1)[possible]
         score = X.T @ moments.residual.reshape(-1)[possible]
         if observation.total is not None:

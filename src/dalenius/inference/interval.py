@@ -29,6 +29,7 @@ from dalenius.inference.noise import Noise
 # How much of the probability of the observed value counts as extreme.
 SHARES = {"exact": 1.0, "guarded": 0.75, "mid-p": 0.5}
 NOISE_LAW = "quantiles of the published noise law"
+KINDS = {"population": Kind.NOISE, "parameter": Kind.NOISE_AND_SAMPLING}
 
 
 def as_noise(law: Additive | Noise) -> Noise:
@@ -42,6 +43,13 @@ def checked(confidence: float, method: str = "exact") -> float:
     if method not in SHARES:
         raise ParameterError(f"method must be one of {', '.join(SHARES)}; received {method!r}.")
     return confidence
+
+
+def checked_kind(kind: str) -> Kind:
+    """The kind of an interval as results carry it, or a refusal."""
+    if kind not in KINDS:
+        raise ParameterError(f"kind must be one of {', '.join(KINDS)}; received {kind!r}.")
+    return KINDS[kind]
 
 
 def simultaneous_confidence(confidence: float, cells: int) -> float:

@@ -10,7 +10,7 @@ are not tiny. Tests use the quadratic form (x - mu)' W (x - mu) and are calibrat
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from dalenius.inference.drawn import SeenTable
 MOST_CELLS = 1500
 _MOST_INTERIOR = 4_000_000
 _CHUNK = 8_000_000
+_NORMAL = "The noise was simulated as normal with its exact covariance, because the full cross is large."
 
 Sampler = Callable[[int, np.random.Generator], FloatArray]
 
@@ -123,10 +124,6 @@ class JointObserved(SeenTable):
         mean[:, inside] = fit.mean
         return fit._replace(mean=mean)
 
-    def with_total(self, total: int | None) -> "JointObserved":
-        """The same values, where the exact total of the counts is public."""
-        return self if total is None else replace(self, total=total)
-
 
 def of_joint(release: Release, table: Table, names: tuple[str, ...]) -> JointObserved:
     """A shown table of a joint release, or its margin over the named axes, in their order."""
@@ -151,7 +148,7 @@ def of_joint(release: Release, table: Table, names: tuple[str, ...]) -> JointObs
         covariance=collapse @ covariance @ collapse.T,
         noise=_sampler(release, table, covariance, collapse),
         total=None if total is None else int(total),
-        notes=_notes(release),
+        notes=(_NORMAL,) if _interior(release) > _MOST_INTERIOR else (),
         laws=tuple(block.law for block in release.blocks),
         impossible=tuple(np.flatnonzero(collapse @ possible == 0).tolist()),
     )
@@ -172,12 +169,6 @@ def collapse_matrix(shape: tuple[int, ...], order: list[int]) -> FloatArray:
 def _interior(release: Release) -> int:
     assert isinstance(release.law, Joint)
     return int(np.prod([int(n) for n in release.law.parameters["shape"]], dtype=np.float64))
-
-
-def _notes(release: Release) -> tuple[str, ...]:
-    if _interior(release) > _MOST_INTERIOR:
-        return ("The noise was simulated as normal with its exact covariance, because the full cross is large.",)
-    return ()
 
 
 def _sampler(release: Release, table: Table, covariance: FloatArray, collapse: FloatArray) -> Sampler:
@@ -215,7 +206,6 @@ def quasi_fit(
     total: float | None = None,
     offset: FloatArray | None = None,
     dispersion: FloatArray | None = None,
-    iterations: int = 60,
 ) -> QuasiFit:
     """Solve the estimating equations for each table (first axis: tables; cells flat)."""
     cells = values.shape[1]
@@ -245,7 +235,7 @@ def quasi_fit(
     beta = np.linalg.lstsq(design, (theta - fixed).T, rcond=None)[0].T
     information = np.zeros((len(values), design.shape[1], design.shape[1]))
     mean = np.exp(fixed + beta @ design.T)
-    for _ in range(iterations):
+    for _ in range(60):
         weighted, information = _normal_equations(mean, covariance, design, spread)
         score = np.einsum("bnp,bn->bp", weighted, values - mean)
         ridge = 1e-9 * np.trace(information, axis1=1, axis2=2)[:, None, None] * np.eye(design.shape[1])

@@ -106,10 +106,6 @@ class Observed(SeenTable):
     def many(self, values: IntArray) -> Many:
         return Many(self.channel, self.possible, values)
 
-    def with_total(self, total: int | None) -> "Observed":
-        """The same values, where the exact total of the counts is public."""
-        return self if total is None else replace(self, total=total)
-
 
 def from_values(
     values: Sequence[object] | IntArray,

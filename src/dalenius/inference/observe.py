@@ -73,20 +73,18 @@ def _dispersed(observation: Observed) -> JointObserved:
 
 def _seen(source: Source, names: Sequence[str], *, total: int | None, takes_weights: bool) -> Seen:
     if isinstance(source, Observed | JointObserved):
-        return _named(source, names).with_total(total)
+        seen: Seen = reorder(source, names) if isinstance(source, Observed) else source
+        return _with_total(seen, total)
     if isinstance(source, Release) and takes_weights and is_weighted(source):
         if total is not None:
             raise Unsupported("A public total is one of records; weighted counts have none.", key="total")
         return of_weighted(source, tuple(names))
-    if isinstance(source, Release):
-        return _single(source, names).with_total(total)
-    return _several(source, names).with_total(total)
+    return _with_total(_single(source, names) if isinstance(source, Release) else _several(source, names), total)
 
 
-def _named(observation: Seen, names: Sequence[str]) -> Seen:
-    if isinstance(observation, Observed) and names:
-        return reorder(observation, names)
-    return observation
+def _with_total(observation: Seen, total: int | None) -> Seen:
+    """The same values, where the exact total of the counts is public."""
+    return observation if total is None else replace(observation, total=total)
 
 
 def _single(release: Release, names: Sequence[str]) -> Seen:

@@ -1,5 +1,4 @@
-"""The parametric bootstrap: intervals from a model that is fitted to a release, with its privacy noise (Ferrando, Wang
-& Sheldon 2022).
+"""The parametric bootstrap: intervals from a model fitted to a release and its noise (Ferrando et al. 2022).
 
 What was measured is a function of rows plus noise of a published law. The model is fitted to the release alone; new
 measurements are drawn from the fitted model and the same noise, and the estimate is computed from each as it was from

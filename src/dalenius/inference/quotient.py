@@ -25,14 +25,13 @@ from dalenius.inference.contrast import (
     assumptions,
     check_kind,
     describe,
-    named_kind,
     noise_covariance,
     noise_of,
     observed_for,
     selection,
     standard_errors,
 )
-from dalenius.inference.interval import checked
+from dalenius.inference.interval import checked, checked_kind
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed
 from dalenius.inference.observe import Seen, Source
@@ -105,7 +104,7 @@ def _ratio(
         name=name,
         value=value,
         std_error=sqrt(max(float(slope @ covariance @ slope), 0.0)) if down > 0 else float("nan"),
-        interval=Interval(lower=low, upper=high, confidence=confidence, kind=named_kind(kind), method=how),
+        interval=Interval(lower=low, upper=high, confidence=confidence, kind=checked_kind(kind), method=how),
         assumptions=assumptions(observation, kind),
     )
 

@@ -1,5 +1,4 @@
-"""A table of a release along a hierarchy, or of one that was measured for ranges, however large: sums and differences
-with exact variances.
+"""A table along a hierarchy, or measured for ranges, however large: sums and differences with exact variances.
 
 No covariance matrix is made. The variance of a weighted sum of cells (any union of places, any difference of unions)
 follows from the published law in time linear in the nodes.

@@ -1,5 +1,4 @@
-"""The document of a release, as a ledger keeps it: everything that was measured, its law, what is shown, and where it
-comes from.
+"""The document of a release, as a ledger keeps it: what was measured, its law, what is shown, and its origin.
 
 The document is the product: an analyst needs nothing else. Bytes are canonical (sorted keys, no spaces), so equal
 releases have equal digests. `from_json` is the inverse.
