@@ -503,9 +503,7 @@ class Curator:
         return adjustments(show, published, anchor)
 
     def _sensitive(self, document: Asked, overlaps: tuple[str, ...]) -> tuple[str, ...]:
-        """Variables and records whose values the request reads and that carry a cap, here or with a population that
-        pays as well.
-        """
+        """Return the variables and records that the request reads and that carry a cap, here or where others pay."""
         capped = {name for other in overlaps for name in self.ledger.account(other).capped}
         return self.domain.sensitive(document.variables(self.domain), capped | self.policy.sensitive.keys())
 

@@ -114,9 +114,7 @@ class Planner:
         return plan
 
     def check_functions(self, plan: TablePlan) -> None:
-        """Refuse plans with a function that is not registered in this process, or that cannot be run on
-        this machine.
-        """
+        """Refuse plans that need a function not registered in this process, or not runnable here."""
         for name in functions_of(plan):
             if name not in self.functions:
                 raise NotAllowed(
@@ -189,9 +187,7 @@ class Planner:
         return self._said(rules.shaped(plan, self.policy.table), request)
 
     def _for_one(self, plan: TablePlan, request: RequestDocument, question: Question) -> TablePlan:
-        """The plan of a guarantee to groups, charged for one unit: the account is about units, whose loss
-        is smaller.
-        """
+        """Return the plan of a guarantee to groups, charged for one unit, whose loss is smaller."""
         size = request.privacy.group
         if size == 1:
             return plan
@@ -210,9 +206,7 @@ class Planner:
         return replace(plan, reservation=question.definition.cost(profiles), neighbours=one, group=size)
 
     def _said(self, plan: TablePlan, request: RequestDocument) -> TablePlan:
-        """The plan with a sentence on whose records it counts; a release keeps it as a note where margins leave some
-        out.
-        """
+        """Return the plan with a sentence on whose records it counts."""
         universe = universe_of(request, self.domain)
         labels = {name: self.domain.variable(name).label for name in universe.named}
         sentence = universe.sentence(labels)
@@ -398,9 +392,7 @@ class Planner:
         definition: Definition,
         relation: Relation,
     ) -> Mechanism:
-        """The member that the request's parameters fix, or the best one in which they hold; within the budget or
-        refused.
-        """
+        """Return the mechanism with the request's parameters, or the best one in which they hold."""
         stated = registry.get("mechanisms", name).stated(noise)
         keys = ", ".join(f"{key} = {value}" for key, value in noise.model_dump(mode="json").items() if value)
         if not isinstance(stated, Mechanism):
@@ -434,8 +426,8 @@ def _check_amounts(budget: Budget, definition: Definition) -> None:
         return
     has_delta = definition.name == "zero_concentrated" or definition.scope is Scope.GIVEN_THE_PUBLIC
     optional = ("delta",) if has_delta else ()
-    for name in ("epsilon", "delta", "rho"):
-        if getattr(budget, name) is not None and name not in (*definition.amounts, *optional):
+    for name, amount in budget.amounts.items():
+        if amount is not None and name not in (*definition.amounts, *optional):
             raise ParameterError(
                 f"The definition {definition.name!r} takes {' and '.join(definition.amounts)}; it does not use {name}.",
                 name=name,

@@ -148,9 +148,7 @@ class RegisteredSource:
         return fingerprint
 
     def _was_seen(self, fingerprint: str, stamp: tuple[object, ...]) -> bool:
-        """Whether an earlier process found these very files to have the fingerprint; asked before this one has read
-        them.
-        """
+        """Whether an earlier process found the fingerprint of these very files."""
         if self._checked is not None or not self.trusts_earlier or not isinstance(self.source, FileSource):
             return False
         is_lasting = self.source.changed_at() is not None

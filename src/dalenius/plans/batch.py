@@ -53,8 +53,7 @@ def member_plans(asked: BatchAsked, plan_member: PlanMember) -> Plans:
     if asked.definition.scope is not Scope.ALL_DATA:
         raise Unsupported(
             f"A batch is priced under definitions that hold everywhere; {asked.definition.name!r} does not. Ask for "
-            "its tables"
-            " one by one.",
+            "its tables one by one.",
             definition=asked.definition.name,
         )
     searches = []
@@ -149,8 +148,7 @@ def batch_of(asked: BatchAsked, plans: Plans) -> BatchPlan:
         if type(plan) is not TablePlan:
             raise Unsupported(
                 f"A batch is fixed in advance, and the second step of {plan.strategy!r} depends on the answer of its "
-                "first. Ask for"
-                " that table by itself.",
+                "first. Ask for that table by itself.",
                 strategy=plan.strategy,
             )
     profiles = _profiles(plans, asked.neighbours)

@@ -185,8 +185,7 @@ def _spend(space: CellSpace, workload: RangeWorkload) -> None:
     if zeros * space.size > ENTRIES:
         raise TooLarge(
             f"Ranges are planned for at most {ENTRIES // zeros:,} cells where {zeros:,} of them are impossible; this "
-            "table has"
-            f" {space.size:,}.",
+            f"table has {space.size:,}.",
             received=space.size,
             limit=ENTRIES // zeros,
         )

@@ -16,9 +16,16 @@ from dalenius.core.law import IntArray, Joint
 from dalenius.core.plan import Assemble
 from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.methods.margins.levels import LevelCandidate, LevelSetting, independent_zeros, shown_zeros, tree_of
+from dalenius.methods.margins.levels import (
+    LevelCandidate,
+    LevelSetting,
+    LevelStrategy,
+    independent_zeros,
+    shown_zeros,
+    tree_of,
+)
 from dalenius.methods.margins.nested import resolve
-from dalenius.methods.margins.setting import MarginsAsked
+from dalenius.methods.margins.setting import MarginsAsked, has_curve
 from dalenius.plans.allotments import Allotment, purses, within_loss
 
 STRATEGIES = "methods.margins.strategies"
@@ -70,9 +77,9 @@ def options(setting: LevelSetting, only: str | None = None) -> list[LevelCandida
     refusal: Exception | None = None
     for purse in purses(setting.definition, setting.budget):
         for strategy in strategies:
-            if not hasattr(strategy, "along") or only not in (None, strategy.name):
+            if not isinstance(strategy, LevelStrategy) or only not in (None, strategy.name):
                 continue
-            if purse.is_by_loss and not getattr(strategy, "has_curve", False):
+            if purse.is_by_loss and not has_curve(strategy):
                 continue
             try:
                 option = _within(setting, purse, strategy) if purse.is_by_loss else strategy.along(setting, purse)
