@@ -40,5 +40,5 @@ def association(table: FloatArray) -> tuple[float, float]:
     kept = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     if min(kept.shape, default=0) < 2:
         return float("nan"), float("nan")
-    found: Any = chi2_contingency(kept, correction=False)
-    return sqrt(float(found.statistic) / (kept.sum() * (min(kept.shape) - 1))), float(found.pvalue)
+    pearson: Any = chi2_contingency(kept, correction=False)
+    return sqrt(float(pearson.statistic) / (kept.sum() * (min(kept.shape) - 1))), float(pearson.pvalue)
