@@ -103,7 +103,7 @@ class TreeLaw:
     def estimates(
         self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
     ) -> list[FloatArray]:
-        """TreeView tables, flat, from measured blocks."""
+        """Shown tables, flat, from measured blocks."""
         parts = self.solved.components(self._measured(arrays, laws, blocks))
         shown = [self.displayed(s, self.solved.estimate(parts, s)) for s in self.table.shown]
         if not self.zeros:

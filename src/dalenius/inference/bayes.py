@@ -27,7 +27,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
 from dalenius.inference.contrast import Where, describe, selection
 from dalenius.inference.drawn import refuse_parameters, refuse_several_rows
-from dalenius.inference.interval import checked
+from dalenius.inference.interval import check_among, checked
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.observation import Observed
 from dalenius.inference.observe import Source, observe
@@ -154,8 +154,7 @@ def posterior(
     seed: int = 0,
 ) -> Posterior:
     """Draw the true counts given the release."""
-    if model not in MODELS:
-        raise ParameterError(f"model must be one of {', '.join(MODELS)}; received {model!r}.")
+    check_among("model", model, MODELS)
     if chains < 2 or draws < 4:
         raise ParameterError("At least 2 chains of 4 draws are needed to judge convergence.")
     observation = observe(source, *names, of_process=False)

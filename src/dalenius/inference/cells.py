@@ -226,12 +226,8 @@ def _repeated(channel: Repeated, values: IntArray, confidence: float) -> tuple[F
 
 def _parameter(observation: Observed, level: float, method: str) -> tuple[FloatArray, FloatArray, str]:
     # Units of several rows make a count that many times a Poisson one, at the most.
-    channel, x, multiple, how = (
-        observation.channel,
-        observation.released.reshape(-1),
-        observation.rows,
-        f"Poisson parameter, {method}",
-    )
+    channel, x = observation.channel, observation.released.reshape(-1)
+    multiple, how = observation.rows, f"Poisson parameter, {method}"
     if isinstance(channel, Repeated):
         x, multiple, noise = _weighted(channel, observation.values.reshape(-1, len(channel.channels)))
         parts = [(noise, np.ones(len(x), dtype=bool))]

@@ -106,14 +106,13 @@ def newton(
         ridge = 1e-10 * np.trace(hessian) / len(hessian) + 1e-13
         step = np.linalg.solve(hessian + ridge * np.eye(len(hessian)), score)
         step *= min(1.0, 2.0 / max(float(np.abs(X @ step).max()), 1e-12))
-        length, improved = 1.0, False
+        length = 1.0
         while length > 1e-3:
             after, trial, value = at(beta + length * step)
             if value > best:
-                improved = True
                 break
             length /= 2
-        if not improved:
+        else:
             is_done = True
             break
         gain, best = value - best, value

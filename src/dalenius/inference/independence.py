@@ -27,6 +27,7 @@ from dalenius.inference.calibration import Calibrated, calibrate, is_safe, large
 from dalenius.inference.drawn import condition
 from dalenius.inference.fitting import degrees_of_freedom, fit_one, statistics
 from dalenius.inference.formula import Model
+from dalenius.inference.interval import check_among
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.observe import Seen, Source, observe
 
@@ -49,8 +50,7 @@ def independence(
     observation = observe(source, *names, total=total, takes_weights=True)
     if len(observation.shape) < 2:
         raise ParameterError("A test of independence needs a table with at least two axes.")
-    if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")
+    check_among("method", method, METHODS)
     null = formula.independent(observation.names)
     title = f"Independence of {' and '.join(observation.names)}"
     if method == "chi-square":
@@ -69,8 +69,7 @@ def nested_test(
     seed: int = 0,
 ) -> TestResult:
     """Likelihood ratio between two nested log-linear models, as a result that prints itself."""
-    if method not in METHODS[:2]:
-        raise ParameterError(f"method must be one of {', '.join(METHODS[:2])}; received {method!r}.")
+    check_among("method", method, METHODS[:2])
     many = replicates if method == "monte-carlo" else 0
     calibration = calibrate(observation, null, alternative, replicates=many, seed=seed)
     return result(observation, calibration, title, method)

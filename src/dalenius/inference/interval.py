@@ -16,7 +16,7 @@ References
     Clopper & Pearson (1934).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from scipy.special import bdtr, gammaincc, ndtri
@@ -40,16 +40,20 @@ def checked(confidence: float, method: str = "exact") -> float:
     """The confidence, or a refusal."""
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence must lie strictly between 0 and 1; received {confidence}.")
-    if method not in SHARES:
-        raise ParameterError(f"method must be one of {', '.join(SHARES)}; received {method!r}.")
+    check_among("method", method, SHARES)
     return confidence
 
 
 def checked_kind(kind: str) -> Kind:
     """The kind of an interval as results carry it, or a refusal."""
-    if kind not in KINDS:
-        raise ParameterError(f"kind must be one of {', '.join(KINDS)}; received {kind!r}.")
+    check_among("kind", kind, KINDS)
     return KINDS[kind]
+
+
+def check_among(name: str, value: str, choices: Iterable[str]) -> None:
+    """Raise `ParameterError` for a value that is not one of the choices."""
+    if value not in choices:
+        raise ParameterError(f"{name} must be one of {', '.join(choices)}; received {value!r}.")
 
 
 def simultaneous_confidence(confidence: float, cells: int) -> float:

@@ -149,7 +149,7 @@ def refuse_others(releases: Sequence[object]) -> None:
 
 
 def _several(releases: Sequence[Release], names: Sequence[str]) -> Observed:
-    """Independent releases of the same table: each cell is observation several times."""
+    """Independent releases of the same table: each cell was observed several times."""
     refuse_repeats(releases)
     refuse_others(releases)
     parts = [_single(release, names) for release in releases]

@@ -83,10 +83,7 @@ def _moved(mean: FloatArray, basis: FloatArray, value: float, free: FloatArray) 
 def _end(excess: Callable[[float], float], step: float, farthest: float) -> float:
     """Distance at which the profile leaves the acceptance region; infinite if it never does."""
     near, far = 0.0, max(step, 1e-3)
-    while True:
-        above = excess(far)
-        if above > 0:
-            break
+    while not excess(far) > 0:
         near, far = far, far * 1.7
         if near > farthest:
             return inf

@@ -12,6 +12,7 @@ from dalenius.core.estimate import TestResult
 from dalenius.core.search import narrow
 from dalenius.errors import ParameterError
 from dalenius.inference.cells import intervals
+from dalenius.inference.interval import check_among
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.observe import Source
 
@@ -28,8 +29,7 @@ def stated_value(
     alternative: str = "two-sided",
 ) -> TestResult:
     """The test for the cell with these labels; a table of one cell needs none."""
-    if alternative not in _SIDES:
-        raise ParameterError(f"alternative must be one of {', '.join(_SIDES)}; received {alternative!r}.")
+    check_among("alternative", alternative, _SIDES)
     table = intervals(source, kind=kind)
     place = _place(table, cell)
 

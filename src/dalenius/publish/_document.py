@@ -87,7 +87,7 @@ def as_read(release: Release) -> Release:
 
 def _heading(release: Release) -> dict[str, Any]:
     """Everything but the blocks and tables."""
-    # A release that was stored without a subject keeps its bytes.
+    # A table that is summed from a stored list has no subject of its own.
     subject = {} if release.subject is None else {"subject": release.subject.to_dict()}
     provenance = {part.name: getattr(release.provenance, part.name) for part in fields(release.provenance)}
     # Documents of data sets that do not say how their records were drawn do not mention it.
@@ -151,7 +151,6 @@ def _table(table: Table) -> dict[str, Any]:
         "measure": table.measure,
         "is_unbiased": table.is_unbiased,
         "space": _space(table.space),
-        # A table without an error of sampling keeps the bytes that it always had.
         **({} if table.sampled is None else {"variance_with_sampling": one_or_list(table.sampled)}),
     }
 
