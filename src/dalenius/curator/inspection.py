@@ -151,7 +151,7 @@ class Inspection:
         """The line that says that somebody looks, written before the first row is read."""
         self.holding.registered_fingerprint()
         population = self._domain.population
-        self.holding.ledger.note("inspection", {"population": population, **payload}, by, population)
+        self.holding.ledger.declarations.note("inspection", {"population": population, **payload}, by, population)
 
 
 def dominated(source: Source, names: Sequence[str], statistic: Any) -> dict[str, object]:

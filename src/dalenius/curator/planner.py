@@ -33,7 +33,7 @@ from dalenius.errors import (
     Unsupported,
 )
 from dalenius.exact.calibrations import calibrated
-from dalenius.plans.batch import BatchAsked, Purse, batch_of, member_plans
+from dalenius.plans.batch import BatchAsked, MemberBudget, batch_of, member_plans
 from dalenius.postprocess import adjustments, check_show
 from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of, places_of
 from dalenius.spec.canonical import Canonical, canonical
@@ -149,9 +149,9 @@ class Planner:
         shares = [batch.shares[place] for place in places]
         asked = BatchAsked(shares=tuple(shares), budget=budget, definition=definition, neighbours=neighbours)
 
-        def planned(number: int, purse: Purse) -> TablePlan:
+        def planned(number: int, allotment: MemberBudget) -> TablePlan:
             with _of_table(places[number] + 1):
-                return self._planned(members[number], purse)
+                return self._planned(members[number], allotment)
 
         def ruled(number: int, plan: TablePlan) -> TablePlan:
             with _of_table(places[number] + 1):
@@ -163,12 +163,12 @@ class Planner:
         tables = [plan.preview["tables"][places.index(place)] for place in range(len(places))]
         return replace(plan, preview={**plan.preview, "tables": tables})
 
-    def _planned(self, request: RequestDocument, purse: Purse | None = None) -> TablePlan:
+    def _planned(self, request: RequestDocument, allotment: MemberBudget | None = None) -> TablePlan:
         """The plan of a method, for the request's own budget or for a part of a batch's."""
         rules.check_weight(request, self.domain)
         check_show(request.show, request.method, request.margins(self.domain))
         method = self._method(request)
-        question = self.question(request, purse)
+        question = self.question(request, allotment)
         _check_scope(method, question)
         with bounded(limits.ATOMS):
             plan = method.plan(question)
@@ -227,15 +227,15 @@ class Planner:
         method: Method = registry.get("methods", name)
         return method
 
-    def question(self, request: RequestDocument, purse: Purse | None = None) -> Question:
+    def question(self, request: RequestDocument, allotment: MemberBudget | None = None) -> Question:
         """A request as its method reads it."""
-        if purse is None:
+        if allotment is None:
             budget = request.budget()
             definition = self.definition(budget)
             _check_amounts(budget, definition)
         else:
             # A batch's own guarantee was checked; in which currency a part of it is spent is arithmetic.
-            definition, budget = purse
+            definition, budget = allotment
         form = canonical(request, self.domain)
         request = request.in_order(self.domain)
         self.check(request, form)

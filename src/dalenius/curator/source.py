@@ -22,6 +22,10 @@ from dalenius.spec.policy import PolicyDocument
 class RegisteredSource:
     """A declared data set, its file, and the account of its population."""
 
+    notices: tuple[str, ...]
+    policy: PolicyDocument
+    trusts_earlier: bool
+
     def __init__(
         self, document: DatasetDocument, *, ledger: Ledger, policy: PolicyDocument | None, data: object = None
     ) -> None:
@@ -120,7 +124,7 @@ class RegisteredSource:
 
     def registration(self) -> Registration:
         """What was registered, if it is what the document declares; the file is not looked at."""
-        registration = self.ledger.registration(self.domain.name, self.domain.version)
+        registration = self.ledger.reader.registration(self.domain.name, self.domain.version)
         if registration is None or registration.population != self.domain.population:
             raise NotRegistered(
                 f"{self.domain.name} {self.domain.version} is not registered in this ledger; run"

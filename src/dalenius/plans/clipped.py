@@ -276,7 +276,7 @@ def _plan_learned(
         strategy="learned_clip",
         evidence=widest.step.evidence,
         neighbours=neighbours,
-        page=question.definition.page,
+        account=question.definition.account,
         preview={
             "cells": question.space.size + sizes.space.size,
             "structural_zeros": len(question.space.structural_zeros),

@@ -46,7 +46,7 @@ def priced(
         strategy=strategy,
         evidence=evidence or measurements[-1].evidence,
         neighbours=question.neighbours,
-        page=question.definition.page,
+        account=question.definition.account,
         preview=preview,
         warnings=(*question.definition.warnings, *warnings),
         limits=limits,

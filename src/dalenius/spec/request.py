@@ -145,7 +145,7 @@ class PrivacyPart(Part):
         for name, amount in (("epsilon", self.epsilon), ("rho", self.rho)):
             if amount is not None and amount / self.waves < UNIT:
                 raise ParameterError(
-                    f"{name} must be at least {float(UNIT):g}, the smallest amount that a ledger books; received"
+                    f"{name} must be at least {float(UNIT):g}, the smallest unit of a ledger; received"
                     f" {float(amount):g}.",
                     name=name,
                 )

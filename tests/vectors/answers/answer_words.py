@@ -17,6 +17,7 @@ VALUES: dict[str, dict[tuple[str, str], str]] = {
 }
 """(old key, old word) -> new word, also in lists."""
 RESULTS: dict[str, str] = {
+    "account": "page",
     "guarantee": "promise",
     "all data": "everywhere",
     "actual data": "at the data",

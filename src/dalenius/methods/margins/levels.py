@@ -236,5 +236,5 @@ class LevelStrategy(Protocol):
 
     name: str
 
-    def along(self, setting: LevelSetting, purse: Allotment, /) -> LevelCandidate:
+    def along(self, setting: LevelSetting, allotment: Allotment, /) -> LevelCandidate:
         """Return what the strategy would measure for this amount."""

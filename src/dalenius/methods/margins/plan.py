@@ -28,7 +28,7 @@ from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName
 from dalenius.methods.margins import along, nested
 from dalenius.methods.margins.merging import propose_merging
 from dalenius.methods.margins.setting import Candidate, ListStrategy, MarginsAsked, Setting, has_curve
-from dalenius.plans.allotments import Allotment, purses, within_loss
+from dalenius.plans.allotments import Allotment, allotments, within_loss
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -202,14 +202,18 @@ def every_option(setting: Setting, only: str | None = None) -> list[Candidate]:
         )
     strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
     options: list[Candidate] = []
-    for purse in purses(setting.definition, setting.budget):
+    for allotment in allotments(setting.definition, setting.budget):
         for strategy in strategies:
             if not isinstance(strategy, ListStrategy) or only not in (None, strategy.name):
                 continue
-            if purse.is_by_loss and not has_curve(strategy):
+            if allotment.is_by_loss and not has_curve(strategy):
                 continue
             try:
-                option = _within(setting, purse, strategy) if purse.is_by_loss else strategy.option(setting, purse)
+                option = (
+                    _within(setting, allotment, strategy)
+                    if allotment.is_by_loss
+                    else strategy.option(setting, allotment)
+                )
             except (Unsupported, ParameterError, TooLarge):
                 # Noise that cannot be drawn rules out one strategy, not the others.
                 continue
@@ -221,13 +225,13 @@ def every_option(setting: Setting, only: str | None = None) -> list[Candidate]:
     return options
 
 
-def _within(setting: Setting, purse: Allotment, strategy: Any) -> Candidate:
+def _within(setting: Setting, allotment: Allotment, strategy: Any) -> Candidate:
     def option_of(part: Allotment) -> Candidate:
         option: Candidate = strategy.option(setting, part)
         return option
 
     return within_loss(
-        purse, option_of, lambda option: option.measurements(setting), setting.neighbours, setting.budget
+        allotment, option_of, lambda option: option.measurements(setting), setting.neighbours, setting.budget
     )
 
 
@@ -316,7 +320,7 @@ def finish(
         strategy=str(preview["strategy"]),
         evidence=weakest,
         neighbours=request.neighbours,
-        page=request.definition.page,
+        account=request.definition.account,
         preview=preview,
     )
 

@@ -188,7 +188,7 @@ class ListStrategy(Protocol):
 
     name: str
 
-    def option(self, setting: Setting, purse: Allotment, /) -> Candidate:
+    def option(self, setting: Setting, allotment: Allotment, /) -> Candidate:
         """Return what the strategy would measure for this amount."""
 
 
