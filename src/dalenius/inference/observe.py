@@ -73,8 +73,7 @@ def _dispersed(observation: Observed) -> JointObserved:
 
 def _seen(source: Source, names: Sequence[str], *, total: int | None, takes_weights: bool) -> Seen:
     if isinstance(source, Observed | JointObserved):
-        seen: Seen = reorder(source, names) if isinstance(source, Observed) else source
-        return _with_total(seen, total)
+        return _with_total(reorder(source, names) if isinstance(source, Observed) else source, total)
     if isinstance(source, Release) and takes_weights and is_weighted(source):
         if total is not None:
             raise Unsupported("A public total is one of records; weighted counts have none.", key="total")
