@@ -25,7 +25,8 @@ from dalenius.core.release import Block, Release, Table, measure_of
 from dalenius.errors import Unsupported
 from dalenius.lists.universe import Cross, Values, cells_of, combined, common, covered
 from dalenius.methods.margins.nested import resolve
-from dalenius.methods.margins.plan import inside_filters, shows_structural_zero, table_name
+from dalenius.methods.margins.plan import inside_filters, shows_structural_zero
+from dalenius.methods.margins.setting import table_name
 from dalenius.spec.canonical import describe_axis, describe_condition
 from dalenius.spec.method import counts_records
 
