@@ -65,8 +65,7 @@ def answer_from_list(
     domain: Domain,
     margins: Sequence[tuple[str, ...]] | None = None,
 ) -> Release | None:
-    """The requested table, or its margins, as sums of the stored list's cells; None if the list does not determine
-    them.
+    """The requested table or margins as sums of the stored list's cells; None where the list does not tell.
 
     The list must be of the same data and version. If it has conditions of its own, the request must state each of them.
     A table that the list determines but for the records that it leaves out is refused with `OtherRows`, which says what
