@@ -196,7 +196,7 @@ class TableState:
 
     def _form_keys(self) -> Mapping[str, Any]:
         """Keys that a form writes for this measure, where the guarantee holds for all data."""
-        return getattr(registry.get("methods", self.measure), "form_keys", {}) if self._holds_everywhere() else {}
+        return registry.get("methods", self.measure).form_keys if self._holds_everywhere() else {}
 
     def to_request(self, dataset: str) -> dict[str, Any]:
         table: dict[str, Any] = {
@@ -247,7 +247,7 @@ def suggested_cuts(variable: VariableView) -> tuple[str, ...]:
 
 def known_errors(measure: str) -> tuple[str, ...]:
     """Errors that an address may name for a measure, beside the usual one."""
-    errors: tuple[str, ...] = getattr(registry.get("methods", measure), "form_errors", ())
+    errors: tuple[str, ...] = registry.get("methods", measure).form_errors
     return errors
 
 
