@@ -187,11 +187,12 @@ def parts_between(step: Measurement, here: Exact, there: Exact, at: Exact | None
 
 
 def _parts(met: _Met) -> list[Shown]:
-    laws = met.laws
-    if isinstance(met.step, KeyedStep):
-        laws = [_keyed(met.step, part) for part in laws[0]], [_keyed(met.step, part) for part in laws[1]]
+    laws, step = met.laws, met.step
+    if isinstance(step, KeyedStep):
+        laws = [_keyed(step, part) for part in laws[0]], [_keyed(step, part) for part in laws[1]]
+        step = step.with_secret(fingerprint="one", secret=_SECRET)
     if met.at is None and all(isinstance(part, Noised) for part in laws[0]):
-        _check_numbers(met)
+        _check_numbers(replace(met, step=step))
     return [shown for a, b in zip(*laws, strict=True) for shown in _between(a, b)]
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from dalenius.core.exact_law import Listed
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.errors import TooLarge
+from dalenius.exact import several_quantiles
 from dalenius.exact.order_statistics import rational_base
-from dalenius.exact.several_quantiles import RankStep, score_moves
+from dalenius.exact.several_quantiles import RankStep
 from dalenius.measurements._blocks import Blocks, Reports
 
 _MOST_LISTS = 200_000
@@ -45,7 +46,7 @@ def listed_quantiles(
     logs = np.zeros(1)
     for step in steps:
         # Integer weights are a little flatter than the exponential, by the base that they are made of.
-        rate = -np.log(float(rational_base(epsilons[step.level] / (2 * score_moves(step, rows)))))
+        rate = -np.log(float(rational_base(epsilons[step.level] / (2 * several_quantiles.score_moves(step, rows)))))
         a, b = lists[:, step.left + 1], lists[:, step.right + 1]
         laws = np.zeros((width, width, width))
         for first, last in (divmod(pair, width) for pair in np.unique(a * width + b).tolist()):
