@@ -52,7 +52,8 @@ Event = Callable[[Answers], NDArray[np.bool_]]
 def check(measurement: Any) -> int:
     """Every example of a measurement, for all neighbours that it serves; returns how many pairs were compared."""
     assert hasattr(measurement, "examples"), f"{measurement.__name__} states no examples"
-    assert hasattr(measurement, "exact_law"), f"{measurement.__name__} states no exact_law; see core/exact_law.py"
+    stated = getattr(measurement, "exact_law", None)
+    assert stated is not None, f"{measurement.__name__} states no exact_law; core/exact_law.py says what it is"
     compared = sum(_check_neighbours(measurement, near) for near in ALL_NEIGHBOURS)
     if not compared:
         weaker = (replace(near, scope=scope) for scope in Scope for near in ALL_NEIGHBOURS)
