@@ -33,9 +33,9 @@ from dalenius.core.release import Block, Value
 from dalenius.core.sealed import Sealed
 from dalenius.curator.planner import Planner
 from dalenius.errors import Unsupported
-from dalenius.measurements._models import estimate
 from dalenius.measurements.block_totals import BlockTotals
-from dalenius.methods._blocks import Prediction
+from dalenius.measurements.blocks.models import estimate
+from dalenius.plans.blocks import Prediction
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument

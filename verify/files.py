@@ -47,8 +47,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release, Table
 from dalenius.errors import BudgetExhausted, DaleniusError, TooLarge, Unsupported
 from dalenius.inference import intervals
-from dalenius.publish._document import to_document
-from dalenius.publish._format import formats
+from dalenius.publish import formats, to_document
 from verify import _file_truths as truths
 from verify._file_requests import examples
 from verify._file_truths import Asked, Truth

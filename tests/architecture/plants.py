@@ -43,7 +43,7 @@ METHOD = '''
 
     from dalenius.core.neighbours import Scope
     from dalenius.measurements.noisy import Noisy
-    from dalenius.methods._priced import additive_preview, priced, shown_as
+    from dalenius.plans.priced import additive_preview, priced, shown_as
     from dalenius.spec.document import Part
     from dalenius.spec.method import Words
     from dalenius.statistics.energy import Energy

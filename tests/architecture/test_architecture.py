@@ -149,4 +149,4 @@ def test_what_the_count_of_branches_leaves_out_says_why() -> None:
     for line in marks:
         assert re.search(r"# pragma: no (cover|branch) - \S+ \S+ \S+", line), line
     settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["tool"]["coverage"]
-    assert settings == {"run": {"branch": True, "omit": ["src/dalenius/measurements/_block_child.py"]}}
+    assert settings == {"run": {"branch": True, "omit": ["src/dalenius/measurements/blocks/_child.py"]}}

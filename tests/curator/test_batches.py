@@ -31,10 +31,9 @@ from dalenius.inference.cells import intervals
 from dalenius.ledger.batch import Batch
 from dalenius.ledger.composition import as_one
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
-from dalenius.methods import _batch
-from dalenius.methods.margins.setting import affordable_rho
-from dalenius.publish._document import from_json, to_document, to_json
-from dalenius.publish._format import formats
+from dalenius.plans import batch as _batch
+from dalenius.plans.allotments import affordable_rho
+from dalenius.publish import formats, from_json, to_document, write_json
 from dalenius.shown.speech import expectation
 from dalenius.spec.batch import BatchDocument
 from dalenius.spec.load import load_asked, load_request
@@ -174,8 +173,8 @@ def test_every_product_shows_every_table_with_its_subject(curator: Curator, caps
     from dalenius.cli.tables import print_release
 
     release = curator.release(dalenius.batch(*TABLES, rho="1/4", title="Three at once"))
-    content = to_json(release)
-    assert to_json(from_json(content)) == content
+    content = write_json(release)
+    assert write_json(from_json(content)) == content
     assert ReleaseDocument.model_validate(to_document(release)).members[1].subject is not None
     print_release(release)
     csv = formats()["csv"].content(release).decode()

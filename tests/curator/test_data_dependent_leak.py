@@ -17,7 +17,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.release import POSSIBLE, Release
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, NotAllowed
-from dalenius.publish.to_json import to_json
+from dalenius.publish.to_json import write_json
 
 DATASET = """
 [dataset]
@@ -102,7 +102,7 @@ def published(folder: Path, request: str) -> dict[str, str]:
         account = curator.ledger.account("farms")
         return {
             "plan": repr((plan.preview, plan.warnings, plan.law.to_dict(), plan.reservation)),
-            "release": without(to_json(said_of_the_values(release)), values),
+            "release": without(write_json(said_of_the_values(release)), values),
             "rows": repr(table),
             "account": repr(account),
         }

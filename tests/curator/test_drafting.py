@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dalenius.curator.curator import Curator
 from dalenius.curator.drafting import draft
-from dalenius.engines._choice import open_source
+from dalenius.engines import open_source
 from dalenius.errors import RequestError, Unconfirmed
 from dalenius.spec.load import load_dataset
 

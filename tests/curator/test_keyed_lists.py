@@ -17,7 +17,7 @@ from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, NotAllowed, ParameterError
 from dalenius.ledger import Ledger
 from dalenius.measurements.keyed_list import KeyedList
-from dalenius.publish._document import to_document
+from dalenius.publish import to_document
 from dalenius.spec.load import load_dataset
 from dalenius.spec.remarks import in_language
 from dalenius.testing import rule_kit

@@ -20,7 +20,7 @@ from dalenius.curator import gate
 from dalenius.curator.planner import Planner
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import BudgetError, PolicyError, RequestError, Unsupported
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.publish.to_json import from_json, write_json
 from dalenius.spec.load import load_dataset, load_policy, load_request
 
 Document = dict[str, Any]
@@ -220,7 +220,7 @@ def check(document: Document, request: Document) -> bool:
     if plan is None:
         return False
     release = answered(plan, document)
-    again = from_json(to_json(release))
+    again = from_json(write_json(release))
     # No reply is an answer, of steps that state how probable it is.
     is_silent = any(hasattr(step, "silence") for step in plan.measurements) and not release.blocks
     assert len(again.tables) == len(release.tables) >= (0 if is_silent else 1)

@@ -16,8 +16,8 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator.rules import apply
 from dalenius.errors import NotAllowed
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.methods._ruled_noise import mechanism_for
 from dalenius.methods.margins.merging import propose_merging
+from dalenius.plans.ruled_noise import mechanism_for
 from dalenius.spec.policy import TableRules
 from dalenius.spec.properties import PROPERTIES
 

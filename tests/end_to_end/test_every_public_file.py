@@ -33,7 +33,7 @@ from dalenius.demo import survey
 from dalenius.engines._columns import expanded
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.inference import intervals
-from dalenius.publish._document import to_document
+from dalenius.publish import to_document
 from dalenius.publish.to_csv import to_csv
 from dalenius.spec.load import load_dataset
 from dalenius.testing.file_truth import Cells, FileTruth

@@ -18,7 +18,7 @@ from dalenius.curator.curator import Curator
 from dalenius.publish import save
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_html import to_html
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.publish.to_json import from_json, write_json
 from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
 
@@ -172,12 +172,12 @@ def row(release: Release) -> dict[str, str]:
 
 def old(release: Release) -> Release:
     """As it was stored before releases had a subject."""
-    return from_json(to_json(release.with_(subject=None)))
+    return from_json(write_json(release.with_(subject=None)))
 
 
 def test_the_stored_release_of_a_selection_is_the_place_of_the_cell(releases: dict[str, Release]) -> None:
     assert [releases[n].blocks[0].values.tolist() for n in ("cell", "crossed", "class")] == [[2], [4], [1]]
-    assert from_json(to_json(releases["cell"])).subject == releases["cell"].subject
+    assert from_json(write_json(releases["cell"])).subject == releases["cell"].subject
 
 
 def test_a_selected_cell_is_shown_by_its_labels(folder: Path, releases: dict[str, Release], site: Any) -> None:

@@ -17,7 +17,8 @@ from dalenius.core.release import Release
 from dalenius.curator import curator as curator_module
 from dalenius.curator.curator import Curator
 from dalenius.errors import BudgetExhausted, DaleniusError, DataChanged, NotRegistered
-from dalenius.publish._document import to_document, to_json
+from dalenius.publish import to_document
+from dalenius.publish.to_json import write_json
 
 EXACT = {"junior": (17, 16), "senior": (0, 0), "chief": (0, 0)}
 
@@ -89,9 +90,9 @@ def test_repeating_is_free_and_returns_the_same_bytes(office: Path) -> None:
         spent = curator.ledger.account("staff-of-one-office").spent
         again = curator.release(office / "request.toml")
         assert curator.ledger.account("staff-of-one-office").spent == spent
-    assert to_json(first) == to_json(again)
+    assert write_json(first) == write_json(again)
     with Curator.open(office / "dataset.toml", ledger=office / "ledger.sqlite") as later:
-        assert to_json(later.release(office / "request.toml")) == to_json(first)
+        assert write_json(later.release(office / "request.toml")) == write_json(first)
 
 
 def test_what_was_published_is_answered_without_the_file(office: Path) -> None:
@@ -102,7 +103,7 @@ def test_what_was_published_is_answered_without_the_file(office: Path) -> None:
     for change in (lambda: file.write_bytes(content[: len(content) // 2]), file.unlink):
         change()
         with Curator.open(office / "dataset.toml", ledger=office / "ledger.sqlite") as later:
-            assert to_json(later.release(office / "request.toml")) == to_json(first)
+            assert write_json(later.release(office / "request.toml")) == write_json(first)
             with pytest.raises(DaleniusError):
                 later.release({"table": {"rows": ["grade"]}, "privacy": {"definition": "pure", "epsilon": "0.01"}})
             assert len(later.ledger.releases()) == 1
@@ -117,10 +118,10 @@ def test_an_equivalent_spelling_is_the_same_request(office: Path) -> None:
     }
     with registered(office) as curator:
         first = curator.release(office / "request.toml")
-        assert to_json(curator.release(other)) == to_json(first)
+        assert write_json(curator.release(other)) == write_json(first)
         # What the planner chose by itself may be named.
         named = {"mechanism": first.provenance.mechanism}
-        assert to_json(curator.release(other | {"privacy": other["privacy"] | named})) == to_json(first)
+        assert write_json(curator.release(other | {"privacy": other["privacy"] | named})) == write_json(first)
         assert len(curator.ledger.releases()) == 1
         another = other | {"privacy": other["privacy"] | {"mechanism": "staircase"}}
         assert curator.release(another).provenance.ledger_entry != first.provenance.ledger_entry
@@ -226,7 +227,7 @@ def test_bad_requests_are_refused_before_anything_is_spent(office: Path, change:
 def test_nothing_about_the_file_is_in_a_release(office: Path) -> None:
     with registered(office) as curator:
         release = curator.release(office / "request.toml")
-    text = to_json(release).decode()
+    text = write_json(release).decode()
     assert "staff.csv" not in text and str(office) not in text
     registration = json.dumps(to_document(release))
     assert "fingerprint" not in registration

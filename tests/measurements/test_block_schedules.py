@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from dalenius.errors import Unsupported
-from dalenius.measurements import _runner
-from dalenius.measurements._function import OwnFunction
-from dalenius.measurements._runner import Machine, Runner
+from dalenius.measurements.blocks import runner as _runner
+from dalenius.measurements.blocks.function import OwnFunction
+from dalenius.measurements.blocks.runner import Machine, Runner
 from dalenius_lab.attackers import block_schedules
 from dalenius_lab.attackers.block_schedules import DEEDS, STAGES, Schedule, first_problem
 
@@ -318,12 +318,12 @@ def test_the_number_of_lanes_leaves_room_for_the_memory_of_all(monkeypatch: pyte
 
 def test_a_filter_is_not_believed_before_it_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that says yes and filters nothing: the process asks for what must be refused before it says that it is ready."""
-    from dalenius.measurements import _block_child
+    from dalenius.measurements.blocks import _child
 
     class Pretends:
         def prctl(self, *_: object) -> int:
             return 0
 
-    with pytest.raises(_block_child.Unready, match="not in force"):
-        _block_child._filter(Pretends())
-    assert ctypes.sizeof(_block_child._Filter) == 16
+    with pytest.raises(_child.Unready, match="not in force"):
+        _child._filter(Pretends())
+    assert ctypes.sizeof(_child._Filter) == 16

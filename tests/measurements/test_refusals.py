@@ -16,8 +16,8 @@ from dalenius.core.query import LabelsQuery, TableQuery, ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.errors import DaleniusError, DocumentError, ParameterError, TooLarge, UnknownName, Unsupported
 from dalenius.measurements import hellinger
-from dalenius.measurements._blocks import Blocks
 from dalenius.measurements._example import CELLS, TOTALS
+from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.fourier import Fourier
 from dalenius.measurements.hellinger import Hellinger, HellingerParameters
 from dalenius.measurements.noisy import Noisy

@@ -23,8 +23,8 @@ from dalenius.core.sealed import Sealed
 from dalenius.curator.planner import Planner
 from dalenius.errors import Unsupported
 from dalenius.measurements import block_totals
-from dalenius.measurements._blocks import Blocks, Reports
 from dalenius.measurements.block_totals import BlockTotals, free_weights
+from dalenius.measurements.blocks.blocks import Blocks, Reports
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.spec.dataset import DatasetDocument

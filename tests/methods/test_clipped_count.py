@@ -13,8 +13,8 @@ from dalenius import Curator
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DaleniusError, RequestError
-from dalenius.methods import _clipped
-from dalenius.methods._clipped import LearnedClipPlan
+from dalenius.plans import clipped as _clipped
+from dalenius.plans.clipped import LearnedClipPlan
 from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.statistics.person_sizes import PersonSizes
 from dalenius_lab.attackers.exhaustive import ROWS, worst_ratio

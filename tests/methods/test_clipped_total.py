@@ -8,7 +8,7 @@ import pytest
 
 from dalenius import Curator
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.methods import _clipped
+from dalenius.plans import clipped
 from dalenius_lab.attackers.exhaustive import worst_ratio
 
 PERSONS = tuple(Neighbours(relation=relation, unit="person", max_rows=2) for relation in Relation)
@@ -35,7 +35,7 @@ def says_the_truth(ask: Any) -> None:
 @pytest.fixture
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """A grid of few parts, so that laws have few points; nothing else of the rule depends on it."""
-    monkeypatch.setattr(_clipped, "_PARTS", 2)
+    monkeypatch.setattr(clipped, "_PARTS", 2)
 
 
 @pytest.mark.parametrize("neighbours", PERSONS, ids=[str(n.relation) for n in PERSONS])

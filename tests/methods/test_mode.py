@@ -15,9 +15,9 @@ from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, NotAllowed
-from dalenius.measurements import _selection
-from dalenius.publish._format import formats
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.measurements.selections import cells as _selection
+from dalenius.publish import formats
+from dalenius.publish.to_json import from_json, write_json
 from dalenius.shown.answers import columns
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
@@ -86,7 +86,7 @@ def test_the_answer_is_a_label_in_every_product(tmp_path: Path) -> None:
     release = _released(document, tmp_path)
     assert [axis.labels for axis in release.table.space.axes] == [("east",)]
     assert release.values.tolist() == [1.0]
-    assert to_json(from_json(to_json(release))) == to_json(release)
+    assert write_json(from_json(write_json(release))) == write_json(release)
     for form in formats().values():
         assert b"east" in form.content(release)
     # A position in the declared list, no count.

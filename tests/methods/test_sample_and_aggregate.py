@@ -21,11 +21,11 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.errors import DaleniusError
 from dalenius.measurements import block_totals
-from dalenius.measurements._blocks import Blocks
-from dalenius.measurements._models import MODELS, estimate
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
-from dalenius.methods._blocks import Prediction
+from dalenius.measurements.blocks.blocks import Blocks
+from dalenius.measurements.blocks.models import MODELS, estimate
+from dalenius.plans.blocks import Prediction
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 from dalenius.testing.statistic_kit import small_pairs

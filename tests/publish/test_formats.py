@@ -22,7 +22,7 @@ from dalenius.errors import DocumentError
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_html import to_html
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.publish.to_json import from_json, write_json
 from dalenius.spec.universe import Universe
 
 PROVENANCE = Provenance(
@@ -55,9 +55,9 @@ def release(labels: tuple[str, ...] = ("a", "b", "c")) -> Release:
 
 def test_json_round_trip_is_the_identity() -> None:
     original = release()
-    content = to_json(original)
+    content = write_json(original)
     again = from_json(content)
-    assert to_json(again) == content
+    assert write_json(again) == content
     assert again.blocks[0].values.tolist() == [5, -2, 0]
     assert isinstance(again.law, Additive)
     assert again.law.noise == DiscreteLaplace(Fraction(1))
@@ -74,7 +74,7 @@ def test_json_round_trip_is_the_identity() -> None:
 )
 def test_every_kind_of_law_survives(law: object) -> None:
     changed = replace(release(), law=law)  # type: ignore[type-var]
-    assert from_json(to_json(changed)).law == law
+    assert from_json(write_json(changed)).law == law
 
 
 def test_csv_has_the_promised_columns_and_signed_counts() -> None:
@@ -106,7 +106,7 @@ def test_a_withheld_error_is_said_not_guessed() -> None:
     assert rows[0]["std_error"] == rows[0]["lower"] == ""
     assert rows[0]["status"] == "error withheld"
     assert "withheld" in to_html(hidden)
-    assert np.isnan(from_json(to_json(hidden)).tables[0].variance).all()
+    assert np.isnan(from_json(write_json(hidden)).tables[0].variance).all()
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"format":"dalenius-release/1"}', b"\xff\xfe"])
@@ -120,7 +120,7 @@ def test_save_and_load_by_ending_and_by_folder(tmp_path: Path) -> None:
     dalenius.save(original, tmp_path / "out")
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["release.json", "table.csv", "table.html"]
     for path in (tmp_path / "out", tmp_path / "out" / "release.json"):
-        assert to_json(dalenius.load(path)) == to_json(original)
+        assert write_json(dalenius.load(path)) == write_json(original)
     dalenius.save(original, tmp_path / "one.csv")
     assert (tmp_path / "one.csv").read_text() == to_csv(original)
     with pytest.raises(DocumentError):

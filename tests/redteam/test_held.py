@@ -19,7 +19,7 @@ from tests.redteam.conftest import ROWS, VARIABLES, Open, ask
 
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Status
-from dalenius.engines._choice import open_source
+from dalenius.engines import open_source
 from dalenius.errors import NotAllowed, NotPublic
 from dalenius.spec import load
 from dalenius.spec.canonical import canonical

@@ -15,6 +15,7 @@ import numpy as np
 
 from dalenius.audit.exact import clopper_pearson
 from dalenius.core.law import IntArray
+from dalenius.core.search import narrow
 from dalenius.errors import ParameterError
 
 
@@ -111,10 +112,7 @@ def one_run(canaries: int, guesses: int, correct: int, *, delta: float = 0.0, co
         return Audit(0.0, confidence, f"{correct} of {guesses} guesses correct")
     while one_run_p_value(canaries, guesses, correct, high, delta) <= error:
         high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        if one_run_p_value(canaries, guesses, correct, middle, delta) <= error:
-            low = middle
-        else:
-            high = middle
+    low = narrow(
+        lambda epsilon: one_run_p_value(canaries, guesses, correct, epsilon, delta) <= error, low, high, halvings=60
+    ).inside
     return Audit(low, confidence, f"{correct} of {guesses} guesses correct")

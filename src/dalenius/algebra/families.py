@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from dalenius.algebra.moments import Form
 from dalenius.core.law import FloatArray
+from dalenius.core.search import narrow_each
 
 REPLAYS = 1024
 # Nearer to a bound than so many standard errors of its noise, a mean says little about where on the parameter's scale
@@ -241,10 +242,7 @@ def _noise(sums: FamilySums, points: FloatArray) -> FloatArray:
 def _bisected(expected: Callable[[FloatArray], FloatArray], mean: FloatArray, least: float, most: float) -> FloatArray:
     """Where a rising function reaches the mean, on the log scale."""
     low, high = np.full(mean.shape, np.log(least)), np.full(mean.shape, np.log(most))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        is_below = expected(np.exp(middle)) < mean
-        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+    low, high = narrow_each(lambda x: expected(np.exp(x)) < mean, low, high, halvings=_HALVINGS)
     return np.asarray(np.exp((low + high) / 2))
 
 

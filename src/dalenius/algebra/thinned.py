@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.law import FloatArray, IntArray, Thinned
+from dalenius.core.search import narrow_each
 
 # Mass of the noise that is left out of the sums; it is taken from the level.
 _LEFT_OUT = 1e-12
@@ -41,9 +42,5 @@ def ends(law: Thinned, values: IntArray, confidence: float) -> tuple[FloatArray,
 
 def _last(holds: Callable[[IntArray], NDArray[np.bool_]], most: IntArray) -> IntArray:
     """The last count of 0 … `most` at which a statement that holds up to some count holds; -1 where it never does."""
-    low, high = np.full(len(most), -1, dtype=np.int64), most + 1
-    while (is_open := high - low > 1).any():
-        middle = (low + high) // 2
-        is_held = holds(np.maximum(middle, 0))
-        low, high = np.where(is_open & is_held, middle, low), np.where(is_open & ~is_held, middle, high)
-    return low
+    none = np.full(len(most), -1, dtype=np.int64)
+    return narrow_each(lambda counts: holds(np.maximum(counts, 0)), none, most + 1).inside

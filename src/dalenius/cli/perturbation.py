@@ -29,7 +29,7 @@ def show(
     """Print p(a, b): with which probability a count of a is shown as b."""
     from dalenius.cli.output import console, emit
     from dalenius.exact import perturbation
-    from dalenius.publish._drawing import draw_kernel
+    from dalenius.publish import draw_kernel
 
     kernel = kernel_at(source, largest)
     if draw is not None:

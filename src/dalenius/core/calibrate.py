@@ -14,6 +14,7 @@ from dalenius.core.contracts import Definition, Mechanism, Screening, Tailored
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
+from dalenius.core.search import narrow
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 
@@ -120,15 +121,20 @@ def _search(member: Callable[[Fraction], Mechanism | None], guesses: list[Fracti
             if better is None:
                 break
             low, best = high, better
-    while high - low > low / (1 << PRECISION_BITS):
-        middle = _short((low + high) / 2)
-        if not low < middle < high:
-            break
-        better = member(middle)
-        if better is None:
-            high = middle
-        else:
-            low, best = middle, better
+
+    def fits(size: Fraction) -> bool:
+        nonlocal best
+        better = member(size)
+        best = best if better is None else better
+        return better is not None
+
+    narrow(
+        fits,
+        low,
+        high,
+        until=lambda low, high: high - low <= low / (1 << PRECISION_BITS),
+        between=lambda low, high: _short((low + high) / 2),
+    )
     return best
 
 

@@ -12,6 +12,7 @@ from math import exp, expm1, log, log1p
 from dalenius.core.budget import Cost
 from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import exp_enclosure, exp_lower, exp_upper, log_upper, round_up
+from dalenius.core.search import narrow
 from dalenius.errors import Unsupported
 
 _GRID = 10**15
@@ -64,10 +65,7 @@ def _order_float(rho: float, epsilon: float) -> float:
 
     while slope(high) < 0:
         high *= 2
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
-    return 1 + high
+    return 1 + narrow(lambda extra: slope(extra) >= 0, inside=high, outside=low, halvings=100).inside
 
 
 @lru_cache(maxsize=4096)
@@ -98,10 +96,13 @@ def _smallest_epsilon(rho: Fraction, delta: Fraction, fits: Callable[[Fraction, 
     low, high = Fraction(0), rho + 2 * Fraction((float(rho) * log(1 / float(delta))) ** 0.5) + 1
     while not fits(rho, delta, high):
         high *= 2
-    while high - low > Fraction(1, 10**9):
-        middle = round_up((low + high) / 2, 10**12)
-        low, high = (low, middle) if fits(rho, delta, middle) else (middle, high)
-    return high
+    return narrow(
+        lambda epsilon: fits(rho, delta, epsilon),
+        inside=high,
+        outside=low,
+        until=lambda high, low: high - low <= Fraction(1, 10**9),
+        between=lambda high, low: round_up((low + high) / 2, 10**12),
+    ).inside
 
 
 def _fits(rho: Fraction, delta: Fraction, epsilon: Fraction) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 
 from dalenius.core.integer_law import ClosedForm, FloatArray, IntArray, IntegerLaw, Tails, WeightTable, tails_of
 from dalenius.core.rationals import plain
+from dalenius.core.search import smallest
 from dalenius.errors import DocumentError, ParameterError, TooLarge
 
 __all__ = [
@@ -110,10 +111,7 @@ class Additive:
         low, high = -1, span
         while reached(low) and low > -_FARTHEST:
             low, high = low * 2, low
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if reached(middle) else (middle, high)
-        return high
+        return smallest(reached, low, high)
 
     def central(self, mass: float = 1e-15) -> tuple[IntArray, FloatArray]:
         """Support points and probabilities, the outer `mass` left out; for convolutions."""

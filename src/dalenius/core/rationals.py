@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, inf, isfinite, isqrt, log, nextafter
 
+from dalenius.core.search import narrow
 from dalenius.errors import InternalError, ParameterError
 
 Enclosure = tuple[int, int]
@@ -131,14 +132,13 @@ def _log_bound(y: Fraction, bits: int, *, upper: bool) -> Fraction:
     low = -(step := 1 << (scale - 36))
     while not is_below(low):
         low, step = low - step, 2 * step
-    while high - low > 1 << (scale - bits):
-        middle = (low + high) >> 1
-        if is_below(middle):
-            low = middle
-        elif is_above(middle):
-            high = middle
-        else:
-            break
+    low, high = narrow(
+        lambda x: is_below(x) or (False if is_above(x) else None),
+        low,
+        high,
+        until=lambda low, high: high - low <= 1 << (scale - bits),
+        between=lambda low, high: (low + high) >> 1,
+    )
     return near + Fraction(high if upper else low, 1 << scale)
 
 

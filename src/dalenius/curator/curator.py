@@ -42,10 +42,9 @@ from dalenius.ledger.events import Event, events_in
 from dalenius.ledger.policy import bind, check_ledger, ensure_quotas
 from dalenius.ledger.reserve import new_lease
 from dalenius.ledger.stopping import stopped
-from dalenius.measurements._function import OwnFunction
-from dalenius.postprocess._possible import within
-from dalenius.postprocess._show import adds_up, adjustments, declared_totals, shown
-from dalenius.publish._document import as_read, from_json, to_json
+from dalenius.measurements.blocks.function import OwnFunction
+from dalenius.postprocess import adds_up, adjustments, declared_totals, shown, within
+from dalenius.publish import as_read, from_json, write_json
 from dalenius.rendering import two_lines
 from dalenius.spec import load
 from dalenius.spec.batch import (
@@ -407,7 +406,7 @@ class Curator:
         try:
             measured = self._measure(plan, reservation, form, document, stage)
             release = self._as_asked(measured.with_(status=status, subject=Subject()), document)
-            content = to_json(release)
+            content = write_json(release)
             stage("storing")
             stored = self.ledger.commit(reservation, content, status=str(status))
             if stored.document != content:

@@ -15,8 +15,7 @@ from dalenius.core.contracts import DraftSource
 from dalenius.core.domain import DROP, Categories, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.rationals import plain
-from dalenius.engines._choice import engine_for, suffixes
-from dalenius.engines._column_summary import MOST_CATEGORIES, ColumnSummary, is_called_identifier, summarise
+from dalenius.engines import MOST_CATEGORIES, ColumnSummary, engine_for, is_called_identifier, suffixes, summarise
 from dalenius.errors import RequestError
 
 __all__ = ["ColumnSummary", "draft", "labels_of", "may_be_listed", "summaries", "toml_key", "toml_text"]

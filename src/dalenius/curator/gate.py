@@ -22,7 +22,7 @@ from dalenius.core.query import LabelsQuery, Query, RowsQuery, SizesQuery, Table
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply
 from dalenius.core.sealed import Sealed
-from dalenius.engines._rows import rows_of
+from dalenius.engines import rows_of
 from dalenius.errors import AfterCharge, InternalError
 from dalenius.ledger.composition import as_one
 

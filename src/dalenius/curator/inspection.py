@@ -25,9 +25,10 @@ from dalenius.core.sealed import Confidential
 from dalenius.curator.memo import plan_digest
 from dalenius.curator.planner import Planner
 from dalenius.curator.source import Holding
-from dalenius.engines._tally import axis_positions, passes
+from dalenius.engines import axis_positions, passes
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.measurements._at_the_data import (
+from dalenius.measurements.bootstrap_totals import BootstrapTotals
+from dalenius.measurements.inspection.actual_data import (
     checklist,
     compare_options,
     dominance,
@@ -35,7 +36,6 @@ from dalenius.measurements._at_the_data import (
     sensitivities,
     true_delta,
 )
-from dalenius.measurements.bootstrap_totals import BootstrapTotals
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.coding import DROPPED_NUMBER

@@ -33,9 +33,8 @@ from dalenius.errors import (
     Unsupported,
 )
 from dalenius.exact.calibrations import calibrated
-from dalenius.methods._batch import BatchAsked, Purse, batch_of, member_plans
-from dalenius.postprocess._show import adjustments
-from dalenius.postprocess._show import check as check_show
+from dalenius.plans.batch import BatchAsked, Purse, batch_of, member_plans
+from dalenius.postprocess import adjustments, check_show
 from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of, places_of
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.document import Part
@@ -127,7 +126,7 @@ class Planner:
                     received=name,
                 )
             if name not in _RUNNABLE:
-                from dalenius.measurements._runner import Runner
+                from dalenius.measurements.blocks.runner import Runner
 
                 Runner(function=self.functions[name]).check()
                 _RUNNABLE.add(name)

@@ -30,10 +30,8 @@ from dalenius.core.release import Block, Release
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
 from dalenius.errors import AfterCharge, NotAllowed, UnknownName, Unsupported
-from dalenius.methods._ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
-from dalenius.postprocess._possible import within
-from dalenius.postprocess._show import adds_up, adjusted, adjustments
-from dalenius.postprocess._shown_counts import largest_error, shown_from
+from dalenius.plans.ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
+from dalenius.postprocess import adds_up, adjusted, adjustments, largest_error, shown_from, within
 from dalenius.spec.axis import COMPLETE, OWN
 from dalenius.spec.canonical import Canonical
 from dalenius.spec.method import counts_records, takes_weight

@@ -6,7 +6,7 @@ from functools import cached_property
 from dalenius.core.contracts import ConnectedSource, FileSource, Source, StampedSource
 from dalenius.core.domain import Domain
 from dalenius.core.sealed import Confidential
-from dalenius.engines._choice import open_source
+from dalenius.engines import open_source
 from dalenius.errors import DataChanged, DocumentError, NotAllowed, NotRegistered
 from dalenius.ledger import Ledger
 from dalenius.ledger.charge import Registration

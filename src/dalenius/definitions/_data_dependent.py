@@ -16,8 +16,6 @@ REPETITION = remark("repetition")
 SCALE = remark("scale")
 WHO_BOOTSTRAP = remark("who_bootstrap")
 WHO_INDIVIDUAL = remark("who_individual")
-CLAMP = remark("clamp")
-MEMBERSHIP = remark("membership")
 
 
 class DataDependent:

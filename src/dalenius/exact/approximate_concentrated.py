@@ -43,6 +43,7 @@ import numpy as np
 from dalenius import limits
 from dalenius.core.law import FloatArray
 from dalenius.core.rationals import exp_enclosure, round_up
+from dalenius.core.search import largest, smallest
 from dalenius.errors import TooLarge
 from dalenius.exact.loss import BITS, LossDistribution
 
@@ -170,28 +171,12 @@ class _Cuts:
         Each end is first cut by itself; what the other end then takes is reserved before it is cut for good.
         """
         n, start = self.places, self.first
-        low = _last(start, n, lambda i: max(self.of_first(i, n), self.of_second(i, n)) <= allowed)
-        high = _least(start, n, lambda j: max(self.of_first(start, j), self.of_second(start, j)) <= allowed)
+        low = largest(lambda i: max(self.of_first(i, n), self.of_second(i, n)) <= allowed, start, n + 1)
+        high = smallest(lambda j: max(self.of_first(start, j), self.of_second(start, j)) <= allowed, start - 1, n)
         reserved = self._first[low] - self._first[start]
         taken = self._second[n] - self._second[high]
-        end = _least(high, n, lambda j: self.of_first(start, j) + reserved <= allowed)
-        return _last(start, low, lambda i: self.of_second(i, n) + taken <= allowed), end
-
-
-def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The last place up to which a condition holds that holds at `low`."""
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
-    return low
-
-
-def _least(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The first place from which a condition holds that holds at `high`."""
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
+        end = smallest(lambda j: self.of_first(start, j) + reserved <= allowed, high - 1, n)
+        return largest(lambda i: self.of_second(i, n) + taken <= allowed, start, low + 1), end
 
 
 def _largest_ratio(pair: Pair, cuts: _Cuts, low: int, high: int) -> Fraction:

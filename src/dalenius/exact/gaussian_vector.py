@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from dalenius.core import conversions
 from dalenius.core.rationals import exp_upper, float_lower, float_upper, sqrt_upper
+from dalenius.core.search import narrow
 
 Key = TypeVar("Key")
 _PI_LOWER = Fraction(31415926, 10**7)
@@ -74,9 +75,9 @@ def _smoothing(cells: int) -> tuple[Fraction, Fraction]:
 
 def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """About mu^2 / 2 of the normal noise that states exactly (epsilon, delta): where a search begins."""
-    low, high = 0.0, 2.0 * float(epsilon) + 10.0
-    for _ in range(80):
-        middle = (low + high) / 2
-        within = conversions.gaussian_to_delta(middle, float(epsilon)) <= float(delta)
-        low, high = (middle, high) if within else (low, middle)
-    return Fraction(int(low * low / 2 * 10**12), 10**12)
+
+    def is_within(mu: float) -> bool:
+        return conversions.gaussian_to_delta(mu, float(epsilon)) <= float(delta)
+
+    mu = narrow(is_within, 0.0, 2.0 * float(epsilon) + 10.0, halvings=80).inside
+    return Fraction(int(mu * mu / 2 * 10**12), 10**12)

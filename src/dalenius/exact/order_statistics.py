@@ -15,6 +15,7 @@ import numpy as np
 
 from dalenius.core.law import IntArray
 from dalenius.core.rationals import exp_lower, log_upper
+from dalenius.core.search import smallest
 from dalenius.errors import ParameterError, Unsupported
 
 _WEIGHT_BITS = 192
@@ -115,11 +116,7 @@ def records_before(data: Sorted, position: int, bound: int) -> int:
         around = data.window(position - k - 1, position + k + 1)
         return bool((around[k + 1 :] - around[: k + 2]).max() > bound)
 
-    low, high = 0, len(data) + 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_wide(middle) else (middle + 1, high)
-    return low
+    return smallest(is_wide, -1, len(data) + 1)
 
 
 @lru_cache(maxsize=4)

@@ -14,6 +14,7 @@ from dalenius.core.calibrate import calibrate
 from dalenius.core.law import Additive
 from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import plain
+from dalenius.core.search import smallest
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
 
@@ -97,9 +98,7 @@ def epsilon_for(
         low, high = high, 2 * high
         if high > _MOST * _GRID:
             raise Unsupported(f"No {currency} up to {_MOST} brings the noise within ±{half_width}.")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) <= half_width else (middle, high)
+    high = smallest(lambda steps: reached(steps) <= half_width, low, high)
     answer: dict[str, Any] = {
         currency: plain(Fraction(high, _GRID)),
         "half_width": reached(high),

@@ -23,6 +23,7 @@ from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.estimate import short
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
+from dalenius.core.search import narrow
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference.observation import refuse_censored
 from dalenius.inference.observe import Seen, observe, refuse_others, refuse_repeats
@@ -153,12 +154,11 @@ def equipartition(parts: int, *, epsilon: float = 1.0, delta: float = 1e-6) -> E
     """
     if parts < 1 or epsilon <= 0 or not 0 < delta < 1:
         raise ParameterError("parts must be at least 1, epsilon positive, and delta strictly between 0 and 1.")
-    low, high = 0.0, epsilon
-    for _ in range(200):
-        middle = (low + high) / 2
-        spent = sqrt(2 * parts * log(1 / delta)) * middle + parts * middle * (exp(middle) - 1)
-        low, high = (middle, high) if spent <= epsilon else (low, middle)
-    share = max(low, epsilon / parts)
+
+    def fits(each: float) -> bool:
+        return sqrt(2 * parts * log(1 / delta)) * each + parts * each * (exp(each) - 1) <= epsilon
+
+    share = max(narrow(fits, 0.0, epsilon, halvings=200).inside, epsilon / parts)
     return Equipartition(
         parts=parts,
         epsilon=epsilon,

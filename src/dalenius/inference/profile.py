@@ -13,6 +13,7 @@ from scipy.special import chdtri, ndtri
 
 from dalenius.core.estimate import Interval, Kind
 from dalenius.core.law import FloatArray
+from dalenius.core.search import narrow
 from dalenius.inference.fitting import Fit, newton
 from dalenius.inference.interval import checked
 from dalenius.inference.joint import JointObserved
@@ -93,12 +94,6 @@ def _end(excess: Callable[[float], float], step: float, farthest: float) -> floa
         near, far = far, far * 1.7
         if near > farthest:
             return inf
-    for _ in range(40):
-        middle = (near + far) / 2
-        if excess(middle) > 0:
-            far = middle
-        else:
-            near = middle
-        if far - near < 1e-4 * (1 + far):
-            break
-    return far
+    return narrow(
+        lambda x: not excess(x) > 0, near, far, halvings=40, until=lambda near, far: far - near < 1e-4 * (1 + far)
+    ).outside

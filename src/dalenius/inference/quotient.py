@@ -17,6 +17,7 @@ from scipy.special import ndtri
 
 from dalenius.core.estimate import Estimate
 from dalenius.core.law import FloatArray
+from dalenius.core.search import narrow
 from dalenius.errors import ParameterError
 from dalenius.inference.contrast import (
     Where,
@@ -140,10 +141,4 @@ def _fieller(
 
 
 def _edge(accepts: Callable[[float], bool], outside: float, inside: float) -> float:
-    for _ in range(30):
-        middle = (outside + inside) / 2
-        if accepts(middle):
-            inside = middle
-        else:
-            outside = middle
-    return outside
+    return narrow(accepts, inside, outside, halvings=30).outside

@@ -9,6 +9,7 @@ sampling as well. For replicates of a bootstrap it stands in the place of the z-
 from collections.abc import Mapping
 
 from dalenius.core.estimate import TestResult
+from dalenius.core.search import narrow
 from dalenius.errors import ParameterError
 from dalenius.inference.cells import intervals
 from dalenius.inference.interval_table import IntervalTable
@@ -41,13 +42,9 @@ def stated_value(
             alternative != "greater" and value > interval.upper
         )
 
-    least, most = _LEAST, 1.0
-    if not is_left_out(least):
-        for _ in range(_HALVINGS):
-            middle = (least * most) ** 0.5
-            least, most = (least, middle) if is_left_out(middle) else (middle, most)
-    else:
-        most = least
+    most = _LEAST
+    if not is_left_out(_LEAST):
+        most = narrow(is_left_out, 1.0, _LEAST, halvings=_HALVINGS, between=lambda a, b: (a * b) ** 0.5).inside
     labels = ", ".join(f"{axis}={name}" for axis, (name,) in cell.items())
     return TestResult(
         name=f"the value{' of ' + labels if labels else ''} is {value:g}",

@@ -15,6 +15,7 @@ from dalenius.core.budget import Cost
 from dalenius.core.conversions import pure_of_group, rho_of_group, to_replace
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
+from dalenius.core.search import narrow
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.exact.approximate_concentrated import rho_of
 from dalenius.exact.composed import composed_losses
@@ -137,7 +138,10 @@ def epsilon_at(loss: LossDistribution, delta: Fraction) -> Fraction:
         return low
     while loss.delta(high) > delta:
         high *= 2
-    while high - low > _STEP:
-        middle = (low + high) / 2
-        low, high = (low, middle) if loss.delta(middle) <= delta else (middle, high)
+    high = narrow(
+        lambda epsilon: loss.delta(epsilon) <= delta,
+        inside=high,
+        outside=low,
+        until=lambda high, low: high - low <= _STEP,
+    ).inside
     return -(-high // _STEP) * _STEP

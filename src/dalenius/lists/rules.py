@@ -21,7 +21,7 @@ from dalenius.core.law import Additive, Censored
 from dalenius.core.neighbours import Scope
 from dalenius.core.release import SHOWN_FROM, Release
 from dalenius.errors import Conflict, NotAllowed
-from dalenius.methods._ruled_noise import has_ruled_noise, least_shown
+from dalenius.plans.ruled_noise import has_ruled_noise, least_shown
 from dalenius.spec.policy import PolicyDocument, TableRules
 from dalenius.spec.request import RequestDocument
 

@@ -12,7 +12,7 @@ from dalenius.errors import TooLarge
 from dalenius.exact import several_quantiles
 from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.several_quantiles import RankStep
-from dalenius.measurements._blocks import Blocks, Reports
+from dalenius.measurements.blocks.blocks import Blocks, Reports
 
 _MOST_LISTS = 200_000
 # All partitions of so many records are gone through.

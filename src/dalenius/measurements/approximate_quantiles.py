@@ -48,9 +48,9 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import check_rate
 from dalenius.exact.several_quantiles import select_all, spread
-from dalenius.measurements._blocks import Blocks
 from dalenius.measurements._example import MeasurementExample, on_values
 from dalenius.measurements._listed_quantiles import listed_quantiles, reports_of
+from dalenius.measurements.blocks.blocks import Blocks
 
 __all__ = ["ApproximateQuantiles"]
 

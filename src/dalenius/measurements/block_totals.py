@@ -50,9 +50,9 @@ from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.exact.sampling import sample
-from dalenius.measurements._blocks import Blocks, Reports, touched
 from dalenius.measurements._example import MeasurementExample, on_values
 from dalenius.measurements._listed_quantiles import reports_of
+from dalenius.measurements.blocks.blocks import Blocks, Reports, touched
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 __all__ = ["BlockTotals"]

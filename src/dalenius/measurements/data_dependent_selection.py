@@ -36,7 +36,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.enclosures import times
 from dalenius.exact.ideal_rounding import START_BITS, Ideal, LazyUniform, exponential, uniform_bits
 from dalenius.measurements._example import TOTALS, Exact, MeasurementExample, on_cells
-from dalenius.measurements._selection import first_head, selection_block
+from dalenius.measurements.selections.cells import first_head, selection_block
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
 __all__ = ["DataDependentSelection"]

@@ -27,6 +27,7 @@ from dalenius.core.law import FloatArray, IntArray, WeightTable, tails_of
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import rational
+from dalenius.core.search import narrow
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive, gaussian, gaussian_vector
@@ -206,7 +207,4 @@ def _mu(reached: Callable[[float, float], float], epsilon: float, delta: float) 
     low, high = 1e-12, 1.0
     while reached(high, epsilon) < delta and high < 1e6:
         high *= 2
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if reached(middle, epsilon) < delta else (low, middle)
-    return low
+    return narrow(lambda mu: reached(mu, epsilon) < delta, low, high, halvings=100).inside

@@ -27,6 +27,7 @@ import numpy as np
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.rationals import exp_enclosure, rational
+from dalenius.core.search import narrow, smallest
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
 from dalenius.exact import additive, finite_noise
@@ -128,22 +129,19 @@ def _multiplier(cap: Fraction, limit: int) -> Fraction:
     while not _is_within(Fraction(high, _GRID), cap, limit):
         reach *= 4
         low, high = high, high + reach
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _is_within(Fraction(middle, _GRID), cap, limit) else (middle, high)
-    return Fraction(high, _GRID)
+    return Fraction(smallest(lambda k: _is_within(Fraction(k, _GRID), cap, limit), low, high), _GRID)
 
 
 def _near(cap: float, limit: int) -> float:
     """About the multiplier at which the variance is the cap, by bisection on its logarithm."""
     square = np.arange(limit + 1, dtype=np.float64) ** 2
     times = np.where(square > 0, 2.0, 1.0)
-    low, high = -60.0, 8.0
-    for _ in range(90):
-        middle = (low + high) / 2
-        weight = times * np.exp(-exp(middle) * square)
-        low, high = (middle, high) if (square * weight).sum() > cap * weight.sum() else (low, middle)
-    return exp(high)
+
+    def is_less(logarithm: float) -> bool:
+        weight = times * np.exp(-exp(logarithm) * square)
+        return not (square * weight).sum() > cap * weight.sum()
+
+    return exp(narrow(is_less, inside=8.0, outside=-60.0, halvings=90).inside)
 
 
 def _is_within(multiplier: Fraction, cap: Fraction, limit: int) -> bool:

@@ -32,6 +32,7 @@ from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import exp_enclosure, rational, round_up
+from dalenius.core.search import smallest
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
@@ -224,11 +225,12 @@ class TruncatedLaplace:
         while cls(rate=size, limit=high).impossible(sensitivity) > budget.delta:
             low, high = high, 2 * high
         low = max(low, min(largest, high) - 1)
-        while high - low > 1:
-            middle = (low + high) // 2
-            fits = cls(rate=size, limit=middle).impossible(sensitivity) <= budget.delta
-            low, high = (low, middle) if fits else (middle, high)
-        return cls(rate=size, limit=high)
+
+        def fits(limit: int) -> bool:
+            assert budget.delta is not None
+            return cls(rate=size, limit=limit).impossible(sensitivity) <= budget.delta
+
+        return cls(rate=size, limit=smallest(fits, low, high))
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:

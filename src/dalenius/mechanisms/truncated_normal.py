@@ -29,6 +29,7 @@ from dalenius.core.budget import Budget
 from dalenius.core.calibrate import StatedFamily
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.rationals import rational
+from dalenius.core.search import smallest
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DocumentError, ParameterError
 from dalenius.exact import additive, finite_noise
@@ -152,11 +153,7 @@ class TruncatedNormal(finite_noise.SquaredExponential):
         near, reach = high - 1, 1
         while near > low and fits(near):
             high, near, reach = near, max(near - reach, low), 2 * reach
-        low = max(low, near)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if fits(middle) else (middle, high)
-        return cls(rate=size, limit=high)
+        return cls(rate=size, limit=smallest(fits, max(low, near), high))
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:

@@ -18,7 +18,7 @@ from dalenius.core.query import ValuesQuery
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.methods._data_dependent import epsilon_alone, floor, plan_withheld
-from dalenius.methods._priced import limits_of
+from dalenius.plans.priced import limits_of
 from dalenius.spec.question import Question
 from dalenius.statistics.mean import Mean
 from dalenius.statistics.total import Total

@@ -5,11 +5,12 @@ from fractions import Fraction
 from dalenius.core.conversions import rho_to_delta
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
-from dalenius.definitions import _data_dependent as warnings
+from dalenius.core.search import narrow
 from dalenius.errors import NotAllowed, Unsupported
 from dalenius.measurements.bootstrap_totals import BootstrapTotals, Option
 from dalenius.methods._data_dependent import acknowledged, choice, floor, plan_withheld
 from dalenius.spec.question import Question
+from dalenius.spec.remarks import remark
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 
 PER_CELL, PUBLIC_MEMBERSHIP = "bootstrap_per_cell", "public_membership"
@@ -37,7 +38,7 @@ def plan_bootstrap_total(question: Question) -> TablePlan:
         floor=floor(question),
         declared=_declared(question),
     )
-    further = (warnings.MEMBERSHIP,) if membership is Membership.PUBLIC else ()
+    further = (remark("membership"),) if membership is Membership.PUBLIC else ()
     return plan_withheld(question, measurement, "total", question.bounds.step, further)
 
 
@@ -46,15 +47,12 @@ def _rho(question: Question) -> Fraction:
     budget = question.budget
     if budget.rho is not None:
         return budget.rho
-    assert budget.epsilon is not None and budget.delta is not None
-    low, high = Fraction(0), budget.epsilon
-    for _ in range(20):
-        middle = (low + high) / 2
-        fits = rho_to_delta(middle, budget.epsilon) <= budget.delta
-        low, high = (middle, high) if fits else (low, middle)
-    if not low:
+    epsilon, delta = budget.epsilon, budget.delta
+    assert epsilon is not None and delta is not None
+    rho = narrow(lambda rho: rho_to_delta(rho, epsilon) <= delta, Fraction(0), epsilon, halvings=20).inside
+    if not rho:
         raise Unsupported("No normal noise fits so small an epsilon and delta.")
-    return low
+    return rho
 
 
 def _declared(question: Question) -> tuple[int, ...]:

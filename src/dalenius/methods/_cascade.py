@@ -10,9 +10,8 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError
-from dalenius.measurements._distance_test import DistanceStatistic
-from dalenius.measurements.cascade import Cascade
-from dalenius.methods._priced import additive_preview, additive_table, limits_of, priced
+from dalenius.measurements.cascade import Cascade, DistanceStatistic
+from dalenius.plans.priced import additive_preview, additive_table, limits_of, priced
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 

@@ -16,11 +16,12 @@ from dalenius.core.conversions import pure_to_rho
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.plan import Assemble, TablePlan
 from dalenius.core.release import Block, Table
+from dalenius.core.search import largest
 from dalenius.errors import ParameterError, UnknownName, Unsupported
-from dalenius.measurements._selection import Scores
 from dalenius.measurements.exponential_selection import ExponentialSelection
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
-from dalenius.methods._priced import priced
+from dalenius.measurements.selections.cells import Scores
+from dalenius.plans.priced import priced
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
@@ -85,11 +86,7 @@ def _epsilon(budget: Budget, way: str) -> Fraction:
 
 def _largest(is_paid: Callable[[Fraction], bool]) -> Fraction:
     """The largest multiple of the grid that is paid, up to a hundred."""
-    low, high = 0, 100 * _GRID
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if is_paid(Fraction(middle, _GRID)) else (low, middle)
-    return Fraction(low, _GRID)
+    return Fraction(largest(lambda k: is_paid(Fraction(k, _GRID)), 0, 100 * _GRID), _GRID)
 
 
 def _named(measure: str, space: CellSpace) -> Assemble:

@@ -19,7 +19,7 @@ from typing import TypeVar
 from dalenius.core.contracts import Measurement
 from dalenius.core.plan import TablePlan
 from dalenius.errors import NotAllowed, ParameterError, TooLarge, UnknownName
-from dalenius.methods._priced import priced, selected
+from dalenius.plans.priced import priced, selected
 from dalenius.spec.question import Question
 
 MOST_CELLS = 100_000

@@ -19,7 +19,7 @@ from dalenius.exact.smooth_noise import Cauchy, LaplaceLogNormal, Lomax, Polynom
 from dalenius.measurements.local_laplace import LocalLaplace, LocalStatistic
 from dalenius.measurements.smooth import Smooth, SmoothStatistic
 from dalenius.methods._data_dependent import epsilon_alone, floor, plan_withheld
-from dalenius.methods._priced import limits_of, priced, selected
+from dalenius.plans.priced import limits_of, priced, selected
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.question import Question
 

@@ -10,7 +10,7 @@ from dalenius.core.law import Kernel
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.errors import InternalError, Unsupported
-from dalenius.methods._priced import priced
+from dalenius.plans.priced import priced
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark

@@ -16,10 +16,10 @@ from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.unbounded_quantile import GROWTH, UnboundedQuantile
-from dalenius.methods._moments import SAMPLING
 from dalenius.methods._order_statistic import METHODS, plan_local, plan_number, plan_smooth
-from dalenius.methods._priced import priced, selected
-from dalenius.methods._quantiles import plan_quantiles
+from dalenius.plans.moments import SAMPLING
+from dalenius.plans.priced import priced, selected
+from dalenius.plans.quantiles import plan_quantiles
 from dalenius.spec.method import spelled
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark

@@ -19,7 +19,7 @@ from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.amplification import Scheme, SecretSample
 from dalenius.measurements.sampled_count import SampledCount
-from dalenius.methods._priced import priced
+from dalenius.plans.priced import priced
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from dalenius.core.plan import TablePlan
 from dalenius.errors import Unsupported
 from dalenius.measurements.learned_bounds import cell_queries
-from dalenius.methods._moments import (
+from dalenius.plans.moments import (
     CLIPPED,
     MeasuredPart,
     constants,

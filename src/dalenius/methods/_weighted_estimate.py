@@ -15,7 +15,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.methods._moments import (
+from dalenius.plans.moments import (
     CLIPPED,
     MeasuredPart,
     check_size,
@@ -25,8 +25,8 @@ from dalenius.methods._moments import (
     sampling_notes,
     wants_sampling,
 )
-from dalenius.methods._pairs import OTHER, OTHER_SQUARES, other_of
-from dalenius.methods._weighted import fixed_weight
+from dalenius.plans.pairs import OTHER, OTHER_SQUARES, other_of
+from dalenius.plans.weighted import fixed_weight
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 from dalenius.statistics.binned_sums import BinnedSums

@@ -13,7 +13,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
-from dalenius.methods._quantiles import plan_quantiles
+from dalenius.plans.quantiles import plan_quantiles
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words, spelled
 from dalenius.spec.question import Question

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._clipped import ClippedParameters, clip_fields, has_several_rows, plan_clipped, written_clip
+from dalenius.plans.clipped import ClippedParameters, clip_fields, has_several_rows, plan_clipped, written_clip
 from dalenius.spec.document import Part
 from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question

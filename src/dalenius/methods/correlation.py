@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._pairs import WITH_ANOTHER, SpreadParameters, examples_of, plan_pair, words_of
+from dalenius.plans.pairs import WITH_ANOTHER, SpreadParameters, examples_of, plan_pair, words_of
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, FormField, Words, spelled
 from dalenius.spec.question import Question

@@ -12,16 +12,16 @@ from dalenius.errors import Unsupported
 from dalenius.measurements.keyed_list import KeyedList
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._perturbed import named_step, plan_step, refuse_step
-from dalenius.methods._priced import additive_preview, priced, shown_as
 from dalenius.methods._public import refuse_public_alone
 from dalenius.methods._range_count import plan_range_count
-from dalenius.methods._ranged_count import plan_ranged, written_ranges
-from dalenius.methods._refined_count import DEFAULT_SHARE, plan_refined
-from dalenius.methods._ruled_noise import mechanism_for
 from dalenius.methods._sampled_count import plan_sampled
-from dalenius.methods._weighted import plan_weighted
 from dalenius.methods.margins.plan import plan_margins
 from dalenius.methods.margins.weighted import plan_weighted_list
+from dalenius.plans.priced import additive_preview, priced, shown_as
+from dalenius.plans.ranged_count import plan_ranged, written_ranges
+from dalenius.plans.refined_count import DEFAULT_SHARE, plan_refined
+from dalenius.plans.ruled_noise import mechanism_for
+from dalenius.plans.weighted import plan_weighted
 from dalenius.spec.axis import Ranges
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words, spelled

@@ -26,9 +26,9 @@ from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods._design import design_law, design_notes
-from dalenius.methods._moments import CLIPPED, estimate_tables, public_size, typical_records
-from dalenius.methods._priced import priced, share
+from dalenius.plans.design import design_law, design_notes
+from dalenius.plans.moments import CLIPPED, estimate_tables, public_size, typical_records
+from dalenius.plans.priced import priced, share
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import AnswerKind, Words, spelled
 from dalenius.spec.question import Question

@@ -16,7 +16,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery, ValuesQuery
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.measurements.noisy_values import NoisyValues
-from dalenius.methods._priced import priced, shown_as
+from dalenius.plans.priced import priced, shown_as
 from dalenius.spec.document import Part, Whole
 from dalenius.spec.method import AnswerKind, Words
 from dalenius.spec.question import Question

@@ -13,8 +13,8 @@ from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
-from dalenius.methods._design import design_notes
-from dalenius.methods._moments import constants, plan_estimate, public_size, rows_with, squares_part, totals_part
+from dalenius.plans.design import design_notes
+from dalenius.plans.moments import constants, plan_estimate, public_size, rows_with, squares_part, totals_part
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, FieldKind, FormField, Words
 from dalenius.spec.question import Question

@@ -12,7 +12,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import LabelsQuery
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.label_selection import LabelSelection
-from dalenius.methods._priced import additive_preview, priced, shown_as
+from dalenius.plans.priced import additive_preview, priced, shown_as
 from dalenius.spec.document import DEFAULT_MEASURE, Part, Whole
 from dalenius.spec.method import FieldKind, FormField, Words, spelled
 from dalenius.spec.question import Question

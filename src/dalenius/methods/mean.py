@@ -18,8 +18,11 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.methods._at_the_data import plan_mean_at_the_data
-from dalenius.methods._clipped_mean import plan_clipped_mean, with_tail
-from dalenius.methods._moments import (
+from dalenius.methods._weighted_estimate import plan_weighted_mean
+from dalenius.methods.margins.means import plan_means
+from dalenius.methods.margins.weighted import refuse_design
+from dalenius.plans.clipped_mean import plan_clipped_mean, with_tail
+from dalenius.plans.moments import (
     CLIPPED,
     SAMPLING,
     MeasuredPart,
@@ -35,11 +38,8 @@ from dalenius.methods._moments import (
     wants_sampling,
     whole_size,
 )
-from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates, with_squares
-from dalenius.methods._weighted import fixed_weight
-from dalenius.methods._weighted_estimate import plan_weighted_mean
-from dalenius.methods.margins.means import plan_means
-from dalenius.methods.margins.weighted import refuse_design
+from dalenius.plans.replicates import Resampled, half_width_of, plan_replicates, with_squares
+from dalenius.plans.weighted import fixed_weight
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words, spelled
 from dalenius.spec.question import Question

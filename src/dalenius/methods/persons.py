@@ -9,7 +9,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods._priced import additive_preview, priced, shown_as
+from dalenius.plans.priced import additive_preview, priced, shown_as
 from dalenius.spec.document import Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question

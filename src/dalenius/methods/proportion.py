@@ -16,9 +16,9 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.methods._design import design_notes
-from dalenius.methods._moments import MeasuredPart, noisy, plan_estimate, public_size
-from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates
+from dalenius.plans.design import design_notes
+from dalenius.plans.moments import MeasuredPart, noisy, plan_estimate, public_size
+from dalenius.plans.replicates import Resampled, half_width_of, plan_replicates
 from dalenius.spec.axis import ConditionPart, condition_filter
 from dalenius.spec.document import Category, Exact, Part, category
 from dalenius.spec.method import AnswerKind, FieldKind, FormField, Words, spelled

@@ -15,10 +15,9 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.measurements._distance_test import DistanceStatistic
-from dalenius.measurements.propose_test_release import ProposeTestRelease
+from dalenius.measurements.propose_test_release import DistanceStatistic, ProposeTestRelease
 from dalenius.methods._cascade import plan_cascade, steps_of
-from dalenius.methods._priced import additive_preview, additive_table, limits_of, priced
+from dalenius.plans.priced import additive_preview, additive_table, limits_of, priced
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question

@@ -15,7 +15,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
 from dalenius.measurements.quantile_points import MOST_QUANTILES
-from dalenius.methods._quantiles import plan_quantiles
+from dalenius.plans.quantiles import plan_quantiles
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words, spelled
 from dalenius.spec.question import Question

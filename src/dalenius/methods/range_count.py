@@ -11,8 +11,8 @@ from dalenius.core.query import TableQuery
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods._priced import additive_preview, priced, shown_as
 from dalenius.methods._range_count import plan_range_count
+from dalenius.plans.priced import additive_preview, priced, shown_as
 from dalenius.spec.axis import ConditionPart, condition_filter
 from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part
 from dalenius.spec.method import FieldKind, FormField, Words

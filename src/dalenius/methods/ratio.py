@@ -13,7 +13,8 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.methods._moments import (
+from dalenius.methods._weighted_estimate import plan_weighted_ratio
+from dalenius.plans.moments import (
     CLIPPED,
     of_both,
     plan_estimate,
@@ -24,8 +25,7 @@ from dalenius.methods._moments import (
     wants_sampling,
     whole_size,
 )
-from dalenius.methods._pairs import OTHER, OTHER_SQUARES, PairParameters, other_of, products_part, total_part
-from dalenius.methods._weighted_estimate import plan_weighted_ratio
+from dalenius.plans.pairs import OTHER, OTHER_SQUARES, PairParameters, other_of, products_part, total_part
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Words, spelled
 from dalenius.spec.question import Question

@@ -15,8 +15,8 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.measurements._models import MODELS
-from dalenius.methods._blocks import plan_blocks
+from dalenius.measurements.blocks.models import MODELS
+from dalenius.plans.blocks import plan_blocks
 from dalenius.spec.document import Exact, Name, Part, Whole
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Words
 from dalenius.spec.question import Question

@@ -14,13 +14,13 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.methods._at_the_data import plan_total_at_the_data
 from dalenius.methods._bootstrap_total import plan_bootstrap_total
 from dalenius.methods._learned_bounds import plan_learned_bounds
-from dalenius.methods._moments import SAMPLING, public_size
-from dalenius.methods._priced import additive_preview, priced, shown_as
 from dalenius.methods._public import refuse_public_alone
-from dalenius.methods._replicates import Resampled, plan_replicates, with_squares
 from dalenius.methods._weighted_estimate import plan_weighted_total
 from dalenius.methods.margins.plan import plan_margins
 from dalenius.methods.margins.weighted import plan_weighted_totals
+from dalenius.plans.moments import SAMPLING, public_size
+from dalenius.plans.priced import additive_preview, priced, shown_as
+from dalenius.plans.replicates import Resampled, plan_replicates, with_squares
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.methods._at_the_data import plan_variance_at_the_data
-from dalenius.methods._moments import whole_size
 from dalenius.methods._variance import VarianceParameters, plan_variance
+from dalenius.plans.moments import whole_size
 from dalenius.spec.document import Part
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FormField, Words
 from dalenius.spec.question import Question

@@ -27,7 +27,7 @@ LARGE_FORMAT = "dalenius-release/2"
 _SCALARS = (str, int, float, bool, type(None))
 
 
-def to_json(release: Release) -> bytes:
+def write_json(release: Release) -> bytes:
     """Canonical bytes of a release; one with very many cells holds them in columns."""
     if is_large(release):
         return in_columns(release, Cells.of(release), is_inside=True)
@@ -39,7 +39,7 @@ def to_json(release: Release) -> bytes:
         for table in tables
     )
     if release.members:
-        parts["members"] = _listed(to_json(member) for member in release.members)
+        parts["members"] = _listed(write_json(member) for member in release.members)
     return _object({}, parts)
 
 
@@ -74,7 +74,7 @@ def _own(release: Release) -> tuple[tuple[Block, ...], tuple[Table, ...]]:
 
 
 def as_read(release: Release) -> Release:
-    """What `from_json(to_json(release))` answers, without writing and reading the numbers."""
+    """What `from_json(write_json(release))` answers, without writing and reading the numbers."""
     if release.members:
         whole = _read(json.loads(canonical_bytes(_heading(release))) | {"blocks": [], "tables": []})
         return whole.with_members([as_read(member) for member in release.members])

@@ -37,7 +37,7 @@ from dalenius.ledger.account import ANALYST
 from dalenius.ledger.policy import check_ledger, ensure_quotas
 from dalenius.ledger.store import Lost
 from dalenius.limits import ATOMS
-from dalenius.postprocess._show import check
+from dalenius.postprocess import check_show
 from dalenius.server import logs
 from dalenius.server.catalogue import Catalogue
 from dalenius.server.config import DatasetEntry, ServerConfig
@@ -166,7 +166,7 @@ class Desk:
         if isinstance(request, BatchDocument) or request.show.is_plain:
             return []
         curator = served.curator
-        check(request.show, request.method, request.margins(curator.domain))
+        check_show(request.show, request.method, request.margins(curator.domain))
         rules.check_show(request.show, curator.policy)
         try:
             with self.outages():

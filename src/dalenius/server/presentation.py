@@ -13,7 +13,7 @@ from dalenius.core.plan import margin_of_error
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError
-from dalenius.methods._weighted import FIXED_WEIGHTS
+from dalenius.plans.weighted import FIXED_WEIGHTS
 from dalenius.server.operations import Quote, Served
 from dalenius.server.store import StateStore
 from dalenius.server.views import DatasetView, LevelView, Preview, QuotaView, ReleaseView, SavedTable, VariableView

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dalenius.core.contracts import Adjustment
 from dalenius.core.release import Release, Status
 from dalenius.errors import NotPublic
-from dalenius.postprocess._show import adjusted
+from dalenius.postprocess import adjusted
 from dalenius.server import downloads, presentation
 from dalenius.server.accounts import Role, User
 from dalenius.server.config import ServerConfig

@@ -32,7 +32,7 @@ from dalenius.core.randomness import RandomSource, RecordedRandomness
 from dalenius.core.release import NoReply, Outcome, Value
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import RequestError, TooLarge
-from dalenius.measurements._example import Exact, MeasurementExample
+from dalenius.measurements import Exact, MeasurementExample
 from dalenius.testing.statistic_kit import ALL_NEIGHBOURS, small_pairs
 
 PILOT = 24

@@ -6,7 +6,6 @@ that the *tests* must notice are another matter, since tests run in a process of
 (`verify/mutants.toml`), and so are imports that the linter of layers must notice (`tests/architecture`).
 """
 
-import importlib
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -98,7 +97,7 @@ def stated_as(part: Fraction) -> Callable[[Wrong], Wrong]:
 @contextmanager
 def planted(package: str, name: str, text: str) -> Iterator[None]:
     """Add the module `name` with this text to an extension package; nothing else is told of it."""
-    root = importlib.import_module(f"dalenius.{package}")
+    root = registry.module_of(package)
     assert name not in registry.names(package), f"{package} has an extension {name!r}"
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{name}.py").write_text(dedent(text), encoding="utf-8")

@@ -17,7 +17,7 @@ from dalenius.core.query import SizesQuery, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
-from dalenius.statistics._example import Example
+from dalenius.statistics import Example
 
 MOST_ROWS = 4
 ALL_NEIGHBOURS = tuple(

@@ -8,7 +8,7 @@ import pytest
 
 from dalenius.core.neighbours import Relation
 from dalenius.definitions.approximate import Approximate
-from dalenius.methods.margins.setting import affordable_rho
+from dalenius.plans.allotments import affordable_rho
 from dalenius.testing.asking import plan_of
 from dalenius.testing.strategy_kit import branching, world
 

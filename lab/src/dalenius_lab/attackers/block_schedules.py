@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.law import IntArray
-from dalenius.measurements._function import OwnFunction
-from dalenius.measurements._runner import Machine, Runner
+from dalenius.measurements.blocks.function import OwnFunction
+from dalenius.measurements.blocks.runner import Machine, Runner
 
 # Where in the life of a process it is disturbed: the calls of the machine, in their order.
 STAGES = ("start", "look", "read", "used", "hand_over", "look again", "read again", "used again", "end")

@@ -15,7 +15,7 @@ from dalenius.core import registry
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import DaleniusError
-from dalenius.methods._ranged_count import STRATEGIES
+from dalenius.plans.ranged_count import STRATEGIES
 from dalenius.spec.document import Part
 from dalenius.spec.request import PrivacyPart, TablePart
 from dalenius_lab.attackers import at_the_data, neighbour_fuzzer

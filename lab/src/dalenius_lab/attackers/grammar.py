@@ -9,10 +9,10 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.neighbours import Scope
 from dalenius.exact.perturbation import kernel_of, to_text
-from dalenius.measurements._models import MODELS
+from dalenius.measurements.blocks.models import MODELS
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
-from dalenius.methods._blocks import FUNCTION
-from dalenius.methods._ranged_count import STRATEGIES
+from dalenius.plans.blocks import FUNCTION
+from dalenius.plans.ranged_count import STRATEGIES
 from dalenius.spec.load import load_policy
 
 Document = dict[str, Any]

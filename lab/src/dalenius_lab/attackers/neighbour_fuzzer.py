@@ -23,8 +23,8 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError, InternalError, TooLarge
-from dalenius.measurements._blocks import Blocks
-from dalenius.methods import _blocks
+from dalenius.measurements.blocks.blocks import Blocks
+from dalenius.plans import blocks
 from dalenius.spec.request import RequestDocument
 from dalenius_lab.attackers import grammar
 
@@ -129,7 +129,7 @@ def drawn(chance: random.Random, method: str = "", definition: str = "") -> tupl
 def planned(world: World, request: dict[str, Any]) -> TablePlan:
     """The plan of a request on the public path, with the grid of blocks coarse enough to be listed."""
     planner = Planner(domain=world.domain, policy=grammar.POLICY)
-    with patch.object(_blocks, "Blocks", partial(Blocks, width=GRID)):
+    with patch.object(blocks, "Blocks", partial(Blocks, width=GRID)):
         return planner.plan(RequestDocument.model_validate(request))
 
 

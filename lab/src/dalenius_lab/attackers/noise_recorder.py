@@ -38,8 +38,8 @@ from dalenius.exact.ideal_rounding import discrete_laplace
 from dalenius.exact.quantile_selection import drawn_point, select_counted
 from dalenius.exact.sampling import sample
 from dalenius.exact.several_quantiles import spread
-from dalenius.measurements._blocks import Blocks, Reports
-from dalenius.measurements._selection import gaps
+from dalenius.measurements.blocks.blocks import Blocks, Reports
+from dalenius.measurements.selections.cells import gaps
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 

@@ -25,8 +25,6 @@ from dalenius.engines.memory import MemorySource
 from dalenius.exact.amplification import SecretSample
 from dalenius.exact.smooth_noise import LaplaceLogNormal
 from dalenius.measurements import (
-    _blocks,
-    _selection,
     block_totals,
     exponential_quantile,
     factored_table,
@@ -36,6 +34,7 @@ from dalenius.measurements import (
     tree_residual,
 )
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
+from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.candidate_bounds import CandidateBounds
 from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.clipped_totals import ClippedTotals
@@ -47,11 +46,12 @@ from dalenius.measurements.quantile_points import QuantilePoints
 from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.resampled_totals import ResampledTotals
 from dalenius.measurements.residual import Residual
+from dalenius.measurements.selections import cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.methods import _ranged_count
-from dalenius.methods._replicates import Resampled
 from dalenius.methods.margins.strategies import fourier as fourier_strategy
+from dalenius.plans import ranged_count
+from dalenius.plans.replicates import Resampled
 from dalenius.statistics import count as count_statistic
 from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.statistics.clipped_table import ClippedTable
@@ -212,7 +212,7 @@ def _keyed_alike(right: Wrong) -> Wrong:
 def _beyond_the_range(right: Wrong) -> Wrong:
     """What blocks say, wherever it lies."""
 
-    def wrong(self: _blocks.Blocks, thetas: Sequence[float]) -> Any:
+    def wrong(self: Blocks, thetas: Sequence[float]) -> Any:
         places = (np.array(thetas) - float(self.lower)) / float(self.upper - self.lower) * self.width + 0.5
         return np.where(np.isfinite(places), np.floor(places), right(self, thetas)).astype(np.int64)
 
@@ -242,7 +242,7 @@ def _little_noise(_: Any) -> property:
     return property(lambda step: tuple(DiscreteGaussian(v / 256) for v in step.price.variances))
 
 
-_RANGED = (factored_table, _ranged_count)
+_RANGED = (factored_table, ranged_count)
 _one_row = with_neighbours(max_rows=1)
 FAULTS = _named(
     {
@@ -395,7 +395,7 @@ FAULTS = _named(
             _count(privacy={"mechanism": "discrete_laplace"}, sample="1/10"),
         ),
         "a person's rows are in one block": _at(block_totals, "touched", lambda _: lambda near: 1, _MEAN_OF_BLOCKS),
-        "what a block says is not held to its range": _at(_blocks.Blocks, "points", _beyond_the_range, _MEAN_OF_BLOCKS),
+        "what a block says is not held to its range": _at(Blocks, "points", _beyond_the_range, _MEAN_OF_BLOCKS),
         "a changed block counts as one that is added": _at(
             ApproximateQuantiles,
             "_sides",
@@ -458,8 +458,8 @@ UNDERSTATED = _named(
         ),
         "Persons": _at(Persons, "sensitivity", _understated, _concentrated("persons")),
         "ClippedTable": _at(ClippedTable, "sensitivity", _understated, _concentrated("clipped_total")),
-        "ExponentialSelection": _at(_selection, "steepness", _understated, _BY_SEX["exponential"]),
-        "PermuteAndFlip": _at(_selection, "steepness", _understated, _BY_SEX["permute_and_flip"]),
+        "ExponentialSelection": _at(cells, "steepness", _understated, _BY_SEX["exponential"]),
+        "PermuteAndFlip": _at(cells, "steepness", _understated, _BY_SEX["permute_and_flip"]),
         "Residual": _at(Residual, "profile", _understated, _LISTED),
         "TreeResidual": _at(tree_residual.TreeResidual, "profile", _understated, _BY_TREE),
     }

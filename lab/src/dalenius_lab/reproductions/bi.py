@@ -15,6 +15,7 @@ import numpy as np
 
 from dalenius.algebra.replicates import Replicates
 from dalenius.core.law import FloatArray
+from dalenius.core.search import narrow
 from dalenius.exact.resampled_loss import MixturePair, binomial_weights, copies_loss, grid_unit, poisson_weights
 from dalenius_lab.reproductions.items import Row, row, simulated
 
@@ -191,11 +192,13 @@ def figure9(full: bool = False) -> list[Row]:
 
 def _epsilon(pair: MixturePair, replicates: int) -> float:
     loss = copies_loss(pair, replicates, grid_unit(pair, replicates))
-    low, high = Fraction(0), Fraction(64)
-    while high - low > Fraction(1, 10**5):
-        middle = (low + high) / 2
-        low, high = (low, middle) if loss.delta(middle) <= _DELTA else (middle, high)
-    return float(high)
+    bracket = narrow(
+        lambda epsilon: loss.delta(epsilon) <= _DELTA,
+        inside=Fraction(64),
+        outside=Fraction(0),
+        until=lambda high, low: high - low <= Fraction(1, 10**5),
+    )
+    return float(bracket.inside)
 
 
 def _pair(up: float, down: float, weights: tuple[float, ...]) -> MixturePair:

@@ -18,7 +18,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import NoReply, Value
 from dalenius.core.sealed import Sealed
-from dalenius.measurements._models import estimate
+from dalenius.measurements.blocks.models import estimate
 from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.propose_test_release import ProposeTestRelease
 from dalenius.spec.dataset import DatasetDocument

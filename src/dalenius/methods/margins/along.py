@@ -18,7 +18,8 @@ from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.methods.margins.levels import LevelCandidate, LevelSetting, independent_zeros, shown_zeros, tree_of
 from dalenius.methods.margins.nested import resolve
-from dalenius.methods.margins.setting import Allotment, MarginsAsked, purses, within_loss
+from dalenius.methods.margins.setting import MarginsAsked
+from dalenius.plans.allotments import Allotment, purses, within_loss
 
 STRATEGIES = "methods.margins.strategies"
 

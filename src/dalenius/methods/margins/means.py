@@ -19,9 +19,9 @@ from dalenius.core.domain import DROP, Bounds
 from dalenius.core.law import MEANS, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
-from dalenius.methods._moments import NOISE_ALONE, TYPICAL
-from dalenius.methods._priced import priced, share
 from dalenius.methods.margins.plan import plan_margins
+from dalenius.plans.moments import NOISE_ALONE, TYPICAL
+from dalenius.plans.priced import priced, share
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 

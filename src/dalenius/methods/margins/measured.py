@@ -10,7 +10,8 @@ from dalenius.core import registry
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Measurement, Mechanism
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.methods.margins.setting import PARTS, Allotment, Candidate, Key, Setting
+from dalenius.methods.margins.setting import PARTS, Candidate, Key, Setting
+from dalenius.plans.allotments import Allotment
 
 
 def measured(setting: Setting, purse: Allotment, name: str, shares: Mapping[Margin, float]) -> Candidate:

@@ -12,7 +12,7 @@ from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Measurement, Mechanism
 from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
 from dalenius.methods.margins.measured import exact_shares
-from dalenius.methods.margins.setting import Allotment
+from dalenius.plans.allotments import Allotment
 
 
 def measured_levels(setting: LevelSetting, purse: Allotment, name: str, shares: Mapping[Part, float]) -> LevelCandidate:

@@ -23,7 +23,8 @@ from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
 from dalenius.errors import UnknownName, Unsupported
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods.margins.setting import Allotment, MarginsAsked, purses
+from dalenius.methods.margins.setting import MarginsAsked
+from dalenius.plans.allotments import Allotment, purses
 from dalenius.statistics.count import Count
 
 Planned = tuple[tuple[Measurement, ...], Joint, Assemble, dict[str, Any]]

@@ -27,7 +27,8 @@ from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
 from dalenius.methods.margins import along, nested
 from dalenius.methods.margins.merging import propose_merging
-from dalenius.methods.margins.setting import Allotment, Candidate, MarginsAsked, Setting, purses, within_loss
+from dalenius.methods.margins.setting import Candidate, MarginsAsked, Setting
+from dalenius.plans.allotments import Allotment, purses, within_loss
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark

@@ -17,12 +17,12 @@ from dalenius.core.law import WEIGHTED_LIST, FloatArray, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.errors import Unsupported
-from dalenius.methods._design import design_law, design_notes, has_sampling
-from dalenius.methods._moments import CLIPPED, NOISE_ALONE
-from dalenius.methods._priced import priced, share
-from dalenius.methods._weighted import SHARE_FOR_VARIANCE, fixed_weight
 from dalenius.methods.margins.means import named
 from dalenius.methods.margins.plan import plan_margins
+from dalenius.plans.design import design_law, design_notes, has_sampling
+from dalenius.plans.moments import CLIPPED, NOISE_ALONE
+from dalenius.plans.priced import priced, share
+from dalenius.plans.weighted import SHARE_FOR_VARIANCE, fixed_weight
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 

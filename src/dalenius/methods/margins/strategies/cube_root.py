@@ -5,7 +5,8 @@ from typing import ClassVar
 from dalenius.algebra.shares import root_shares
 from dalenius.errors import Unsupported
 from dalenius.methods.margins.measured import measured
-from dalenius.methods.margins.setting import Allotment, Candidate, Setting, without_total
+from dalenius.methods.margins.setting import Candidate, Setting, without_total
+from dalenius.plans.allotments import Allotment
 
 __all__ = ["CubeRootStrategy"]
 

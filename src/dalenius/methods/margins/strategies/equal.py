@@ -4,7 +4,8 @@ from typing import ClassVar
 
 from dalenius.algebra.shares import equal_shares
 from dalenius.methods.margins.measured import measured
-from dalenius.methods.margins.setting import Allotment, Candidate, Setting, without_total
+from dalenius.methods.margins.setting import Candidate, Setting, without_total
+from dalenius.plans.allotments import Allotment
 
 __all__ = ["EqualStrategy"]
 

@@ -10,7 +10,8 @@ from dalenius.core import registry
 from dalenius.core.contracts import Mechanism
 from dalenius.errors import Unsupported
 from dalenius.measurements.fourier import Fourier, coefficient_shift
-from dalenius.methods.margins.setting import PARTS, Allotment, Candidate, Setting
+from dalenius.methods.margins.setting import PARTS, Candidate, Setting
+from dalenius.plans.allotments import Allotment
 
 __all__ = ["FourierStrategy"]
 

@@ -8,7 +8,8 @@ from dalenius.errors import Unsupported
 from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
 from dalenius.methods.margins.measured import measured
 from dalenius.methods.margins.measured_levels import measured_levels
-from dalenius.methods.margins.setting import Allotment, Candidate, Setting
+from dalenius.methods.margins.setting import Candidate, Setting
+from dalenius.plans.allotments import Allotment
 
 __all__ = ["InteriorStrategy"]
 

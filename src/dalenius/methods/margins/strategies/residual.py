@@ -5,7 +5,8 @@ from typing import ClassVar
 from dalenius.algebra.optimal import exact_cost, grid_variances, select
 from dalenius.errors import Unsupported
 from dalenius.measurements.residual import Residual
-from dalenius.methods.margins.setting import Allotment, Candidate, Setting, least_cost, within_span
+from dalenius.methods.margins.setting import Candidate, Setting, least_cost, within_span
+from dalenius.plans.allotments import Allotment
 
 __all__ = ["ResidualStrategy"]
 

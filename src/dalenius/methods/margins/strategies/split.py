@@ -9,7 +9,8 @@ from dalenius.core.domain import MOST_CELLS
 from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
 from dalenius.methods.margins.measured import measured
 from dalenius.methods.margins.measured_levels import measured_levels
-from dalenius.methods.margins.setting import Allotment, Candidate, Setting, without_total
+from dalenius.methods.margins.setting import Candidate, Setting, without_total
+from dalenius.plans.allotments import Allotment
 
 __all__ = ["SplitStrategy"]
 

@@ -13,7 +13,8 @@ from dalenius.core.law import FloatArray
 from dalenius.errors import Unsupported
 from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.methods.margins.levels import LevelCandidate, LevelSetting
-from dalenius.methods.margins.setting import Allotment, least_cost, within_span
+from dalenius.methods.margins.setting import least_cost, within_span
+from dalenius.plans.allotments import Allotment
 
 __all__ = ["TreeStrategy"]
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from dalenius.core.law import IntArray
 from dalenius.errors import Unsupported
-from dalenius.measurements._function import OwnFunction
+from dalenius.measurements.blocks.function import OwnFunction
 
 _STAGES = 4
 _READY, _SAYS_WHY, _ANSWER = 9, 401, 8
@@ -304,7 +304,7 @@ def _memory() -> int:
 
 def _program() -> str:
     """The file that the interpreter is given; it is loaded here for its place alone, and only where a function runs."""
-    from dalenius.measurements._block_child import main
+    from dalenius.measurements.blocks._child import main
 
     return main.__code__.co_filename
 

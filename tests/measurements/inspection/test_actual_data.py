@@ -9,7 +9,7 @@ import pytest
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
-from dalenius.measurements._at_the_data import (
+from dalenius.measurements.inspection.actual_data import (
     QUESTIONS,
     checklist,
     compare_options,

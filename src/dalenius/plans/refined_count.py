@@ -15,8 +15,8 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.core.release import Outcome
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.methods._priced import share, shown_as
-from dalenius.methods._refinement import RefinementPlan
+from dalenius.plans.priced import share, shown_as
+from dalenius.plans.refinement import RefinementPlan
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark

@@ -38,8 +38,8 @@ from dalenius.limits import ENTRIES, spend_products
 from dalenius.measurements.factored_table import FactoredTable
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.methods._priced import priced
-from dalenius.methods.margins.setting import Allotment, purses, within_loss
+from dalenius.plans.allotments import Allotment, purses, within_loss
+from dalenius.plans.priced import priced
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark

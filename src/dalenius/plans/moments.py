@@ -24,8 +24,8 @@ from dalenius.core.release import Block, Table
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.measurements.block_totals import SILENT, BlockTotals
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods._design import design_law, design_notes, has_sampling
-from dalenius.methods._priced import priced, share
+from dalenius.plans.design import design_law, design_notes, has_sampling
+from dalenius.plans.priced import priced, share
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 from dalenius.statistics.magnitude_table import MagnitudeTable

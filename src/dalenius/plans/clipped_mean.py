@@ -27,8 +27,8 @@ from dalenius.core.release import Block, Outcome, Table, Value
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.candidate_bounds import CandidateBounds
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods._design import design_law
-from dalenius.methods._moments import (
+from dalenius.plans.design import design_law
+from dalenius.plans.moments import (
     MANY,
     MeasuredPart,
     check_reach,
@@ -42,7 +42,7 @@ from dalenius.methods._moments import (
     typical_records,
     wants_sampling,
 )
-from dalenius.methods._priced import priced, selection_epsilon, share
+from dalenius.plans.priced import priced, selection_epsilon, share
 from dalenius.spec.method import spelled
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark

@@ -26,7 +26,7 @@ from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Outcome, Table, Value
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods._priced import additive_preview, additive_table, priced, share
+from dalenius.plans.priced import additive_preview, additive_table, priced, share
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import FieldKind, FormField, spelled
 from dalenius.spec.question import Question

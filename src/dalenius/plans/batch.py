@@ -20,10 +20,11 @@ from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.release import BATCH, Block, Table
+from dalenius.core.search import narrow
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.ledger.composition import as_one, in_sequence
-from dalenius.methods._priced import share
-from dalenius.methods.margins.setting import purses
+from dalenius.plans.allotments import purses
+from dalenius.plans.priced import share
 
 Purse = tuple[Definition, Budget]
 # The plan of one table, by its number, for a part of what is spent.
@@ -114,10 +115,14 @@ class _Spending:
         low, high = Fraction(1), Fraction(2)
         while high <= _MOST_RAISED and (more := self._at(high)) is not None:
             low, high, plans = high, 2 * high, more
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            more = self._at(middle)
-            low, high, plans = (middle, high, more) if more is not None else (low, middle, plans)
+
+        def fits(multiple: Fraction) -> bool:
+            nonlocal plans
+            more = self._at(multiple)
+            plans = plans if more is None else more
+            return more is not None
+
+        narrow(fits, low, high, halvings=_HALVINGS)
         return plans
 
 
@@ -206,10 +211,17 @@ def _one_by_one(plans: Plans, asked: BatchAsked) -> dict[str, Any]:
     for plan, part in zip(plans, asked.shares, strict=True):
         profiles = [step.profile(asked.neighbours) for step in plan.measurements]
         alone = replace(asked.budget, delta=delta * part)
-        low, high = Fraction(0), epsilon * _MOST_RAISED
-        for _ in range(12):
-            middle = (low + high) / 2
-            fits = asked.definition.fits(profiles, replace(alone, epsilon=middle))
-            low, high = (low, middle) if fits else (middle, high)
-        total += high
+        total += _least_epsilon(asked.definition, profiles, alone, epsilon * _MOST_RAISED)
     return {"epsilon_one_by_one": float(total)}
+
+
+def _least_epsilon(
+    definition: Definition, profiles: Sequence[PrivacyProfile], budget: Budget, most: Fraction
+) -> Fraction:
+    """The least epsilon that profiles fit at the budget's delta, to 12 bits of the largest one that is looked at."""
+    return narrow(
+        lambda epsilon: definition.fits(profiles, replace(budget, epsilon=epsilon)),
+        inside=most,
+        outside=Fraction(0),
+        halvings=12,
+    ).inside

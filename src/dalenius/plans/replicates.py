@@ -32,9 +32,9 @@ from dalenius.exact.resampling_price import ResamplingPrice, calibrated
 from dalenius.limits import REPLICATES, REPLICATES_OF_RHO, REPLICATES_OF_ROWS
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.resampled_totals import COUNT, SQUARES, ResampledTotals, beside, sums_law
-from dalenius.methods._design import has_sampling, no_sampling
-from dalenius.methods._moments import estimate_tables, typical_records
-from dalenius.methods._priced import priced
+from dalenius.plans.design import has_sampling, no_sampling
+from dalenius.plans.moments import estimate_tables, typical_records
+from dalenius.plans.priced import priced
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.law import IntArray
-from dalenius.measurements import _logistic, _mixture
+from dalenius.measurements.blocks import logistic, mixture
 
 # Of the values of a block and the size of their unit; a model of several variables is given their `Design` in its
 # place.
@@ -243,8 +243,8 @@ def _elsewhere(values: IntArray, unit: Any) -> float:
     return nan
 
 
-def _firth(rows: IntArray, design: _logistic.Design) -> float:
-    return _logistic.fitted(rows, design, is_penalised=True)
+def _firth(rows: IntArray, design: logistic.Design) -> float:
+    return logistic.fitted(rows, design, is_penalised=True)
 
 
 def _spread_of_part(theta: float, spread: float) -> float:
@@ -317,7 +317,7 @@ MODELS: Mapping[str, BlockModel] = {
     ),
     "huber": BlockModel(fit=_huber, corrected=_huber, central=_huber, variance=lambda theta, spread: 1.05 * spread**2),
     "logistic": BlockModel(
-        fit=lambda rows, design: _logistic.fitted(rows, design, is_penalised=False),
+        fit=lambda rows, design: logistic.fitted(rows, design, is_penalised=False),
         corrected=_firth,
         central=_firth,
         # Even odds, and a predictor that is spread independently of the others.
@@ -342,11 +342,11 @@ MODELS: Mapping[str, BlockModel] = {
     "median": BlockModel(
         fit=_median, corrected=_median, central=_median, variance=lambda theta, spread: pi / 2 * spread**2
     ),
-    "mixture_lower_deviation": _of_mixture(partial(_mixture.deviation, component=0), _spread_of_part),
-    "mixture_lower_mean": _of_mixture(partial(_mixture.mean, component=0), _spread_of_part),
-    "mixture_upper_deviation": _of_mixture(partial(_mixture.deviation, component=1), _spread_of_part),
-    "mixture_upper_mean": _of_mixture(partial(_mixture.mean, component=1), _spread_of_part),
-    "mixture_upper_share": _of_mixture(_mixture.share, lambda theta, spread: 0.5),
+    "mixture_lower_deviation": _of_mixture(partial(mixture.deviation, component=0), _spread_of_part),
+    "mixture_lower_mean": _of_mixture(partial(mixture.mean, component=0), _spread_of_part),
+    "mixture_upper_deviation": _of_mixture(partial(mixture.deviation, component=1), _spread_of_part),
+    "mixture_upper_mean": _of_mixture(partial(mixture.mean, component=1), _spread_of_part),
+    "mixture_upper_share": _of_mixture(mixture.share, lambda theta, spread: 0.5),
     "poisson": of_sums(
         SumsModel(fit=_mean, corrected=_mean, central=lambda sums, unit: _mean(sums, unit, 1 / 6)),
         variance=lambda theta, spread: abs(theta),

@@ -25,13 +25,13 @@ from dalenius.core.query import RowsQuery, ValuesQuery
 from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Outcome, Table, Value
 from dalenius.errors import ParameterError, UnknownName, Unsupported
-from dalenius.measurements._blocks import MOST_BLOCKS, Blocks
-from dalenius.measurements._logistic import Design, Predictor
-from dalenius.measurements._models import MODELS
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals, free_weights
-from dalenius.methods._design import design_law, has_sampling, no_sampling
-from dalenius.methods._moments import (
+from dalenius.measurements.blocks.blocks import MOST_BLOCKS, Blocks
+from dalenius.measurements.blocks.logistic import Design, Predictor
+from dalenius.measurements.blocks.models import MODELS
+from dalenius.plans.design import design_law, has_sampling, no_sampling
+from dalenius.plans.moments import (
     MeasuredPart,
     estimate_tables,
     plan_estimate,
@@ -39,7 +39,7 @@ from dalenius.methods._moments import (
     typical_blocks,
     wants_sampling,
 )
-from dalenius.methods._priced import priced, selection_epsilon, share
+from dalenius.plans.priced import priced, selection_epsilon, share
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 

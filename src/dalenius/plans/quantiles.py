@@ -27,9 +27,9 @@ from dalenius.errors import Unsupported
 from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.noisy import Noisy
 from dalenius.measurements.quantile_points import QuantilePoints
-from dalenius.methods._design import design_law
-from dalenius.methods._moments import CLIPPED, public_size, rows_with, sampling_notes, typical_records, wants_sampling
-from dalenius.methods._priced import selection_epsilon, share
+from dalenius.plans.design import design_law
+from dalenius.plans.moments import CLIPPED, public_size, rows_with, sampling_notes, typical_records, wants_sampling
+from dalenius.plans.priced import selection_epsilon, share
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.statistics.point_counts import PointCounts

@@ -25,11 +25,11 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DaleniusError, NotAllowed, ParameterError, Unsupported
-from dalenius.measurements import _runner
-from dalenius.measurements._blocks import Blocks
-from dalenius.measurements._function import OwnFunction
-from dalenius.measurements._runner import Runner
 from dalenius.measurements.block_totals import BlockTotals
+from dalenius.measurements.blocks import runner as _runner
+from dalenius.measurements.blocks.blocks import Blocks
+from dalenius.measurements.blocks.function import OwnFunction
+from dalenius.measurements.blocks.runner import Runner
 
 PARTS = [np.arange(11), np.array([7]), np.empty(0, dtype=np.int64)]
 # Long enough for a function to do its worst; where an answer is wanted, for a busy machine as well.

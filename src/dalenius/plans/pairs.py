@@ -15,7 +15,7 @@ from dalenius.core.query import Aggregate, RowsQuery, TableQuery
 from dalenius.core.release import Outcome, Value
 from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods._moments import (
+from dalenius.plans.moments import (
     CLIPPED,
     MeasuredPart,
     check_size,

@@ -19,11 +19,11 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.randomness import RandomSource, words
 from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError, UnknownName
-from dalenius.measurements._function import OwnFunction
-from dalenius.measurements._lanes import fitted_side_by_side
-from dalenius.measurements._logistic import Design
-from dalenius.measurements._models import CORRECTIONS, MODELS, Sums, estimate, estimates_of_sums
-from dalenius.measurements._runner import Runner, Stage
+from dalenius.measurements.blocks.function import OwnFunction
+from dalenius.measurements.blocks.lanes import fitted_side_by_side
+from dalenius.measurements.blocks.logistic import Design
+from dalenius.measurements.blocks.models import CORRECTIONS, MODELS, Sums, estimate, estimates_of_sums
+from dalenius.measurements.blocks.runner import Runner, Stage
 
 MOST_BLOCKS = 100_000
 # From so many blocks on of a slow model, processors share them; before, starting helpers takes longer than they save.

@@ -12,7 +12,7 @@ from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods._priced import additive_table, priced, share
+from dalenius.plans.priced import additive_table, priced, share
 from dalenius.spec.question import Question
 from dalenius.spec.remarks import remark
 from dalenius.statistics.weighted_count import WeightedCount

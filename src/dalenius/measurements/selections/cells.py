@@ -20,7 +20,7 @@ from dalenius.core.query import Query, TableQuery
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Value
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.measurements._example import COUNTS, TOTALS, MeasurementExample, on_cells
+from dalenius.measurements import COUNTS, TOTALS, MeasurementExample, on_cells
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 

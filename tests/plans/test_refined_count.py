@@ -12,8 +12,8 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
 from dalenius.inference.cells import intervals
-from dalenius.methods import _refined_count
-from dalenius.publish._format import formats
+from dalenius.plans import refined_count
+from dalenius.publish import formats
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 from dalenius_lab.attackers.exhaustive import RELATIONS, tiny_domain, worst_ratio
@@ -35,19 +35,19 @@ def test_no_neighbour_sees_more_than_promised_and_charged(privacy: dict[str, Any
 
 
 def test_a_second_step_that_takes_the_whole_budget_again_is_found() -> None:
-    with patch.object(_refined_count, "share", lambda budget, _: budget), pytest.raises(DaleniusError):
+    with patch.object(refined_count, "share", lambda budget, _: budget), pytest.raises(DaleniusError):
         plan_of(tiny_domain(RELATIONS[0]), request_of())
-    right = _refined_count.RefinementPlan.largest.fget  # type: ignore[attr-defined]
+    right = refined_count.RefinementPlan.largest.fget  # type: ignore[attr-defined]
     coarse_only = property(lambda plan: right(plan)[:1] * 2)
     with (
-        patch.object(_refined_count, "share", _scaled),
-        patch.object(_refined_count.RefinementPlan, "largest", coarse_only),
+        patch.object(refined_count, "share", _scaled),
+        patch.object(refined_count.RefinementPlan, "largest", coarse_only),
     ):
         assert worst_ratio(request_of(), RELATIONS[0], most=2) > 1.2
 
 
 def _scaled(budget: Any, part: Fraction) -> Any:
-    from dalenius.methods._priced import share
+    from dalenius.plans.priced import share
 
     return share(budget, Fraction(1, 4)) if part == Fraction(1, 4) else budget
 
