@@ -9,7 +9,7 @@ import pytest
 
 from dalenius.core import registry
 from dalenius.core.estimate import Estimate, Interval, Kind, TestResult
-from dalenius.core.exact_law import Unlisted
+from dalenius.core.integer_law import Unlisted
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.exact_law import Listed, parts_of
+from dalenius.core.integer_law import Listed, parts_of
 from dalenius.core.law import IntArray
 from dalenius.exact import several_quantiles
 from dalenius.exact.quantile_selection import Score, score_weights

@@ -13,7 +13,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from dalenius.core.exact_law import Listed, Noise
+from dalenius.core.integer_law import Listed, NoiseLaw
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.errors import TooLarge
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
@@ -24,7 +24,7 @@ _LARGEST = 60.0
 _FAINTEST = -650.0
 _MOST_LISTED = 2_000_000
 _FARTHEST = 1 << 55
-# Noise with a larger scale is not listed answer by answer.
+# NoiseLaw with a larger scale is not listed answer by answer.
 _WIDE = 1000
 
 
@@ -212,15 +212,15 @@ def certain(shift: int) -> AnswerPart:
     return AnswerPart(here, here[::-1] if shift else here)
 
 
-def shifted(law: Noise, shift: int) -> AnswerPart:
-    """Noise at an exact answer against the same noise at an answer that is `shift` larger."""
+def shifted(law: NoiseLaw, shift: int) -> AnswerPart:
+    """NoiseLaw at an exact answer against the same noise at an answer that is `shift` larger."""
     # Laws are frozen and compared by their parameters.
     return _shifted(cast(Hashable, law), shift)
 
 
 @lru_cache(maxsize=512)
 def _shifted(held: Hashable, shift: int) -> AnswerPart:
-    law = cast(Noise, held)
+    law = cast(NoiseLaw, held)
     if isinstance(law, DiscreteGaussian) and law.sigma_squared > _WIDE**2:
         return _thinned(law, shift)
     if isinstance(law, DiscreteLaplace):
@@ -265,15 +265,15 @@ def _lumped(law: DiscreteLaplace, shift: int) -> AnswerPart:
     return AnswerPart(sides[0], sides[1])
 
 
-def mixed(law: Noise, here: Mapping[int, float], there: Mapping[int, float]) -> AnswerPart:
-    """Noise about a random centre, on either side."""
+def mixed(law: NoiseLaw, here: Mapping[int, float], there: Mapping[int, float]) -> AnswerPart:
+    """NoiseLaw about a random centre, on either side."""
     centres = [*here, *there]
     middle = (min(centres) + max(centres)) // 2
     points, _ = listed(law, max(centres) - middle + 1)
     return AnswerPart(_mixture(law, points, middle, here), _mixture(law, points, middle, there))
 
 
-def _mixture(law: Noise, points: IntArray, middle: int, centres: Mapping[int, float]) -> FloatArray:
+def _mixture(law: NoiseLaw, points: IntArray, middle: int, centres: Mapping[int, float]) -> FloatArray:
     parts = [
         _log_pmf(law, points - (centre - middle)) + log(chance) for centre, chance in centres.items() if chance > 0
     ]
@@ -290,7 +290,7 @@ def aligned(a: Listed, b: Listed) -> tuple[IntArray, FloatArray, FloatArray]:
     return np.array(list(places), dtype=np.int64), logs[0], logs[1]
 
 
-def listed(law: Noise, shift: int) -> tuple[IntArray, FloatArray]:
+def listed(law: NoiseLaw, shift: int) -> tuple[IntArray, FloatArray]:
     """The answers of a noise and of the same noise `shift` away, either way, with the log-probabilities of
     the first.
     """
@@ -301,12 +301,12 @@ def listed(law: Noise, shift: int) -> tuple[IntArray, FloatArray]:
     return points, _log_pmf(law, points)
 
 
-def _log_pmf(law: Noise, points: IntArray) -> FloatArray:
+def _log_pmf(law: NoiseLaw, points: IntArray) -> FloatArray:
     with np.errstate(divide="ignore"):
         return np.asarray(law.log_pmf(points), dtype=np.float64)
 
 
-def _reach(law: Noise, shift: int) -> int:
+def _reach(law: NoiseLaw, shift: int) -> int:
     """How far answers are listed: all of a finite law, otherwise until they are too faint for a float."""
     low, high = law.support
     if low is not None and high is not None:

@@ -1,6 +1,6 @@
 """What the answers to a plan show of the difference between two data sets, from the exact laws that its steps state.
 
-No step is known here by name: each states its law at either content (`core/exact_law.py`), and the parts of the two
+No step is known here by name: each states its law at either content (`core/integer_law.py`), and the parts of the two
 laws are compared one by one. Nothing is taken from a claim about privacy. Where noise is added to exact numbers the
 step is also run on both data sets with the same noise, and its answers must be as far apart as the law says.
 
@@ -21,7 +21,7 @@ import numpy as np
 from dalenius.audit import neighbours
 from dalenius.audit.losses import Adaptive, AnswerPart, Shown, Together, aligned, certain, mixed, shifted
 from dalenius.core.contracts import AdditiveMeasurement, DataDependentStep, KeyedStep, Measurement, Plan, Source
-from dalenius.core.exact_law import Branches, ExactLaw, Listed, Mixed, Noised, Part, parts_of
+from dalenius.core.integer_law import Branches, ExactLaw, Listed, Mixed, Noised, Part, parts_of
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
@@ -108,7 +108,8 @@ def _telling(law: Sequence[Part]) -> Outcome:
             branch = max(part.chances, key=lambda key: part.chances[key])
             rest = _telling(part.then[branch])
             assert isinstance(rest, Value)
-            return part.outcome(branch, rest.values)
+            answer: Outcome = part.outcome(branch, rest.values)
+            return answer
         if isinstance(part, Noised):
             values.append(part.shown(np.array(part.numbers, dtype=np.int64)))
         elif isinstance(part, Mixed):

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from dalenius.core.budget import Budget, Cost
 from dalenius.core.domain import Domain
 from dalenius.core.evidence import Evidence
-from dalenius.core.exact_law import ExactLaw
+from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray, IntegerLaw, Law
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.profile import PrivacyProfile

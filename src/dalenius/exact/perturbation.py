@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from dalenius.core.exact_law import Listed
+from dalenius.core.integer_law import Listed
 from dalenius.core.law import Additive, Censored, IntArray, IntegerLaw, Kernel, Law
 from dalenius.core.rationals import exp_lower, log_upper
 from dalenius.core.sensitivity import Sensitivity

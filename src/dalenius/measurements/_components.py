@@ -11,7 +11,7 @@ from dalenius.core import conversions
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace, numbered
 from dalenius.core.evidence import Evidence
-from dalenius.core.exact_law import Noised
+from dalenius.core.integer_law import Noised
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile

@@ -6,7 +6,7 @@ from math import comb, perm
 
 import numpy as np
 
-from dalenius.core.exact_law import Listed
+from dalenius.core.integer_law import Listed
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.errors import TooLarge
 from dalenius.exact import several_quantiles

@@ -36,7 +36,7 @@ from dalenius.algebra.block_quantiles import Ranks, plain_ranks, ranks_of
 from dalenius.algebra.ranks import PARTS, levels
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact_law import ExactLaw, Listed, Unlisted
+from dalenius.core.integer_law import ExactLaw, Listed, Unlisted
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile

@@ -40,7 +40,7 @@ import numpy as np
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence
-from dalenius.core.exact_law import ExactLaw, Mixed, Unlisted
+from dalenius.core.integer_law import ExactLaw, Mixed, Unlisted
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile

@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact_law import Branches, ExactLaw, Noised
+from dalenius.core.integer_law import Branches, ExactLaw, Noised
 from dalenius.core.law import CASCADE, Additive, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile

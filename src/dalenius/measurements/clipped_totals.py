@@ -21,7 +21,7 @@ import numpy as np
 
 from dalenius.core.domain import CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact_law import ExactLaw, Noised
+from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile

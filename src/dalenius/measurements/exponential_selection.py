@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact_law import ExactLaw
+from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile

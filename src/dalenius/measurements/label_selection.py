@@ -34,7 +34,7 @@ import numpy as np
 from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact_law import Branches, ExactLaw, Noised
+from dalenius.core.integer_law import Branches, ExactLaw, Noised
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile

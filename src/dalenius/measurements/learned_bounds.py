@@ -23,7 +23,7 @@ import numpy as np
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact_law import ExactLaw, Listed
+from dalenius.core.integer_law import ExactLaw, Listed
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -129,8 +129,8 @@ class LearnedBounds:
         """Every bound of each cell, by the weights that are drawn from. Guards: those of `exponential_quantile`, and
         probabilities from the score alone in tests/measurements/test_learned_bounds.py.
         """
-        w = score_weights(self.epsilon, self._change, 0, self.largest)
-        laws = [probabilities(np.sort(np.abs(values)), 0, self.largest, self.q, w) for values in content]
+        weights = score_weights(self.epsilon, self._change, 0, self.largest)
+        laws = [probabilities(np.sort(np.abs(values)), 0, self.largest, self.q, weights) for values in content]
         return [Listed.of(((max(self.least, b),), p) for b, p in enumerate(law)) for law in laws]
 
     @classmethod

@@ -27,7 +27,7 @@ from pydantic import StringConstraints
 from dalenius import limits
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact_law import ExactLaw
+from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray, Kernel
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile

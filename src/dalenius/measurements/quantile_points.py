@@ -32,7 +32,7 @@ from dalenius.algebra.points import Precision, largest_parts, levels_beside, off
 from dalenius.algebra.ranks import Step, levels
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact_law import ExactLaw, Part, Unlisted
+from dalenius.core.integer_law import ExactLaw, Part, Unlisted
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile

@@ -27,7 +27,7 @@ import numpy as np
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact_law import ExactLaw, Listed, Noised
+from dalenius.core.integer_law import ExactLaw, Listed, Noised
 from dalenius.core.law import Additive, IntArray, Joint, Law, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile

@@ -33,7 +33,7 @@ import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact_law import ExactLaw, Mixed, Noised, Part
+from dalenius.core.integer_law import ExactLaw, Mixed, Noised, Part
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile

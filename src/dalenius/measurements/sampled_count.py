@@ -27,7 +27,7 @@ import numpy as np
 
 from dalenius.core.contracts import Mechanism
 from dalenius.core.evidence import Evidence
-from dalenius.core.exact_law import ExactLaw, Mixed, Noised
+from dalenius.core.integer_law import ExactLaw, Mixed, Noised
 from dalenius.core.law import Additive, IntArray, Thinned
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile

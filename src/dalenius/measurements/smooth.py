@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.exact_law import ExactLaw, Listed
+from dalenius.core.integer_law import ExactLaw, Listed
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile

@@ -24,7 +24,7 @@ from dalenius.audit.losses import Together, listed
 from dalenius.audit.neighbours import DataSet, columns_of, fetched, units
 from dalenius.audit.steps import law_of, parts_between
 from dalenius.core.domain import Domain
-from dalenius.core.exact_law import Branches, Listed, Mixed, Noise, Noised, Part, Unlisted
+from dalenius.core.integer_law import Branches, Listed, Mixed, Noised, NoiseLaw, Part, Unlisted
 from dalenius.core.law import law_from_dict
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
@@ -53,7 +53,7 @@ def check(measurement: Any) -> int:
     """Every example of a measurement, for all neighbours that it serves; returns how many pairs were compared."""
     assert hasattr(measurement, "examples"), f"{measurement.__name__} states no examples"
     stated = getattr(measurement, "exact_law", None)
-    assert stated is not None, f"{measurement.__name__} states no exact_law; core/exact_law.py says what it is"
+    assert stated is not None, f"{measurement.__name__} states no exact_law; core/integer_law.py says what it is"
     compared = sum(_check_neighbours(measurement, near) for near in ALL_NEIGHBOURS)
     if not compared:
         weaker = (replace(near, scope=scope) for scope in Scope for near in ALL_NEIGHBOURS)
@@ -125,7 +125,7 @@ class _Trial:
         """The data that the noise follows, and two neighbours."""
         for here, there in self._neighbours(units(self.example.rows, self.neighbours.max_rows)):
             if self.example.run_at is None:
-                # Noise follows nothing, so that any content may stand in the first place.
+                # NoiseLaw follows nothing, so that any content may stand in the first place.
                 yield (), here, there
             elif self.neighbours.scope is Scope.AT_THE_DATA:
                 yield here, here, there
@@ -203,7 +203,7 @@ class _Trial:
         """The exact losses between two neighbours: at some epsilons, at all where the claim is pure, and at many orders
         where it is concentrated.
         """
-        step, profile, seen = self.example.step, self.profile, set[Any]()
+        step, profile, judged = self.example.step, self.profile, set[Any]()
         epsilons = {*EPSILONS, profile.epsilon or Fraction(1)}
         allowed = {epsilon: float(profile.delta_at(epsilon)) for epsilon in epsilons}
         for at, here, there in trials:
@@ -214,9 +214,9 @@ class _Trial:
             except TooLarge:
                 continue
             # Parts of the same noise and shift are the same object.
-            if tuple(map(id, parts)) in seen:
+            if tuple(map(id, parts)) in judged:
                 continue
-            seen.add(tuple(map(id, parts)))
+            judged.add(tuple(map(id, parts)))
             for pair in (one, one.reversed()):
                 losses = [(pair.delta(float(e)), most + ROUNDING, f"delta({e})") for e, most in allowed.items()]
                 if profile.is_pure and profile.epsilon is not None:
@@ -291,7 +291,7 @@ def _columns(part: Part, count: int, rng: RandomSource) -> NDArray[np.int64]:
     return np.array([part.shown(row) for row in np.array(columns, dtype=np.int64).reshape(-1, count).T])
 
 
-def _noise(law: Noise, count: int, rng: RandomSource) -> NDArray[np.int64]:
+def _noise(law: NoiseLaw, count: int, rng: RandomSource) -> NDArray[np.int64]:
     points, logs = listed(law, 0)
     return np.asarray(points[_picked(logs, count, rng)])
 

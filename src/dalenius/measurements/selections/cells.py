@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.exact_law import Listed
+from dalenius.core.integer_law import Listed
 from dalenius.core.law import FloatArray, IntArray, Joint, Law
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Query, TableQuery
