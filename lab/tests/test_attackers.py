@@ -135,7 +135,7 @@ def test_a_corner_in_which_everything_is_refused_is_an_error() -> None:
         neighbour_fuzzer.fuzz(1, 1, method="count", definition="pure", keys={"table": {"rows": ["nothing"]}})
 
 
-def test_noise_that_follows_the_data_keeps_its_promise_at_the_data() -> None:
+def test_noise_that_follows_the_data_keeps_its_guarantee_at_the_data() -> None:
     found = at_the_data.fuzz(3, 80)
     assert found.pairs > 500
     assert not found.broken, found.broken[0]

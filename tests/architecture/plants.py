@@ -66,7 +66,7 @@ METHOD = '''
         counts_records = False
         has_error = True
         is_offered = True
-        scopes = (Scope.EVERYWHERE,)
+        scopes = (Scope.ALL_DATA,)
         Parameters = EnergyParameters
         words = {
             "en": Words(title="Energy of {of}", preview="Off by ± {error}.", caption="± is the error."),

@@ -164,7 +164,7 @@ NO_LISTS = {
     "algebra/estimates.py": "formulas of a stored law, by the word in the law",
     "algebra/tabulation.py": "what a release says its cells are",
     "plans/blocks.py": "how answers of blocks are put together",
-    "plans/replicates.py": "promises that have a delta",
+    "plans/replicates.py": "guarantees that have a delta",
     "methods/propose_test_release.py": "estimates that the method knows a bound of, its own key",
     "methods/sample_and_aggregate.py": "how answers of blocks are put together, its own key",
 }

@@ -1,4 +1,4 @@
-"""Batches: several tables fixed in advance, within one promise, charged once, and shown each under its own words.
+"""Batches: several tables fixed in advance, within one guarantee, charged once, and shown each under its own words.
 
 The loss of a whole batch is computed by dp-accounting from the laws that its release publishes, so that what is checked is what a
 reader holds.
@@ -113,7 +113,7 @@ def test_a_batch_loses_no_more_than_it_states_and_hardly_less(curator: Curator) 
     release = curator.release(batch)
     assert {block.law.noise.name for block in release.blocks} == {"discrete_gaussian"}  # type: ignore[union-attr]
     assert 0.95 < stated_epsilon(release, "1e-3") <= 1
-    # Through rho, as tables chosen one after the other, the same promise takes more variance.
+    # Through rho, as tables chosen one after the other, the same guarantee takes more variance.
     rho = affordable_rho(Fraction(1), Fraction(1, 1000))
     laws = [block.law for block in release.blocks if isinstance(block.law, Additive)]
     assert sum(1 / (2 * law.variance) for law in laws) > 1.1 * float(rho)
@@ -268,7 +268,7 @@ def test_a_rule_shapes_every_member(tmp_path: Path) -> None:
         ({"table": [TABLES[0], TABLES[1] | {"share": 0}]}, "must be positive"),
         ({"table": [TABLES[0], TABLES[1] | {"no_such_key": 0}]}, "no_such_key"),
         ({"privacy": {"definition": "pure", "epsilon": 1, "group": 2}}, "for one unit"),
-        ({"privacy": {"definition": "pure", "epsilon": 1, "options": {"clamp": "x"}}}, r"\[\[table\]\]"),
+        ({"privacy": {"definition": "pure", "epsilon": 1, "options": {"clamp": "x"}}}, "no key 'options'"),
         ({"privacy": {"definition": "individual", "epsilon": 1}}, "one by one"),
         ({"show": {"whole": True}}, "show"),
         ({"table": [TABLES[1], {"rows": ["region"], "refine": "half", "refine_from": 5}]}, "fixed in advance"),

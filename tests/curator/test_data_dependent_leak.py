@@ -95,7 +95,7 @@ def published(folder: Path, request: str) -> dict[str, str]:
         again = curator.release(folder / request)
         assert again.values.tolist() == release.values.tolist()
         assert release.law.kind == "withheld"
-        assert release.provenance.neighbours["scope"] != Scope.EVERYWHERE
+        assert release.provenance.neighbours["scope"] != Scope.ALL_DATA
         assert any("Not protected" in w for w in release.provenance.warnings)
         values = release.values.ravel().tolist()
         table = [[None if isinstance(v, int | float) else v for v in row] for row in rows(release, release.table)]

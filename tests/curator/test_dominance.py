@@ -10,7 +10,7 @@ from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
 from dalenius.engines.memory import MemorySource
-from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
+from dalenius.errors import DaleniusError, DocumentError, ParameterError, TooLarge, Unsupported
 from dalenius.methods.dominance import judged
 from dalenius.spec.canonical import canonical
 
@@ -44,8 +44,8 @@ def open_farms(tmp_path: Path, **more: Any) -> Curator:
 
 def request(epsilon: object = 40, options: dict[str, Any] | None = None, **table: Any) -> dict[str, Any]:
     return {
-        "table": {"rows": ["region"], "measure": "dominance", "of": "output"} | table,
-        "privacy": {"definition": "pure", "epsilon": epsilon, "options": options or {}},
+        "table": {"rows": ["region"], "measure": "dominance", "of": "output"} | table | (options or {}),
+        "privacy": {"definition": "pure", "epsilon": epsilon},
     }
 
 
@@ -91,9 +91,9 @@ def test_one_row_moves_one_cell_or_two(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"options": {"p": "10"}}, ParameterError),
+        ({"options": {"p": "10"}}, DocumentError),
         ({"options": {"p": 100}}, ParameterError),
-        ({"options": {"q": 1}}, UnknownName),
+        ({"options": {"q": 1}}, DocumentError),
         ({"rows": [{"variable": "output", "cuts": list(range(1001))}]}, TooLarge),
         ({"margins": "all"}, Unsupported),
         ({"of": "region"}, DaleniusError),

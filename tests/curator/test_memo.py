@@ -81,7 +81,7 @@ RHO = {"definition": "zero_concentrated", "rho": 1}
 @pytest.mark.parametrize(
     ("first", "second", "privacy"),
     [
-        ({"measure": "minimum", "of": "x"}, {"measure": "minimum", "of": "x", "group": 1}, LOCAL),
+        ({"measure": "minimum", "of": "x"}, {"measure": "minimum", "of": "x", "group_size": 1}, LOCAL),
         ({"measure": "variance", "of": "x"}, {"measure": "variance", "of": "x", "error": "sampling"}, RHO),
         ({"measure": "correlation", "of": "x", "other": "y"}, {"measure": "correlation", "of": "y", "other": "x"}, RHO),
     ],

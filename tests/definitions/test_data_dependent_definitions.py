@@ -47,7 +47,7 @@ def test_they_are_closed_unless_opened_by_name():
         assert sentence.startswith("This is not differential privacy.")
         assert "Not protected:" in sentence
         assert any("spread" in w for w in definition.warnings)
-    assert (Bootstrap.scope, Individual.scope) == (Scope.WITHIN_THE_DATA, Scope.AT_THE_DATA)
+    assert (Bootstrap.scope, Individual.scope) == (Scope.OBSERVED_ROWS, Scope.ACTUAL_DATA)
 
 
 def test_probabilistic():

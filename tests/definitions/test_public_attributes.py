@@ -90,7 +90,7 @@ def test_no_pair_that_agrees_in_what_is_public_is_told_apart_by_more_than_is_cha
 
 
 def test_a_row_that_is_thought_to_stay_in_its_private_cell_is_found() -> None:
-    with patch.object(count, "reachable", lambda query, near: 1):
+    with patch.object(count, "reachable", lambda query, neighbours: 1):
         assert largest(TABLES["beside a public one"][0]) > 1.9
 
 
@@ -107,8 +107,8 @@ def test_persons_whose_rows_are_thought_to_keep_their_place_are_found() -> None:
     table, domain = TABLES["a private condition"][0], domain_of(PERSONS)
     assert audit_plan(domain, plan(table, domain), pairs=150).is_kept
 
-    def as_rows(query: Any, near: Neighbours) -> int:
-        return _public.reachable(query, replace(near, unit="row"))
+    def as_rows(query: Any, neighbours: Neighbours) -> int:
+        return _public.reachable(query, replace(neighbours, unit="row"))
 
     with patch.object(count, "reachable", as_rows):
         assert not audit_plan(domain, plan(table, domain), pairs=150).is_kept

@@ -1,4 +1,4 @@
-"""The synthetic survey: what it promises about its rows, its regions, its waves and its documents."""
+"""The synthetic survey: what it guarantees about its rows, its regions, its waves and its documents."""
 
 import json
 from pathlib import Path

@@ -399,10 +399,10 @@ def further_steps(way: Way, file: FileTruth, state: dict[str, Any], check: Calla
     check("wave", schools, COUNTED | {"waves": 2}, "count(*)", "count(DISTINCT person)")
     hours = {"measure": "total", "of": "hours", "rows": ["sex"], "error": "bootstrap", "replicates": 10}
     number = file.number("hours")
-    promise = {"definition": "zero_concentrated", "rho": 400, "delta": "1e-6"}
-    check("bootstrap", hours, promise, f"sum({number})", f"sum({number}) / 2")
+    guarantee = {"definition": "zero_concentrated", "rho": 400, "delta": "1e-6"}
+    check("bootstrap", hours, guarantee, f"sum({number})", f"sum({number}) / 2")
     # A mean of rows that have the number, of which there is a private number; the squares are measured beside it.
-    resampled = way.ask("bootstrap mean", hours | {"measure": "mean", "of": "income"}, promise)
+    resampled = way.ask("bootstrap mean", hours | {"measure": "mean", "of": "income"}, guarantee)
     income = file.number("income")
     sums, rows = (file.table(f"{what}({income})", {}, "sex") for what in ("sum", "count"))
     assert covers_means(resampled, sums, rows)

@@ -78,21 +78,21 @@ SERVER = (
 # Nearly all output is in the east, from crop, and on areas from 5 to 10, so that no seed selects another cell.
 ROWS = [("north", "stock", 1, 3), ("south", "crop", 12, 5), ("west", "stock", 3, 7)] * 30
 ROWS += [("east", "crop", 7, 700), ("east", "crop", 6, 750)] * 50
-AT_THE_DATA = {"definition": "individual", "epsilon": 4}
+ACTUAL_DATA = {"definition": "individual", "epsilon": 4}
 SIZES = {"variable": "size", "cuts": [0, 5, 10, 20]}
 REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "cell": ({"rows": ["region"], "measure": "largest_total", "of": "output"}, AT_THE_DATA),
+    "cell": ({"rows": ["region"], "measure": "largest_total", "of": "output"}, ACTUAL_DATA),
     "crossed": (
         {"rows": ["kind"], "columns": ["region"], "measure": "largest_total", "of": "output"},
         {"definition": "bootstrap", "epsilon": 4},
     ),
-    "class": ({"rows": [SIZES], "measure": "largest_total", "of": "output"}, AT_THE_DATA),
-    "maximum": ({"measure": "maximum", "of": "output"}, AT_THE_DATA),
-    "second": ({"measure": "second_maximum", "of": "output"}, AT_THE_DATA),
+    "class": ({"rows": [SIZES], "measure": "largest_total", "of": "output"}, ACTUAL_DATA),
+    "maximum": ({"measure": "maximum", "of": "output"}, ACTUAL_DATA),
+    "second": ({"measure": "second_maximum", "of": "output"}, ACTUAL_DATA),
     "smooth": ({"measure": "second_maximum", "of": "output", "method": "cauchy"}, {"definition": "pure", "epsilon": 4}),
-    "range": ({"measure": "range", "of": "output"}, AT_THE_DATA),
-    "median": ({"measure": "median", "of": "output"}, AT_THE_DATA),
-    "quartile": ({"measure": "quantile", "of": "output", "q": "1/4"}, AT_THE_DATA),
+    "range": ({"measure": "range", "of": "output"}, ACTUAL_DATA),
+    "median": ({"measure": "median", "of": "output"}, ACTUAL_DATA),
+    "quartile": ({"measure": "quantile", "of": "output", "q": "1/4"}, ACTUAL_DATA),
     "quartiles": (
         {"rows": ["region"], "measure": "quantile", "of": "output", "q": "1/4"},
         {"definition": "pure", "epsilon": 4},

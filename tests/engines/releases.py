@@ -66,19 +66,19 @@ FEATURES: dict[str, Any] = {
     "records": {name: DATASET["variables"][name] for name in ("sex", "region", "income")},
     "variables": {
         "sex": {"feature": {"take": "first"}},
-        "everywhere": {"feature": {"take": "any", "where": {"region": ["north"]}}},
+        "all data": {"feature": {"take": "any", "where": {"region": ["north"]}}},
         "rows": {"feature": {"take": "count"}, "bounds": [0, 3]},
         "income": {"feature": {"take": "sum"}, "bounds": [0, 200]},
     },
 }
 FEATURE_REQUESTS: list[dict[str, Any]] = [
-    {"table": {"rows": ["sex"], "columns": ["everywhere"]}, "privacy": PURE},
+    {"table": {"rows": ["sex"], "columns": ["all data"]}, "privacy": PURE},
     {"table": {"rows": ["sex"], "measure": "total", "of": "income"}, "privacy": PURE},
     {"table": {"measure": "median", "of": "rows"}, "privacy": PURE},
     {"table": {"rows": ["sex"], "measure": "persons"}, "privacy": PURE},
     {
         "table": {
-            "rows": ["everywhere"],
+            "rows": ["all data"],
             "measure": "clipped_total",
             "of": "income",
             "clip": [20, 90],

@@ -447,7 +447,7 @@ def test_fractions_of_steps_and_shifts_are_refused(event):
         Batch(events=(event,))
 
 
-def test_words_promise_no_more_than_numbers(ledger, charge):
+def test_words_guarantee_no_more_than_numbers(ledger, charge):
     ledger.reserve(charge("aa", epsilon=Fraction("0.500049")))
     words = ledger.odometer("people").sentences()
     assert "(0.5001, 0)" in words[0]
@@ -465,7 +465,7 @@ def test_declarations_out_of_range_are_refused(ledger):
 
 
 def test_a_quota_or_cap_holds_on_every_page_or_the_page_refuses(ledger, charge):
-    own = {"page": "data-dependent", "definition": "bootstrap", "scope": Scope.WITHIN_THE_DATA}
+    own = {"page": "data-dependent", "definition": "bootstrap", "scope": Scope.OBSERVED_ROWS}
     ledger.grant("people", "add-remove", 1, 0, by="custodian", page="data-dependent")
     ledger.quota("people", "ann", "0.02", 0, by="custodian")
     ledger.cap("people", "income", "0.02", 0, by="custodian")
@@ -501,8 +501,8 @@ def test_a_quota_that_cannot_pay_is_said_before_anybody_is_asked_to_approve(ledg
 
 def test_another_unit_is_not_advised_to_take_a_second_budget(ledger):
     def declared(unit):
-        near = SimpleNamespace(relation=Relation.ADD_REMOVE, unit=unit)
-        return SimpleNamespace(population="people", neighbours=near)
+        neighbours = SimpleNamespace(relation=Relation.ADD_REMOVE, unit=unit)
+        return SimpleNamespace(population="people", neighbours=neighbours)
 
     declare_unit(ledger, declared("person"), "custodian")
     with pytest.raises(LedgerMismatch, match="declare the same") as refusal:

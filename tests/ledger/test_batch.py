@@ -162,7 +162,7 @@ def test_no_batch_is_charged_more_than_its_events_or_less_than_they_lose():
         batch = Batch(events=(event,))
         alone, together = batch.cost(), batch.cost("1e-6")
         assert Fraction(7, 10) * alone.rho < together.rho <= alone.rho
-        # What a (rho, delta) charge promises at twice delta is no less than what the events do.
+        # What a (rho, delta) charge guarantees at twice delta is no less than what the events do.
         assert rho_to_epsilon(together.rho, MILLIONTH) >= batch.epsilon("2e-6")
 
 

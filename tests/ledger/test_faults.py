@@ -208,7 +208,7 @@ def test_filters_and_groups_refuse_what_they_cannot_hold() -> None:
         limit.admits(Fraction(-1))
     with pytest.raises(BudgetExhausted):
         limit.spend(Fraction(2))
-    assert limit.promise() == (1, MILLIONTH)
+    assert limit.guarantee() == (1, MILLIONTH)
     with pytest.raises(ParameterError, match="at least one"):
         for_group(cost, 0)
     with pytest.raises(Unsupported, match="under replace"):

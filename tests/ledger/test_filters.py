@@ -27,17 +27,17 @@ def test_pure_filter_admits_up_to_the_sum():
     with pytest.raises(BudgetExhausted):
         filter_.spend(cost(Fraction(0), epsilon=Fraction(1, 10**9)))
     assert not filter_.admits(cost(Fraction(0)))
-    assert filter_.promise() == (1, 0)
+    assert filter_.guarantee() == (1, 0)
 
 
 def test_zero_concentrated_filter_counts_failures_too():
     filter_ = ZeroConcentratedFilter(rho=Fraction(1, 2), delta=MILLIONTH).spend(cost(Fraction(1, 4), MILLIONTH))
     assert not filter_.admits(cost(Fraction(0), Fraction(1, 10**12)))
     assert filter_.admits(cost(Fraction(1, 4)))
-    epsilon, delta = filter_.promise(2 * MILLIONTH)
+    epsilon, delta = filter_.guarantee(2 * MILLIONTH)
     assert (epsilon, delta) == (rho_to_epsilon(Fraction(1, 2), MILLIONTH), 2 * MILLIONTH)
     with pytest.raises(ParameterError):
-        filter_.promise(MILLIONTH)
+        filter_.guarantee(MILLIONTH)
 
 
 def test_approximate_filter_follows_its_formula():
@@ -72,7 +72,7 @@ def test_an_adaptive_analyst_cannot_beat_the_filter():
     """Exact enumeration of an adaptive attack: the next epsilon depends on the answer so far.
 
     Each step is randomised response. After a lucky answer the analyst asks louder, after an unlucky one more quietly,
-    and stops when the filter refuses. The exact delta(epsilon) of the whole tree is within the filter's promise.
+    and stops when the filter refuses. The exact delta(epsilon) of the whole tree is within the filter's guarantee.
     """
     limit = Fraction(1, 10)
     choices = {1: Fraction(1, 4), -1: Fraction(1, 8)}

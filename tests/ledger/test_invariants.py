@@ -245,7 +245,7 @@ def test_a_limit_below_what_was_spent_keeps_both_amounts():
 def test_official_data_dependent_releases_are_counted(ledger, charge):
     ledger.grant("people", "add-remove", 1, 0, by="custodian", page="data-dependent")
     ledger.reserve(
-        charge("aa", page="data-dependent", scope=Scope.AT_THE_DATA, definition="at-the-data", is_official=True)
+        charge("aa", page="data-dependent", scope=Scope.ACTUAL_DATA, definition="at-the-data", is_official=True)
     )
     assert ledger.account("people").data_dependent == 1
     assert not ledger.account("people").is_complete

@@ -44,13 +44,13 @@ class Book:
             ).decide(self.draft)
             Grant(population=name, relation=Relation.ADD_REMOVE, body=body, by="").decide(self.draft)
 
-    def near(self, name: str) -> list[str]:
+    def neighbours(self, name: str) -> list[str]:
         return sorted(other for other in self.own if frozenset({name, other}) in self.pairs)
 
     def do(self, step: Step) -> None:
         if isinstance(step, str):
             key = f"{step}{self.own[step]}"
-            Reserve.of(charge(step, key, LOSSES[step], self.near(step))).decide(self.draft)
+            Reserve.of(charge(step, key, LOSSES[step], self.neighbours(step))).decide(self.draft)
             self.own[step] += LOSSES[step]
             return
         DeclareOverlap(population=step[0], other=step[1], by="").decide(self.draft)
@@ -70,7 +70,7 @@ class Book:
     def check_exact(self) -> None:
         """Nothing is paid that concerns no person of the population, and nothing twice."""
         for name in self.own:
-            assert self.spent(name) == self.own[name] + sum(self.own[other] for other in self.near(name))
+            assert self.spent(name) == self.own[name] + sum(self.own[other] for other in self.neighbours(name))
 
 
 def orders() -> Iterator[tuple[Step, ...]]:

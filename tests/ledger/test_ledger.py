@@ -309,7 +309,7 @@ def test_a_schedule_spreads_the_budget_over_waves(ledger, charge):
 
 
 def test_data_dependent_releases_have_their_own_page(ledger, charge):
-    data_dependent = {"page": "data-dependent", "scope": Scope.AT_THE_DATA, "definition": "at-the-data"}
+    data_dependent = {"page": "data-dependent", "scope": Scope.ACTUAL_DATA, "definition": "at-the-data"}
     with pytest.raises(BudgetExhausted):
         ledger.reserve(charge("aa", **data_dependent))
     ledger.grant("people", "add-remove", 2, 0, by="custodian", page="data-dependent")
@@ -322,7 +322,7 @@ def test_data_dependent_releases_have_their_own_page(ledger, charge):
     # A DP release may be charged there, never the reverse.
     ledger.reserve(charge("bb", page="data-dependent"))
     with pytest.raises(NotAllowed):
-        charge("cc", scope=Scope.WITHIN_THE_DATA)
+        charge("cc", scope=Scope.OBSERVED_ROWS)
     assert ledger.verify().is_ok
 
 

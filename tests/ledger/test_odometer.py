@@ -1,4 +1,4 @@
-"""The odometer: known answers, the words, and a simulation of its promise at every moment."""
+"""The odometer: known answers, the words, and a simulation of its guarantee at every moment."""
 
 from fractions import Fraction
 from math import exp, log
@@ -168,7 +168,7 @@ def test_pure_charges_and_named_noise_are_composed_together(ledger, charge):
     assert alone < both.bounds["loss"] < min(both.bounds["rho"], alone + Fraction(1, 10))
 
 
-OWN = {"page": "data-dependent", "definition": "bootstrap", "scope": Scope.WITHIN_THE_DATA}
+OWN = {"page": "data-dependent", "definition": "bootstrap", "scope": Scope.OBSERVED_ROWS}
 
 
 def test_no_sentence_covers_another_page(ledger, charge):

@@ -48,7 +48,7 @@ def test_an_analyst_sees_own_lines_and_quota_only(ledger, charge):
 def test_data_dependent_pages_carry_their_warning(ledger, charge):
     ledger.grant("people", "add-remove", 1, 0, by="custodian", page="data-dependent")
     assert ledger.statement("people").warnings == ()
-    weak = charge("aa", page="data-dependent", scope=Scope.AT_THE_DATA, definition="weak", analyst="ann")
+    weak = charge("aa", page="data-dependent", scope=Scope.ACTUAL_DATA, definition="weak", analyst="ann")
     ledger.reserve(weak)
     assert "does not cover" in ledger.statement("people").warnings[0]
     assert "does not cover" in ledger.statement("people", "ann").warnings[0]

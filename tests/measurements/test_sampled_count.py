@@ -74,7 +74,7 @@ def divergence(step: SampledCount, order: int) -> float:
 
 
 @pytest.mark.parametrize("fraction", ["1/10", "1/3", "9/10"])
-def test_the_exact_loss_of_the_mixture_is_what_was_promised(fraction: str) -> None:
+def test_the_exact_loss_of_the_mixture_is_what_was_guaranteed(fraction: str) -> None:
     step = planned(sample=fraction)
     profile = step.profile(DOMAIN.neighbours)
     assert profile.epsilon is not None and profile.epsilon <= 1 and not profile.delta

@@ -30,14 +30,14 @@ def request_of(way: str, which: str = "largest", **privacy: Any) -> dict[str, An
 @pytest.mark.parametrize("neighbours", RELATIONS, ids=RELATION_NAMES)
 @pytest.mark.parametrize("which", ["largest", "smallest"])
 @pytest.mark.parametrize("way", WAYS)
-def test_no_neighbour_sees_more_than_promised_and_charged(way: str, which: str, neighbours: Neighbours) -> None:
+def test_no_neighbour_sees_more_than_guaranteed_and_charged(way: str, which: str, neighbours: Neighbours) -> None:
     assert 0.2 < worst_ratio(request_of(way, which), neighbours, most=2, rows=MOVES) <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_row_that_leaves_one_cell_for_another_is_not_counted_once(way: str) -> None:
     right = cells.steepness
-    with patch.object(cells, "steepness", lambda scores, near: right(scores, near) / 2):
+    with patch.object(cells, "steepness", lambda scores, neighbours: right(scores, neighbours) / 2):
         assert worst_ratio(request_of(way), RELATIONS[1], most=3, rows=MOVES) > 1.1
 
 

@@ -41,7 +41,7 @@ def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("neighbours", PERSONS, ids=[str(n.relation) for n in PERSONS])
 @pytest.mark.parametrize(("privacy", "norm"), [(BUDGETS[0], "l1"), (BUDGETS[1], "l2")])
 @pytest.mark.usefixtures("coarse")
-def test_no_neighbour_sees_more_than_promised_and_charged(
+def test_no_neighbour_sees_more_than_guaranteed_and_charged(
     privacy: dict[str, Any], norm: str, neighbours: Neighbours
 ) -> None:
     table = {"rows": ["g"], "measure": "clipped_total", "of": "x", "clip": "3/2", "norm": norm}

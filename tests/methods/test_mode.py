@@ -37,7 +37,7 @@ def request_of(measure: str, way: str, budget: dict[str, Any], **keys: Any) -> d
 @pytest.mark.parametrize("neighbours", RELATIONS, ids=RELATION_NAMES)
 @pytest.mark.parametrize("budget", BUDGETS, ids=["pure", "concentrated"])
 @pytest.mark.parametrize("way", WAYS)
-def test_no_neighbour_sees_more_than_promised_and_charged(
+def test_no_neighbour_sees_more_than_guaranteed_and_charged(
     way: str, budget: dict[str, Any], neighbours: Neighbours
 ) -> None:
     ratio = worst_ratio(request_of("mode", way, budget), neighbours, most=2)
@@ -47,7 +47,7 @@ def test_no_neighbour_sees_more_than_promised_and_charged(
 @pytest.mark.parametrize("way", WAYS)
 def test_half_the_change_of_a_score_is_found(way: str) -> None:
     right = _selection.steepness
-    with patch.object(_selection, "steepness", lambda scores, near: right(scores, near) / 2):
+    with patch.object(_selection, "steepness", lambda scores, neighbours: right(scores, neighbours) / 2):
         assert worst_ratio(request_of("mode", way, BUDGETS[0]), RELATIONS[0], most=3) > 1.15
 
 
@@ -155,7 +155,7 @@ def test_rules_about_counts_are_not_left_aside() -> None:
 
 
 def test_rho_buys_the_epsilon_that_it_pays_for() -> None:
-    near = tiny_domain(RELATIONS[0])
+    neighbours = tiny_domain(RELATIONS[0])
     for way in WAYS:
-        plan = plan_of(near, request_of("mode", way, BUDGETS[1]))
+        plan = plan_of(neighbours, request_of("mode", way, BUDGETS[1]))
         assert Fraction(29, 100) < plan.reservation.rho <= Fraction(3, 10)

@@ -61,7 +61,7 @@ def request_of(privacy: dict[str, Any], **table: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("neighbours", RELATIONS[:2], ids=["add-remove", "replace"])
 @pytest.mark.parametrize("name", STATED)
-def test_no_neighbour_sees_more_than_promised_and_charged(name: str, neighbours: Any) -> None:
+def test_no_neighbour_sees_more_than_guaranteed_and_charged(name: str, neighbours: Any) -> None:
     assert 0 < worst_ratio(request_of(STATED[name]), neighbours, most=2, rows=ROWS[1:]) <= 1 + 1e-7
 
 

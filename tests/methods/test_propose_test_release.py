@@ -113,18 +113,18 @@ class Planted(ProposeTestRelease):
 @pytest.mark.parametrize("bound", [1, 2, 3])
 def test_a_distance_is_a_distance(relation: Relation, kind: type[Any], bound: int) -> None:
     """Zero wherever a neighbour's answer is farther than the bound, and apart by at most one between neighbours."""
-    near = Neighbours(relation=relation)
+    neighbours = Neighbours(relation=relation)
     statistic = kind(query=ValuesQuery(value="x"), low=0, high=4)
     for pair in pairs(relation):
         here, there = (np.array(values, dtype=np.int64) for values in pair)
-        first, second = (statistic.distance(values, bound, near) for values in (here, there))
+        first, second = (statistic.distance(values, bound, neighbours) for values in (here, there))
         assert abs(first - second) <= 1
         if abs(statistic.value(here) - statistic.value(there)) > bound:
             assert first == second == 0
 
 
 def test_the_distance_of_a_median_is_exact_under_replace() -> None:
-    near = Neighbours(relation=Relation.REPLACE)
+    neighbours = Neighbours(relation=Relation.REPLACE)
     median = Quantile(query=ValuesQuery(value="x"), low=0, high=4)
     everything = list(combinations_with_replacement(range(5), 4))
 
@@ -135,9 +135,9 @@ def test_the_distance_of_a_median_is_exact_under_replace() -> None:
                 rest.remove(value)
         return len(rest)
 
-    wide = [x for x in everything if median.local(np.array(x), near) > 1]
+    wide = [x for x in everything if median.local(np.array(x), neighbours) > 1]
     for x in everything:
-        assert median.distance(np.array(x), 1, near) == min(apart(x, y) for y in wide)
+        assert median.distance(np.array(x), 1, neighbours) == min(apart(x, y) for y in wide)
 
 
 @dataclass(frozen=True)

@@ -151,5 +151,5 @@ def test_one_question_has_one_spelling() -> None:
         RequestDocument.from_dict(asked(candidates=given, tail=tail))
         for given, tail in (([0, "2.0", 5], "1/100"), (["0", 2, "5"], "0.01"))
     )
-    assert one.privacy.options == other.privacy.options and "tail" not in one.privacy.options
-    assert Fraction(str(one.privacy.options["candidates"][1])) == 2  # type: ignore[index]
+    assert one.table.keys == other.table.keys and "tail" not in one.table.keys
+    assert Fraction(str(one.table.keys["candidates"][1])) == 2  # type: ignore[index]

@@ -30,7 +30,7 @@ def request_of(privacy: dict[str, Any] = PURE, **keys: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "privacy", [PURE, {"definition": "zero_concentrated", "rho": "0.5"}], ids=["pure", "concentrated"]
 )
-def test_no_neighbour_sees_more_than_promised_and_charged(privacy: dict[str, Any], neighbours: Neighbours) -> None:
+def test_no_neighbour_sees_more_than_guaranteed_and_charged(privacy: dict[str, Any], neighbours: Neighbours) -> None:
     assert 0.5 < worst_ratio(request_of(privacy), neighbours, most=2) <= 1 + 1e-7
 
 

@@ -77,7 +77,7 @@ def test_every_kind_of_law_survives(law: object) -> None:
     assert from_json(write_json(changed)).law == law
 
 
-def test_csv_has_the_promised_columns_and_signed_counts() -> None:
+def test_csv_has_the_guaranteed_columns_and_signed_counts() -> None:
     rows = list(csv.DictReader(io.StringIO(to_csv(release()))))
     assert list(rows[0]) == ["v", *["value", "std_error", "lower", "upper", "status", "measure", "unit", "filter"]]
     assert [r["value"] for r in rows] == ["5", "-2", "0"]
@@ -151,12 +151,12 @@ def test_a_variable_called_like_a_column_of_numbers_keeps_a_column_of_its_own() 
 
 
 def test_a_german_page_of_the_library_speaks_german() -> None:
-    """Promise, neighbours and whose records are counted are stored in English."""
+    """Guarantee, neighbours and whose records are counted are stored in English."""
     budget = Budget(definition="pure", epsilon=Fraction(1))
-    promise = f"{Pure().sentence(budget)} {Neighbours().sentence()}"
+    guarantee = f"{Pure().sentence(budget)} {Neighbours().sentence()}"
     stored = release()
     subject = replace(stored.about, universe=Universe(needs=("a",)).sentence())
-    provenance = replace(stored.provenance, guarantee=promise)
+    provenance = replace(stored.provenance, guarantee=guarantee)
     page = to_html(stored.with_(provenance=provenance, subject=subject), language="de")
     assert "reine Differential Privacy" in page and "eine Zeile hinzukommt" in page
     assert "Umfasst die Datensätze mit einem deklarierten Wert von a" in page

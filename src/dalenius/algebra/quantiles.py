@@ -86,9 +86,7 @@ class Quantiles:
         return tuple(end.reshape(-1) * float(self.step) for end in (lower, upper))  # type: ignore[return-value]
 
     def _steps(self, confidence: float, is_sampling: bool) -> tuple[IntArray, IntArray]:
-        """In steps; the released quantile lies between them, and no interval with sampling ends nearer than that of the
-        noise.
-        """
+        """In steps, around the released quantile; with sampling never nearer than the ends of the noise alone."""
         kinds = [self._walked(confidence, kind) for kind in ((False, True) if is_sampling else (False,))]
         lower = np.min([self.points, *(kind[0] for kind in kinds)], axis=0)
         return lower, np.max([self.points, *(kind[1] for kind in kinds)], axis=0)

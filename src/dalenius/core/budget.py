@@ -14,7 +14,7 @@ from dalenius.errors import ParameterError, Unsupported
 
 UNIT = Fraction(1, 10**12)
 MOST_EPSILON = 1000
-# The account that every promise which holds everywhere is charged to.
+# The account that every guarantee which holds everywhere is charged to.
 MASTER = "master"
 
 

@@ -31,7 +31,7 @@ class StatedFamily:
 
     name: str
     member: Callable[[Fraction], Mechanism]
-    near: Callable[[Sensitivity, Budget], Sequence[Fraction]]
+    neighbours: Callable[[Sensitivity, Budget], Sequence[Fraction]]
 
     def family(self, size: Fraction, budget: Budget) -> Mechanism:
         """Member at `size`, whatever the budget."""
@@ -39,7 +39,7 @@ class StatedFamily:
 
     def guesses(self, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
         """Sizes to begin with."""
-        return self.near(sensitivity, budget)
+        return self.neighbours(sensitivity, budget)
 
 
 def calibrate(

@@ -302,7 +302,7 @@ class Plan(Protocol):
 
     @property
     def neighbours(self) -> Neighbours:
-        """Between which data sets the promise is made."""
+        """Between which data sets the guarantee is made."""
 
     def steps(self) -> Generator[Measurement, Outcome, None]:
         """Run by the gate, step by step."""

@@ -25,7 +25,7 @@ from dalenius.core.sealed import Confidential
 from dalenius.curator import gate, rules
 from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.curator.planner import Planner
-from dalenius.curator.source import Holding
+from dalenius.curator.source import RegisteredSource
 from dalenius.errors import (
     AfterCharge,
     DaleniusError,
@@ -90,7 +90,7 @@ class Curator:
         rng: RandomSource | None = None,
         owns_ledger: bool = False,
     ) -> None:
-        self.holding = Holding(document, ledger=ledger, policy=policy, data=data)
+        self.holding = RegisteredSource(document, ledger=ledger, policy=policy, data=data)
         self.document, self.policy, self.ledger = document, self.holding.policy, ledger
         self.domain = self.holding.domain
         self._functions: dict[str, OwnFunction] = {}
@@ -479,7 +479,7 @@ class Curator:
             plan.provenance(self.domain, request=form.content, digest=form.digest, software=software),
             ledger_entry=reservation.entry,
             ledger_head=reservation.head,
-            guarantee=f"{definition.sentence(plan.budget)} {plan.promise}{together}",
+            guarantee=f"{definition.sentence(plan.budget)} {plan.guarantee}{together}",
             is_tainted=self._rng.is_tainted,
         )
 

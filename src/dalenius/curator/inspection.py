@@ -24,7 +24,7 @@ from dalenius.core.release import Release
 from dalenius.core.sealed import Confidential
 from dalenius.curator.memo import plan_digest
 from dalenius.curator.planner import Planner
-from dalenius.curator.source import Holding
+from dalenius.curator.source import RegisteredSource
 from dalenius.engines import axis_positions, passes
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.bootstrap_totals import BootstrapTotals
@@ -52,7 +52,7 @@ __all__ = ["Inspection", "Confidential", "inspect_plan", "rows_of", "dominated"]
 class Inspection:
     """What only the custodian may see of one data set."""
 
-    holding: Holding
+    holding: RegisteredSource
     planner: Planner
 
     @property
@@ -87,7 +87,7 @@ class Inspection:
             )
         form, query = self._asked(request)
         self._note({"request": form.content, "what": method.name}, by)
-        names, statistic = method.judged(query, str(request.table.of), request.privacy.options)
+        names, statistic = method.judged(query, str(request.table.of), request.table.keys)
         verdicts = dominated(self.holding.source, names, statistic)
         return Confidential(f"Dominated cells of {self._domain.name} {self._domain.version}", verdicts)
 
@@ -199,7 +199,7 @@ def _order_statistic(step: LocalLaplace, source: Source) -> dict[str, Any]:
         "sensitivity": step.sensitivity(values),
         "scale": float(max(step.floor, step.sensitivity(values)) / step.epsilon),
     }
-    if step.neighbours.scope is Scope.AT_THE_DATA:
+    if step.neighbours.scope is Scope.ACTUAL_DATA:
         report["against an intruder who knows the algorithm"] = true_delta(
             step.statistic, values, step.epsilon, step.floor, step.neighbours
         )

@@ -40,9 +40,9 @@ from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.document import Part
 from dalenius.spec.method import Method
 from dalenius.spec.noise import kinds_of_noise
+from dalenius.spec.notes import note
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
 
@@ -189,13 +189,15 @@ class Planner:
         return self._said(rules.shaped(plan, self.policy.table), request)
 
     def _for_one(self, plan: TablePlan, request: RequestDocument, question: Question) -> TablePlan:
-        """The plan of a promise to groups, charged for one unit: the account is about units, whose loss is smaller."""
+        """The plan of a guarantee to groups, charged for one unit: the account is about units, whose loss
+        is smaller.
+        """
         size = request.privacy.group
         if size == 1:
             return plan
-        if question.scope is not Scope.EVERYWHERE:
+        if question.scope is not Scope.ALL_DATA:
             raise Unsupported(
-                f"A promise to groups is made under differential privacy; {question.definition.name!r} knows groups "
+                f"A guarantee to groups is made under differential privacy; {question.definition.name!r} knows groups "
                 "of its own"
                 " in [table], where they are proved.",
                 received=size,
@@ -218,7 +220,7 @@ class Planner:
         parts = ", ".join(labels[part.variable] or part.variable for part in universe.parts)
         return replace(
             plan,
-            advice=(*plan.advice, *([remark("part", names=parts)] if parts else [])),
+            advice=(*plan.advice, *([note("part", names=parts)] if parts else [])),
             preview={**plan.preview, **_series(plan, request.privacy.waves), "universe": sentence},
             warnings=(*plan.warnings, sentence) if is_said else plan.warnings,
         )
@@ -229,10 +231,6 @@ class Planner:
         if name not in registry.names("methods"):
             raise UnknownName.among("measure", name, registry.names("methods"))
         method: Method = registry.get("methods", name)
-        keys = method.Parameters.model_fields
-        for key in request.privacy.options:
-            if key not in keys and key != "statistic":
-                raise UnknownName.among(f"option of {name!r}", key, list(keys))
         return method
 
     def question(self, request: RequestDocument, purse: Purse | None = None) -> Question:
@@ -242,10 +240,10 @@ class Planner:
             definition = self.definition(budget)
             _check_amounts(budget, definition)
         else:
-            # A batch's own promise was checked; in which currency a part of it is spent is arithmetic.
+            # A batch's own guarantee was checked; in which currency a part of it is spent is arithmetic.
             definition, budget = purse
-        request = request.in_order(self.domain)
         form = canonical(request, self.domain)
+        request = request.in_order(self.domain)
         self.check(request, form)
 
         neighbours = self._neighbours(definition, request.privacy.group)
@@ -265,24 +263,24 @@ class Planner:
         )
 
     def _neighbours(self, definition: Definition, group: int) -> Neighbours:
-        """The declared neighbours, of whom a promise may leave out what is publicly known."""
-        near = replace(self.domain.neighbours.grouped(group), scope=definition.scope)
+        """The declared neighbours, of whom a guarantee may leave out what is publicly known."""
+        neighbours = replace(self.domain.neighbours.grouped(group), scope=definition.scope)
         if definition.scope is not Scope.GIVEN_THE_PUBLIC:
-            return near
+            return neighbours
         public = self.domain.public_attributes
         if not public:
             raise Unsupported(
-                f"The definition {definition.name!r} leaves publicly known attributes out of its promise, and the "
+                f"The definition {definition.name!r} leaves publicly known attributes out of its guarantee, and the "
                 "dataset"
                 ' document declares none: public = "where everybody can read it" in [variables.…].',
                 definition=definition.name,
             )
-        return replace(near, relation=Relation.REPLACE, public=public)
+        return replace(neighbours, relation=Relation.REPLACE, public=public)
 
     def definition(self, budget: Budget) -> Definition:
         """The definition that a budget names, if the policy opens it."""
         definition: Definition = registry.get("definitions", budget.definition)()
-        is_weaker = definition.scope is not Scope.EVERYWHERE
+        is_weaker = definition.scope is not Scope.ALL_DATA
         if is_weaker and budget.definition not in self.policy.allow.acknowledge:
             raise NotAllowed(
                 f"The definition {budget.definition!r} protects less than differential privacy; the policy must "
@@ -458,7 +456,7 @@ def _series(plan: TablePlan, waves: int) -> dict[str, float]:
 
 
 def _check_scope(method: Method, question: Question) -> None:
-    """A method answers under the promises for which its claim is proved, and no other."""
+    """A method answers under the guarantees for which its claim is proved, and no other."""
     if question.scope in method.scopes:
         return
     served = [

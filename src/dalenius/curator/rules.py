@@ -35,8 +35,8 @@ from dalenius.postprocess import adds_up, adjusted, adjustments, largest_error, 
 from dalenius.spec.axis import COMPLETE, OWN
 from dalenius.spec.canonical import Canonical
 from dalenius.spec.method import counts_records, takes_weight
+from dalenius.spec.notes import note
 from dalenius.spec.policy import PolicyDocument, TableRules
-from dalenius.spec.remarks import remark
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.show import ShowPart
 from dalenius.spec.universe import universe_of
@@ -228,7 +228,7 @@ def shaped(plan: TablePlan, rules: TableRules) -> TablePlan:
     elif rules.variance_cap is not None:
         for variance in variances(plan):
             check_variance(rules, float(largest_error(np.array([variance]), least)[0]) if isfinite(variance) else inf)
-    said = remark("no_negatives") if least == 1 else remark("small_counts", least=least)
+    said = note("no_negatives") if least == 1 else note("small_counts", least=least)
     return replace(plan, law=law, warnings=(*plan.warnings, said))
 
 

@@ -19,7 +19,7 @@ from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 
 
-class Holding:
+class RegisteredSource:
     """A declared data set, its file, and the account of its population."""
 
     def __init__(
@@ -104,8 +104,8 @@ class Holding:
 
         The custodian learns that it differs, and nothing else: a message holds no figure from a file.
         """
-        declared, near = self.domain.public_size, self.domain.neighbours
-        if declared is not None and near.is_replace and declared != units:
+        declared, neighbours = self.domain.public_size, self.domain.neighbours
+        if declared is not None and neighbours.is_replace and declared != units:
             what = "rows" if self.domain.unit_id is None else f"different values of {self.domain.unit_id!r}"
             raise DocumentError(
                 f"[dataset] declares size = {declared:,}, and the file does not hold as many {what}. Under replace the"

@@ -1,4 +1,4 @@
-"""What every data-dependent promise shares: how it composes, and what a reader must be told."""
+"""What every data-dependent guarantee shares: how it composes, and what a reader must be told."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -8,14 +8,14 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
 from dalenius.definitions._composition import one_relation, summed_cost
 from dalenius.errors import ParameterError
-from dalenius.spec.remarks import remark
+from dalenius.spec.notes import note
 
 PAGE = "data-dependent"
 
-REPETITION = remark("repetition")
-SCALE = remark("scale")
-WHO_BOOTSTRAP = remark("who_bootstrap")
-WHO_INDIVIDUAL = remark("who_individual")
+REPETITION = note("repetition")
+SCALE = note("scale")
+WHO_BOOTSTRAP = note("who_bootstrap")
+WHO_INDIVIDUAL = note("who_individual")
 
 
 class DataDependent:
@@ -26,7 +26,7 @@ class DataDependent:
     by_name_only: ClassVar[tuple[str, ...]] = ()
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-        """Whether the sequence stays within the budget between the pairs that the promise is about."""
+        """Whether the sequence stays within the budget between the pairs that the guarantee is about."""
         return fits(profiles, budget)
 
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
@@ -42,7 +42,7 @@ class DataDependent:
 
 
 def fits(profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-    """Whether a sequence stays within (epsilon), (epsilon, delta) or (rho), between the pairs the promise is about.
+    """Whether a sequence stays within (epsilon), (epsilon, delta) or (rho), between the pairs the guarantee is about.
 
     Losses of a fixed pair of data sets compose as they do under differential privacy; the pairs are fewer.
     """

@@ -29,7 +29,7 @@ class Pure:
     """epsilon-differential privacy."""
 
     name: ClassVar[str] = "pure"
-    scope: ClassVar[Scope] = Scope.EVERYWHERE
+    scope: ClassVar[Scope] = Scope.ALL_DATA
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
     page: ClassVar[str] = MASTER
     by_name_only: ClassVar[tuple[str, ...]] = ()

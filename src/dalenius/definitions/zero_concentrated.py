@@ -31,7 +31,7 @@ class ZeroConcentrated:
     """rho-zero-concentrated differential privacy."""
 
     name: ClassVar[str] = "zero_concentrated"
-    scope: ClassVar[Scope] = Scope.EVERYWHERE
+    scope: ClassVar[Scope] = Scope.ALL_DATA
     amounts: ClassVar[tuple[str, ...]] = ("rho",)
     page: ClassVar[str] = MASTER
     by_name_only: ClassVar[tuple[str, ...]] = ()

@@ -35,12 +35,12 @@ PURSES = {
 NO_LIMIT = 4 * 10**18
 
 WARNING = (
-    "Data-dependent releases are recorded on a page of their own. Their noise depends on the data, they promise "
+    "Data-dependent releases are recorded on a page of their own. Their noise depends on the data, they guarantee "
     "nothing to people outside the file, they have no group privacy, and this statement does not cover them."
 )
 WARNINGS = {
     DATA_DEPENDENT: WARNING,
-    PUBLIC_ATTRIBUTES: "Releases that leave publicly known attributes out of their promise are recorded on a page of "
+    PUBLIC_ATTRIBUTES: "Releases that leave publicly known attributes out of their guarantee are recorded on a page of "
     "their own. "
     "They protect neither who is in the data nor what is public about them, both can be linked to what was released, "
     "and "

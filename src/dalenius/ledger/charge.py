@@ -50,7 +50,7 @@ class Charge:
     """One request to be paid: everything here is known before any data are read.
 
     key             memo key, the digest of the canonical request with all that determines its answer
-    page            "master", "data-dependent" for definitions whose promise is made only at or within the data, or
+    page            "master", "data-dependent" for definitions whose guarantee is made only at or within the data, or
                     "public-attributes" for one that leaves out what everybody knows
     variables       variables that carry a cap of their own events          what will be done, in words a loss
     distribution can be computed from units           the cost in ledger units, rounded up is_official     whether the
@@ -77,7 +77,7 @@ class Charge:
     is_public_data: bool = False
     approved_by: str = ""
     is_official: bool = False
-    scope: Scope = Scope.EVERYWHERE
+    scope: Scope = Scope.ALL_DATA
     overlaps: tuple[str, ...] = ()
     units: Units = field(init=False)
 
@@ -90,9 +90,9 @@ class Charge:
             raise ParameterError("A charge needs a key and a population.")
         if self.cost.relation is not self.relation:
             raise ParameterError(f"The cost was computed under {self.cost.relation}, the charge says {self.relation}.")
-        if self.page == MASTER and self._promise is not Scope.EVERYWHERE:
+        if self.page == MASTER and self._guarantee is not Scope.ALL_DATA:
             raise NotAllowed(
-                f"The definition {self.definition!r} promises something only {self._promise}; it is charged on a "
+                f"The definition {self.definition!r} guarantees something only {self._guarantee}; it is charged on a "
                 "page of its "
                 "own, never to the master account.",
                 definition=self.definition,
@@ -105,9 +105,9 @@ class Charge:
             )
 
     @property
-    def _promise(self) -> Scope:
-        """Where the definition makes its promise: as its own module states it, or as the charge does."""
-        if self.scope is Scope.EVERYWHERE and self.definition in registry.names("definitions"):
+    def _guarantee(self) -> Scope:
+        """Where the definition makes its guarantee: as its own module states it, or as the charge does."""
+        if self.scope is Scope.ALL_DATA and self.definition in registry.names("definitions"):
             return Scope(registry.get("definitions", self.definition).scope)
         return self.scope
 

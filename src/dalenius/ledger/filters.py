@@ -46,7 +46,7 @@ class PureFilter:
             raise _refuse("pure")
         return replace(self, spent=self.spent + cost.epsilon)
 
-    def promise(self) -> tuple[Fraction, Fraction]:
+    def guarantee(self) -> tuple[Fraction, Fraction]:
         """(epsilon, delta) of everything that was admitted or ever will be."""
         return self.epsilon, Fraction(0)
 
@@ -70,7 +70,7 @@ class ZeroConcentratedFilter:
             raise _refuse("zero-concentrated")
         return replace(self, spent_rho=self.spent_rho + cost.rho, spent_delta=self.spent_delta + cost.delta)
 
-    def promise(self, delta: Fraction) -> tuple[Fraction, Fraction]:
+    def guarantee(self, delta: Fraction) -> tuple[Fraction, Fraction]:
         """(epsilon, delta) of everything, where the given delta holds the failures as well."""
         if delta <= self.delta:
             raise ParameterError(f"delta must be greater than {plain(self.delta)}; received {plain(delta)}.")
@@ -118,6 +118,6 @@ class ApproximateFilter:
             raise _refuse("(epsilon, delta)")
         return self._next(epsilon, delta)
 
-    def promise(self) -> tuple[Fraction, Fraction]:
+    def guarantee(self) -> tuple[Fraction, Fraction]:
         """(epsilon, delta) of everything that was admitted or ever will be."""
         return self.epsilon, self.delta

@@ -79,7 +79,7 @@ def power_under_loss(loss: LossDistribution, most: Fraction, level: Fraction) ->
 
 
 def _shown(amount: Fraction, digits: int = 4) -> str:
-    """A few significant digits, rounded up: words promise no more than numbers do."""
+    """A few significant digits, rounded up: words guarantee no more than numbers do."""
     rounded = Context(prec=digits, rounding=ROUND_CEILING).divide(
         Decimal(amount.numerator), Decimal(amount.denominator)
     )

@@ -127,7 +127,7 @@ def ensure_quota(
 
 
 def declare_unit(ledger: Ledger, domain: Domain, by: str) -> None:
-    """An account promises something to one kind of unit: rows, or persons. The first data set decides."""
+    """An account guarantees something to one kind of unit: rows, or persons. The first data set decides."""
     population, unit = domain.population, domain.neighbours.unit
     if _unit_of(ledger, population) is None:
         ledger.note(UNIT_NOTE, {"unit": unit}, by, population)

@@ -9,8 +9,8 @@ from dalenius.core.search import narrow
 from dalenius.errors import NotAllowed, Unsupported
 from dalenius.measurements.bootstrap_totals import BootstrapTotals, Option
 from dalenius.methods._data_dependent import acknowledged, choice, floor, plan_withheld
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 
 PER_CELL, PUBLIC_MEMBERSHIP = "bootstrap_per_cell", "public_membership"
@@ -38,7 +38,7 @@ def plan_bootstrap_total(question: Question) -> TablePlan:
         floor=floor(question),
         declared=_declared(question),
     )
-    further = (remark("membership"),) if membership is Membership.PUBLIC else ()
+    further = (note("membership"),) if membership is Membership.PUBLIC else ()
     return plan_withheld(question, measurement, "total", question.bounds.step, further)
 
 

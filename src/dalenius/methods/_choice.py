@@ -23,14 +23,14 @@ from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.measurements.selections.cells import Scores
 from dalenius.plans.priced import priced
 from dalenius.spec.document import Part
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 _WAYS: dict[str, type[ExponentialSelection] | type[PermuteAndFlip]] = {
     "exponential": ExponentialSelection,
     "permute_and_flip": PermuteAndFlip,
 }
-_TIMED = remark("timed")
+_TIMED = note("timed")
 _DOUBT = 0.05
 _GRID = 10**6
 

@@ -27,8 +27,8 @@ from dalenius.plans.moments import (
 )
 from dalenius.plans.pairs import OTHER, OTHER_SQUARES, other_of
 from dalenius.plans.weighted import fixed_weight
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.mirrored_totals import MirroredTotals
@@ -95,7 +95,7 @@ def plan_weighted_mean(question: Question) -> TablePlan:
             "least": Fraction(max(3 * spread, 1.0)).limit_denominator(1000),
         },
         (bounds.lower, bounds.upper),
-        warnings=(remark("regularised"),) if regular.common else (),
+        warnings=(note("regularised"),) if regular.common else (),
     )
 
 
@@ -276,9 +276,9 @@ def _planned(
     name: str = "",
     warnings: tuple[str, ...] = (),
 ) -> TablePlan:
-    warnings = (*warnings, remark("fixed_weights"), CLIPPED, *sampling_notes(question, is_weighted=True))
+    warnings = (*warnings, note("fixed_weights"), CLIPPED, *sampling_notes(question, is_weighted=True))
     if wants_sampling(question, is_weighted=True):
-        warnings = (*warnings, remark("design_error"))
+        warnings = (*warnings, note("design_error"))
     return plan_estimate(
         question,
         f"weighted {measure}",

@@ -29,13 +29,12 @@ class BestMethod:
     """Label of (nearly) the cell whose total is the largest, or the smallest."""
 
     name: ClassVar[str] = "best"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = BestParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

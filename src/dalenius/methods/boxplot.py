@@ -37,12 +37,11 @@ class BoxplotMethod:
     """The values between which most records, half of them, and each half lie."""
 
     name: ClassVar[str] = "boxplot"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = BoxplotParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

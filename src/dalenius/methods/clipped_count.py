@@ -28,12 +28,11 @@ class ClippedCountMethod:
     """
 
     name: ClassVar[str] = "clipped_count"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = False
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ClippedCountParameters
     form_fields: ClassVar[Mapping[str, FormField]] = clip_fields(
         FormField(

@@ -28,12 +28,11 @@ class ClippedTotalMethod:
     """
 
     name: ClassVar[str] = "clipped_total"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = False
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ClippedTotalParameters
     form_fields: ClassVar[Mapping[str, FormField]] = clip_fields(
         FormField(

@@ -25,8 +25,8 @@ from dalenius.plans.weighted import plan_weighted
 from dalenius.spec.axis import Ranges
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words, spelled
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.contingency_table import ContingencyTable
 from dalenius.statistics.count import Count
 
@@ -51,12 +51,11 @@ class CountMethod:
     """Signed, unbiased counts of every declared cell."""
 
     name: ClassVar[str] = "count"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.GIVEN_THE_PUBLIC)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.GIVEN_THE_PUBLIC)
     Parameters: ClassVar[type[Part]] = CountParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
@@ -111,7 +110,7 @@ class CountMethod:
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """The plan of the route that the request takes."""
-        if question.scope is Scope.AT_THE_DATA:
+        if question.scope is Scope.ACTUAL_DATA:
             return plan_range_count(question)
         if question.scope is Scope.GIVEN_THE_PUBLIC:
             refuse_step(question)
@@ -168,7 +167,7 @@ def _table(question: Question) -> TablePlan:
         mechanism=mechanism.name,
         strategy="keyed_list" if is_keyed else "table",
         preview=additive_preview(question, measurement.law),
-        warnings=(remark("keyed_list"),) if is_keyed else (),
+        warnings=(note("keyed_list"),) if is_keyed else (),
         refusal=f"{mechanism.name} noise does not fit {question.budget.definition!r} at this budget.",
     )
 

@@ -56,13 +56,12 @@ class DistributionMethod:
     """The share of records whose value is at most so large."""
 
     name: ClassVar[str] = "distribution"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = DistributionParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
@@ -174,13 +173,13 @@ def _designs(bins: int) -> Iterator[tuple[int, ...]]:
 
 
 def _plan(question: Question, points: tuple[int, ...]) -> TablePlan:
-    size, near, bins = public_size(question), question.neighbours, len(points) + 1
+    size, neighbours, bins = public_size(question), question.neighbours, len(points) + 1
     even = np.arange(1, bins) / bins
     mechanisms: dict[int, Mechanism] = {}
 
     def mechanism(levels: int) -> Mechanism:
         if levels not in mechanisms:
-            moved = _counting(question, points, 1).sensitivity(near)
+            moved = _counting(question, points, 1).sensitivity(neighbours)
             mechanisms[levels] = question.choose(moved, share(question.budget, Fraction(1, levels)))
         return mechanisms[levels]
 

@@ -72,13 +72,12 @@ class DominanceMethod:
     """One noisy number of dominated cells."""
 
     name: ClassVar[str] = "dominance"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = DominanceParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -17,8 +17,8 @@ from dalenius.plans.design import design_notes
 from dalenius.plans.moments import constants, plan_estimate, public_size, rows_with, squares_part, totals_part
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, FieldKind, FormField, Words
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 __all__ = ["ExponentialFamilyMethod"]
 
@@ -39,7 +39,6 @@ class ExponentialFamilyMethod:
     """The law of a family under which clipped values have the measured moments."""
 
     name: ClassVar[str] = "exponential_family"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
@@ -58,7 +57,7 @@ class ExponentialFamilyMethod:
             },
         )
     }
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ExponentialFamilyParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
@@ -123,7 +122,7 @@ class ExponentialFamilyMethod:
             family.ends,
             measure="exponential_family",
             shown=CellSpace((*question.space.axes, parameters), zeros),
-            warnings=(remark("family"), *design_notes(question)),
+            warnings=(note("family"), *design_notes(question)),
         )
 
     @staticmethod

@@ -15,8 +15,8 @@ from dalenius.measurements.label_selection import LabelSelection
 from dalenius.plans.priced import additive_preview, priced, shown_as
 from dalenius.spec.document import DEFAULT_MEASURE, Part, Whole
 from dalenius.spec.method import FieldKind, FormField, Words, spelled
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 __all__ = ["LabelsMethod"]
 
@@ -33,13 +33,12 @@ class LabelsMethod:
     """Which texts that are not declared enough units have, and how many."""
 
     name: ClassVar[str] = "labels"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     finds_labels: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = LabelsParameters
     form_fields: ClassVar[Mapping[str, FormField]] = {
         "most": FormField(
@@ -79,18 +78,18 @@ class LabelsMethod:
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """Half of epsilon for the list, half for the numbers, and delta for the list."""
-        variable, near, budget = _variable(question), question.neighbours, question.budget
+        variable, neighbours, budget = _variable(question), question.neighbours, question.budget
         if budget.epsilon is None or not budget.delta:
             raise ParameterError('A list of labels needs epsilon and delta: definition = "approximate".', name="delta")
-        if near.max_rows != question.domain.neighbours.max_rows:
-            raise Unsupported("A list of labels is promised to one unit at a time: leave 'group' out.")
+        if neighbours.max_rows != question.domain.neighbours.max_rows:
+            raise Unsupported("A list of labels is guaranteed to one unit at a time: leave 'group' out.")
         step = LabelSelection.fitted(
             name=variable.name,
             query=LabelsQuery(variable=variable.name, most=int(question.parameter("most", 1))),
             rest=variable.categories.unseen,
             epsilon=budget.epsilon,
             delta=budget.delta,
-            neighbours=near,
+            neighbours=neighbours,
         )
         told = {"threshold": step.threshold, "sure_from": step.sure}
         return priced(
@@ -100,7 +99,7 @@ class LabelsMethod:
             mechanism=step.noise.name,
             strategy="label_selection",
             preview={**additive_preview(question, step.law), **told, "cells": None},
-            warnings=(remark("selected_labels", threshold=step.threshold, sure=step.sure, most=step.query.most),),
+            warnings=(note("selected_labels", threshold=step.threshold, sure=step.sure, most=step.query.most),),
             refusal=f"A list of labels does not fit {budget.definition!r}; use approximate.",
         )
 

@@ -1,6 +1,6 @@
 """Which cell has the largest total of a numeric variable: a selection at the data."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -8,7 +8,6 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.measurements.data_dependent_selection import DataDependentSelection
 from dalenius.methods._data_dependent import epsilon_alone, floor, plan_withheld
-from dalenius.methods._order_statistic import order_statistic_written
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, Words
 from dalenius.spec.question import Question
@@ -27,13 +26,12 @@ class LargestTotalMethod:
     """The cell that is chosen by the exponential mechanism at the sensitivity of the data."""
 
     name: ClassVar[str] = "largest_total"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     answer: ClassVar[AnswerKind] = AnswerKind.CELL
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = False
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: ClassVar[type[Part]] = LargestTotalParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
@@ -55,9 +53,11 @@ class LargestTotalMethod:
             "privacy": {"definition": "individual", "epsilon": 1},
         },
     )
-    written: ClassVar[Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]]]] = staticmethod(
-        order_statistic_written("largest_total")
-    )
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """As it is."""
+        return "largest_total", dict(parameters)
 
     @staticmethod
     def plan(question: Question) -> TablePlan:

@@ -42,8 +42,8 @@ from dalenius.plans.replicates import Resampled, half_width_of, plan_replicates,
 from dalenius.plans.weighted import fixed_weight
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words, spelled
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.joint_moments import JointMoments
 from dalenius.statistics.mean import Mean
 
@@ -74,13 +74,12 @@ class MeanMethod:
     """centre + total about the centre / count."""
 
     name: ClassVar[str] = "mean"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     takes_weight: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     form_errors: ClassVar[tuple[str, ...]] = (BOOTSTRAP,)
     belongs: ClassVar[Mapping[str, str]] = {
         "replicates": 'error = "bootstrap"',
@@ -201,7 +200,7 @@ class MeanMethod:
             if error is not None:
                 raise
             # Nobody asked for squares: without them there is the error of the noise.
-            return _moments(question, has_sampling=False, further=(remark("squares_too_large", of=question.of),))
+            return _moments(question, has_sampling=False, further=(note("squares_too_large", of=question.of),))
 
     @staticmethod
     def statistic(question: Question) -> Any:

@@ -18,12 +18,11 @@ class ModeMethod:
     """Label of (nearly) the fullest cell."""
 
     name: ClassVar[str] = "mode"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ChoiceParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

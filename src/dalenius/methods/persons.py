@@ -30,12 +30,11 @@ class PersonsMethod:
     """
 
     name: ClassVar[str] = "persons"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = PersonsParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

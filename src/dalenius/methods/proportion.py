@@ -46,7 +46,6 @@ class ProportionMethod:
     """Records with a property / records that have the variable."""
 
     name: ClassVar[str] = "proportion"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
@@ -61,7 +60,7 @@ class ProportionMethod:
     }
     # Whole percentages are easier to read than parts of one.
     form_keys: ClassVar[Mapping[str, Any]] = {"per": 100}
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ProportionParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -20,8 +20,8 @@ from dalenius.methods._cascade import plan_cascade, steps_of
 from dalenius.plans.priced import additive_preview, additive_table, limits_of, priced
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import FieldKind, FormField, Words
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.interquartile import Interquartile
 from dalenius.statistics.quantile import Quantile
 
@@ -47,13 +47,12 @@ class ProposeTestReleaseMethod:
     """An order statistic with noise at a proposed bound, where a private test allows it."""
 
     name: ClassVar[str] = "propose_test_release"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = False
     is_one_number: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ProposeTestReleaseParameters
     form_fields: ClassVar[Mapping[str, FormField]] = {
         "estimate": FormField(
@@ -114,7 +113,7 @@ class ProposeTestReleaseMethod:
     def plan(question: Question) -> TablePlan:
         """Half of epsilon for the test, half for the answer, and delta for the test."""
         estimate = str(question.parameter("estimate", "median"))
-        statistic, near, budget = _statistic(question, estimate), question.neighbours, question.budget
+        statistic, neighbours, budget = _statistic(question, estimate), question.neighbours, question.budget
         if question.space.axes:
             raise Unsupported("Propose-test-release is one number of one list of records; use where.", key="rows")
         if budget.epsilon is None or not budget.delta:
@@ -133,7 +132,7 @@ class ProposeTestReleaseMethod:
             test=half,
             epsilon=half,
             delta=budget.delta,
-            neighbours=near,
+            neighbours=neighbours,
             step=question.bounds.step,
         )
         return priced(
@@ -144,7 +143,7 @@ class ProposeTestReleaseMethod:
             strategy="propose_test_release",
             limits=limits_of(question, is_difference=estimate == "interquartile"),
             preview=additive_preview(question, step.law) | {"threshold": step.threshold, "sure_from": step.sure},
-            warnings=(remark("no_reply", distance=step.sure),),
+            warnings=(note("no_reply", distance=step.sure),),
             refusal=f"A test and an answer do not fit {budget.definition!r}; use approximate.",
         )
 

@@ -37,12 +37,11 @@ class QuantilesMethod:
     """The values below which given shares of the records lie."""
 
     name: ClassVar[str] = "quantiles"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = QuantilesParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -39,13 +39,12 @@ class RangeCountMethod:
     """The number of records whose value lies in a range."""
 
     name: ClassVar[str] = "range_count"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = False
     is_one_number: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA)
     Parameters: ClassVar[type[Part]] = RangeCountParameters
     form_fields: ClassVar[Mapping[str, FormField]] = {
         "at_least": FormField(kind=FieldKind.NUMBER, labels={"en": "At least", "de": "Mindestens"}, part=Fraction(0)),
@@ -84,7 +83,7 @@ class RangeCountMethod:
                 measure=question.method,
             )
         query = _in_range(question)
-        if question.scope is not Scope.EVERYWHERE:
+        if question.scope is not Scope.ALL_DATA:
             return plan_range_count(question, query)
         statistic = Count(query)
         mechanism = question.choose(statistic.sensitivity(question.neighbours))

@@ -49,7 +49,6 @@ class RatioMethod:
     """Total of one variable / total of another, over the rows that have both."""
 
     name: ClassVar[str] = "ratio"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     takes_weight: ClassVar[bool] = True
@@ -62,7 +61,7 @@ class RatioMethod:
         ),
         "error": WHICH_ERROR,
     }
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = RatioParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(
@@ -140,10 +139,10 @@ class RatioMethod:
     @staticmethod
     def statistic(question: Question) -> Any:
         """One ratio of rows of which none can drop out where it is replaced."""
-        near, (other, beside), bounds = question.neighbours, other_of(question), question.bounds
-        if near.max_rows > 1 or question.space.axes:
+        neighbours, (other, beside), bounds = question.neighbours, other_of(question), question.bounds
+        if neighbours.max_rows > 1 or question.space.axes:
             raise Unsupported("The sensitivity of a ratio is of one number, for one row to a unit: no rows or columns.")
-        if near.is_replace and public_size(question, other) is None:
+        if neighbours.is_replace and public_size(question, other) is None:
             whole_size(question, other)
         return Ratio(
             numerator=question.of,

@@ -122,7 +122,6 @@ class SampleAndAggregateMethod:
     """What a model says of the records, block by block."""
 
     name: ClassVar[str] = "sample_and_aggregate"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
@@ -130,7 +129,7 @@ class SampleAndAggregateMethod:
     is_one_number: ClassVar[bool] = True
     form_fields: ClassVar[Mapping[str, FormField]] = _FIELDS
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = SampleAndAggregateParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -21,13 +21,12 @@ class StandardDeviationMethod:
     """Root of the variance."""
 
     name: ClassVar[str] = "standard_deviation"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     form_fields: ClassVar[Mapping[str, FormField]] = {"error": WHICH_ERROR}
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = VarianceParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

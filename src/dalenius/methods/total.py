@@ -48,7 +48,6 @@ class TotalMethod:
     """The clamped sum in declared steps plus noise: unbiased for the total of clamped values."""
 
     name: ClassVar[str] = "total"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     takes_weight: ClassVar[bool] = True
@@ -117,9 +116,9 @@ class TotalMethod:
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """One noisy total for each cell."""
-        if question.scope is Scope.AT_THE_DATA:
+        if question.scope is Scope.ACTUAL_DATA:
             return plan_total_at_the_data(question)
-        if question.scope is Scope.WITHIN_THE_DATA:
+        if question.scope is Scope.OBSERVED_ROWS:
             return plan_bootstrap_total(question)
         error = question.parameter("error")
         if error != BOOTSTRAP and question.weight is not None:
@@ -134,9 +133,9 @@ class TotalMethod:
             )
         if error is not None:
             return _replicated(question)
-        if question.scope is Scope.EVERYWHERE and question.parameter("learn_bounds") is not None:
+        if question.scope is Scope.ALL_DATA and question.parameter("learn_bounds") is not None:
             return plan_learned_bounds(question)
-        if question.scope is Scope.EVERYWHERE and (question.margins is not None or question.strategy is not None):
+        if question.scope is Scope.ALL_DATA and (question.margins is not None or question.strategy is not None):
             return plan_margins(question, Amounts.of(question.of, question.bounds))
         statistic = MagnitudeTable.of(question.domain, question.of, question.space, question.where)
         mechanism = question.choose(refuse_public_alone(question, statistic.sensitivity(question.neighbours)))

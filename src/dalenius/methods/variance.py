@@ -24,14 +24,13 @@ class VarianceMethod:
     """Sum of squared deviations from the mean over the number of records less one."""
 
     name: ClassVar[str] = "variance"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = True
     form_fields: ClassVar[Mapping[str, FormField]] = {"error": WHICH_ERROR}
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: ClassVar[type[Part]] = VarianceParameters
     words: ClassVar[Mapping[str, Words]] = {
         "en": Words(

@@ -48,7 +48,7 @@ def purses(definition: Definition, budget: Budget) -> tuple[Allotment, ...]:
     implies the budget.
     """
     name = definition.name
-    if definition.scope is not Scope.EVERYWHERE:
+    if definition.scope is not Scope.ALL_DATA:
         raise Unsupported(f"Margins are planned under definitions that hold everywhere; {name!r} does not.")
     if name == "pure" and budget.epsilon is not None:
         return (Allotment(currency="epsilon", amount=budget.epsilon),)

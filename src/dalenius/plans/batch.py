@@ -1,7 +1,7 @@
-"""How a batch is measured: what every table gets of one promise, and the price of all of them as one event.
+"""How a batch is measured: what every table gets of one guarantee, and the price of all of them as one event.
 
 Every table is planned for its share of an amount, and the amount is then raised as far as the whole still fits the
-promise: the losses of steps that are fixed in advance are added exactly (`exact/composed.py`), so that they fit with
+guarantee: the losses of steps that are fixed in advance are added exactly (`exact/composed.py`), so that they fit with
 less noise than tables that are asked for one by one. Looks at documents, never at data.
 """
 
@@ -40,7 +40,7 @@ _WORTH = Fraction(1, 100)
 
 @dataclass(frozen=True, kw_only=True)
 class BatchAsked:
-    """A promise for several tables together, and the part of it that each takes."""
+    """A guarantee for several tables together, and the part of it that each takes."""
 
     shares: tuple[Fraction, ...]
     budget: Budget
@@ -49,8 +49,8 @@ class BatchAsked:
 
 
 def member_plans(asked: BatchAsked, plan_member: PlanMember) -> Plans:
-    """The plans of all tables with the least noise that is known to fit the promise together."""
-    if asked.definition.scope is not Scope.EVERYWHERE:
+    """The plans of all tables with the least noise that is known to fit the guarantee together."""
+    if asked.definition.scope is not Scope.ALL_DATA:
         raise Unsupported(
             f"A batch is priced under definitions that hold everywhere; {asked.definition.name!r} does not. Ask for "
             "its tables"
@@ -64,7 +64,7 @@ def member_plans(asked: BatchAsked, plan_member: PlanMember) -> Plans:
             search = _Spending(asked, plan_member, spend)
             searches.append((_score(search.first), search))
     if not searches:
-        # What a table is refused for under the promise itself says more than a refusal in another currency.
+        # What a table is refused for under the guarantee itself says more than a refusal in another currency.
         own = _Spending(asked, plan_member, lambda part: (asked.definition, share(asked.budget, part)))
         return own.best()
     (_, first), *others = sorted(searches, key=lambda pair: pair[0])
@@ -77,7 +77,7 @@ def member_plans(asked: BatchAsked, plan_member: PlanMember) -> Plans:
 
 
 def _currencies(asked: BatchAsked) -> list[Spend]:
-    """Ways to spend the promise: as epsilon, as rho, or both."""
+    """Ways to spend the guarantee: as epsilon, as rho, or both."""
     try:
         return [purse.part for purse in purses(asked.definition, asked.budget) if not purse.is_by_loss]
     except Unsupported:
@@ -187,8 +187,8 @@ def _assembled(plans: Plans, blocks: tuple[Block, ...]) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def _preview(plans: Plans, asked: BatchAsked, price: Cost, single: Cost) -> dict[str, Any]:
-    """Each table's own preview, and the price of the whole beside the sum of what its tables would cost."""
+def _preview(plans: Plans, asked: BatchAsked, cost: Cost, single: Cost) -> dict[str, Any]:
+    """Each table's own preview, and the cost of the whole beside the sum of what its tables would cost."""
     cells = [plan.preview.get("cells") for plan in plans]
     return {
         "cells": sum(int(number or 0) for number in cells),
@@ -196,8 +196,8 @@ def _preview(plans: Plans, asked: BatchAsked, price: Cost, single: Cost) -> dict
             {"share": str(part), "mechanism": plan.mechanism, **plan.preview}
             for part, plan in zip(asked.shares, plans, strict=True)
         ],
-        "price": price.to_dict(),
-        "sum_of_single_prices": single.to_dict(),
+        "cost": cost.to_dict(),
+        "sum_of_single_costs": single.to_dict(),
         **_one_by_one(plans, asked),
     }
 

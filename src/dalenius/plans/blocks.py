@@ -40,8 +40,8 @@ from dalenius.plans.moments import (
     wants_sampling,
 )
 from dalenius.plans.priced import priced, selection_epsilon, share
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 QUARTILES = Fraction(1, 4)
 # Shares of the budget that the squares may take, of which the one with the narrowest predicted interval is used.
@@ -310,8 +310,8 @@ def _narrowest(question: Question, blocks: Blocks, spent: Fraction, block_varian
 
 
 def _remarks(question: Question) -> tuple[str, ...]:
-    own = [remark("function")] if str(question.parameter("model")) == FUNCTION else []
-    return (remark("blocks"), *own, *sampling_notes(question))
+    own = [note("function")] if str(question.parameter("model")) == FUNCTION else []
+    return (note("blocks"), *own, *sampling_notes(question))
 
 
 def _arrays(parts: tuple[MeasuredPart, ...]) -> dict[str, Any]:
@@ -336,7 +336,7 @@ def _notes(
     def noted(blocks: tuple[Block, ...]) -> tuple[str, ...]:
         (block,) = (block for block in blocks if block.name == totals.name)
         silent = min(max(round(int(block.values[1]) / totals.weight), 0), count)
-        return (remark(code, silent=silent, blocks=count, margin=margin),)
+        return (note(code, silent=silent, blocks=count, margin=margin),)
 
     return noted
 

@@ -29,8 +29,8 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import additive_preview, additive_table, priced, share
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import FieldKind, FormField, spelled
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.statistics.person_sizes import PersonSizes
 
@@ -182,8 +182,8 @@ def _clips(amounts: tuple[Fraction, ...], norm: Norm, unit: Fraction) -> tuple[C
 
 
 def written_clip(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys in one spelling: bounds as exact texts, expected persons as texts "size: persons" by size, and nothing
-    that is meant anyway.
+    """The keys in one spelling: bounds as exact texts, expected persons by rising size, and nothing that is meant
+    anyway.
     """
     keys = spelled(parameters, norm="l1", q=QUANTILE)
     clip, persons = keys.get("clip"), keys.get("expected_persons")
@@ -191,21 +191,21 @@ def written_clip(parameters: Mapping[str, Any]) -> dict[str, Any]:
         listed = [plain(rational(a, "clip")) for a in (clip if isinstance(clip, list | tuple) else [clip])]
         keys["clip"] = listed if len(listed) > 1 else listed[0]
     if isinstance(persons, Mapping):
-        sizes = sorted((rational(size, "expected_persons"), count) for size, count in persons.items())
-        keys["expected_persons"] = [f"{plain(size)}: {count}" for size, count in sizes]
+        sizes = [rational(size, "expected_persons") for size in persons]
+        if len(set(sizes)) < len(sizes):
+            raise ParameterError("Each size of expected_persons stands once.", name="expected_persons")
+        ordered = sorted(zip(sizes, persons.values(), strict=True))
+        keys["expected_persons"] = {plain(size): count for size, count in ordered}
     return keys
 
 
-def _expected(written: Sequence[str]) -> dict[Fraction, int]:
-    pairs = [str(text).partition(":") for text in written]
-    if not pairs or not all(count.strip().isdecimal() for _, _, count in pairs):
+def _expected(written: Mapping[str, int]) -> dict[Fraction, int]:
+    persons = {rational(size, "expected_persons"): count for size, count in written.items()}
+    if not persons or min(persons) < 0 or min(persons.values()) < 0:
         raise ParameterError(
-            "expected_persons says of sizes how many persons are expected to have them, as whole numbers.",
+            "expected_persons says of sizes, which are at least 0, how many persons are expected to have them.",
             name="expected_persons",
         )
-    persons = {rational(size.strip(), "expected_persons"): int(count) for size, _, count in pairs}
-    if min(persons) < 0 or len(persons) < len(pairs):
-        raise ParameterError("Sizes of expected_persons are at least 0, and each stands once.", name="expected_persons")
     return persons
 
 
@@ -220,7 +220,7 @@ def _plan_one(
         mechanism=mechanism.name,
         strategy="table",
         preview={**additive_preview(question, bound.step.law), "clip": bound.name, **further},
-        warnings=(remark("clipped", clip=bound.name, norm=str(bound.clip.norm)), *warnings),
+        warnings=(note("clipped", clip=bound.name, norm=str(bound.clip.norm)), *warnings),
         refusal=f"{mechanism.name} noise does not fit {question.budget.definition!r} at this budget.",
     )
 
@@ -244,24 +244,24 @@ def _plan_chosen(
         measure,
         best,
         {"bounds": rows, "best": best.name},
-        (remark("chosen_clip", clip=best.name, clips=names),),
+        (note("chosen_clip", clip=best.name, clips=names),),
     )
 
 
 def _plan_learned(
     question: Question, measure: str, bounds: tuple[Bound, ...], part: Fraction, q: Fraction, tables: Tables
 ) -> LearnedClipPlan:
-    near, budget = question.neighbours, question.budget
-    if near.persons > 1:
-        raise Unsupported("A bound is learned for single units; name one bound for a promise to groups.")
+    neighbours, budget = question.neighbours, question.budget
+    if neighbours.persons > 1:
+        raise Unsupported("A bound is learned for single units; name one bound for a guarantee to groups.")
     if not 0 < q <= 1:
         raise ParameterError("q is a share above 0 and at most 1.", name="q")
     sizes = PersonSizes.of(
         tables(bounds[0].clip).query, [bound.clip for bound in bounds], [bound.name for bound in bounds]
     )
-    mechanism = question.choose(sizes.sensitivity(near), share(budget, part))
+    mechanism = question.choose(sizes.sensitivity(neighbours), share(budget, part))
     first = Noisy("persons by size", sizes, mechanism)
-    both = [[first.profile(near), bound.step.profile(near)] for bound in bounds]
+    both = [[first.profile(neighbours), bound.step.profile(neighbours)] for bound in bounds]
     if not all(question.definition.fits(profiles, budget) for profiles in both):
         raise Unsupported(f"The two steps do not fit {budget.definition!r} at this budget.")
     costs = [question.definition.cost(profiles) for profiles in both]
@@ -277,7 +277,7 @@ def _plan_learned(
         else f"{mechanism.name}, {widest.step.mechanism.name}",
         strategy="learned_clip",
         evidence=widest.step.evidence,
-        neighbours=near,
+        neighbours=neighbours,
         page=question.definition.page,
         preview={
             "cells": question.space.size + sizes.space.size,
@@ -288,7 +288,7 @@ def _plan_learned(
             "q": plain(q),
             "bounds": [{"clip": b.name, "half_width_95": b.margin} for b in bounds],
         },
-        warnings=(*question.definition.warnings, remark("learned_clip", norm=str(bounds[0].clip.norm), q=plain(q))),
+        warnings=(*question.definition.warnings, note("learned_clip", norm=str(bounds[0].clip.norm), q=plain(q))),
         bounds=bounds,
         q=q,
     )

@@ -44,8 +44,8 @@ from dalenius.plans.moments import (
 )
 from dalenius.plans.priced import priced, selection_epsilon, share
 from dalenius.spec.method import spelled
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.clipped_sums import ClippedSums
 
 TAIL = Fraction(1, 100)
@@ -99,7 +99,7 @@ def plan_clipped_mean(question: Question) -> TablePlan:
     part = rational(question.parameter("learn_bounds"), "learn_bounds")
     if not 0 < part < 1:
         raise ParameterError("learn_bounds is a share of the budget between 0 and 1.", name="learn_bounds")
-    bounds, near, size = question.bounds, question.neighbours, public_size(question)
+    bounds, neighbours, size = question.bounds, question.neighbours, public_size(question)
     first = CandidateBounds(
         name=f"bounds of {question.of}",
         variable=question.of,
@@ -108,7 +108,7 @@ def plan_clipped_mean(question: Question) -> TablePlan:
         high=bounds.high,
         candidates=candidates_of(question),
         epsilon=selection_epsilon(share(question.budget, part), 2),
-        neighbours=near,
+        neighbours=neighbours,
         tail=rational(question.parameter("tail", TAIL), "tail"),
     )
     parts = _parts(question, first, size, 1 - part)
@@ -125,7 +125,7 @@ def plan_clipped_mean(question: Question) -> TablePlan:
         limits=(float(bounds.lower), float(bounds.upper)),
         preview=_preview(question, law, parts, size, len(first.candidates))
         | {"share": str(part), "candidates": len(first.candidates)},
-        warnings=(remark("clipped_share" if has_shares else "clipped_mean"), *sampling_notes(question)),
+        warnings=(note("clipped_share" if has_shares else "clipped_mean"), *sampling_notes(question)),
         refusal=f"Learned bounds do not fit {question.budget.definition!r} at this budget.",
     )
     return ClippedMeanPlan(**{key: getattr(plan, key) for key in plan.__dataclass_fields__})

@@ -72,17 +72,17 @@ def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = 
     """All quantiles of every cell, each between certified ends; one alone has no axis of its own but under
     `quantiles`.
     """
-    bounds, near = question.bounds, question.neighbours
+    bounds, neighbours = question.bounds, question.neighbours
     public = public_size(question)
     whole = 1 - SIZE if public is not None else Fraction(1)
     size = None
     if public is None:
         counting = Count(rows_with(question))
-        size = Noisy("count", counting, question.choose(counting.sensitivity(near), share(question.budget, SIZE)))
+        size = Noisy("count", counting, question.choose(counting.sensitivity(neighbours), share(question.budget, SIZE)))
     queries = cell_queries(question.domain, question.of, question.space, question.where)
     first = tuple(range(bounds.low, bounds.low + len(cut_places(len(qs)))))
     between = PointCounts(queries=queries, cells=question.space, cuts=(first,) * question.space.size)
-    noise = question.choose(between.sensitivity(near), share(question.budget, COUNTS / whole))
+    noise = question.choose(between.sensitivity(neighbours), share(question.budget, COUNTS / whole))
     counts = Noisy(f"records of {question.of} between points", between, noise)
     records, has_sampling = public or typical_records(question), wants_sampling(question)
     points = QuantilePoints(
@@ -93,7 +93,7 @@ def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = 
         high=bounds.high,
         epsilon=selection_epsilon(share(question.budget, MIDDLE / whole), levels(len(qs))),
         beside=selection_epsilon(share(question.budget, BESIDE / whole), levels_beside(len(qs))),
-        neighbours=near,
+        neighbours=neighbours,
         q=qs,
         sizes=(records,) * question.space.size,
         precision=Precision(
@@ -104,7 +104,7 @@ def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = 
         step=bounds.step,
     )
     measurements = (*(() if size is None else (size,)), points, counts)
-    profiles = [m.profile(near) for m in measurements]
+    profiles = [m.profile(neighbours) for m in measurements]
     if not question.definition.fits(profiles, question.budget):
         raise Unsupported(f"Selections do not fit {question.budget.definition!r}; use pure or zero_concentrated.")
     law = _law(question, qs, public, has_sampling)
@@ -117,7 +117,7 @@ def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = 
         mechanism="exponential_quantile",
         strategy="quantiles",
         evidence=points.evidence,
-        neighbours=near,
+        neighbours=neighbours,
         page=question.definition.page,
         preview=_preview(question, points, records),
         warnings=(*question.definition.warnings, CLIPPED, *sampling_notes(question)),

@@ -41,8 +41,8 @@ from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.plans.allotments import Allotment, purses, within_loss
 from dalenius.plans.priced import priced
 from dalenius.spec.document import DEFAULT_MEASURE
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 STRATEGIES = ("identity", "hierarchical", "ranges")
 MOST_AXES = 4
@@ -63,7 +63,7 @@ class _Option:
             "strategy": self.strategy,
             "mechanism": self.step.mechanism.name,
             "rmse": self.error,
-            "largest_std_error": sqrt(float(self.law.variances.max())),
+            "largest_std_error": sqrt(float(self.law.variances[0].max())),
         }
 
 
@@ -83,7 +83,7 @@ def plan_ranged(question: Question) -> TablePlan:
             **best.law.to_parameters(),
         },
     )
-    cell = sqrt(float(best.law.variances.max()))
+    cell = sqrt(float(best.law.variances[0].max()))
     reach = joint.reach([best.step.law], 0.95)
     return priced(
         question,
@@ -101,7 +101,7 @@ def plan_ranged(question: Question) -> TablePlan:
             "alternatives": [option.told for option in options],
         },
         law=law,
-        warnings=(remark("ranges", error=f"{reach * best.error:,.1f}", cells=f"{reach * cell:,.1f}"),),
+        warnings=(note("ranges", error=f"{reach * best.error:,.1f}", cells=f"{reach * cell:,.1f}"),),
         refusal=f"{best.step.mechanism.name} noise does not fit {question.budget.definition!r} at this budget.",
     )
 

@@ -18,8 +18,8 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.plans.priced import share, shown_as
 from dalenius.plans.refinement import RefinementPlan
 from dalenius.spec.document import DEFAULT_MEASURE
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.count import Count
 
 DEFAULT_SHARE = Fraction(1, 4)
@@ -50,22 +50,22 @@ def plan_refined(question: Question) -> TablePlan:
     variable = question.domain.variable(space.axes[0].variable)
     if space.axes[0].labels != variable.categories.labels:
         raise Unsupported("refine shows all categories of a variable; leave 'categories' and 'groups' out.")
-    near = question.neighbours
-    fine = question.choose(Count(question.query).sensitivity(near), share(question.budget, 1 - part))
+    neighbours = question.neighbours
+    fine = question.choose(Count(question.query).sensitivity(neighbours), share(question.budget, 1 - part))
     # A row is in one group, and in one category of it: both tables move alike.
-    coarse = question.choose(Count(question.query).sensitivity(near), share(question.budget, part))
+    coarse = question.choose(Count(question.query).sensitivity(neighbours), share(question.budget, part))
     procedure = RefinementPlan(
         variable=variable,
         level=level,
         threshold=int(least),
         coarse_mechanism=coarse,
         fine_mechanism=fine,
-        neighbours=near,
+        neighbours=neighbours,
         where=question.query,
         definition=question.definition.name,
     )
     steps = procedure.largest
-    profiles = [step.profile(near) for step in steps]
+    profiles = [step.profile(neighbours) for step in steps]
     if not question.definition.fits(profiles, question.budget):
         raise Unsupported(f"The two steps do not fit {question.budget.definition!r} at this budget.")
     return RefinedCountPlan(
@@ -77,10 +77,10 @@ def plan_refined(question: Question) -> TablePlan:
         mechanism=coarse.name if coarse.name == fine.name else f"{coarse.name}, {fine.name}",
         strategy="coarse_then_fine",
         evidence=steps[1].evidence,
-        neighbours=near,
+        neighbours=neighbours,
         page=question.definition.page,
         preview=_preview(procedure, steps),
-        warnings=(*question.definition.warnings, remark("refined", least=int(least))),
+        warnings=(*question.definition.warnings, note("refined", least=int(least))),
         procedure=procedure,
     )
 

@@ -35,8 +35,8 @@ from dalenius.measurements.resampled_totals import COUNT, SQUARES, ResampledTota
 from dalenius.plans.design import has_sampling, no_sampling
 from dalenius.plans.moments import estimate_tables, typical_records
 from dalenius.plans.priced import priced
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 _FEWEST, _USUAL = 2, 50
 # The share that a private number of rows takes, and the squares.
@@ -132,7 +132,7 @@ def plan_replicates(
     """
     replicates = _number(question)
     _check(question)
-    near, budget = question.neighbours, question.budget
+    neighbours, budget = question.neighbours, question.budget
     assert budget.delta is not None
     has_count = is_quotient and size is None
     has_squares = added.evenness != 1 and bool(question.parameter("squares", False))
@@ -141,9 +141,9 @@ def plan_replicates(
         reach=added.reach,
         sigma_squared=Fraction(1),
         replicates=replicates,
-        is_replace=near.is_replace,
+        is_replace=neighbours.is_replace,
         has_cells=question.space.size > 1,
-        rows=near.max_rows,
+        rows=neighbours.max_rows,
         beside=beside(sums, added.reach, _BESIDE),
     )
     _check_rows(start)
@@ -182,13 +182,13 @@ def plan_replicates(
         limits=None if "inf" in str(limits) else (float(Fraction(str(limits[0]))), float(Fraction(str(limits[1])))),
         preview=preview,
         warnings=(
-            remark("bounded"),
-            remark("resampled"),
-            *_clustered(near.max_rows),
+            note("bounded"),
+            note("resampled"),
+            *_clustered(neighbours.max_rows),
             *(
                 ()
                 if question.domain.draws
-                else (remark("if_units_independent" if near.max_rows > 1 else "if_independent"),)
+                else (note("if_units_independent" if neighbours.max_rows > 1 else "if_independent"),)
             ),
             *_advice(preview, moments),
         ),
@@ -227,7 +227,7 @@ def _check(question: Question) -> None:
             ' "zero_concentrated" with rho and delta.',
             key="error",
         )
-    if question.scope is not Scope.EVERYWHERE:
+    if question.scope is not Scope.ALL_DATA:
         raise Unsupported(
             f'error = "bootstrap" is priced under differential privacy; {question.definition.name!r} has no price '
             "for it.",
@@ -358,7 +358,7 @@ def _typical(step: ResampledTotals, squares: float, records: int | None, *, is_e
 
 def _clustered(rows: int) -> tuple[str, ...]:
     """What is assumed of the rows of one unit."""
-    return (remark("clustered", rows=rows),) if rows > 1 else ()
+    return (note("clustered", rows=rows),) if rows > 1 else ()
 
 
 def _advice(preview: Mapping[str, Any], moments: float | None) -> tuple[str, ...]:
@@ -367,7 +367,7 @@ def _advice(preview: Mapping[str, Any], moments: float | None) -> tuple[str, ...
         return ()
     wide = NormalDist().inv_cdf(0.975) * float(preview["std_error_with_sampling"])
     code = "bootstrap_wider" if moments <= wide else "bootstrap_shorter"
-    return (remark(code, bootstrap=_three_digits(wide), moments=_three_digits(moments)),)
+    return (note(code, bootstrap=_three_digits(wide), moments=_three_digits(moments)),)
 
 
 def half_width_of(question: Question, plan: Callable[[Question], TablePlan]) -> float | None:

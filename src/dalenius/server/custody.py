@@ -14,7 +14,7 @@ from dalenius.ledger.verify import VerifyReport
 from dalenius.server.accounts import Accounts, Role, User
 from dalenius.server.errors import Forbidden, NotFound
 from dalenius.server.jobs import Queue
-from dalenius.server.operations import Desk
+from dalenius.server.operations import RequestService
 from dalenius.server.reading import Reading
 from dalenius.server.releasing import Releasing, deactivated, document_of, renewed
 from dalenius.server.roles import READERS, RELEASERS, named, require
@@ -30,7 +30,7 @@ class Custody:
 
     store: StateStore
     accounts: Accounts
-    desk: Desk
+    desk: RequestService
     jobs: Queue
     reading: Reading
     releasing: Releasing

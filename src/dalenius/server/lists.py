@@ -15,7 +15,7 @@ from dalenius.errors import NotRegistered, PolicyError, RequestError, Unsupporte
 from dalenius.lists.rules import check, check_keys, refused
 from dalenius.lists.tables import answer_from_list
 from dalenius.server import downloads
-from dalenius.server.operations import Desk, Served
+from dalenius.server.operations import RequestService, Served
 from dalenius.server.views import ReleaseView
 from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_request
@@ -39,7 +39,7 @@ class _Asked:
 class Lists:
     """The stored lists of the served data sets."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: RequestService) -> None:
         self._desk = desk
         self._lock = threading.Lock()
         self._requests: dict[str, _Asked] = {}

@@ -77,7 +77,7 @@ class Quote:
     charge: Charge
 
 
-class Desk:
+class RequestService:
     """Plans, charges and releases for the whole server."""
 
     def __init__(self, config: ServerConfig) -> None:

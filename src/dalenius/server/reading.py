@@ -14,7 +14,7 @@ from dalenius.server.accounts import Role, User
 from dalenius.server.config import ServerConfig
 from dalenius.server.errors import NotFound
 from dalenius.server.lists import Lists
-from dalenius.server.operations import Desk, Document
+from dalenius.server.operations import Document, RequestService
 from dalenius.server.roles import require
 from dalenius.server.views import DatasetView, Download, ReleaseView
 from dalenius.shown.speech import DEFAULT
@@ -31,7 +31,7 @@ class Reading:
     """For everybody, as far as a release is published; drafts and embargoed ones for who asked, and the custodian."""
 
     config: ServerConfig
-    desk: Desk
+    desk: RequestService
     lists: Lists
     _datasets: dict[str, DatasetView] = field(default_factory=dict)
     _searched: dict[str, str] = field(default_factory=dict)

@@ -27,7 +27,7 @@ from dalenius.server.config import ServerConfig
 from dalenius.server.errors import Forbidden, NotFound, NotReleased, StaleRequest, body_of
 from dalenius.server.jobs import Job, Queue
 from dalenius.server.lists import Lists
-from dalenius.server.operations import Desk, Document, Quote, Served
+from dalenius.server.operations import Document, Quote, RequestService, Served
 from dalenius.server.reading import Reading
 from dalenius.server.roles import RELEASERS, named, require
 from dalenius.server.security import RateLimiter
@@ -81,7 +81,7 @@ class Releasing:
     store: StateStore
     accounts: Accounts
     limiter: RateLimiter
-    desk: Desk
+    desk: RequestService
     lists: Lists
     jobs: Queue
     reading: Reading

@@ -60,15 +60,13 @@ _ROUNDED = {
 _SAMPLED = {
     "en": "The margin with sampling is for the process behind the records: privacy noise and sampling together.",
     "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen: Schutzrauschen und "
-    "Stichprobe"
-    " zusammen.",
+    "Stichprobe zusammen.",
 }
 _SAMPLED_IF = {
     "en": "The margin with sampling is for the process behind the records, {condition}: privacy noise and sampling "
     "together.",
     "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen, {condition}: "
-    "Schutzrauschen und"
-    " Stichprobe zusammen.",
+    "Schutzrauschen und Stichprobe zusammen.",
 }
 _DRAWN = {
     False: {"en": "the records were drawn independently", "de": "die Datensätze unabhängig voneinander gezogen wurden"},
@@ -79,16 +77,13 @@ _EXPECTED_WITH_SAMPLING = {
     "en": "With sampling, for the process behind the records: ± {error} (95 %), if values are spread evenly over the "
     "bounds.",
     "de": "Mit Stichprobenfehler, für den Prozess hinter den Datensätzen: ± {error} (95 %), wenn die Werte "
-    "gleichmäßig über die"
-    " Schranken verteilt sind.",
+    "gleichmäßig über die Schranken verteilt sind.",
 }
 _OF_SERIES = {
     "en": "{waves} waves share this budget: with its noise alone a level is off by at most ± {level} (95 %), and a "
-    "change between two"
-    " waves by at most ± {change}.",
-    "de": "{waves} Wellen teilen sich dieses Budget: durch das Schutzrauschen allein weicht ein Niveau um höchstens "
-    "± {level} ab (95 %),"
-    " und eine Veränderung zwischen zwei Wellen um höchstens ± {change}.",
+    "change between two waves by at most ± {change}.",
+    "de": "{waves} Wellen teilen sich dieses Budget: durch das Schutzrauschen allein weicht ein Niveau um höchstens ± "
+    "{level} ab (95 %), und eine Veränderung zwischen zwei Wellen um höchstens ± {change}.",
 }
 _OF_MARGIN = {
     "en": "Expect a cell of {names} to be off by at most ± {error} (95 %).",
@@ -108,12 +103,10 @@ _OF_MEAN = {
     "de": "Von {records} Datensätzen insgesamt weicht der Mittelwert voraussichtlich um höchstens ± {error} ab (95 %).",
 }
 _OF_SAMPLE = {
-    "en": "In a cell of {records} records, expect the count to be off by at most ± {error} (95 %), by secret "
-    "sampling and noise"
-    " together; in larger cells by more.",
+    "en": "In a cell of {records} records, expect the count to be off by at most ± {error} (95 %), by secret sampling "
+    "and noise together; in larger cells by more.",
     "de": "In einer Zelle mit {records} Datensätzen weicht die Anzahl voraussichtlich um höchstens ± {error} ab (95 "
-    "%), durch geheime"
-    " Stichprobe und Rauschen zusammen; in größeren Zellen um mehr.",
+    "%), durch geheime Stichprobe und Rauschen zusammen; in größeren Zellen um mehr.",
 }
 _CAPTION_OF_SAMPLE = {
     "en": "± is the margin of error from secret sampling and privacy noise together, {level}.",
@@ -146,9 +139,7 @@ def said(texts: Mapping[str, str], language: str) -> str:
 
 
 def method_of(release: Release, table: Table) -> str:
-    """The method whose words a table speaks: the release's own for what was asked, a count for the count
-    beside a mean.
-    """
+    """The method whose words a table speaks: the release's own, or that of a count beside a mean."""
     asked, other = release.about.measure, _BESIDE.get(table.measure, table.measure)
     is_other = other != asked and other in registry.names("methods")
     return other if is_other and release.tables and table is not release.tables[0] else asked
@@ -270,9 +261,7 @@ def has_error(table: Table) -> bool:
 def caption(
     release: Release, table: Table, confidence: float = 0.95, language: str = DEFAULT, *, is_moved: bool = False
 ) -> str:
-    """What stands under a table: the method's own words where the table has an error, and never a claim of one it
-    lacks.
-    """
+    """What stands under a table: the method's words where it has an error, never a claim of one it lacks."""
     method = method_of(release, table)
     if is_moved or any(a.get("name") == "anchor" for a in release.adjustments):
         return said(_MOVED, language)
@@ -314,9 +303,7 @@ def rounding(display: Display, language: str = DEFAULT) -> str:
 def expectation(
     method: str, preview: Mapping[str, Any], show: Show, language: str = DEFAULT, label: Callable[[str], str] = str
 ) -> list[str]:
-    """What error to expect, known before data are read: one sentence, or one for each margin of a list, and one for a
-    series.
-    """
+    """What error to expect, known before data are read: a sentence, one for each margin, and one for a series."""
     sentences = _of_table(method, preview, show, language, label)
     if isfinite(preview.get("change_half_width_95", inf)):
         level, change = (show(preview[f"{name}_half_width_95"]) for name in ("level", "change"))
@@ -368,7 +355,7 @@ def _of_margin(margin: Mapping[str, Any]) -> Mapping[str, str]:
 
 def _of_batch(preview: Mapping[str, Any], show: Show, language: str) -> list[str]:
     """The price of a batch beside the sum of its tables' own prices."""
-    costs = [Cost.from_dict(preview[key]) for key in ("price", "sum_of_single_prices")]
+    costs = [Cost.from_dict(preview[key]) for key in ("cost", "sum_of_single_costs")]
     sentences = [said(_BATCH_PRICE, language).format(price=costs[0], single=costs[1])]
     if preview.get("epsilon_one_by_one") is not None:
         epsilon = f"{preview['epsilon_one_by_one']:.3g}"

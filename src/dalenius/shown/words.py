@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from dalenius.core.release import Release
 from dalenius.shown.speech import DEFAULT
-from dalenius.spec.remarks import in_language
+from dalenius.spec.notes import in_language
 
 __all__ = ["word", "number", "notes"]
 

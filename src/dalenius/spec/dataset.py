@@ -108,7 +108,7 @@ class VariablePart(Part):
     )
     public: Text = Field(
         default="",
-        description="Where everybody can read this attribute of every unit, for the promise that leaves it out.",
+        description="Where everybody can read this attribute of every unit, for the guarantee that leaves it out.",
     )
     unlisted: bool = Field(
         default=False,

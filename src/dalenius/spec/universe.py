@@ -13,6 +13,7 @@ from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Domain
 from dalenius.core.rationals import plain
 from dalenius.spec.axis import REST
+from dalenius.spec.remembered import remembered
 from dalenius.spec.request import RequestDocument
 
 SENTENCES: Mapping[str, Mapping[str, str]] = {
@@ -153,6 +154,7 @@ def _listed(variables: Sequence[str], labels: Mapping[str, str] | None, words: M
     return ", ".join(names[:-1]) + (words["and"] if len(names) > 1 else "") + names[-1]
 
 
+@remembered
 def universe_of(request: RequestDocument, domain: Domain) -> Universe:
     """Of a request against a domain."""
     axes, filters = request.axes(domain), request.filters(domain)

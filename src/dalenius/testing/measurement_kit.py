@@ -54,10 +54,10 @@ def check(measurement: Any) -> int:
     assert hasattr(measurement, "examples"), f"{measurement.__name__} states no examples"
     stated = getattr(measurement, "exact_law", None)
     assert stated is not None, f"{measurement.__name__} states no exact_law; core/integer_law.py says what it is"
-    compared = sum(_check_neighbours(measurement, near) for near in ALL_NEIGHBOURS)
+    compared = sum(_check_neighbours(measurement, neighbours) for neighbours in ALL_NEIGHBOURS)
     if not compared:
-        weaker = (replace(near, scope=scope) for scope in Scope for near in ALL_NEIGHBOURS)
-        compared = sum(_check_neighbours(measurement, near) for near in weaker)
+        weaker = (replace(neighbours, scope=scope) for scope in Scope for neighbours in ALL_NEIGHBOURS)
+        compared = sum(_check_neighbours(measurement, neighbours) for neighbours in weaker)
     assert compared, f"{measurement.__name__} serves no example"
     return compared
 
@@ -127,7 +127,7 @@ class _Trial:
             if self.example.run_at is None:
                 # NoiseLaw follows nothing, so that any content may stand in the first place.
                 yield (), here, there
-            elif self.neighbours.scope is Scope.AT_THE_DATA:
+            elif self.neighbours.scope is Scope.ACTUAL_DATA:
                 yield here, here, there
                 yield there, there, here
             else:
@@ -149,14 +149,14 @@ class _Trial:
 
     def _content(self, data: DataSet) -> Exact:
         if data not in self.contents:
-            near = self.neighbours
+            neighbours = self.neighbours
             domain = Domain(
                 name="kit",
                 population="kit",
                 version="1",
                 variables=dict(self.example.variables),
-                neighbours=near,
-                unit_id="person" if near.unit == "person" else None,
+                neighbours=neighbours,
+                unit_id="person" if neighbours.unit == "person" else None,
             )
             columns = columns_of(data, list(domain.variables), domain.unit_id)
             source = MemorySource(domain, columns, b"a secret of the kit")

@@ -23,7 +23,7 @@ from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 from dalenius.statistics.quantile import Quantile
 
 CELLS, VALUES = [0, 0, 1, 1, 2], [10, 12, 500, 900, 30]
-AT_THE_DATA = Neighbours(relation=Relation.REPLACE, scope=Scope.AT_THE_DATA)
+ACTUAL_DATA = Neighbours(relation=Relation.REPLACE, scope=Scope.ACTUAL_DATA)
 
 
 def test_plausible_deniability():
@@ -63,12 +63,12 @@ def test_checklist():
 def test_true_delta_against_an_informed_intruder():
     """Where a neighbour has another scale the true delta is large; where nothing changes it is zero."""
     median = Quantile(query=ValuesQuery(value="x"), low=0, high=1000)
-    jumpy = true_delta(median, [0, 0, 0, 1000, 1000], Fraction(1), 1, AT_THE_DATA)
+    jumpy = true_delta(median, [0, 0, 0, 1000, 1000], Fraction(1), 1, ACTUAL_DATA)
     assert jumpy["delta at least"] > 0.2
     # The records that join or leave do no less than those that change.
-    joined = true_delta(median, [0, 0, 0, 1000, 1000], Fraction(1), 1, replace(AT_THE_DATA, relation="add-remove"))
+    joined = true_delta(median, [0, 0, 0, 1000, 1000], Fraction(1), 1, replace(ACTUAL_DATA, relation="add-remove"))
     assert joined["delta at least"] > 0.2 and joined["alternatives"] == 9
-    flat = true_delta(median, [5] * 41, Fraction(1), 1, AT_THE_DATA)
+    flat = true_delta(median, [5] * 41, Fraction(1), 1, ACTUAL_DATA)
     assert flat["delta at least"] == pytest.approx(0, abs=1e-9)
 
 

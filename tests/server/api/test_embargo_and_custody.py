@@ -143,7 +143,7 @@ income = 100
 
 
 def bootstrapped(town: str) -> dict[str, object]:
-    """A total whose promise is made within the data only."""
+    """A total whose guarantee is made within the data only."""
     return {"table": {"measure": "total", "of": "income", "where": {"town": [town]}}, "privacy": BOOTSTRAP}
 
 

@@ -10,7 +10,7 @@ LIST = """
 [table]
 rows = ["town"]
 columns = ["sex"]
-wafers = ["age"]
+layers = ["age"]
 margins = "all"
 universe = "complete"
 [privacy]

@@ -48,7 +48,7 @@ def test_what_cannot_be_shown_is_refused_before_anything_is_charged(site: Site) 
     assert site.services.desk.ledger.account("townspeople").spent.rho == spent
 
 
-def test_a_weaker_promise_is_offered_only_where_the_policy_opens_it(site: Site) -> None:
+def test_a_weaker_guarantee_is_offered_only_where_the_policy_opens_it(site: Site) -> None:
     offered = site.call("ana", "GET", "/api/v1/datasets/towns").json()["definitions"]
     assert "pure" in offered
     assert not {"individual", "bootstrap", "public_attributes"} & set(offered)

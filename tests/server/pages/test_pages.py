@@ -265,7 +265,7 @@ def test_a_form_leads_on_to_the_one_address(app: Any) -> None:
 NAMES = [
     "rows",
     "columns",
-    "wafers",
+    "layers",
     "level.mode",
     "pick.age",
     "group.mode",
@@ -313,7 +313,7 @@ CACHE: dict[str, Any] = {}
 def test_odd_views_of_a_released_table(app: Any) -> None:
     anna = visitor(app, "anna")
     where = release(anna, rows="mode", columns="age", epsilon="0.12").split("?")[0]
-    odd = ["rows=age&rows=age&columns=age", "show=zzz&confidence=-1&as=7&chart=x&totals=q", "wafers=mode&columns=none"]
+    odd = ["rows=age&rows=age&columns=age", "show=zzz&confidence=-1&as=7&chart=x&totals=q", "layers=mode&columns=none"]
     odd += ["confidence=" + "9" * 500, "rows=%00", "show=row&totals=off&chart=heat", "show=column&chart=heat"]
     for query in odd:
         assert anna.get(f"{where}?{query}").status_code == 200, query

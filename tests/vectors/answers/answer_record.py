@@ -159,7 +159,7 @@ def planned(plan: Any) -> dict[str, Any]:
     return {
         "cost": plain(plan.cost.to_dict()),
         "budget": plain(plan.budget.to_dict()),
-        "promise": plain(plan.neighbours.to_dict()) | {"group": plan.group},
+        "guarantee": plain(plan.neighbours.to_dict()) | {"group": plan.group},
         "page": plan.page,
         "mechanism": plan.mechanism,
         "strategy": plan.strategy,

@@ -114,14 +114,14 @@ def attack(
 
 
 def _neighbours(world: World, chance: random.Random, most: int, group: int) -> World:
-    """One unit changes, or two where the promise is made to so many."""
+    """One unit changes, or two where the guarantee is made to so many."""
     drawn = worlds.redrawn(world, chance, most)
     return worlds.grouped(drawn, chance) if group > 1 and chance.random() < 0.7 else drawn
 
 
 def drawn(chance: random.Random, method: str = "", definition: str = "") -> tuple[World, dict[str, Any]]:
-    """A request, and a pair of neighbours for which its definition makes its promise."""
-    scope = Scope(registry.get("definitions", definition).scope) if definition else Scope.EVERYWHERE
+    """A request, and a pair of neighbours for which its definition makes its guarantee."""
+    scope = Scope(registry.get("definitions", definition).scope) if definition else Scope.ALL_DATA
     world = worlds.world_of(chance, has_public=scope is Scope.GIVEN_THE_PUBLIC)
     return world, grammar.request_of(chance, scope, method_name=method, definition=definition)
 

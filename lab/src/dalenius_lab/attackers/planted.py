@@ -189,7 +189,7 @@ def _half(right: Wrong) -> Wrong:
 
 
 def _half_sensitivity(right: Wrong) -> Wrong:
-    return lambda self, near: right(self, near).times(Fraction(1, 2))
+    return lambda self, neighbours: right(self, neighbours).times(Fraction(1, 2))
 
 
 def _got(change: Wrong) -> Wrong:
@@ -198,7 +198,7 @@ def _got(change: Wrong) -> Wrong:
 
 
 def _square_root(right: Wrong) -> Wrong:
-    return lambda self, near: right(replace(self, largest=isqrt(self.largest)), near)
+    return lambda self, neighbours: right(replace(self, largest=isqrt(self.largest)), neighbours)
 
 
 def _without_zeros(right: Wrong) -> Wrong:
@@ -293,7 +293,10 @@ FAULTS = _named(
             Corner("quantiles", "zero_concentrated", {"table": {**_NOT_BY_CELL, "q": ["1/2"], "parts": None}}),
         ),
         "the smooth sensitivity is its floor": _at(
-            Extreme, "smooth", lambda _: lambda self, values, base, near, least=1: Fraction(least), Corner("maximum")
+            Extreme,
+            "smooth",
+            lambda _: lambda self, values, base, neighbours, least=1: Fraction(least),
+            Corner("maximum"),
         ),
         "a person's rows count as one in residual components": _at(
             Residual, "profile", _one_row, _residual("zero_concentrated", delta=None)
@@ -328,7 +331,7 @@ FAULTS = _named(
         "a row stays in its private cell": _at(
             count_statistic,
             "reachable",
-            lambda _: lambda query, near: 1,
+            lambda _: lambda query, neighbours: 1,
             Corner("count", "public_attributes", {"table": {"rows": ["two", "sex"]}}),
         ),
         "a row adds half of its bound to a list of totals": _at(
@@ -340,7 +343,7 @@ FAULTS = _named(
             lambda right: lambda mu, epsilon: right(0.7 * mu, epsilon),
             _residual("approximate", group=None),
         ),
-        "a group of two is promised what one unit is": _at(
+        "a group of two is guaranteed what one unit is": _at(
             Neighbours, "grouped", lambda _: lambda self, size: self, _count(privacy={"group": 2})
         ),
         "a text is listed one unit too early": _at(
@@ -394,12 +397,14 @@ FAULTS = _named(
             lambda _: lambda self, inner: self.fraction * inner,
             _count(privacy={"mechanism": "discrete_laplace"}, sample="1/10"),
         ),
-        "a person's rows are in one block": _at(block_totals, "touched", lambda _: lambda near: 1, _MEAN_OF_BLOCKS),
+        "a person's rows are in one block": _at(
+            block_totals, "touched", lambda _: lambda neighbours: 1, _MEAN_OF_BLOCKS
+        ),
         "what a block says is not held to its range": _at(Blocks, "points", _beyond_the_range, _MEAN_OF_BLOCKS),
         "a changed block counts as one that is added": _at(
             ApproximateQuantiles,
             "_sides",
-            lambda _: lambda self, near: 1,
+            lambda _: lambda self, neighbours: 1,
             _blocks_of(blocks=2, aggregate="median", error=None),
         ),
         "a test is passed at half its threshold": _at(
@@ -430,7 +435,7 @@ AT_THE_DATA = _named(
         "a mean by the values at hand": _at(
             Mean,
             "local",
-            lambda _: lambda self, x, near: Fraction(int(max(x) - min(x)), len(x)),
+            lambda _: lambda self, x, neighbours: Fraction(int(max(x) - min(x)), len(x)),
             Corner("mean", "individual"),
         ),
     }

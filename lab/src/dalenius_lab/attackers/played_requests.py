@@ -164,8 +164,8 @@ def attack(
 def _under(world: World, relation: Relation, chance: random.Random) -> World:
     domain = world.domain
     size = domain.public_size if relation is Relation.REPLACE else None
-    near = replace(domain.neighbours, relation=relation)
-    return worlds.redrawn(replace(world, domain=replace(domain, neighbours=near, public_size=size)), chance)
+    neighbours = replace(domain.neighbours, relation=relation)
+    return worlds.redrawn(replace(world, domain=replace(domain, neighbours=neighbours, public_size=size)), chance)
 
 
 def _steered(

@@ -22,8 +22,8 @@ from dalenius.measurements.local_laplace import LocalStatistic
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 
 QUESTIONS = (
-    "Is more accuracy worth a promise that covers only the records that occur in this file?",
-    "Do other safeguards (a secure room, registered users) make up for the weaker promise?",
+    "Is more accuracy worth a guarantee that covers only the records that occur in this file?",
+    "Do other safeguards (a secure room, registered users) make up for the weaker guarantee?",
     "Is the file closed: nobody will join, leave or be corrected later?",
     "Is the population alike, with few or no outliers?",
     "Is the worst case behind the declared bounds extremely rare?",
@@ -115,7 +115,7 @@ def compare_options(
     floor: int = 1,
 ) -> dict[str, float]:
     """Expected sum of absolute errors of the options of O'Keefe & Charest, in steps, beside declared bounds."""
-    near = Neighbours(relation=Relation.REPLACE, scope=Scope.WITHIN_THE_DATA)
+    neighbours = Neighbours(relation=Relation.REPLACE, scope=Scope.OBSERVED_ROWS)
     result = {}
     for name, option, membership in (
         ("(i) one scale, membership private", Option.ONE, Membership.PRIVATE),
@@ -126,7 +126,7 @@ def compare_options(
         step = BootstrapTotals(
             name="comparison",
             statistic=statistic,
-            neighbours=near,
+            neighbours=neighbours,
             epsilon=epsilon,
             option=option,
             membership=membership,
@@ -158,7 +158,7 @@ def checklist(
 
 
 def true_delta(
-    statistic: LocalStatistic, values: Sequence[int] | IntArray, epsilon: Fraction, floor: int, near: Neighbours
+    statistic: LocalStatistic, values: Sequence[int] | IntArray, epsilon: Fraction, floor: int, neighbours: Neighbours
 ) -> dict[str, float]:
     """What individual privacy hides at the data from an intruder who refits the noise to each alternative.
 
@@ -166,28 +166,29 @@ def true_delta(
     alternatives that move a record next to the answer or to the ends, a lower bound of the truth.
     """
     x = [int(v) for v in np.sort(np.asarray(values, dtype=np.int64))]
-    here = _fitted(statistic, x, epsilon, floor, near)
+    here = _fitted(statistic, x, epsilon, floor, neighbours)
     deltas = [
-        _hockey_stick(here, _fitted(statistic, d, epsilon, floor, near), float(epsilon)) for d in _others(x, near)
+        _hockey_stick(here, _fitted(statistic, d, epsilon, floor, neighbours), float(epsilon))
+        for d in _others(x, neighbours)
     ]
     return {"epsilon": float(epsilon), "delta at least": max(deltas, default=0.0), "alternatives": float(len(deltas))}
 
 
-def _others(x: list[int], near: Neighbours) -> list[list[int]]:
+def _others(x: list[int], neighbours: Neighbours) -> list[list[int]]:
     n, middle = len(x), len(x) // 2
     places = sorted({p for p in (0, 1, middle - 1, middle, middle + 1, n - 2, n - 1) if 0 <= p < n})
     values = sorted({x[p] for p in places} | {x[0] - 1, x[-1] + 1} if n else set())
-    if near.is_replace:
+    if neighbours.is_replace:
         return [sorted([*x[:p], v, *x[p + 1 :]]) for p in places for v in values]
     return [[*x[:p], *x[p + 1 :]] for p in places] + [sorted([*x, v]) for v in values]
 
 
 def _fitted(
-    statistic: LocalStatistic, x: Sequence[int], epsilon: Fraction, floor: int, near: Neighbours
+    statistic: LocalStatistic, x: Sequence[int], epsilon: Fraction, floor: int, neighbours: Neighbours
 ) -> tuple[int, float]:
     """(answer, rate of the noise) at a data set."""
     array = np.array(x, dtype=np.int64)
-    return statistic.value(array), float(epsilon) / max(floor, statistic.local(array, near))
+    return statistic.value(array), float(epsilon) / max(floor, statistic.local(array, neighbours))
 
 
 def _hockey_stick(left: tuple[int, float], right: tuple[int, float], epsilon: float) -> float:

@@ -17,7 +17,7 @@ from dalenius.core import registry
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Measurement, Mechanism
 from dalenius.core.domain import Axis, Categories, CellSpace, Domain
-from dalenius.core.law import FloatArray, Joint
+from dalenius.core.law import Joint
 from dalenius.core.plan import Assemble
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
@@ -120,7 +120,7 @@ def _priced(
             "structural_zeros": list(CellSpace(request.axes, request.structural_zeros).structural_indices),
         },
     )
-    variances = [joint.nested_variance(law, k) for k in range(len(resolved))]
+    variances = joint.variances(law)
     weights = request.weights or (1.0,) * len(resolved)
     cells = sum(w * len(v) for w, v in zip(weights, variances, strict=True))
     rmse = sqrt(sum(w * float(v.sum()) for w, v in zip(weights, variances, strict=True)) / cells)
@@ -143,16 +143,16 @@ def _priced(
 
 def _assemble(request: MarginsAsked, resolved: Sequence[tuple[View, tuple[Axis, ...]]], law: Joint) -> Assemble:
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-        shown: list[FloatArray] = joint.estimates(blocks, law)
         tables = []
-        for k, ((_, axes), values) in enumerate(zip(resolved, shown, strict=True)):
+        shown = zip(resolved, joint.estimates(blocks, law), joint.variances(law), strict=True)
+        for (_, axes), values, variance in shown:
             zeros = request.structural_zeros if axes == request.axes else frozenset()
             tables.append(
                 Table(
                     name=" x ".join(axis.name for axis in axes) or "total",
                     space=CellSpace(axes, zeros),
                     values=np.asarray(values, dtype=np.float64),
-                    variance=joint.nested_variance(law, k),
+                    variance=variance,
                 )
             )
         return tuple(tables)

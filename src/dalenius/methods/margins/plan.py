@@ -30,8 +30,8 @@ from dalenius.methods.margins.merging import propose_merging
 from dalenius.methods.margins.setting import Candidate, MarginsAsked, Setting
 from dalenius.plans.allotments import Allotment, purses, within_loss
 from dalenius.spec.expected import ExpectedPart
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 STRATEGIES = "methods.margins.strategies"
 OBJECTIVES = ("cells", "tables", "maximum")
@@ -117,11 +117,11 @@ def plan_list(
         raise UnknownName.among("strategy", strategy, registry.names(STRATEGIES))
     axes = space.axes if isinstance(space, CellSpace) else tuple(space)
     zeros = space.structural_zeros if isinstance(space, CellSpace) else frozenset()
-    near = neighbours or domain.neighbours
+    neighbours = neighbours or domain.neighbours
     names = [axis.name for axis in axes]
     total = None
     if amounts is None:
-        total = public_total(domain, axes, where, near, has_zeros=bool(zeros))
+        total = public_total(domain, axes, where, neighbours, has_zeros=bool(zeros))
     where = (*where, *inside_filters(domain, axes))
     request = MarginsAsked(
         axes=axes,
@@ -129,7 +129,7 @@ def plan_list(
         where=where,
         budget=budget,
         definition=definition,
-        neighbours=near,
+        neighbours=neighbours,
         weights=tuple(weights or ()),
         objective=objective,
         strategy=strategy,
@@ -153,7 +153,7 @@ def plan_list(
         axes=axes,
         where=where,
         workload=workload,
-        neighbours=near,
+        neighbours=neighbours,
         definition=definition,
         budget=budget,
         objective=objective,
@@ -172,7 +172,7 @@ def _along(domain: Domain, request: MarginsAsked) -> TablePlan:
         plan = _first(request, along.plan(domain, request))
         if not request.structural_zeros or plan.strategy == "interior":
             return plan
-        return replace(plan, warnings=(*plan.warnings, remark("zeros_are_facts")))
+        return replace(plan, warnings=(*plan.warnings, note("zeros_are_facts")))
     except TooLarge as error:
         is_served = request.structural_zeros and request.strategy in (None, "interior")
         if not is_served or request.amounts is not None:

@@ -154,7 +154,7 @@ def _price(
 def _narrower(
     services: Services, user: User, dataset: DatasetView, state: TableState, wording: Wording
 ) -> tuple[str, str] | None:
-    """The same table of the records that the ready list counts: on which variables it asks for a value, and its
+    """The same table of the records that the stored list counts: on which variables it asks for a value, and its
     address.
     """
     if not dataset.has_list or state.is_empty:

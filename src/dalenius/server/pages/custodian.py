@@ -109,7 +109,7 @@ def _content(request: Request, user: User, name: str, report: Any, *, is_refused
 
 @router.post("/datasets/{name}/list")
 def release_list(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
-    """Release the ready list of a data set; charged once."""
+    """Release the stored list of a data set; charged once."""
     services_of(request).reading.release_list(user, name)
     return redirect(request, "/custodian", "custody.list_ok")
 

@@ -27,7 +27,7 @@ from dalenius.spec.load import load_request
 from dalenius.spec.universe import universe_of
 
 # What the builder must be able to ask for before it offers to change a table.
-_OF_THE_TABLE = ("axes", "where", "measure", "of", "weight", "margins", "options")
+_OF_THE_TABLE = ("axes", "where", "measure", "of", "weight", "margins", "keys")
 
 
 class Shown:
@@ -36,7 +36,7 @@ class Shown:
     def __init__(
         self, request: Request, user: User, release: Release, view: ReleaseView | None, state: TableState | None = None
     ) -> None:
-        """`state` is what was asked of a ready list; a stored release says itself what was asked."""
+        """`state` is what was asked of a stored list; a stored release says itself what was asked."""
         self.request, self.user, self.view = request, user, view
         self.state = state
         # Of a batch one table is shown at a time, the first unless the address names another.
@@ -156,12 +156,11 @@ class Shown:
         return {"text": universe.sentence(names, language, say), "language": language}
 
     @property
-    def remarks(self) -> list[dict[str, str]]:
+    def notes(self) -> list[dict[str, str]]:
         """What the release warns of; whose records it covers is said in the same words as beside the table."""
         about = self.release.about.universe
         return [
-            self.universe if sentence == about else self.wording.remark(sentence)
-            for sentence in self.provenance.warnings
+            self.universe if sentence == about else self.wording.note(sentence) for sentence in self.provenance.warnings
         ]
 
     def frame(self, section: str) -> dict[str, Any]:
@@ -173,7 +172,7 @@ class Shown:
             "heading": self.heading,
             "described": "" if self.state is not None or self.heading == self.described else self.described,
             "section": section,
-            "remarks": self.remarks,
+            "remarks": self.notes,
             "conditions": self.conditions,
             "base_href": base,
             "layout_query": urlencode([*self.layout, *([("member", self.member)] if self.members else [])]),

@@ -1,4 +1,4 @@
-"""Stored sentences for readers of German: every promise that holds everywhere, every kind of neighbours, every universe."""
+"""Stored sentences for readers of German: every guarantee that holds everywhere, every kind of neighbours, every universe."""
 
 from fractions import Fraction
 from itertools import product
@@ -8,15 +8,15 @@ import pytest
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.neighbours import Neighbours, Relation, Scope
-from dalenius.spec.promises import told
+from dalenius.spec.guarantees import told
 from dalenius.spec.universe import Universe
 
 AMOUNTS = {"epsilon": Fraction(1, 2), "delta": Fraction(1, 10**6), "rho": Fraction(1, 8)}
-PLAIN = [name for name, one in registry.every("definitions").items() if one.scope is Scope.EVERYWHERE]
+PLAIN = [name for name, one in registry.every("definitions").items() if one.scope is Scope.ALL_DATA]
 
 
 @pytest.mark.parametrize("definition", PLAIN)
-def test_every_promise_that_holds_everywhere_is_told_in_german(definition: str) -> None:
+def test_every_guarantee_that_holds_everywhere_is_told_in_german(definition: str) -> None:
     made = registry.get("definitions", definition)()
     lists = [made.amounts, *([("rho", "delta")] if "rho" in made.amounts else [])]
     for names in lists:
@@ -27,10 +27,10 @@ def test_every_promise_that_holds_everywhere_is_told_in_german(definition: str) 
 
 
 def test_every_kind_of_neighbours_is_told_in_german_and_what_is_not_known_stays() -> None:
-    for relation, near in product(Relation, ({}, {"unit": "person", "max_rows": 3})):
-        said = told(f"{Neighbours(relation=relation, **near).sentence()} And more.", "de")
+    for relation, neighbours in product(Relation, ({}, {"unit": "person", "max_rows": 3})):
+        said = told(f"{Neighbours(relation=relation, **neighbours).sentence()} And more.", "de")
         assert said.startswith("Zwei Datensätze sind Nachbarn") and said.endswith(" And more.")
-        assert "neighbours" not in said and ("3 Zeile" in said) is bool(near)
+        assert "neighbours" not in said and ("3 Zeile" in said) is bool(neighbours)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
-"""The sentences of a promise, of its neighbours and of a universe that a release stores in English, for readers of
+"""The sentences of a guarantee, of its neighbours and of a universe that a release stores in English, for readers of
 another language.
 
-A sentence is found by its words, so that releases of earlier versions speak too; one that is not known here stays as it
-is stored.
+A sentence is found by its words; one that is not known here stays as it is stored.
 """
 
 import re
@@ -11,7 +10,7 @@ from functools import partial
 
 from dalenius.spec.universe import SENTENCES as UNIVERSES
 
-PROMISES: Mapping[str, tuple[tuple[str, str], ...]] = {
+GUARANTEES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "de": (
         (
             "Whatever is released, and whoever reads it, the odds of anything about one unit change by at most a "
@@ -84,7 +83,7 @@ PROMISES: Mapping[str, tuple[tuple[str, str], ...]] = {
             "andere ersetzt wird.",
         ),
         (
-            "So the promise holds for any {size} of them together; the account is charged for one.",
+            "So the guarantee holds for any {size} of them together; the account is charged for one.",
             "Das Versprechen gilt also für je {size} von ihnen zusammen; verbucht wird es für eine.",
         ),
     )
@@ -112,8 +111,10 @@ def _said(other: str, language: str, match: re.Match[str]) -> str:
 
 
 def _pairs(language: str) -> Iterator[tuple[str, str]]:
-    """Sentences of promises, then those of universes, longest first: a shorter one can be the beginning of another."""
-    yield from PROMISES.get(language, ())
+    """Sentences of guarantees, then those of universes, longest first: a shorter one can be the beginning
+    of another.
+    """
+    yield from GUARANTEES.get(language, ())
     words, other = UNIVERSES["en"], UNIVERSES.get(language)
     if other is None or language == "en":
         return

@@ -6,7 +6,7 @@ import pytest
 
 from dalenius.core import registry
 from dalenius.spec.method import LANGUAGES
-from dalenius.spec.remarks import REMARKS, in_language, remark
+from dalenius.spec.notes import REMARKS, in_language, note
 from dalenius.testing.method_kit import released
 
 
@@ -15,8 +15,8 @@ def test_a_remark_is_said_in_every_language_and_found_again(code: str) -> None:
     texts = REMARKS[code]
     fields = {n: "7" for _, n, _, _ in Formatter().parse(texts["en"]) if n}
     assert set(texts) == set(LANGUAGES) and texts["de"] != texts["en"]
-    assert in_language(remark(code, **fields), "de") == texts["de"].format(**fields)
-    assert in_language(remark(code, **fields), "en") == remark(code, **fields)
+    assert in_language(note(code, **fields), "de") == texts["de"].format(**fields)
+    assert in_language(note(code, **fields), "en") == note(code, **fields)
 
 
 def test_a_sentence_of_somebody_else_is_left_as_it_is() -> None:

@@ -52,7 +52,7 @@ def test_numbers_are_judged_as_one_by_one(name: str, values: list[object], kind:
     domain = domain_of(ENDS[name])
     source = DuckDBSource(domain, pa.table({"x": pa.array(values * 2, kind)}))
     found = source.judge()["variables"]["x"]
-    assert {remark: n for remark, n in found.items() if n} == expected(domain, values * 2)
+    assert {note: n for note, n in found.items() if n} == expected(domain, values * 2)
 
 
 def test_all_columns_of_a_csv_file_are_judged_in_one_pass(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_all_columns_of_a_csv_file_are_judged_in_one_pass(tmp_path: Path) -> Non
     for name, values in columns.items():
         read = reader(variables[name])
         counts = Counter(str(read(value)[1]) for value in values)
-        assert {remark: n for remark, n in report["variables"][name].items() if n} == counts
+        assert {note: n for note, n in report["variables"][name].items() if n} == counts
     assert (report["rows"], report["rows_skipped"]) == (len(texts), 0)
 
 

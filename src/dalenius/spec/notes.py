@@ -1,6 +1,6 @@
 """What readers must be told about a plan or a release, in every language; a release stores the English sentence.
 
-`remark(code)` gives the sentence that is stored. `in_language` finds the code of a stored sentence and says it in the
+`note(code)` gives the sentence that is stored. `in_language` finds the code of a stored sentence and says it in the
 reader's language; a sentence that is not known here is left as it is.
 """
 
@@ -195,7 +195,7 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
     "chosen_clip": {
         "en": "Of the bounds {clips} the bound {clip} was chosen before anything was read: by the numbers of persons "
         "that the request"
-        " states it has the smallest predicted error. The smallest error is no promise where the stated numbers are "
+        " states it has the smallest predicted error. The smallest error is no guarantee where the stated numbers are "
         "wrong.",
         "de": "Von den Schranken {clips} wurde {clip} gewählt, bevor etwas gelesen wurde: nach den Personenzahlen "
         "der Anfrage hat sie den"
@@ -362,7 +362,7 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
         " Gruppe müssen sich nicht zu ihrer groben Anzahl aufsummieren, die für sich gemessen wurde.",
     },
     "keyed_list": {
-        "en": "The noise is made from a secret key, and is the same whenever this list is asked for. The promise is "
+        "en": "The noise is made from a secret key, and is the same whenever this list is asked for. The guarantee is "
         "computational: it holds"
         " against anybody who cannot tell such noise from random noise, as long as the key stays secret.",
         "de": "Das Rauschen wird aus einem geheimen Schlüssel erzeugt und ist dasselbe, wann immer diese Liste "
@@ -409,7 +409,7 @@ REMARKS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def remark(code: str, **values: object) -> str:
+def note(code: str, **values: object) -> str:
     """The sentence of a code as releases store it."""
     return REMARKS[code]["en"].format(**values)
 
