@@ -5,7 +5,7 @@ laws are compared one by one. Nothing is taken from a claim about privacy. Where
 step is also run on both data sets with the same noise, and its answers must be as far apart as the law says.
 
 A plan whose later steps are made of earlier answers is followed: through every first answer where few steps can come
-after it, and otherwise along one path of answers, which may lose no more than any other path.
+after it, and otherwise along one path of answers, whose losses the charge has to cover as those of any other path.
 """
 
 from collections.abc import Sequence
@@ -72,9 +72,8 @@ class _Met:
 
 def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
     """What the answers to a plan show of the difference between two data sets."""
-    first = _Met.of(next(plan.steps()), here, there)
     is_fixed = type(plan).steps is TablePlan.steps
-    branches = None if is_fixed else _branches(plan, first)
+    branches = None if is_fixed else _branches(plan, _Met.of(next(plan.steps()), here, there))
     if branches is None:
         return Together(tuple(_followed(plan, None, here, there, is_fixed=is_fixed)))
     answers, shown, places = branches
