@@ -187,10 +187,14 @@ class BootstrapTotals:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Totals of two cells, with noise that follows the extremes of the data."""
-        step = cls(name="totals", statistic=TOTALS, neighbours=neighbours, epsilon=Fraction(2))
+        """Totals of two cells, with Laplace and with normal noise that follows the extremes of the data."""
 
-        def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
-            return step.run((there[0], *at[1:]), drawn, rng)
+        def example(epsilon: Fraction | None, rho: Fraction | None) -> MeasurementExample:
+            step = cls(name="totals", statistic=TOTALS, neighbours=neighbours, epsilon=epsilon, rho=rho)
 
-        return (on_cells(step, run_at=run_at),)
+            def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
+                return step.run((there[0], *at[1:]), drawn, rng)
+
+            return on_cells(step, run_at=run_at)
+
+        return example(Fraction(2), None), example(None, Fraction(1, 2))

@@ -155,12 +155,17 @@ class LocalLaplace:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median with noise that follows the data."""
+        """A median with discrete and with rounded noise that follows the data."""
         median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
-        step = cls(name="median", statistic=median, neighbours=neighbours, epsilon=Fraction(2))
 
-        def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
-            followed, values = (content[0].open_below_the_gate() for content in (at, there))
-            return step.answer(values, step.sensitivity(followed), drawn)
+        def example(*, is_discrete: bool) -> MeasurementExample:
+            two = Fraction(2)
+            step = cls(name="median", statistic=median, neighbours=neighbours, epsilon=two, is_discrete=is_discrete)
 
-        return (on_values(step, run_at=run_at),)
+            def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
+                followed, values = (content[0].open_below_the_gate() for content in (at, there))
+                return step.answer(values, step.sensitivity(followed), drawn)
+
+            return on_values(step, run_at=run_at)
+
+        return example(is_discrete=True), example(is_discrete=False)
