@@ -28,8 +28,7 @@ from dalenius.curator.curator import Curator
 from dalenius.errors import AfterCharge, DocumentError, NotAllowed, RequestError, TooLarge, Unsupported
 from dalenius.exact.loss import of_shift
 from dalenius.inference.cells import intervals
-from dalenius.ledger.batch import Batch
-from dalenius.ledger.composition import as_one
+from dalenius.ledger.composition import compose
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 from dalenius.plans import batch as _batch
 from dalenius.plans.allotments import affordable_rho
@@ -39,6 +38,7 @@ from dalenius.spec.batch import BatchDocument
 from dalenius.spec.load import load_asked, load_request
 from dalenius.spec.release import ReleaseDocument
 from dalenius.testing import rule_kit
+from dalenius_lab.accounting.batch import Batch
 
 WOMEN = {"rows": "region", "where": {"sex": "female"}, "title": "Women"}
 TABLES: tuple[dict[str, Any], ...] = (
@@ -131,9 +131,9 @@ def test_a_batch_is_one_charge_and_free_when_asked_again_in_any_order(curator: C
     batch = dalenius.batch(*TABLES, rho="1/4")
     plan = curator.plan(batch)
     assert isinstance(plan, BatchPlan) and plan.cost.rho == Fraction(1, 4)
-    before = len(curator.ledger.entries("toys"))
+    before = len(curator.ledger.reader.entries("toys"))
     release = curator.release(batch)
-    assert [e.kind for e in curator.ledger.entries("toys")[before:]].count("charge") == 1
+    assert [e.kind for e in curator.ledger.reader.entries("toys")[before:]].count("charge") == 1
     left = curator.left
     again = curator.release(dalenius.batch(*reversed(TABLES), rho="1/4", title="the same"))
     assert curator.left == left and again.provenance.ledger_entry == release.provenance.ledger_entry
@@ -231,7 +231,7 @@ def test_steps_that_fail_together_are_charged_less_than_their_sum_and_pass_the_g
 def test_gaussian_and_other_steps_without_a_failure_are_charged_their_sum(curator: Curator) -> None:
     plan = curator.plan(dalenius.batch(*TABLES[:2], rho="1/4"))
     profiles = [m.profile(plan.neighbours) for m in plan.measurements]
-    assert as_one(profiles) == Cost(relation=Relation.ADD_REMOVE, rho=Fraction(1, 4))
+    assert compose(profiles) == Cost(relation=Relation.ADD_REMOVE, rho=Fraction(1, 4))
 
 
 @pytest.mark.parametrize(

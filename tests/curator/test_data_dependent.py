@@ -63,8 +63,8 @@ LIST = {"measure": "total", "of": "output"}
 
 
 def test_which_definitions_depend_on_the_data():
-    pages = {name: definition.page for name, definition in registry.every("definitions").items()}
-    assert {name: page for name, page in pages.items() if page != MASTER} == {
+    accounts = {name: definition.account for name, definition in registry.every("definitions").items()}
+    assert {name: page for name, page in accounts.items() if page != MASTER} == {
         "bootstrap": "data-dependent",
         "individual": "data-dependent",
         "public_attributes": "public-attributes",
@@ -112,7 +112,7 @@ def test_the_clamp_is_refused_unless_acknowledged_by_name():
 
 def test_the_guarantee_travels_with_the_plan():
     plan = plan_of(domain(), request(), policy("bootstrap"))
-    assert plan.page == "data-dependent"
+    assert plan.account == "data-dependent"
     assert plan.neighbours.scope is Scope.OBSERVED_ROWS
     assert plan.reservation.epsilon == 1
     assert plan.law.kind == "withheld"

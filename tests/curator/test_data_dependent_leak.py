@@ -99,7 +99,7 @@ def published(folder: Path, request: str) -> dict[str, str]:
         assert any("Not protected" in w for w in release.provenance.warnings)
         values = release.values.ravel().tolist()
         table = [[None if isinstance(v, int | float) else v for v in row] for row in rows(release, release.table)]
-        account = curator.ledger.account("farms")
+        account = curator.ledger.reader.account("farms")
         return {
             "plan": repr((plan.preview, plan.warnings, plan.law.to_dict(), plan.reservation)),
             "release": without(write_json(said_of_the_values(release)), values),
@@ -177,7 +177,7 @@ def test_the_master_account_is_not_touched(tmp_path):
     ) as curator:
         curator.register(by="custodian")
         curator.release(folder / "totals.toml")
-        purses = curator.ledger.account("farms").purses
-        spent = {p.key.page: p.spent_rho for p in purses if p.key.kind == "total"}
+        balances = curator.ledger.reader.account("farms").balances
+        spent = {p.key.account: p.spent_rho for p in balances if p.key.kind == "total"}
         assert spent["master"] == 0
         assert spent["data-dependent"] > 0

@@ -75,7 +75,7 @@ def test_the_custodian_sees_which(tmp_path: Path) -> None:
     with open_farms(tmp_path) as curator:
         report = curator.inspect_dominance(request()).reveal()
         assert report["which"] == ["hill", "coast"]
-        assert curator.ledger.entries()[-1].body["payload"]["what"] == "dominance"
+        assert curator.ledger.reader.entries()[-1].body["payload"]["what"] == "dominance"
         with pytest.raises(Unsupported):
             curator.inspect_dominance({"table": {"rows": ["region"]}, "privacy": request()["privacy"]})
 
@@ -103,7 +103,7 @@ def test_refusals_spend_nothing(tmp_path: Path, change: Any, error: type[Excepti
     with open_farms(tmp_path) as curator:
         with pytest.raises(error):
             curator.release(request(**change))
-        assert curator.ledger.account("farms").entries == 0
+        assert curator.ledger.reader.account("farms").charges == 0
 
 
 def test_every_record_lies_in_one_cell_at_most(tmp_path: Path) -> None:

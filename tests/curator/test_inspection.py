@@ -139,14 +139,14 @@ def test_a_ratio_has_a_sensitivity_at_the_data_and_none_everywhere(curator: Cura
 
 
 def test_tables_have_sensitivities_too_and_each_look_is_a_line_of_the_ledger(curator: Curator) -> None:
-    before = len(curator.ledger.notes("farms", "inspection"))
+    before = len(curator.ledger.reader.notes("farms", "inspection"))
     privacy = {"definition": "pure", "epsilon": 1}
     counts = curator.inspect_sensitivity({"table": {"rows": ["status"]}, "privacy": privacy})
     assert str(counts).startswith("CONFIDENTIAL")
     assert counts.reveal()["at these data"] == counts.reveal()["on any data"] == 2
     totals = {"table": {"rows": ["status"], "measure": "total", "of": "output"}, "privacy": privacy}
     assert curator.inspect_sensitivity(totals).reveal()["between data sets made of these records"] == 10
-    assert len(curator.ledger.notes("farms", "inspection")) == before + 2
+    assert len(curator.ledger.reader.notes("farms", "inspection")) == before + 2
     with pytest.raises(Unsupported, match="median"):
         curator.inspect_sensitivity(
             {"table": {"rows": ["status"], "measure": "mode"}, "privacy": privacy | {"epsilon": 1}}

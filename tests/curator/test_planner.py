@@ -198,6 +198,6 @@ def test_utility_is_for_the_custodian_only(tmp_path: Path) -> None:
     with Curator.open(DATASET, ledger=tmp_path / "l.sqlite", data=ROWS, rng=rng) as curator:
         curator.register()
         report = curator.compare(asked, curator.release(asked))
-        assert any(e.kind == "note" for e in curator.ledger.entries())
+        assert any(e.kind == "note" for e in curator.ledger.reader.entries())
     assert str(report).startswith("CONFIDENTIAL")
     assert report.reveal()

@@ -167,9 +167,9 @@ def test_a_table_stored_under_the_older_rule_is_not_served_for_this_one(
         with monkeypatch.context() as older:
             older.setattr(curator_rules, "shaped", lambda plan, rules: plan)
             stored = curator.release(PLAIN)
-        charges = [entry for entry in curator.ledger.entries("p") if entry.kind == "charge"]
+        charges = [entry for entry in curator.ledger.reader.entries("p") if entry.kind == "charge"]
         asked = curator.release(PLAIN)
-        after = [entry for entry in curator.ledger.entries("p") if entry.kind == "charge"]
+        after = [entry for entry in curator.ledger.reader.entries("p") if entry.kind == "charge"]
         assert len(after) == len(charges) + 1
         assert asked.provenance.ledger_entry != stored.provenance.ledger_entry
         assert curator.release(PLAIN).provenance.ledger_entry == asked.provenance.ledger_entry

@@ -42,7 +42,7 @@ def test_sequences_add(definition):
 def test_they_are_closed_unless_opened_by_name():
     for definition in (Bootstrap(), Individual()):
         assert not definition.evidence.is_strong
-        assert definition.page == "data-dependent"
+        assert definition.account == "data-dependent"
         sentence = definition.sentence(Budget.of(definition.name, epsilon=1))
         assert sentence.startswith("This is not differential privacy.")
         assert "Not protected:" in sentence

@@ -192,14 +192,14 @@ def test_no_reply_is_charged_printed_and_stored(tmp_path: Path) -> None:
         rng=RecordedRandomness("no reply"),
     ) as curator:
         curator.register(by="custodian")
-        before = curator.ledger.account("p").spent
+        before = curator.ledger.reader.account("p").spent
         release = curator.release(
             {
                 "table": {"measure": "propose_test_release", "of": "x", "bound": 2},
                 "privacy": {"definition": "approximate", "epsilon": 2, "delta": "1e-12"},
             }
         )
-        assert curator.ledger.account("p").spent != before
+        assert curator.ledger.reader.account("p").spent != before
     whole = document()
     assert release.tables == () and whole.read is not None
     assert whole.read(whole.content(release)).tables == ()

@@ -233,8 +233,8 @@ def test_a_grant_is_not_repeated_when_the_anchor_fails(tmp_path: Path) -> None:
     """Two grants in one batch; the anchor file fails after they are on disk; each is then written once more."""
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     body = {
-        "page": "master",
-        "amounts": {"rho": "1", "delta": "0"},
+        "account": "master",
+        "budget": {"rho": "1", "delta": "0"},
         "units": {"rho": 10**12, "delta": 0},
         "relation": "add-remove",
         "note": "",
@@ -252,4 +252,4 @@ def test_a_grant_is_not_repeated_when_the_anchor_fails(tmp_path: Path) -> None:
 
     ledger._writer._settled = fail_once
     ledger._writer._write(jobs)
-    assert ledger.account("p").limit.rho == 2
+    assert ledger.reader.account("p").limit.rho == 2

@@ -6,13 +6,14 @@ import pytest
 
 from dalenius.core import registry
 from dalenius.spec.method import LANGUAGES
-from dalenius.spec.notes import REMARKS, in_language, note
+from dalenius.spec.notes import NOTES, in_language, note
 from dalenius.testing.method_kit import released
+from dalenius.translation import Texts
 
 
-@pytest.mark.parametrize("code", REMARKS)
+@pytest.mark.parametrize("code", NOTES)
 def test_a_remark_is_said_in_every_language_and_found_again(code: str) -> None:
-    texts = REMARKS[code]
+    texts = Texts(NOTES[code])
     fields = {n: "7" for _, n, _, _ in Formatter().parse(texts["en"]) if n}
     assert set(texts) == set(LANGUAGES) and texts["de"] != texts["en"]
     assert in_language(note(code, **fields), "de") == texts["de"].format(**fields)

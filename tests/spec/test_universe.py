@@ -100,7 +100,7 @@ def test_margins_stored_before_are_answered_for_their_request_and_charged_for_th
         assert curator.quote(request).rho == 0
         anew = curator.release(said)
         assert anew.provenance.ledger_entry != stored.provenance.ledger_entry
-        assert len([entry for entry in curator.ledger.entries("p") if entry.kind == "charge"]) == 2
+        assert len([entry for entry in curator.ledger.reader.entries("p") if entry.kind == "charge"]) == 2
         assert any("whether it shows them or not" in note for note in anew.provenance.warnings)
         assert "Education" in curator.plan(said).preview["universe"]
 

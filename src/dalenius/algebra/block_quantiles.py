@@ -98,6 +98,16 @@ def plain_ranks(size: int, qs: tuple[Fraction, ...], epsilon: Fraction, rows: in
 class BlockQuantiles:
     """What a release of quantiles of block estimates says, quantile by quantile (the last axis)."""
 
+    doubt: FloatArray
+    lower: FloatArray
+    noise: FloatArray
+    qs: list[Fraction]
+    sampling: FloatArray
+    slope: FloatArray
+    step: float
+    upper: FloatArray
+    values: FloatArray
+
     has_sampling = True
 
     def __init__(self, parameters: Mapping[str, Any], blocks: Sequence[Block]) -> None:

@@ -89,6 +89,15 @@ class CountedLevel:
 class Distribution:
     """What a release of distribution functions says, curve by curve and point by point (the last axis)."""
 
+    bins: int
+    counted: "list[CountedLevel]"
+    is_known: bool
+    records: FloatArray
+    rows: int
+    values: FloatArray
+    variances: tuple[float, ...]
+    widths: tuple[int, ...]
+
     def __init__(self, parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> None:
         points = len(parameters["points"])
         self.bins, curves = points + 1, cells // points

@@ -50,6 +50,19 @@ def cuts_of(points: IntArray, count: int) -> IntArray:
 class Quantiles:
     """What a release of quantiles says, cell by cell and quantile by quantile (the last axis)."""
 
+    counts: IntArray
+    cuts: IntArray
+    has_sampling: bool
+    high: int
+    low: int
+    noise: Additive
+    points: IntArray
+    qs: list[Fraction]
+    rows: int
+    size: IntArray | None
+    sizes: Block | None
+    step: Fraction
+
     def __init__(self, parameters: Mapping[str, Any], blocks: Sequence[Block]) -> None:
         self.qs = [Fraction(q) for q in parameters["q"]]
         self.step = Fraction(str(parameters["step"]))

@@ -103,7 +103,7 @@ def _set_approval(settings: "ServerConfig", given: str) -> None:
 
     population, _, rho = given.rpartition(":")
     desk = RequestService(settings)
-    desk.ledger.approval(population, None if rho == "none" else rho, by="command line")
+    desk.ledger.declarations.approval(population, None if rho == "none" else rho, by="command line")
     desk.close()
     typer.echo(f"{population}: a second person approves above rho {rho}")
 

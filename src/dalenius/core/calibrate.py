@@ -55,7 +55,7 @@ def calibrate(
     `family`.
     """
     for name in definition.amounts:
-        if getattr(budget, name) is None:
+        if budget.amounts[name] is None:
             raise ParameterError(f"The definition {definition.name!r} needs {name}.", name=name)
 
     def member(size: Fraction, fits: Fits) -> Mechanism | None:
@@ -92,8 +92,7 @@ def calibrate(
 
 
 def _shown(budget: Budget) -> str:
-    amounts = {"epsilon": budget.epsilon, "delta": budget.delta, "rho": budget.rho}
-    return ", ".join(f"{k} = {plain(v)}" for k, v in amounts.items() if v is not None)
+    return ", ".join(f"{k} = {plain(v)}" for k, v in budget.amounts.items() if v is not None)
 
 
 def _search(member: Callable[[Fraction], Mechanism | None], guesses: list[Fraction], halvings: int) -> Mechanism | None:

@@ -311,14 +311,14 @@ class Plan(Protocol):
 class Definition(Protocol):
     """A privacy definition: what a sequence of steps costs under it.
 
-    `page` is the account that pays; mechanisms of `by_name_only` are used if a request names them.
+    `account` is the account that is charged; mechanisms of `by_name_only` are used if a request names them.
     """
 
     name: ClassVar[str]
     scope: ClassVar[Scope]
     amounts: ClassVar[tuple[str, ...]]
     evidence: ClassVar[Evidence]
-    page: ClassVar[str]
+    account: ClassVar[str]
     by_name_only: ClassVar[tuple[str, ...]]
     warnings: ClassVar[tuple[str, ...]]
 

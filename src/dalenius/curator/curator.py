@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 from dalenius import version
 from dalenius.core.budget import MASTER, Cost
 from dalenius.core.contracts import Adjustment, Source
+from dalenius.core.domain import Domain
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Block, Provenance, Release, Status, Subject
@@ -79,6 +80,11 @@ class Curator:
     It holds three nouns: the `holding` (file, registration and account), the `planner`, and the custodian's
     `inspection`.
     """
+
+    domain: Domain
+    holding: RegisteredSource
+    planner: Planner
+    policy: PolicyDocument
 
     def __init__(
         self,
@@ -212,7 +218,7 @@ class Curator:
     @property
     def left(self) -> Cost:
         """What the population may still spend on its master account."""
-        return self.ledger.account(self.domain.population).left
+        return self.ledger.reader.account(self.domain.population).left
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -264,7 +270,7 @@ class Curator:
             document, plan, form, fingerprint, analyst=analyst, approved_by=approved_by, is_official=is_official
         )
         # What was published of this version is answered for ever, whatever became of the file.
-        published = self.ledger.find(charge.key)
+        published = self.ledger.reader.find(charge.key)
         adjust = self.adjustments(document)
         rules.rehearse(plan, form, self.domain, self.policy, adjust)
         if published is not None:
@@ -299,7 +305,7 @@ class Curator:
         charge = self.charge(document, plan, form, fingerprint, analyst=analyst, is_official=is_official)
         rules.rehearse(plan, form, self.domain, self.policy, self.adjustments(document))
         quotas: list[Command] = []
-        if self.ledger.find(charge.key) is None:
+        if self.ledger.reader.find(charge.key) is None:
             self._check_universe(document)
             self.planner.check_functions(plan)
             ensure_quotas(
@@ -363,7 +369,7 @@ class Curator:
             definition=plan.definition,
             budget=plan.budget.to_dict(),
             cost=plan.reservation,
-            page=plan.page,
+            account=plan.account,
             analyst=analyst,
             variables=self._sensitive(document, overlaps),
             events=_events(plan),
@@ -378,7 +384,7 @@ class Curator:
 
     def _overlaps(self) -> tuple[str, ...]:
         """Populations whose accounts pay as well; one that the document names and the ledger does not is refused."""
-        overlaps = self.ledger.overlaps(self.domain.population)
+        overlaps = self.ledger.reader.overlaps(self.domain.population)
         for other in self.domain.overlaps:
             if other not in overlaps:
                 raise NotRegistered(
@@ -496,17 +502,15 @@ class Curator:
                 has_conditions=bool(document.table.where),
             )
         if show.anchor:
-            stored = self.ledger.release(show.anchor)
+            stored = self.ledger.reader.release(show.anchor)
             if stored.status != Status.PUBLISHED:
                 raise NotPublic("Only what is published can be agreed with.", entry=show.anchor)
             anchor = from_json(stored.document)
         return adjustments(show, published, anchor)
 
     def _sensitive(self, document: Asked, overlaps: tuple[str, ...]) -> tuple[str, ...]:
-        """Variables and records whose values the request reads and that carry a cap, here or with a population that
-        pays as well.
-        """
-        capped = {name for other in overlaps for name in self.ledger.account(other).capped}
+        """Return the variables and records that the request reads and that carry a cap, here or where others pay."""
+        capped = {name for other in overlaps for name in self.ledger.reader.account(other).capped}
         return self.domain.sensitive(document.variables(self.domain), capped | self.policy.sensitive.keys())
 
     def _check_universe(self, document: Asked) -> None:
@@ -526,6 +530,6 @@ class Curator:
 
 def _events(plan: TablePlan) -> tuple[Event, ...]:
     """What the ledger line says was done, where the steps do not depend on earlier answers or on the data."""
-    if plan.page != MASTER or type(plan).steps is not TablePlan.steps:
+    if plan.account != MASTER or type(plan).steps is not TablePlan.steps:
         return ()
     return events_in([measurement.profile(plan.neighbours) for measurement in plan.measurements])

@@ -200,9 +200,7 @@ def _listed(texts: tuple[str, ...]) -> list[str]:
 
 
 def labels_of(texts: tuple[str, ...]) -> dict[str, str]:
-    """Each value with its label; "drop" is the word for rows that are left out, so a value of that name
-    takes another.
-    """
+    """Return each value with its label; a value called "drop" takes another one, which is a rule's word."""
     return {text: text if text != DROP else "drop (value)" for text in texts}
 
 

@@ -24,7 +24,7 @@ from dalenius.core.release import Block, NoReply
 from dalenius.core.sealed import Sealed
 from dalenius.engines import rows_of
 from dalenius.errors import AfterCharge, InternalError
-from dalenius.ledger.composition import as_one
+from dalenius.ledger.composition import compose
 
 Stage = Callable[[str], None]
 
@@ -128,7 +128,7 @@ def _begins_batch(plan: Plan, taken: Sequence[Measurement], neighbours: Neighbou
         return False
     if not all(step is listed for step, listed in zip(taken, plan.measurements, strict=False)):
         return False
-    return as_one([step.profile(neighbours) for step in plan.measurements], reserved.delta).fits(reserved)
+    return compose([step.profile(neighbours) for step in plan.measurements], reserved.delta).fits(reserved)
 
 
 def _fetch(source: Source, queries: Sequence[Query]) -> tuple[Sealed, ...]:  # type: ignore[type-arg]

@@ -108,9 +108,7 @@ class Inspection:
     def values(
         self, request: RequestDocument, look: Callable[[list[int]], Mapping[str, Any]], *, by: str
     ) -> Confidential:
-        """What a function of the custodian's own says of the values of `of` (in steps) under the request's
-        conditions.
-        """
+        """Return what the custodian's function says of the values of `of`, in steps, under the conditions."""
         form, _ = self._asked(request)
         if request.table.of is None or form.space.axes:
             raise Unsupported('A function sees one list of values: of = "variable", with where, not rows or columns.')
@@ -153,7 +151,7 @@ class Inspection:
         """The line that says that somebody looks, written before the first row is read."""
         self.holding.registered_fingerprint()
         population = self._domain.population
-        self.holding.ledger.note("inspection", {"population": population, **payload}, by, population)
+        self.holding.ledger.declarations.note("inspection", {"population": population, **payload}, by, population)
 
 
 def dominated(source: Source, names: Sequence[str], statistic: Any) -> dict[str, object]:
@@ -214,9 +212,7 @@ def _table(source: Source, query: object) -> IntArray:
 def rows_of(
     source: Source, space: CellSpace, where: tuple[Filter, ...], value: str | None
 ) -> tuple[IntArray, IntArray]:
-    """Flat cell (-1: outside the table) and value (0 where none is asked for) of every row, in the order of
-    the file.
-    """
+    """Return the flat cell (-1: outside) and the value (0: none asked for) of every row, in file order."""
     names = [*(a.variable for a in space.axes), *(f.variable for f in where), *([] if value is None else [value])]
     cells, values = [], []
     for batch in source.scan(list(dict.fromkeys(names)) or list(source.domain.variables)[:1]):

@@ -33,7 +33,7 @@ from dalenius.errors import (
     Unsupported,
 )
 from dalenius.exact.calibrations import calibrated
-from dalenius.plans.batch import BatchAsked, Purse, batch_of, member_plans
+from dalenius.plans.batch import BatchAsked, MemberBudget, batch_of, member_plans
 from dalenius.postprocess import adjustments, check_show
 from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of, places_of
 from dalenius.spec.canonical import Canonical, canonical
@@ -114,9 +114,7 @@ class Planner:
         return plan
 
     def check_functions(self, plan: TablePlan) -> None:
-        """Refuse plans with a function that is not registered in this process, or that cannot be run on
-        this machine.
-        """
+        """Refuse plans that need a function not registered in this process, or not runnable here."""
         for name in functions_of(plan):
             if name not in self.functions:
                 raise NotAllowed(
@@ -151,9 +149,9 @@ class Planner:
         shares = [batch.shares[place] for place in places]
         asked = BatchAsked(shares=tuple(shares), budget=budget, definition=definition, neighbours=neighbours)
 
-        def planned(number: int, purse: Purse) -> TablePlan:
+        def planned(number: int, allotment: MemberBudget) -> TablePlan:
             with _of_table(places[number] + 1):
-                return self._planned(members[number], purse)
+                return self._planned(members[number], allotment)
 
         def ruled(number: int, plan: TablePlan) -> TablePlan:
             with _of_table(places[number] + 1):
@@ -165,12 +163,12 @@ class Planner:
         tables = [plan.preview["tables"][places.index(place)] for place in range(len(places))]
         return replace(plan, preview={**plan.preview, "tables": tables})
 
-    def _planned(self, request: RequestDocument, purse: Purse | None = None) -> TablePlan:
+    def _planned(self, request: RequestDocument, allotment: MemberBudget | None = None) -> TablePlan:
         """The plan of a method, for the request's own budget or for a part of a batch's."""
         rules.check_weight(request, self.domain)
         check_show(request.show, request.method, request.margins(self.domain))
         method = self._method(request)
-        question = self.question(request, purse)
+        question = self.question(request, allotment)
         _check_scope(method, question)
         with bounded(limits.ATOMS):
             plan = method.plan(question)
@@ -189,9 +187,7 @@ class Planner:
         return self._said(rules.shaped(plan, self.policy.table), request)
 
     def _for_one(self, plan: TablePlan, request: RequestDocument, question: Question) -> TablePlan:
-        """The plan of a guarantee to groups, charged for one unit: the account is about units, whose loss
-        is smaller.
-        """
+        """Return the plan of a guarantee to groups, charged for one unit, whose loss is smaller."""
         size = request.privacy.group
         if size == 1:
             return plan
@@ -210,9 +206,7 @@ class Planner:
         return replace(plan, reservation=question.definition.cost(profiles), neighbours=one, group=size)
 
     def _said(self, plan: TablePlan, request: RequestDocument) -> TablePlan:
-        """The plan with a sentence on whose records it counts; a release keeps it as a note where margins leave some
-        out.
-        """
+        """Return the plan with a sentence on whose records it counts."""
         universe = universe_of(request, self.domain)
         labels = {name: self.domain.variable(name).label for name in universe.named}
         sentence = universe.sentence(labels)
@@ -233,15 +227,15 @@ class Planner:
         method: Method = registry.get("methods", name)
         return method
 
-    def question(self, request: RequestDocument, purse: Purse | None = None) -> Question:
+    def question(self, request: RequestDocument, allotment: MemberBudget | None = None) -> Question:
         """A request as its method reads it."""
-        if purse is None:
+        if allotment is None:
             budget = request.budget()
             definition = self.definition(budget)
             _check_amounts(budget, definition)
         else:
             # A batch's own guarantee was checked; in which currency a part of it is spent is arithmetic.
-            definition, budget = purse
+            definition, budget = allotment
         form = canonical(request, self.domain)
         request = request.in_order(self.domain)
         self.check(request, form)
@@ -398,9 +392,7 @@ class Planner:
         definition: Definition,
         relation: Relation,
     ) -> Mechanism:
-        """The member that the request's parameters fix, or the best one in which they hold; within the budget or
-        refused.
-        """
+        """Return the mechanism with the request's parameters, or the best one in which they hold."""
         stated = registry.get("mechanisms", name).stated(noise)
         keys = ", ".join(f"{key} = {value}" for key, value in noise.model_dump(mode="json").items() if value)
         if not isinstance(stated, Mechanism):
@@ -434,8 +426,8 @@ def _check_amounts(budget: Budget, definition: Definition) -> None:
         return
     has_delta = definition.name == "zero_concentrated" or definition.scope is Scope.GIVEN_THE_PUBLIC
     optional = ("delta",) if has_delta else ()
-    for name in ("epsilon", "delta", "rho"):
-        if getattr(budget, name) is not None and name not in (*definition.amounts, *optional):
+    for name, amount in budget.amounts.items():
+        if amount is not None and name not in (*definition.amounts, *optional):
             raise ParameterError(
                 f"The definition {definition.name!r} takes {' and '.join(definition.amounts)}; it does not use {name}.",
                 name=name,

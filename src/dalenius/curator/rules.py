@@ -101,9 +101,7 @@ def check_show(show: ShowPart, policy: PolicyDocument) -> None:
 
 
 def check_universe(request: RequestDocument, domain: Domain) -> None:
-    """Margins of one cross leave out the records that lack a value on any axis; a request must say that it
-    wants that.
-    """
+    """Raise where margins would leave records out that lack a value on an axis and the request does not say so."""
     lost = universe_of(request, domain).unshown
     if lost and request.table.universe is None:
         names = ", ".join(repr(name) for name in lost)

@@ -22,6 +22,10 @@ from dalenius.spec.policy import PolicyDocument
 class RegisteredSource:
     """A declared data set, its file, and the account of its population."""
 
+    notices: tuple[str, ...]
+    policy: PolicyDocument
+    trusts_earlier: bool
+
     def __init__(
         self, document: DatasetDocument, *, ledger: Ledger, policy: PolicyDocument | None, data: object = None
     ) -> None:
@@ -120,7 +124,7 @@ class RegisteredSource:
 
     def registration(self) -> Registration:
         """What was registered, if it is what the document declares; the file is not looked at."""
-        registration = self.ledger.registration(self.domain.name, self.domain.version)
+        registration = self.ledger.reader.registration(self.domain.name, self.domain.version)
         if registration is None or registration.population != self.domain.population:
             raise NotRegistered(
                 f"{self.domain.name} {self.domain.version} is not registered in this ledger; run"
@@ -148,9 +152,7 @@ class RegisteredSource:
         return fingerprint
 
     def _was_seen(self, fingerprint: str, stamp: tuple[object, ...]) -> bool:
-        """Whether an earlier process found these very files to have the fingerprint; asked before this one has read
-        them.
-        """
+        """Whether an earlier process found the fingerprint of these very files."""
         if self._checked is not None or not self.trusts_earlier or not isinstance(self.source, FileSource):
             return False
         is_lasting = self.source.changed_at() is not None

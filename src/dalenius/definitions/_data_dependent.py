@@ -10,7 +10,7 @@ from dalenius.definitions._composition import one_relation, summed_cost
 from dalenius.errors import ParameterError
 from dalenius.spec.notes import note
 
-PAGE = "data-dependent"
+ACCOUNT = "data-dependent"
 
 REPETITION = note("repetition")
 SCALE = note("scale")
@@ -22,7 +22,7 @@ class DataDependent:
     """What the definitions share; each says between which pairs it speaks, and to whom."""
 
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
-    page: ClassVar[str] = PAGE
+    account: ClassVar[str] = ACCOUNT
     by_name_only: ClassVar[tuple[str, ...]] = ()
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
@@ -30,7 +30,7 @@ class DataDependent:
         return fits(profiles, budget)
 
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """Charged to the data-dependent page."""
+        """Return the charge to the data-dependent account."""
         return cost(profiles)
 
     @staticmethod
@@ -61,5 +61,5 @@ def fits(profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
 
 
 def cost(profiles: Sequence[PrivacyProfile]) -> Cost:
-    """What the data-dependent page is charged; never the master account."""
+    """Return the charge to the data-dependent account; never to the master account."""
     return summed_cost(profiles)

@@ -39,7 +39,7 @@ class Approximate:
     name: ClassVar[str] = "approximate"
     scope: ClassVar[Scope] = Scope.ALL_DATA
     amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
-    page: ClassVar[str] = MASTER
+    account: ClassVar[str] = MASTER
     by_name_only: ClassVar[tuple[str, ...]] = ()
     warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(

@@ -31,7 +31,7 @@ class Pure:
     name: ClassVar[str] = "pure"
     scope: ClassVar[Scope] = Scope.ALL_DATA
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
-    page: ClassVar[str] = MASTER
+    account: ClassVar[str] = MASTER
     by_name_only: ClassVar[tuple[str, ...]] = ()
     warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Dwork, McSherry, Nissim & Smith (2006)",))

@@ -59,6 +59,8 @@ def _sums(chances: FloatArray, mu: FloatArray, span: slice) -> tuple[FloatArray,
 class GridLikelihood:
     """Same answers as `CountLikelihood`, for values of any shape, fast enough for thousands of tables."""
 
+    shape: tuple[int, ...]
+
     def __init__(self, channel: Channel, values: IntArray) -> None:
         """`values` are single releases (one number for each cell)."""
         self.shape = values.shape

@@ -45,6 +45,8 @@ class Moments:
 class CountLikelihood:
     """The likelihood of released values, as a function of their Poisson means."""
 
+    values: IntArray
+
     def __init__(self, channel: Channel, values: IntArray) -> None:
         """`values` has one row for each cell (and one column for each release, if there are several)."""
         self.channel = channel

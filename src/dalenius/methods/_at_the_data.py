@@ -135,8 +135,7 @@ def _public_rows(question: Question, measure: str) -> int:
     if not neighbours.is_replace or size is None or question.where or DROP in (bounds.missing, bounds.outside):
         raise Unsupported(
             f"A {measure} under this definition is of a public number of rows: it needs relation = 'replace', a "
-            "declared size,"
-            " no condition, and a rule that keeps every row (missing = a number, outside = 'clamp')."
+            "declared size, no condition, and a rule that keeps every row (missing = a number, outside = 'clamp')."
         )
     if question.space.axes:
         raise Unsupported(

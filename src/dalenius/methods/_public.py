@@ -18,10 +18,8 @@ def refuse_public_alone(question: Question, sensitivity: Sensitivity) -> Sensiti
     sources = {name: question.domain.variable(name).public_source for name in question.neighbours.public}
     raise Unsupported(
         "These numbers follow from publicly known attributes alone, so that this guarantee would release them without "
-        "noise."
-        f" Take them from where they are public ({'; '.join(f'{n}: {s}' for n, s in sources.items())}), or ask under "
-        "differential"
-        " privacy.",
+        f"noise. Take them from where they are public ({'; '.join(f'{n}: {s}' for n, s in sources.items())}), or ask "
+        "under differential privacy.",
         definition=question.definition.name,
         public=list(sources),
     )

@@ -119,8 +119,7 @@ def _regular(question: Question, weights: Bounds) -> _Regular:
     if not 0 < part < 1 or part.denominator > _MOST_PARTS:
         raise ParameterError(
             f"regularise is a share between 0 and 1, of at most {_MOST_PARTS} parts: 0.5 draws every weight half of "
-            "the way to the"
-            " common one. For 1 leave the weight out.",
+            "the way to the common one. For 1 leave the weight out.",
             name="regularise",
         )
     common = rational(

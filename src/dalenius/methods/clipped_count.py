@@ -12,6 +12,7 @@ from dalenius.spec.document import Part
 from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.clipped_table import ClippedTable
+from dalenius.translation import texts, translated
 
 __all__ = ["ClippedCountMethod"]
 
@@ -35,25 +36,15 @@ class ClippedCountMethod:
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ClippedCountParameters
     form_fields: ClassVar[Mapping[str, FormField]] = clip_fields(
-        FormField(
-            kind=FieldKind.NUMBERS,
-            labels={"en": "Most records of a person", "de": "Höchstens Datensätze je Person"},
-            is_needed=True,
-            first="1",
-        )
+        FormField(kind=FieldKind.NUMBERS, labels=texts("Most records of a person"), is_needed=True, first="1")
     )
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Number of records, clipped for each person",
             preview="Expect each number to be off by at most ± {error} (95 %), beside what is clipped.",
             caption="± is the margin of error from privacy noise, {level}; what was clipped is not in it.",
-        ),
-        "de": Words(
-            title="Anzahl der Datensätze, je Person gekappt",
-            preview="Jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %), neben dem Gekappten.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; das Gekappte ist nicht darin.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "columns": ["region"], "measure": "clipped_count", "clip": 2},

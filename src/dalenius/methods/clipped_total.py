@@ -12,6 +12,7 @@ from dalenius.spec.document import Part
 from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.clipped_table import ClippedTable
+from dalenius.translation import texts, translated
 
 __all__ = ["ClippedTotalMethod"]
 
@@ -35,25 +36,15 @@ class ClippedTotalMethod:
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ClippedTotalParameters
     form_fields: ClassVar[Mapping[str, FormField]] = clip_fields(
-        FormField(
-            kind=FieldKind.NUMBERS,
-            labels={"en": "Most of a person", "de": "Höchstens je Person"},
-            is_needed=True,
-            part=Fraction(1),
-        )
+        FormField(kind=FieldKind.NUMBERS, labels=texts("Most of a person"), is_needed=True, part=Fraction(1))
     )
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Total of {of}, clipped for each person",
             preview="Expect each total to be off by at most ± {error} (95 %), beside what is clipped.",
             caption="± is the margin of error from privacy noise, {level}; what was clipped is not in it.",
-        ),
-        "de": Words(
-            title="Summe von {of}, je Person gekappt",
-            preview="Jede Summe weicht voraussichtlich um höchstens ± {error} ab (95 %), neben dem Gekappten.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; das Gekappte ist nicht darin.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "clipped_total", "of": "income", "clip": 30},

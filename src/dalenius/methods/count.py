@@ -29,6 +29,7 @@ from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.contingency_table import ContingencyTable
 from dalenius.statistics.count import Count
+from dalenius.translation import translated
 
 __all__ = ["CountMethod"]
 
@@ -57,18 +58,13 @@ class CountMethod:
     is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.GIVEN_THE_PUBLIC)
     Parameters: ClassVar[type[Part]] = CountParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Number of records",
             preview="Expect each count to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}.",
-        ),
-        "de": Words(
-            title="Anzahl der Datensätze",
-            preview="Jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {"table": {"rows": ["sex"], "columns": ["region"]}, "privacy": {"definition": "pure", "epsilon": 1}},
         {

@@ -17,6 +17,7 @@ from dalenius.spec.document import DEFAULT_MEASURE, Part, Whole
 from dalenius.spec.method import FieldKind, FormField, Words, spelled
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
+from dalenius.translation import texts, translated
 
 __all__ = ["LabelsMethod"]
 
@@ -41,28 +42,16 @@ class LabelsMethod:
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = LabelsParameters
     form_fields: ClassVar[Mapping[str, FormField]] = {
-        "most": FormField(
-            kind=FieldKind.WHOLE,
-            labels={"en": "Texts of a unit that count", "de": "Texte einer Einheit, die zählen"},
-            usual="1",
-            first="1",
-        )
+        "most": FormField(kind=FieldKind.WHOLE, labels=texts("Texts of a unit that count"), usual="1", first="1")
     }
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Number of units with a text that is not declared",
             preview="Texts that enough units have are listed; expect each number to be off by at most ± {error} (95 "
             "%).",
             caption="± is the margin of error from privacy noise, {level}; texts that few units have are not listed.",
-        ),
-        "de": Words(
-            title="Anzahl der Einheiten mit einem nicht erklärten Text",
-            preview="Texte, die genügend Einheiten haben, werden genannt; jede Anzahl weicht voraussichtlich um "
-            "höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; Texte, die wenige Einheiten haben, "
-            "werden nicht genannt.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"measure": "labels", "rows": ["job"]},
@@ -121,8 +110,7 @@ def _variable(question: Question) -> Variable:
     if not variable.is_unlisted:
         raise Unsupported(
             f"{variable.name!r} is not declared as unlisted, so that none of its texts is released but the declared "
-            "ones. The"
-            " custodian writes unlisted = true in the dataset document where that is wanted.",
+            "ones. The custodian writes unlisted = true in the dataset document where that is wanted.",
             key="rows",
         )
     return variable

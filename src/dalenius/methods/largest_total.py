@@ -12,6 +12,7 @@ from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.translation import translated
 
 __all__ = ["LargestTotalMethod"]
 
@@ -33,20 +34,14 @@ class LargestTotalMethod:
     is_offered: ClassVar[bool] = False
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: ClassVar[type[Part]] = LargestTotalParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Cell with the largest total of {of}",
             preview="How likely the right cell is depends on the data and is not published.",
             caption="The cell was selected with noise that follows the data; a cell with a nearby total may be the "
             "largest.",
-        ),
-        "de": Words(
-            title="Zelle mit der größten Summe von {of}",
-            preview="Wie wahrscheinlich die richtige Zelle ist, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Die Zelle wurde mit Rauschen ausgewählt, das den Daten folgt; eine Zelle mit naher Summe kann "
-            "die größte sein.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["region"], "measure": "largest_total", "of": "income"},

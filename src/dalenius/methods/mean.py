@@ -46,6 +46,7 @@ from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.joint_moments import JointMoments
 from dalenius.statistics.mean import Mean
+from dalenius.translation import translated
 
 __all__ = ["MeanMethod"]
 
@@ -91,25 +92,15 @@ class MeanMethod:
         "common_weight": "weight",
     }
     Parameters: ClassVar[type[Part]] = MeanParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Mean of {of}",
             preview="In a cell of {records} records, expect the mean to be off by at most ± {error} (95 %); in smaller"
             " cells by more.",
-            caption="± is the margin of error from privacy noise, {level}; a mean is missing where the released "
-            "count is"
-            " below one.",
-        ),
-        "de": Words(
-            title="Mittelwert von {of}",
-            preview="In einer Zelle mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± "
-            "{error}"
-            " ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Mittelwert fehlt, wo die "
-            "veröffentlichte"
-            " Anzahl unter eins liegt.",
-        ),
-    }
+            caption="± is the margin of error from privacy noise, {level}; a mean is missing where the released count "
+            "is below one.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["region"], "measure": "mean", "of": "income"},

@@ -11,6 +11,7 @@ from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
+from dalenius.translation import translated
 
 __all__ = ["MedianMethod"]
 
@@ -40,26 +41,15 @@ class MedianMethod:
     is_offered: ClassVar[bool] = True
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: ClassVar[type[Part]] = MedianParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Median of {of}",
-            preview="In a cell of {records} records, expect the interval of a median to reach {error} ranks to "
-            "either side (95 %) through"
-            " privacy noise.",
+            preview="In a cell of {records} records, expect the interval of a median to reach {error} ranks to either "
+            "side (95 %) through privacy noise.",
             caption="± is the margin of error from privacy noise, {level}, between points that released counts "
-            "certify; it holds however"
-            " many records share a value.",
-        ),
-        "de": Words(
-            title="Median von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Medians durch das "
-            "Schutzrauschen voraussichtlich"
-            " {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
-            "Anzahlen belegen; sie"
-            " gilt, wie viele Datensätze auch einen Wert teilen.",
-        ),
-    }
+            "certify; it holds however many records share a value.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "median", "of": "income"},

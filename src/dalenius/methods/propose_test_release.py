@@ -24,6 +24,7 @@ from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.interquartile import Interquartile
 from dalenius.statistics.quantile import Quantile
+from dalenius.translation import texts, translated
 
 __all__ = ["ProposeTestReleaseMethod"]
 
@@ -57,43 +58,28 @@ class ProposeTestReleaseMethod:
     form_fields: ClassVar[Mapping[str, FormField]] = {
         "estimate": FormField(
             kind=FieldKind.CHOICE,
-            labels={"en": "Which", "de": "Welche"},
+            labels=texts("Which"),
             usual="median",
             first="median",
             choices={
-                "median": {"en": "median", "de": "Median"},
-                "interquartile": {"en": "distance of the quartiles", "de": "Quartilsabstand"},
-                "quantile": {"en": "another quantile", "de": "ein anderes Quantil"},
+                "median": texts("median"),
+                "interquartile": texts("distance of the quartiles"),
+                "quantile": texts("another quantile"),
             },
         ),
-        "q": FormField(kind=FieldKind.NUMBER, labels={"en": "Level of the quantile", "de": "Anteil des Quantils"}),
-        "bound": FormField(
-            kind=FieldKind.NUMBER,
-            labels={"en": "Proposed bound", "de": "Vorgeschlagene Schranke"},
-            is_needed=True,
-            part=Fraction(1, 20),
-        ),
+        "q": FormField(kind=FieldKind.NUMBER, labels=texts("Level of the quantile")),
+        "bound": FormField(kind=FieldKind.NUMBER, labels=texts("Proposed bound"), is_needed=True, part=Fraction(1, 20)),
         "bounds": FormField(
-            kind=FieldKind.NUMBERS,
-            labels={
-                "en": "or several bounds, tried from the smallest on",
-                "de": "oder mehrere Schranken, von der kleinsten an versucht",
-            },
-            in_place_of="bound",
+            kind=FieldKind.NUMBERS, labels=texts("or several bounds, tried from the smallest on"), in_place_of="bound"
         ),
     }
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Order statistic of {of}, after a test",
             preview="If there is a reply, expect it to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}, at the bound that was proposed.",
-        ),
-        "de": Words(
-            title="Ordnungsstatistik von {of}, nach einer Prüfung",
-            preview="Wenn es eine Antwort gibt, weicht sie voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, bei der vorgeschlagenen Schranke.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"measure": "propose_test_release", "of": "income", "bound": 20},
@@ -174,8 +160,7 @@ def _bound(question: Question) -> int:
     if named is None:
         raise ParameterError(
             "Propose-test-release needs bound in [table]: by how much one record may move the answer. It is proposed "
-            "without looking"
-            " at the data.",
+            "without looking at the data.",
             name="bound",
         )
     return steps_of(question, named, "bound")

@@ -12,6 +12,7 @@ from dalenius.spec.document import Exact, Part, Whole, exact
 from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
+from dalenius.translation import texts, translated
 
 __all__ = ["QuantileMethod"]
 
@@ -41,35 +42,19 @@ class QuantileMethod:
     without_error: ClassVar[tuple[str, ...]] = ("method",)
     is_offered: ClassVar[bool] = False
     form_fields: ClassVar[Mapping[str, FormField]] = {
-        "q": FormField(
-            kind=FieldKind.NUMBER,
-            labels={"en": "Share of records below it", "de": "Anteil der Datensätze darunter"},
-            first="0.9",
-            is_needed=True,
-        )
+        "q": FormField(kind=FieldKind.NUMBER, labels=texts("Share of records below it"), first="0.9", is_needed=True)
     }
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: ClassVar[type[Part]] = QuantileParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Quantile {q} of {of}",
             preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
-            "either side (95 %) through"
-            " privacy noise.",
+            "either side (95 %) through privacy noise.",
             caption="± is the margin of error from privacy noise, {level}, between points that released counts "
-            "certify; it holds however"
-            " many records share a value.",
-        ),
-        "de": Words(
-            title="Quantil {q} von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Quantils durch das "
-            "Schutzrauschen voraussichtlich"
-            " {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
-            "Anzahlen belegen; sie"
-            " gilt, wie viele Datensätze auch einen Wert teilen.",
-        ),
-    }
+            "certify; it holds however many records share a value.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "quantile", "of": "income", "q": "9/10"},

@@ -30,6 +30,7 @@ from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.ratio import Ratio
+from dalenius.translation import texts, translated
 
 __all__ = ["RatioMethod"]
 
@@ -56,33 +57,20 @@ class RatioMethod:
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = False
     form_fields: ClassVar[Mapping[str, FormField]] = {
-        "other": FormField(
-            kind=FieldKind.VARIABLE, labels={"en": "To the total of", "de": "Zur Summe von"}, is_needed=True
-        ),
+        "other": FormField(kind=FieldKind.VARIABLE, labels=texts("To the total of"), is_needed=True),
         "error": WHICH_ERROR,
     }
     scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = RatioParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Ratio of {of} to {other} {per}",
             preview="In a cell of {records} records spread evenly over the bounds, expect the ratio to be off by at "
-            "most ± {error}"
-            " (95 %) through privacy noise; in smaller cells by more.",
+            "most ± {error} (95 %) through privacy noise; in smaller cells by more.",
             caption="± is the margin of error from privacy noise, {level}; a ratio is missing where the released "
-            "total below the"
-            " line is too small.",
-        ),
-        "de": Words(
-            title="Verhältnis von {of} zu {other} {per}",
-            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht das "
-            "Verhältnis durch"
-            " das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Verhältnis fehlt, wo die "
-            "veröffentlichte Summe"
-            " im Nenner zu klein ist.",
-        ),
-    }
+            "total below the line is too small.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "ratio", "of": "income", "other": "age"},

@@ -26,6 +26,7 @@ from dalenius.spec.method import Words
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.total import Total
+from dalenius.translation import translated
 
 __all__ = ["TotalMethod"]
 
@@ -56,18 +57,13 @@ class TotalMethod:
     scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
     form_errors: ClassVar[tuple[str, ...]] = (BOOTSTRAP,)
     Parameters: ClassVar[type[Part]] = TotalParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Total of {of}",
             preview="Expect each total to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}.",
-        ),
-        "de": Words(
-            title="Summe von {of}",
-            preview="Jede Summe weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "total", "of": "income"},

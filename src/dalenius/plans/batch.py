@@ -22,14 +22,14 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.release import BATCH, Block, Table
 from dalenius.core.search import narrow
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.ledger.composition import as_one, in_sequence
-from dalenius.plans.allotments import purses
+from dalenius.ledger.composition import compose, in_sequence
+from dalenius.plans.allotments import allotments
 from dalenius.plans.priced import share
 
-Purse = tuple[Definition, Budget]
+MemberBudget = tuple[Definition, Budget]
 # The plan of one table, by its number, for a part of what is spent.
-PlanMember = Callable[[int, Purse], TablePlan]
-Spend = Callable[[Fraction], Purse]
+PlanMember = Callable[[int, MemberBudget], TablePlan]
+Spend = Callable[[Fraction], MemberBudget]
 Plans = tuple[TablePlan, ...]
 _MOST_RAISED = 8
 _HALVINGS = 6
@@ -53,8 +53,7 @@ def member_plans(asked: BatchAsked, plan_member: PlanMember) -> Plans:
     if asked.definition.scope is not Scope.ALL_DATA:
         raise Unsupported(
             f"A batch is priced under definitions that hold everywhere; {asked.definition.name!r} does not. Ask for "
-            "its tables"
-            " one by one.",
+            "its tables one by one.",
             definition=asked.definition.name,
         )
     searches = []
@@ -79,7 +78,7 @@ def member_plans(asked: BatchAsked, plan_member: PlanMember) -> Plans:
 def _currencies(asked: BatchAsked) -> list[Spend]:
     """Ways to spend the guarantee: as epsilon, as rho, or both."""
     try:
-        return [purse.part for purse in purses(asked.definition, asked.budget) if not purse.is_by_loss]
+        return [allotment.part for allotment in allotments(asked.definition, asked.budget) if not allotment.is_by_loss]
     except Unsupported:
         return []
 
@@ -149,13 +148,12 @@ def batch_of(asked: BatchAsked, plans: Plans) -> BatchPlan:
         if type(plan) is not TablePlan:
             raise Unsupported(
                 f"A batch is fixed in advance, and the second step of {plan.strategy!r} depends on the answer of its "
-                "first. Ask for"
-                " that table by itself.",
+                "first. Ask for that table by itself.",
                 strategy=plan.strategy,
             )
     profiles = _profiles(plans, asked.neighbours)
     single = in_sequence((profile.cost() for profile in profiles), profiles[0].relation)
-    price = as_one(profiles, asked.budget.delta)
+    price = compose(profiles, asked.budget.delta)
     if price.rho > (1 - _WORTH) * single.rho:
         price = single
     mechanisms = dict.fromkeys(name for plan in plans for name in plan.mechanism.split(", "))
@@ -170,7 +168,7 @@ def batch_of(asked: BatchAsked, plans: Plans) -> BatchPlan:
         strategy="batch",
         evidence=weakest,
         neighbours=asked.neighbours,
-        page=asked.definition.page,
+        account=asked.definition.account,
         preview=_preview(plans, asked, price, single),
         warnings=tuple(dict.fromkeys(warning for plan in plans for warning in plan.warnings)),
         advice=tuple(dict.fromkeys(said for plan in plans for said in plan.advice)),

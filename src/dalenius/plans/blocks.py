@@ -97,8 +97,7 @@ class Prediction:
         if most < 2:
             raise ParameterError(
                 f"The declared size of {self.records:,} is too small for blocks of at least "
-                f"{MODELS[self.model].least} records of"
-                f" the model {self.model!r}; write blocks to insist.",
+                f"{MODELS[self.model].least} records of the model {self.model!r}; write blocks to insist.",
                 name="blocks",
             )
         counts, count = [], min(_LEAST_BLOCKS, most)
@@ -235,9 +234,8 @@ def _parted(question: Question, blocks: Blocks, noise: Callable[[Prediction, int
         return replace(blocks, count=int(named))
     if question.domain.public_size is None or question.where:
         raise ParameterError(
-            "How many blocks are best follows from a declared size of the whole data set; write blocks where there "
-            "is none, or"
-            " where only some of the records are asked for.",
+            "How many blocks are best follows from a declared size of the whole data set; write blocks where there is "
+            "none, or where only some of the records are asked for.",
             name="blocks",
         )
     prediction = _prediction(question, blocks)
@@ -533,4 +531,4 @@ def _winsorised(question: Question, blocks: Blocks) -> TablePlan:
         refusal=_refusal(question),
     )
     plan = replace(plan, noted=_notes(parts[0].measurement, blocks.count, "silent_cut_blocks"))
-    return WinsorisedPlan(**{name: getattr(plan, name) for name in plan.__dataclass_fields__})
+    return WinsorisedPlan(**vars(plan))

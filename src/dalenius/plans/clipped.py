@@ -33,6 +33,7 @@ from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.statistics.person_sizes import PersonSizes
+from dalenius.translation import texts
 
 # What is cut off by whole parts of a step is at most a thousandth of the bound in each cell.
 _PARTS = 1000
@@ -59,14 +60,12 @@ def clip_fields(bound: FormField) -> dict[str, FormField]:
         "clip": bound,
         "norm": FormField(
             kind=FieldKind.CHOICE,
-            labels={"en": "Over all cells", "de": "Über alle Zellen"},
+            labels=texts("Over all cells"),
             usual="l1",
             first="l1",
-            choices={"l1": {"en": "sum", "de": "Summe"}, "l2": {"en": "root of squares", "de": "Wurzel der Quadrate"}},
+            choices={"l1": texts("sum"), "l2": texts("root of squares")},
         ),
-        "learn_clip": FormField(
-            kind=FieldKind.NUMBER, labels={"en": "Share to choose a bound", "de": "Anteil für die Wahl"}
-        ),
+        "learn_clip": FormField(kind=FieldKind.NUMBER, labels=texts("Share to choose a bound")),
     }
 
 
@@ -134,8 +133,7 @@ def plan_clipped(question: Question, measure: str, unit: Fraction, tables: Table
     if (len(amounts) > 1) != (learned is not None or expected is not None):
         raise ParameterError(
             "Of a list of bounds one must be chosen: expected_persons says by which public numbers, learn_clip by "
-            "which share of"
-            " the budget. Both need a list.",
+            "which share of the budget. Both need a list.",
             name="clip",
         )
     part = Fraction(0) if learned is None else rational(learned, "learn_clip")
@@ -278,7 +276,7 @@ def _plan_learned(
         strategy="learned_clip",
         evidence=widest.step.evidence,
         neighbours=neighbours,
-        page=question.definition.page,
+        account=question.definition.account,
         preview={
             "cells": question.space.size + sizes.space.size,
             "structural_zeros": len(question.space.structural_zeros),

@@ -128,7 +128,7 @@ def plan_clipped_mean(question: Question) -> TablePlan:
         warnings=(note("clipped_share" if has_shares else "clipped_mean"), *sampling_notes(question)),
         refusal=f"Learned bounds do not fit {question.budget.definition!r} at this budget.",
     )
-    return ClippedMeanPlan(**{key: getattr(plan, key) for key in plan.__dataclass_fields__})
+    return ClippedMeanPlan(**vars(plan))
 
 
 def with_tail(parameters: Mapping[str, Any]) -> dict[str, Any]:

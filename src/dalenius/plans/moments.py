@@ -71,9 +71,8 @@ def whole_size(question: Question, *others: str) -> int:
     size = public_size(question, *others)
     if size is None:
         raise Unsupported(
-            "This is a statistic of a public number of rows: it needs relation = 'replace', a declared size, no "
-            "rows, columns or"
-            " conditions, and rules that keep every row. Ask for the total and the count."
+            "This is a statistic of a public number of rows: it needs relation = 'replace', a declared size, no rows, "
+            "columns or conditions, and rules that keep every row. Ask for the total and the count."
         )
     return size
 

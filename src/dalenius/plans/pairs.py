@@ -37,15 +37,13 @@ from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.moment import Moment
 from dalenius.statistics.squared_influence import SquaredInfluence
+from dalenius.translation import texts
 
 OTHER = "total of the other"
 OTHER_SQUARES = "squares of the other"
 # The share of the budget that the error of sampling of a covariance or a correlation takes.
 INFLUENCE = Fraction(1, 6)
-WITH_ANOTHER = {
-    "other": FormField(kind=FieldKind.VARIABLE, labels={"en": "With", "de": "Mit"}, is_needed=True),
-    "error": WHICH_ERROR,
-}
+WITH_ANOTHER = {"other": FormField(kind=FieldKind.VARIABLE, labels=texts("With"), is_needed=True), "error": WHICH_ERROR}
 
 
 class PairParameters(Part):
@@ -74,8 +72,7 @@ def words_of(english: str, german: str) -> dict[str, Words]:
             "by at most"
             " ± {error} (95 %) through privacy noise; in smaller cells by more.",
             caption=f"± is the margin of error from privacy noise, {{level}}; a {english} is missing where the "
-            "released count or"
-            " variances are too small.",
+            "released count or variances are too small.",
         ),
         "de": Words(
             title=f"{german} von {{of}} und {{other}}",
@@ -83,8 +80,7 @@ def words_of(english: str, german: str) -> dict[str, Words]:
             f"die {german}"
             " durch das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
             caption=f"± ist die Fehlerspanne durch das Schutzrauschen, {{level}}; die {german} fehlt, wo die "
-            "veröffentlichte Anzahl"
-            " oder die Varianzen zu klein sind.",
+            "veröffentlichte Anzahl oder die Varianzen zu klein sind.",
         ),
     }
 
@@ -216,4 +212,4 @@ def plan_pair(question: Question, estimate: str) -> TablePlan:
     )
     if not has_sampling:
         return plan
-    return PairPlan(**{key: getattr(plan, key) for key in plan.__dataclass_fields__})
+    return PairPlan(**vars(plan))

@@ -38,7 +38,7 @@ from dalenius.limits import ENTRIES, spend_products
 from dalenius.measurements.factored_table import FactoredTable
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.plans.allotments import Allotment, purses, within_loss
+from dalenius.plans.allotments import Allotment, allotments, within_loss
 from dalenius.plans.priced import priced
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.notes import note
@@ -162,15 +162,15 @@ def _options(question: Question, workload: RangeWorkload) -> list[_Option]:
 
     options: list[_Option] = []
     refusal: DaleniusError | None = None
-    for purse in purses(question.definition, question.budget):
-        if mechanism not in (None, purse.mechanism):
+    for allotment in allotments(question.definition, question.budget):
+        if mechanism not in (None, allotment.mechanism):
             continue
         for strategy in STRATEGIES:
             if named not in (None, strategy):
                 continue
-            factors = factors_of(strategy, purse.currency == "rho")
+            factors = factors_of(strategy, allotment.currency == "rho")
             try:
-                options.append(_option(question, workload, purse, strategy, factors))
+                options.append(_option(question, workload, allotment, strategy, factors))
             except (Unsupported, TooLarge) as error:
                 # Noise that cannot be drawn or priced rules out one strategy, not the others.
                 refusal = error
@@ -185,8 +185,7 @@ def _spend(space: CellSpace, workload: RangeWorkload) -> None:
     if zeros * space.size > ENTRIES:
         raise TooLarge(
             f"Ranges are planned for at most {ENTRIES // zeros:,} cells where {zeros:,} of them are impossible; this "
-            "table has"
-            f" {space.size:,}.",
+            f"table has {space.size:,}.",
             received=space.size,
             limit=ENTRIES // zeros,
         )
@@ -194,7 +193,7 @@ def _spend(space: CellSpace, workload: RangeWorkload) -> None:
 
 
 def _option(
-    question: Question, workload: RangeWorkload, purse: Allotment, strategy: str, factors: tuple[Factor, ...]
+    question: Question, workload: RangeWorkload, allotment: Allotment, strategy: str, factors: tuple[Factor, ...]
 ) -> _Option:
     def option_of(part: Allotment) -> _Option:
         step = _step(question, part, factors)
@@ -202,22 +201,22 @@ def _option(
         law = RangeLaw(factors, step.mechanism.variance, zeros)
         return _Option(strategy=strategy, step=step, law=law, error=sqrt(law.mean_square(workload)))
 
-    if not purse.is_by_loss:
-        return option_of(purse)
-    return within_loss(purse, option_of, lambda option: (option.step,), question.neighbours, question.budget)
+    if not allotment.is_by_loss:
+        return option_of(allotment)
+    return within_loss(allotment, option_of, lambda option: (option.step,), question.neighbours, question.budget)
 
 
-def _step(question: Question, purse: Allotment, factors: tuple[Factor, ...]) -> FactoredTable:
-    is_gaussian, neighbours = purse.currency == "rho", question.neighbours
+def _step(question: Question, allotment: Allotment, factors: tuple[Factor, ...]) -> FactoredTable:
+    is_gaussian, neighbours = allotment.currency == "rho", question.neighbours
     cost_of = swap_cost if neighbours.is_replace else row_cost
     cost = cost_of(factors, is_gaussian=is_gaussian)
     noise: DiscreteGaussian | DiscreteLaplace
     if is_gaussian:
-        exact = cost * neighbours.max_rows**2 / (2 * purse.amount)
+        exact = cost * neighbours.max_rows**2 / (2 * allotment.amount)
         noise = DiscreteGaussian(round_up(exact, 10**6))
     else:
-        noise = DiscreteLaplace(purse.amount / (cost * neighbours.max_rows))
-    return FactoredTable("combinations", question.query, factors, noise, purse.is_by_loss)
+        noise = DiscreteLaplace(allotment.amount / (cost * neighbours.max_rows))
+    return FactoredTable("combinations", question.query, factors, noise, allotment.is_by_loss)
 
 
 def _assembling(law: Joint, space: CellSpace) -> Assemble:

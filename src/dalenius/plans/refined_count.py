@@ -78,7 +78,7 @@ def plan_refined(question: Question) -> TablePlan:
         strategy="coarse_then_fine",
         evidence=steps[1].evidence,
         neighbours=neighbours,
-        page=question.definition.page,
+        account=question.definition.account,
         preview=_preview(procedure, steps),
         warnings=(*question.definition.warnings, note("refined", least=int(least))),
         procedure=procedure,

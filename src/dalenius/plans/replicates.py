@@ -268,9 +268,8 @@ def _check_failure(price: ResamplingPrice, failure: Fraction) -> None:
     except TooLarge:
         raise Unsupported(
             f"The price of these replicates cannot be told at delta = {float(failure):.3g}: it is too small, or the "
-            "replicates are too few"
-            " or too many for so large a budget. A delta of at least 1e-9 and 10 to 200 replicates are served at "
-            "usual budgets.",
+            "replicates are too few or too many for so large a budget. A delta of at least 1e-9 and 10 to 200 "
+            "replicates are served at usual budgets.",
             name="delta",
         ) from None
 

@@ -100,7 +100,7 @@ class Reading:
             cached = self._cache.get(entry)
         if cached is None:
             with self.desk.outages():
-                cached = downloads.read(self.desk.ledger.release(entry))
+                cached = downloads.read(self.desk.ledger.reader.release(entry))
             if view.cells > _MOST_CACHED_CELLS:
                 return cached.with_(status=Status(view.status))
             with self._cache_lock:

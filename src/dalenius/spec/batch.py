@@ -139,9 +139,7 @@ def places_of(document: BatchDocument, domain: Domain) -> list[int]:
 
 
 def member_requests(document: BatchDocument, domain: Domain) -> tuple[dict[str, Any], ...]:
-    """What each table's own part of the release says was asked: the table, its share, and the batch that it was charged
-    with.
-    """
+    """Return what each table of the release was asked for: the table, its share, and its batch."""
     whole = form_of(document, domain).digest
     return tuple(
         canonical(member, domain).content | {"share": plain(share), "batch": whole}

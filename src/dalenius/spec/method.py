@@ -18,14 +18,13 @@ from dalenius.core.query import TableQuery
 from dalenius.core.rationals import rational
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
+from dalenius.translation import texts
 
 LANGUAGES = ("en", "de")
 
 
 class AnswerKind(StrEnum):
-    """What a cell of an answer is: a value in the unit of its variable, a bare number, or one of the cells
-    asked for.
-    """
+    """What a cell of an answer is: a value in its variable's unit, a bare number, or a selected cell."""
 
     VALUE = "value"
     NUMBER = "number"
@@ -47,9 +46,7 @@ class Words:
 
 
 class FieldKind(StrEnum):
-    """What a field of a form takes: other numeric variables, categories of the variable asked about, numbers (one, or
-    several between semicolons), or a word.
-    """
+    """What a field of a form takes; several numbers are written between semicolons."""
 
     VARIABLE = "variable"
     VARIABLES = "variables"
@@ -90,15 +87,12 @@ class FormField:
 
 WHICH_ERROR = FormField(
     kind=FieldKind.CHOICE,
-    labels={"en": "Error", "de": "Fehler"},
+    labels=texts("Error"),
     usual="sampling",
     # It always has a price: squares of squares, which the other one needs, are too wide where a unit has several rows.
     first="noise",
     is_everywhere=True,
-    choices={
-        "sampling": {"en": "of noise, and with sampling", "de": "durch Rauschen, und mit Stichprobe"},
-        "noise": {"en": "of privacy noise alone", "de": "durch Schutzrauschen allein"},
-    },
+    choices={"sampling": texts("of noise, and with sampling"), "noise": texts("of privacy noise alone")},
 )
 """The error that is stated: that of sampling costs a part of the budget."""
 
@@ -195,9 +189,7 @@ class SensitiveMethod(Protocol):
 
     @staticmethod
     def statistic(question: Question) -> Any:
-        """What is computed of the rows, with its sensitivity everywhere, and `local`, `smooth` or `bootstrap` at given
-        rows.
-        """
+        """Return the statistic of the rows; it states `local`, `smooth` or `bootstrap` sensitivities."""
 
 
 def answer_of(method: str) -> AnswerKind:

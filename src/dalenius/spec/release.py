@@ -101,9 +101,7 @@ class ConditionEntry(_Entry):
 
 
 class SubjectEntry(_Entry):
-    """What the numbers are about, in the words of the documents; `rows`, `columns` and `layers` name axes
-    as asked for.
-    """
+    """What the numbers are about; `rows`, `columns` and `layers` name axes as asked for."""
 
     title: str = ""
     dataset: str = ""
@@ -131,9 +129,7 @@ class SubjectEntry(_Entry):
 
 
 class CellsEntry(_Entry):
-    """A Parquet file with one row for each number, part by part: the blocks, then the tables, each in the order of its
-    cells.
-    """
+    """A Parquet file with one row per number: blocks, then tables, each in the order of its cells."""
 
     sha256: str = Field(description="digest of the file")
     file: str = Field(default="", description="its name, beside the document")

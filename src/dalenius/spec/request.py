@@ -44,8 +44,7 @@ class TablePart(Part):
     objective: Literal["cells", "tables", "maximum", "relative"] = Field(
         default="cells",
         description="What a list of margins makes small: the error of all shown cells (cells), of all tables alike "
-        "(tables), the"
-        " largest one (maximum), or relative errors by expected size (relative).",
+        "(tables), the largest one (maximum), or relative errors by expected size (relative).",
     )
     expected: ExpectedPart | None = Field(
         default=None, description="Where the expected sizes of cells are read from, for relative errors."
@@ -53,9 +52,8 @@ class TablePart(Part):
     universe: Literal["complete", "own"] | None = Field(
         default=None,
         description="Whose records a list of margins counts where an axis can leave some out: complete, only those "
-        "with a declared"
-        " value on all axes, shown or not; own, all of them, those without a declared value under a label of their "
-        "own.",
+        "with a declared value on all axes, shown or not; own, all of them, those without a declared value under a "
+        "label of their own.",
     )
 
     keys: SkipJsonSchema[dict[Name, Option]] = Field(default_factory=dict)
@@ -97,9 +95,7 @@ class TablePart(Part):
 
 
 def _check_expected(table: TablePart) -> None:
-    """Relative errors need expected sizes that were read, one weight for each listed margin; nothing else
-    takes them.
-    """
+    """Raise unless expected sizes go with relative errors and weigh each listed margin."""
     expected = table.expected
     if (expected is not None) != (table.objective == "relative"):
         raise DocumentError('objective = "relative" and expected = { file = … } are written together.')
@@ -149,7 +145,7 @@ class PrivacyPart(Part):
         for name, amount in (("epsilon", self.epsilon), ("rho", self.rho)):
             if amount is not None and amount / self.waves < UNIT:
                 raise ParameterError(
-                    f"{name} must be at least {float(UNIT):g}, the smallest amount that a ledger books; received"
+                    f"{name} must be at least {float(UNIT):g}, the smallest unit of a ledger; received"
                     f" {float(amount):g}.",
                     name=name,
                 )
@@ -256,9 +252,7 @@ class RequestDocument(Document):
         return self.model_copy(update={"table": self.table.model_copy(update={"of": other, "keys": keys})})
 
     def variables(self, domain: Domain) -> set[str]:
-        """Every variable that takes part: on an axis, in a condition, as what is measured, as weight, or by a method's
-        key.
-        """
+        """Return every variable on an axis, in a condition, measured, as weight, or named by a method's key."""
         named = {axis.variable for axis in self.axes(domain)} | set(self.table.where) | set(self.others)
         return named | {name for name in (self.table.of, self.table.weight) if name is not None}
 

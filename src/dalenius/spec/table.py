@@ -1,6 +1,4 @@
-"""A request in one call: `table(rows="branch", epsilon=1)` is what a request document says, typed and checked; `batch`
-is several.
-"""
+"""A request in one call: `table(rows="branch", epsilon=1)`, typed and checked; `batch` is several."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction

@@ -160,7 +160,7 @@ def planned(plan: Any) -> dict[str, Any]:
         "cost": plain(plan.cost.to_dict()),
         "budget": plain(plan.budget.to_dict()),
         "guarantee": plain(plan.neighbours.to_dict()) | {"group": plan.group},
-        "page": plan.page,
+        "account": plan.account,
         "mechanism": plan.mechanism,
         "strategy": plan.strategy,
         "evidence": plain(plan.evidence.to_dict()["level"]),

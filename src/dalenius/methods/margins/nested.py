@@ -24,7 +24,7 @@ from dalenius.core.release import Block, Table
 from dalenius.errors import UnknownName, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods.margins.setting import MarginsAsked
-from dalenius.plans.allotments import Allotment, purses
+from dalenius.plans.allotments import Allotment, allotments
 from dalenius.statistics.count import Count
 
 Planned = tuple[tuple[Measurement, ...], Joint, Assemble, dict[str, Any]]
@@ -78,9 +78,9 @@ def plan(domain: Domain, request: MarginsAsked) -> Planned:
     whole: View = tuple(tuple(range(len(axis))) for axis in request.axes)
     steps = [(whole, request.axes, Fraction(1))]
     plans = [
-        _priced(request, purse, "interior", steps, resolved)
-        for purse in purses(request.definition, request.budget)
-        if not purse.is_by_loss
+        _priced(request, allotment, "interior", steps, resolved)
+        for allotment in allotments(request.definition, request.budget)
+        if not allotment.is_by_loss
     ]
     score = 1 if request.objective == "maximum" else 0
     (_, measurements, law, preview) = min(plans, key=lambda option: option[0][score])
@@ -93,18 +93,18 @@ def plan(domain: Domain, request: MarginsAsked) -> Planned:
 
 def _priced(
     request: MarginsAsked,
-    purse: Allotment,
+    allotment: Allotment,
     name: str,
     steps: Sequence[tuple[View, tuple[Axis, ...], Fraction]],
     resolved: Sequence[tuple[View, tuple[Axis, ...]]],
 ) -> tuple[tuple[float, float], tuple[Measurement, ...], Joint, dict[str, Any]]:
-    family = registry.get("mechanisms", request.mechanism or purse.mechanism)
+    family = registry.get("mechanisms", request.mechanism or allotment.mechanism)
     measurements: list[Measurement] = []
     specs: list[dict[str, Any]] = []
     for view, axes, share in steps:
         space = CellSpace(axes, request.structural_zeros if axes == request.axes else frozenset())
         statistic = Count(TableQuery(space=space, where=request.where))
-        definition, budget = purse.part(share)
+        definition, budget = allotment.part(share)
         sensitivity = statistic.sensitivity(request.neighbours)
         mechanism: Mechanism = calibrate(family, sensitivity, request.neighbours.relation, definition, budget)
         measurements.append(Noisy(" x ".join(a.name for a in axes) or "total", statistic, mechanism))

@@ -10,7 +10,7 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from dalenius.core.domain import Axis, Domain
-from dalenius.core.release import Release, Table
+from dalenius.core.release import Provenance, Release, Table
 from dalenius.errors import DaleniusError
 from dalenius.server.accounts import User
 from dalenius.server.auth import services_of
@@ -19,6 +19,7 @@ from dalenius.server.pages.page import language_of, render
 from dalenius.server.pages.reuse import request_of, with_levels
 from dalenius.server.pages.state import PLACES, TableState
 from dalenius.server.pages.wording import Wording
+from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, ReleaseView
 from dalenius.shown import speech
 from dalenius.shown.answers import labelled
@@ -32,6 +33,15 @@ _OF_THE_TABLE = ("axes", "where", "measure", "of", "weight", "margins", "keys")
 
 class Shown:
     """One released table and one reader: what all of its pages need."""
+
+    dataset: DatasetView | None
+    layout: list[tuple[str, str]]
+    member: int
+    members: tuple[Release, ...]
+    provenance: Provenance
+    release: Release
+    services: Services
+    wording: Wording
 
     def __init__(
         self, request: Request, user: User, release: Release, view: ReleaseView | None, state: TableState | None = None

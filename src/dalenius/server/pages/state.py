@@ -80,10 +80,15 @@ class TableState:
         """Whether no variable was placed, and the measure needs one."""
         return not self.choices and not is_one_number(self.measure)
 
+    @property
+    def places(self) -> dict[str, tuple[AxisChoice, ...]]:
+        """The axes of each place."""
+        return {"rows": self.rows, "columns": self.columns, "layers": self.layers}
+
     def place_of(self, variable: str) -> str:
         """Where a variable stands: rows, columns, layers or nowhere."""
-        for place in PLACES:
-            if any(choice.variable == variable for choice in getattr(self, place)):
+        for place, choices in self.places.items():
+            if any(choice.variable == variable for choice in choices):
                 return place
         return ""
 
@@ -112,7 +117,9 @@ class TableState:
         return self
 
     def _without(self, name: str) -> "TableState":
-        kept: dict[str, Any] = {place: tuple(c for c in getattr(self, place) if c.variable != name) for place in PLACES}
+        kept: dict[str, Any] = {
+            place: tuple(c for c in choices if c.variable != name) for place, choices in self.places.items()
+        }
         return replace(self, **kept)
 
     def _put(self, place: str, variable: VariableView) -> "TableState":
@@ -124,14 +131,14 @@ class TableState:
             cuts = suggested_cuts(variable)
             choice = AxisChoice(variable=name, picks=tuple(self.where.get(name, ())), cuts=cuts)
         rest = self._without(name)
-        changed: dict[str, Any] = {place: (*getattr(rest, place), choice)}
+        changed: dict[str, Any] = {place: (*rest.places[place], choice)}
         return replace(rest, **changed, where={k: v for k, v in self.where.items() if k != name})
 
     def _earlier(self, name: str) -> "TableState":
         place = self.place_of(name)
         if not place:
             return self
-        choices = list(getattr(self, place))
+        choices = list(self.places[place])
         at = next(i for i, c in enumerate(choices) if c.variable == name)
         if at > 0:
             choices[at - 1 : at + 1] = [choices[at], choices[at - 1]]
@@ -142,7 +149,7 @@ class TableState:
 
     def to_pairs(self) -> Pairs:
         """The shortest fields that say this state, in a fixed order."""
-        pairs: Pairs = [(place, choice.variable) for place in PLACES for choice in getattr(self, place)]
+        pairs: Pairs = [(place, choice.variable) for place, choices in self.places.items() for choice in choices]
         for choice in self.choices:
             name = choice.variable
             if choice.level:
@@ -209,7 +216,7 @@ class TableState:
     def to_request(self, dataset: str) -> dict[str, Any]:
         """The request document of this state, as plain values."""
         table: dict[str, Any] = {
-            place: [choice.to_item() for choice in getattr(self, place)] for place in PLACES if getattr(self, place)
+            place: [choice.to_item() for choice in choices] for place, choices in self.places.items() if choices
         }
         where: dict[str, Any] = {name: list(labels) for name, labels in self.where.items() if labels}
         for name, (low, high) in self.ranges.items():

@@ -5,8 +5,9 @@ from fractions import Fraction
 import pytest
 
 from dalenius.errors import ParameterError
-from dalenius.ledger.batch import _MARGIN, Batch, _sigma
-from dalenius.ledger.composition import epsilon_at, optimum
+from dalenius.ledger.composition import epsilon_at
+from dalenius_lab.accounting.batch import _MARGIN, Batch, _sigma
+from dalenius_lab.accounting.composition import optimum
 
 
 def test_failures_of_a_batch_are_counted_each_time():

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from dalenius.core.budget import Cost
 from dalenius.core.conversions import pure_to_rho, rho_to_epsilon
 from dalenius.core.neighbours import Relation
-from dalenius.errors import BudgetExhausted, ParameterError
-from dalenius.ledger.filters import ApproximateFilter, PureFilter, ZeroConcentratedFilter
+from dalenius.errors import BudgetExhausted, ParameterError, Unsupported
+from dalenius_lab.accounting.composition import PartitionPart, for_group
+from dalenius_lab.accounting.filters import ApproximateFilter, PureFilter, ZeroConcentratedFilter
 
 MILLIONTH = Fraction(1, 10**6)
 
@@ -95,3 +96,21 @@ def test_an_adaptive_analyst_cannot_beat_the_filter():
         epsilon = float(rho_to_epsilon(limit, delta))
         exact = sum(max(0.0, exp(p) - exp(epsilon + q)) for p, q in leaves)
         assert exact <= float(delta)
+
+
+def test_filters_and_groups_refuse_what_they_cannot_hold() -> None:
+    cost = Cost(relation=Relation.ADD_REMOVE, rho=Fraction(1))
+    with pytest.raises(BudgetExhausted):
+        ZeroConcentratedFilter(rho=Fraction(1, 2)).spend(cost)
+    with pytest.raises(ParameterError, match="slack"):
+        ApproximateFilter(epsilon=Fraction(1), delta=MILLIONTH, slack=Fraction(1))
+    limit = ApproximateFilter(epsilon=Fraction(1), delta=MILLIONTH, slack=MILLIONTH)
+    with pytest.raises(Unsupported, match="negative"):
+        limit.admits(Fraction(-1))
+    with pytest.raises(BudgetExhausted):
+        limit.spend(Fraction(2))
+    assert limit.guarantee() == (1, MILLIONTH)
+    with pytest.raises(ParameterError, match="at least one"):
+        for_group(cost, 0)
+    with pytest.raises(Unsupported, match="under replace"):
+        PartitionPart(add_remove=cost, replace=cost)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dalenius.core.budget import UNIT
 from dalenius.errors import ParameterError
-from dalenius.ledger.schedule import spread
+from dalenius_lab.accounting.schedule import spread
 
 
 def test_equal_waves_are_rounded_down():
