@@ -107,10 +107,6 @@ def test_a_method_that_the_attackers_cannot_ask_for_is_noticed() -> None:
                 if question.parameter("needed") is None:
                     raise Unsupported("needed is needed.")
                 return CountMethod.plan(question)
-
-            @staticmethod
-            def written(parameters):
-                return "needy", dict(parameters)
     '''
     chance, wanted = random.Random(3), [("definition", "needy", "pure"), ("key", "needy", "needed")]
     with planted("methods", "needy", text):
