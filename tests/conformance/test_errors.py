@@ -22,4 +22,7 @@ def test_what_is_not_kept_is_listed_where_it_is_seen() -> None:
     text = RECORD.read_text()
     for name, reasons in error_kit.KNOWN.items():
         for judgement in reasons:
-            assert any(f"| {name}" in line and f"| {judgement}" in line for line in text.splitlines()), (name, judgement)
+            assert any(f"| {name}" in line and f"| {judgement}" in line for line in text.splitlines()), (
+                name,
+                judgement,
+            )

@@ -33,7 +33,19 @@ from dalenius.core.release import Release, Table
 from dalenius.spec.method import Method
 from dalenius.testing import error_worlds, gradients
 from dalenius.testing.error_worlds import EVEN, KINDS, REPLICATE, WORLDS
-from dalenius.testing.simulated import CONFIDENCE, QUICK, Effort, Example, Request, Run, Shown, in_world, plan, run, shown
+from dalenius.testing.simulated import (
+    CONFIDENCE,
+    QUICK,
+    ReplicatedExample,
+    Request,
+    SimulatedRelease,
+    SimulatedTable,
+    SimulationEffort,
+    in_world,
+    plan,
+    run,
+    shown,
+)
 
 MISSED, LEVEL = 0.035, 0.0005
 RATIO = (0.85, 1.2)
@@ -55,7 +67,7 @@ LEAST_CELLS, LEAST_DRAWS = 8, 100
 
 
 @dataclass(frozen=True, order=True)
-class Finding:
+class ErrorFinding:
     """A judgement that an example did not keep."""
 
     judgement: str
@@ -66,24 +78,26 @@ class Finding:
         return f"{self.judgement} in {self.where}: {self.detail}"
 
 
-def check(method: Method, known: Mapping[str, Mapping[str, str]] | None = None, effort: Effort = QUICK) -> int:
+def check(
+    method: Method, known: Mapping[str, Mapping[str, str]] | None = None, effort: SimulationEffort = QUICK
+) -> int:
     """Judge every example of a method; return how many have an error to judge.
 
-    `known` are reasons by `method number` and judgement for what cannot be kept.
+    `exceptions` are reasons by `method number` and judgement for what cannot be kept.
     """
-    listed, judged = KNOWN if known is None else known, 0
+    listed, judged = KNOWN if exceptions is None else exceptions, 0
     for number, example in enumerate(method.examples):
         if not claims_error(method, example):
             continue
         judged += 1
         name = f"{method.name} {number}"
-        found = findings(method.name, example, effort, name)
+        unkept = findings(method.name, example, effort, name)
         reasons = listed.get(name, {})
-        new = [str(finding) for finding in found if finding.judgement not in reasons]
+        new = [str(finding) for finding in unkept if finding.judgement not in reasons]
         assert not new, f"{name}, {example['table']}: " + "; ".join(new)
         if effort is QUICK:
-            kept = set(reasons) - {finding.judgement for finding in found}
-            assert not kept, f"{name} keeps {sorted(kept)}, which are listed as not kept"
+            stale = set(reasons) - {finding.judgement for finding in unkept}
+            assert not stale, f"{name} keeps {sorted(stale)}, which are listed as not kept"
     return judged
 
 
@@ -96,30 +110,30 @@ def claims_error(method: Method, example: Request) -> bool:
     return not isinstance(plan(asked, QUICK.chosen).law, Withheld)
 
 
-def findings(measure: str, example: Request, effort: Effort = QUICK, seed: str = "") -> list[Finding]:
+def findings(measure: str, example: Request, effort: SimulationEffort = QUICK, seed: str = "") -> list[ErrorFinding]:
     """Everything that one example does not keep."""
-    asked, seed = Example.of(measure, example, effort), seed or measure
+    asked, seed = ReplicatedExample.of(measure, example, effort), seed or measure
     if asked.planned() is None:
-        return [Finding("silence", "every world", "replicates are refused as cells and as a condition")]
-    found, worlds = [*judge_gradients(asked, seed)], [*WORLDS][: asked.worlds]
+        return [ErrorFinding("silence", "every world", "replicates are refused as cells and as a condition")]
+    unkept, worlds = [*judge_gradients(asked, seed)], [*WORLDS][: asked.worlds]
     ordinary = {world: in_world(asked, world, f"{seed} {world}") for world in worlds}
     for world, tables in ordinary.items():
         if not tables:
-            found.append(Finding("silence", world, "no release can be compared with a truth"))
+            unkept.append(ErrorFinding("silence", world, "no release can be compared with a truth"))
         for table in tables:
-            found += judge_coverage(table, world)
-    found += judge_variance(list(ordinary.values()))
+            unkept += judge_coverage(table, world)
+    unkept += judge_variance(list(ordinary.values()))
     if asked.is_cells:
-        found += judge_preview(asked)
+        unkept += judge_preview(asked)
         degenerate = shown(asked, [error_worlds.degenerate(asked.size)] * asked.releases, f"{seed} degenerate")
         limits = possible(asked, seed) if asked.worlds == len(WORLDS) else None
         for world, tables in (*ordinary.items(), ("degenerate cells", degenerate)):
-            found += [] if limits is None else judge_limits(tables[:1], limits, world)
-        found += judge_degenerate(asked, degenerate, ordinary[worlds[0]])
-    return sorted(found)
+            unkept += [] if limits is None else judge_limits(tables[:1], limits, world)
+        unkept += judge_degenerate(asked, degenerate, ordinary[worlds[0]])
+    return sorted(unkept)
 
 
-def judge_coverage(table: Shown, where: str) -> Iterator[Finding]:
+def judge_coverage(table: SimulatedTable, where: str) -> Iterator[ErrorFinding]:
     """Misses in each tail, of both intervals; and whether there are intervals at all."""
     place = f"{where}, {table.name}"
     for kind, ends, truth in _intervals(table):
@@ -127,24 +141,26 @@ def judge_coverage(table: Shown, where: str) -> Iterator[Finding]:
         is_given = is_true & ~np.isnan(ends[0]) & ~np.isnan(ends[1])
         has_error = ~np.isnan(table.variance).all() or is_given.any()
         if has_error and is_true.sum() and is_given.sum() < FEWEST * is_true.sum():
-            yield Finding("silence", place, f"{kind}: {is_given.sum()} of {is_true.sum()} cells have an interval")
+            yield ErrorFinding("silence", place, f"{kind}: {is_given.sum()} of {is_true.sum()} cells have an interval")
         if np.any(ends[0] > ends[1]):
-            yield Finding("coverage", place, f"{kind}: {np.sum(ends[0] > ends[1])} lower ends lie above the upper ones")
+            yield ErrorFinding(
+                "coverage", place, f"{kind}: {np.sum(ends[0] > ends[1])} lower ends lie above the upper ones"
+            )
         if is_given.sum() < LEAST_CELLS:
             continue
         for tail, share in _missed(ends, truth, is_given):
-            yield Finding("coverage", place, f"{kind}: {share:.1%} of {is_given.sum()} cells lie {tail} their interval")
+            yield ErrorFinding(
+                "coverage", place, f"{kind}: {share:.1%} of {is_given.sum()} cells lie {tail} their interval"
+            )
 
 
-def _intervals(table: Shown) -> Iterator[tuple[str, tuple[FloatArray, FloatArray], FloatArray]]:
+def _intervals(table: SimulatedTable) -> Iterator[tuple[str, tuple[FloatArray, FloatArray], FloatArray]]:
     yield "noise", table.ends, table.truth
     if table.sampled_ends is not None and table.process is not None:
         yield "noise and sampling", table.sampled_ends, np.broadcast_to(table.process, table.values.shape)
 
 
-def _missed(
-    ends: tuple[FloatArray, FloatArray], truth: FloatArray, is_given: Any
-) -> Iterator[tuple[str, float]]:
+def _missed(ends: tuple[FloatArray, FloatArray], truth: FloatArray, is_given: Any) -> Iterator[tuple[str, float]]:
     """Tails in which more is missed than may be, with the share that is."""
     from scipy.stats import binom
 
@@ -155,7 +171,7 @@ def _missed(
             yield tail, count / cells
 
 
-def judge_variance(worlds: Sequence[Sequence[Shown]]) -> Iterator[Finding]:
+def judge_variance(worlds: Sequence[Sequence[SimulatedTable]]) -> Iterator[ErrorFinding]:
     """Stated over observed variance of each table, in each world and in all of them together."""
     for tables in zip(*worlds, strict=False):
         for kind in ("noise", "noise and sampling"):
@@ -167,12 +183,14 @@ def judge_variance(worlds: Sequence[Sequence[Shown]]) -> Iterator[Finding]:
                 observed, reach = group.mean(), REACH * group.std() / np.sqrt(len(group)) / group.mean()
                 if not min(1 / RATIO[1], 1 - reach) <= observed <= max(1 / RATIO[0], 1 + reach):
                     where = "all worlds" if number == len(squares) else f"world {number + 1}"
-                    yield Finding(
-                        "variance", f"{where}, {tables[0].name}", f"{kind}: stated is {1 / observed:.2f} times what is observed"
+                    yield ErrorFinding(
+                        "variance",
+                        f"{where}, {tables[0].name}",
+                        f"{kind}: stated is {1 / observed:.2f} times what is observed",
                     )
 
 
-def _relative_squares(table: Shown, kind: str) -> FloatArray | None:
+def _relative_squares(table: SimulatedTable, kind: str) -> FloatArray | None:
     """Squared errors over what is stated for them, averaged over the cells of each replicate.
 
     Cells near a limit are left out: their numbers are cut and vary less; so are cells that hold the same in every
@@ -193,7 +211,7 @@ def _relative_squares(table: Shown, kind: str) -> FloatArray | None:
     return np.asarray(squares[:, is_kept].mean(axis=1)) if is_kept.any() else None
 
 
-def judge_gradients(example: Example, seed: str) -> Iterator[Finding]:
+def judge_gradients(example: ReplicatedExample, seed: str) -> Iterator[ErrorFinding]:
     """Finite differences at the exact sums of few replicates, in two worlds; cells near a limit are left out."""
     one = replace(example, size=FEW_CELLS, releases=1)
     for world in ("skewed", "correlated")[: example.worlds]:
@@ -202,13 +220,15 @@ def judge_gradients(example: Example, seed: str) -> Iterator[Finding]:
         if made is None or made.is_chosen:
             continue
         for part, ratios in gradients.stated_over_differences(made, made.silent_blocks()):
-            given = ratios[np.isfinite(ratios) & _is_inside(made)]
-            wrong = given[(given < GRADIENT[0]) | (given > GRADIENT[1])]
+            inner = ratios[np.isfinite(ratios) & _is_inside(made)]
+            wrong = inner[(inner < GRADIENT[0]) | (inner > GRADIENT[1])]
             if len(wrong):
-                yield Finding("gradient", world, f"{part}: stated is {wrong[0]:.3f} times the variance by differences")
+                yield ErrorFinding(
+                    "gradient", world, f"{part}: stated is {wrong[0]:.3f} times the variance by differences"
+                )
 
 
-def _is_inside(made: Run) -> Any:
+def _is_inside(made: SimulatedRelease) -> Any:
     """Cells of the first table that are not near what the plan says to be possible."""
     table, limits = made.release.tables[0], made.plan.limits
     if limits is None:
@@ -217,7 +237,7 @@ def _is_inside(made: Run) -> Any:
     return (table.values - room > limits[0]) & (table.values + room < limits[1])
 
 
-def judge_preview(example: Example) -> Iterator[Finding]:
+def judge_preview(example: ReplicatedExample) -> Iterator[ErrorFinding]:
     """What the plan expects in a cell of evenly spread records, against a release on such records."""
     asked = replace(example, size=EVEN, releases=1)
     planned = plan(asked.asked(), asked.size)
@@ -243,9 +263,13 @@ def judge_preview(example: Example) -> Iterator[Finding]:
         pairs.append(
             ("standard error with sampling", stated, _size(asked, first, silent[0], first.std_error_with_sampling))
         )
-    for name, expected, found in pairs:
-        if np.isfinite(expected) and np.isfinite(found) and not RATIO[0] * found <= expected <= RATIO[1] * found:
-            yield Finding("preview", "even records", f"{name}: {expected:.4g} planned, {found:.4g} released")
+    for name, expected, released in pairs:
+        if (
+            np.isfinite(expected)
+            and np.isfinite(released)
+            and not RATIO[0] * released <= expected <= RATIO[1] * released
+        ):
+            yield ErrorFinding("preview", "even records", f"{name}: {expected:.4g} planned, {released:.4g} released")
 
 
 def _half_width(release: Release, table: Table) -> FloatArray:
@@ -253,16 +277,16 @@ def _half_width(release: Release, table: Table) -> FloatArray:
     return (upper - lower) / 2
 
 
-def _size(example: Example, table: Table, silent: Table, numbers: FloatArray) -> float:
+def _size(example: ReplicatedExample, table: Table, silent: Table, numbers: FloatArray) -> float:
     """The root mean square over replicates, in that cell with records where it is largest."""
     if not example.has_replicates(table):
         return float("nan")
-    found, true = example.column(table, numbers), example.column(silent, silent.values)
+    sizes, true = example.column(table, numbers), example.column(silent, silent.values)
     is_filled = np.all(np.isfinite(true) & (np.abs(true) > 1e-9), axis=0)
-    return float(np.max(np.sqrt(np.mean(found**2, axis=0))[is_filled], initial=-np.inf))
+    return float(np.max(np.sqrt(np.mean(sizes**2, axis=0))[is_filled], initial=-np.inf))
 
 
-def possible(example: Example, seed: str) -> tuple[float, float] | None:
+def possible(example: ReplicatedExample, seed: str) -> tuple[float, float] | None:
     """What the number can be by the declared bounds; None where other shares of the rows make more possible."""
     rows = error_worlds.corner_rows()
     asked = replace(example, size=len(rows), releases=1)
@@ -278,7 +302,7 @@ def possible(example: Example, seed: str) -> tuple[float, float] | None:
     return (low, high) if low <= many.min() and many.max() <= high else None
 
 
-def judge_limits(tables: Sequence[Shown], limits: tuple[float, float], where: str) -> Iterator[Finding]:
+def judge_limits(tables: Sequence[SimulatedTable], limits: tuple[float, float], where: str) -> Iterator[ErrorFinding]:
     """Whether shown numbers and ends are possible."""
     for table in tables:
         shown_numbers = {"value": table.values, "lower end": table.ends[0], "upper end": table.ends[1]}
@@ -289,17 +313,19 @@ def judge_limits(tables: Sequence[Shown], limits: tuple[float, float], where: st
             outside = numbers[(numbers < limits[0]) | (numbers > limits[1])]
             if len(outside):
                 detail = f"{name} {outside[0]:.4g} outside {limits[0]:.4g} … {limits[1]:.4g}"
-                yield Finding("limits", f"{where}, {table.name}", detail)
+                yield ErrorFinding("limits", f"{where}, {table.name}", detail)
 
 
-def judge_degenerate(example: Example, tables: Sequence[Shown], ordinary: Sequence[Shown]) -> Iterator[Finding]:
+def judge_degenerate(
+    example: ReplicatedExample, tables: Sequence[SimulatedTable], ordinary: Sequence[SimulatedTable]
+) -> Iterator[ErrorFinding]:
     """Cells with nobody, one row, or equal rows."""
     kinds = np.tile(error_worlds.kinds(example.size), example.releases)
     for table, usual in zip(tables[:1], ordinary[:1], strict=False):
         if np.isinf(table.values).any():
-            yield Finding("degenerate", table.name, "a shown number is infinite")
+            yield ErrorFinding("degenerate", table.name, "a shown number is infinite")
         if np.any(table.ends[0] > table.ends[1]):
-            yield Finding("degenerate", table.name, "a lower end lies above the upper one")
+            yield ErrorFinding("degenerate", table.name, "a lower end lies above the upper one")
         width = np.nanmedian(usual.ends[1] - usual.ends[0], axis=0)
         for number, kind in enumerate(KINDS):
             rows = kinds == number
@@ -307,13 +333,15 @@ def judge_degenerate(example: Example, tables: Sequence[Shown], ordinary: Sequen
             is_given = ~np.isnan(ends[0]) & ~np.isnan(ends[1]) & ~np.isnan(truth)
             if is_given.sum() >= LEAST_CELLS:
                 for tail, share in _missed(ends, truth, is_given):
-                    yield Finding("degenerate", kind, f"{share:.1%} of {is_given.sum()} cells lie {tail} their interval")
+                    yield ErrorFinding(
+                        "degenerate", kind, f"{share:.1%} of {is_given.sum()} cells lie {tail} their interval"
+                    )
             has_none = np.isnan(truth) & ~np.isnan(ends[0]) & ~np.isnan(ends[1])
             for cell in range(truth.shape[1]):
                 widths = (ends[1] - ends[0])[has_none[:, cell], cell]
                 if len(widths) and np.median(widths) < NARROW * width[cell]:
                     detail = f"cell {cell}: intervals of {np.median(widths):.3g}, {width[cell]:.3g} in ordinary cells"
-                    yield Finding("degenerate", kind, detail)
+                    yield ErrorFinding("degenerate", kind, detail)
 
 
 _GRID = "ends are points of the grid of values, and the plan knows ranks only: how far they lie apart is the data's"
@@ -331,7 +359,7 @@ KNOWN: dict[str, dict[str, str]] = {
     "quantiles 1": {"preview": _GRID},
     "quantiles 2": {"preview": _GRID},
     "sample_and_aggregate 1": {
-        "coverage": "blocks are drawn anew in each release, and the median of others is no truth; `verify/blocks.py` judges"
+        "coverage": "blocks are drawn anew in each release: the median of others is no truth (`verify/blocks.py`)"
     },
 }
 """What examples of the registry do not keep, by `method number` and judgement, and why."""

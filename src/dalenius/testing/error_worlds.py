@@ -34,7 +34,7 @@ COMBINATIONS = (
     ("female", "south", "widowed"),
     ("female", "south", "single"),
 )
-"""Sex, region and status of the sixths of a replicate; men in the south are an empty cell, widowed men are impossible."""
+"""Sex, region and status of the sixths of a replicate: nobody is a man in the south, and no man is widowed."""
 POINTS = 60
 MARRIED = 4
 """So many points of the last sixth are married: a share near the edge of what is possible."""
@@ -50,7 +50,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class ToyProcess:
     """A process: what each of its points has."""
 
     name: str
@@ -59,7 +59,7 @@ class World:
     weight: NDArray[np.float64]
 
 
-def _worlds() -> tuple[World, ...]:
+def _worlds() -> tuple[ToyProcess, ...]:
     place = np.arange(POINTS)
     level = (place + 0.5) / POINTS
     curve = 40 * level**2.5
@@ -70,9 +70,11 @@ def _worlds() -> tuple[World, ...]:
     zeros = np.where(level < 0.6, 0, np.array([10, 10, 20, 30, 12])[place % 5])
     weights = np.array([1, 1, 1.5, 2, 3])
     return (
-        World("skewed", heaped.astype(np.int64), ages, weights[place % 5]),
-        World("correlated", even.astype(np.int64), beside.astype(np.int64), weights[7 * place % 5]),
-        World("zeros", zeros.astype(np.int64), np.array([25, 40, 40, 65])[place % 4], np.where(place % 3 == 0, 2.0, 1.0)),
+        ToyProcess("skewed", heaped.astype(np.int64), ages, weights[place % 5]),
+        ToyProcess("correlated", even.astype(np.int64), beside.astype(np.int64), weights[7 * place % 5]),
+        ToyProcess(
+            "zeros", zeros.astype(np.int64), np.array([25, 40, 40, 65])[place % 4], np.where(place % 3 == 0, 2.0, 1.0)
+        ),
     )
 
 
@@ -163,16 +165,21 @@ def degenerate(replicates: int) -> Source:
     counts[kind == KINDS.index("one row"), 0, 0] = 1
     counts[kind == KINDS.index("equal rows")] = RATE
     same = np.ones(POINTS, dtype=np.int64)
-    return _source(World("equal", 20 * same, 50 * same, 2.0 * same), counts)
+    return _source(ToyProcess("equal", 20 * same, 50 * same, np.full(POINTS, 2.0)), counts)
 
 
-def _source(world: World, counts: NDArray[np.int64]) -> Source:
+def _source(world: ToyProcess, counts: NDArray[np.int64]) -> Source:
     """A file with each point of each combination so often in each replicate."""
-    replicate, combination, point = (np.repeat(place, counts.ravel()) for place in np.indices(counts.shape).reshape(3, -1))
+    replicate, combination, point = (
+        np.repeat(place, counts.ravel()) for place in np.indices(counts.shape).reshape(3, -1)
+    )
     labels = rule_kit.DATASET["variables"]
     codes = np.array(
         [
-            [labels[name]["categories"].index(label) for name, label in zip(("sex", "region", "status"), row, strict=True)]
+            [
+                labels[name]["categories"].index(label)
+                for name, label in zip(("sex", "region", "status"), row, strict=True)
+            ]
             for row in COMBINATIONS
         ]
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from dalenius.core.law import Additive, FloatArray
 from dalenius.core.release import Block
-from dalenius.testing.simulated import Run, silenced
+from dalenius.testing.simulated import SimulatedRelease, silenced
 
 PART = 0.05
 """How far a measured number is moved, in standard deviations of its noise, but at least by one."""
@@ -21,14 +21,17 @@ NEGLIGIBLE = 1e-3
 """A block that brings less of the variance is not looked at by itself."""
 
 
-def stated_over_differences(run: Run, blocks: Sequence[Block]) -> Iterator[tuple[str, FloatArray]]:
+def stated_over_differences(run: SimulatedRelease, blocks: Sequence[Block]) -> Iterator[tuple[str, FloatArray]]:
     """For all blocks and for each alone: the stated variance of the first table's cells over that by differences."""
     moved = [_moved(run, blocks, place) for place in range(len(blocks))]
     parts = [0.0 if one is None else one for one in moved]
     whole = np.asarray(sum(parts))
     if not np.any(whole > 0):
         return
-    yield "all measured numbers", np.divide(_variance(run, blocks), whole, out=np.full_like(whole, np.nan), where=whole > 0)
+    yield (
+        "all measured numbers",
+        np.divide(_variance(run, blocks), whole, out=np.full_like(whole, np.nan), where=whole > 0),
+    )
     alone = [
         _variance(run, [block if k == place else silenced(block) for k, block in enumerate(blocks)])
         for place in range(len(blocks))
@@ -40,15 +43,15 @@ def stated_over_differences(run: Run, blocks: Sequence[Block]) -> Iterator[tuple
                 yield block.name, np.where(is_large, stated / np.where(is_large, by_difference, 1.0), 1.0)
 
 
-def _variance(run: Run, blocks: Sequence[Block]) -> FloatArray:
+def _variance(run: SimulatedRelease, blocks: Sequence[Block]) -> FloatArray:
     return np.asarray(run.plan.assemble(tuple(blocks))[0].variance, dtype=np.float64)
 
 
-def _values(run: Run, blocks: Sequence[Block]) -> FloatArray:
+def _values(run: SimulatedRelease, blocks: Sequence[Block]) -> FloatArray:
     return np.asarray(run.plan.assemble(tuple(blocks))[0].values, dtype=np.float64)
 
 
-def _moved(run: Run, blocks: Sequence[Block], place: int) -> FloatArray | None:
+def _moved(run: SimulatedRelease, blocks: Sequence[Block], place: int) -> FloatArray | None:
     """The variance that the noise of one block brings to each shown number, by central differences."""
     block = blocks[place]
     if not isinstance(block.law, Additive):

@@ -45,11 +45,11 @@ Request = Mapping[str, Any]
 
 
 @dataclass(kw_only=True)
-class Step:
+class WatchedStep:
     """A measurement of a plan that remembers what it answered; `silent_from` is one to run again without its noise."""
 
     inner: Measurement
-    silent_from: "Step | None" = None
+    silent_from: "WatchedStep | None" = None
     stream: str = ""
     drawn: Any = None
     exact: tuple[Sealed[Any], ...] = ()
@@ -95,7 +95,7 @@ class Step:
 
     def silent(self) -> Block:
         """What it answers to the same file without noise."""
-        again = Step(inner=self.inner, silent_from=self)
+        again = WatchedStep(inner=self.inner, silent_from=self)
         return again.block(again.run(self.exact, again.draw(None), None))
 
 
@@ -104,8 +104,8 @@ class WatchedPlan:
     """A plan whose steps remember what they answered; or those of its additive steps, to be run again in silence."""
 
     plan: TablePlan
-    again: Sequence[Step] = ()
-    watched: list[Step] = field(default_factory=list)
+    again: Sequence[WatchedStep] = ()
+    watched: list[WatchedStep] = field(default_factory=list)
 
     @property
     def reservation(self) -> Any:
@@ -123,13 +123,13 @@ class WatchedPlan:
         """Those of the plan, in its order."""
         if self.again:
             for step in self.again:
-                self.watched.append(Step(inner=step.inner, silent_from=step))
+                self.watched.append(WatchedStep(inner=step.inner, silent_from=step))
                 yield self.watched[-1]
             return
         inner = self.plan.steps()
         measurement = next(inner, None)
         while measurement is not None:
-            self.watched.append(Step(inner=measurement))
+            self.watched.append(WatchedStep(inner=measurement))
             outcome = yield self.watched[-1]
             try:
                 measurement = inner.send(outcome)
@@ -138,12 +138,12 @@ class WatchedPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class SimulatedRelease:
     """One release, and the steps that it came from."""
 
     plan: TablePlan
     release: Release
-    steps: tuple[Step, ...]
+    steps: tuple[WatchedStep, ...]
 
     def silent_blocks(self, source: Source | None = None) -> tuple[Block, ...]:
         """Exact sums of the same file or of another one, with the laws of the plan; choices as they were made."""
@@ -168,7 +168,7 @@ class Run:
 
     @property
     def is_chosen(self) -> bool:
-        """Whether the numbers of the first table are those of a secret sample, or mostly stay the same without noise."""
+        """Whether the first table is that of a secret sample, or mostly stays the same without noise."""
         if isinstance(self.release.law, Thinned):
             return True
         shown, silent = self.release.tables[0].values, self.silent()[0].values
@@ -181,7 +181,7 @@ def silenced(block: Block) -> Block:
     return replace(block, law=Additive(SILENCE, block.law.step)) if isinstance(block.law, Additive) else block
 
 
-def run(plan: TablePlan, source: Source, seed: str) -> Run | None:
+def run(plan: TablePlan, source: Source, seed: str) -> SimulatedRelease | None:
     """A release of a plan with recorded noise, as the curator makes it; None where a step was silent."""
     watched = WatchedPlan(plan=gate.with_keys(plan, seed, SECRET))
     passed = gate.run(watched, source, plan.neighbours, plan.reservation, RecordedRandomness(seed))
@@ -189,7 +189,7 @@ def run(plan: TablePlan, source: Source, seed: str) -> Run | None:
         return None
     provenance = plan.provenance(source.domain, request={}, digest="0" * 64, software="kit")
     release = Release(blocks=passed.blocks, tables=plan.assemble(passed.blocks), law=plan.law, provenance=provenance)
-    return Run(plan=watched.plan, release=within(plan.limits, release), steps=tuple(watched.watched))
+    return SimulatedRelease(plan=watched.plan, release=within(plan.limits, release), steps=tuple(watched.watched))
 
 
 def plan(request: Request, replicates: int) -> TablePlan:
@@ -198,7 +198,7 @@ def plan(request: Request, replicates: int) -> TablePlan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effort:
+class SimulationEffort:
     """Replicates of a table, of one that a method limits, of each release of a list, of what is chosen or fitted, and
     releases of what is one number; how many worlds the last two are asked in.
     """
@@ -212,12 +212,12 @@ class Effort:
     worlds: int = 1
 
 
-QUICK = Effort()
-LONG = Effort(limited=150, lists=10, chosen=150, numbers=200, worlds=3)
+QUICK = SimulationEffort()
+LONG = SimulationEffort(limited=150, lists=10, chosen=150, numbers=200, worlds=3)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Example:
+class ReplicatedExample:
     """An example of a method, with replicates as cells where it takes them and one by one where not."""
 
     request: Request
@@ -227,10 +227,12 @@ class Example:
     is_cells: bool
 
     @classmethod
-    def of(cls, measure: str, example: Request, effort: Effort = QUICK) -> "Example":
+    def of(cls, measure: str, example: Request, effort: SimulationEffort = QUICK) -> "ReplicatedExample":
         """With as many replicates as the method plans for and the effort allows."""
         request = {"table": {"measure": measure, **example["table"]}, "privacy": example["privacy"]}
-        number = cls(request=request, size=effort.numbers, releases=effort.numbers, worlds=effort.worlds, is_cells=False)
+        number = cls(
+            request=request, size=effort.numbers, releases=effort.numbers, worlds=effort.worlds, is_cells=False
+        )
         few = replace(number, size=effort.chosen, releases=1, is_cells=True)
         first = few.planned()
         if first is None:
@@ -262,13 +264,13 @@ class Example:
             table["margins"] = [[*margin, REPLICATE] for margin in table["margins"]]
         return {**self.request, "table": table}
 
-    def plainly(self) -> "Example":
+    def plainly(self) -> "ReplicatedExample":
         """The same question for a large budget, without keys that say how it is measured."""
         table = {key: value for key, value in self.request["table"].items() if key not in HOW}
         privacy = {key: LARGEST.get(key, value) for key, value in self.request["privacy"].items()}
         return replace(self, request={"table": table, "privacy": privacy})
 
-    def runs(self, sources: Sequence[Source], seed: str) -> Iterator[Run]:
+    def runs(self, sources: Sequence[Source], seed: str) -> Iterator[SimulatedRelease]:
         """Every release that replied; of each file in turn, or of each replicate of the first."""
         asked = plan(self.asked(), self.size) if self.is_cells else None
         for number in range(self.releases):
@@ -293,7 +295,7 @@ class Example:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Shown:
+class SimulatedTable:
     """A table of many releases: replicates in rows, the cells that each of them has in columns.
 
     `truth` is the value of the file and `process` that of the process behind it, NaN where there is none; `limits` what
@@ -312,14 +314,16 @@ class Shown:
     process: FloatArray | None = None
 
 
-def in_world(example: Example, world: str, seed: str) -> list[Shown]:
+def in_world(example: ReplicatedExample, world: str, seed: str) -> list[SimulatedTable]:
     """Every table of the releases of an example in a world."""
     parts = example.releases if example.is_cells else 1
     sources = [error_worlds.sampled(world, example.size, part) for part in range(parts)]
     return shown(example, sources, seed, error_worlds.expected(world, example.size))
 
 
-def shown(example: Example, sources: Sequence[Source], seed: str, process: Source | None = None) -> list[Shown]:
+def shown(
+    example: ReplicatedExample, sources: Sequence[Source], seed: str, process: Source | None = None
+) -> list[SimulatedTable]:
     """Every table of the releases of an example on files, with the truth of each cell; `process` is a file that has
     what the process has.
     """
@@ -338,12 +342,12 @@ def shown(example: Example, sources: Sequence[Source], seed: str, process: Sourc
         return _stacked([example.columns(one.release.tables, partial(read, one.release)) for one in made])
 
     values, variances = gathered(lambda _, t: t.values), gathered(lambda _, t: t.variance)
-    if any([part.shape for part in found] != [part.shape for part in values] for found in truths) or not values:
+    if any([part.shape for part in truth] != [part.shape for part in values] for truth in truths) or not values:
         return []
     ends = _ends(example, made)
     sampled = gathered(lambda _, t: t.values * np.nan if t.sampled is None else t.sampled)
     return [
-        Shown(
+        SimulatedTable(
             name=table.name,
             measure=table.measure,
             values=values[k],
@@ -359,15 +363,15 @@ def shown(example: Example, sources: Sequence[Source], seed: str, process: Sourc
     ]
 
 
-def _ends(example: Example, made: Sequence[Run]) -> list[list[FloatArray]]:
+def _ends(example: ReplicatedExample, made: Sequence[SimulatedRelease]) -> list[list[FloatArray]]:
     """Lower and upper ends of every table, without and with sampling."""
-    found: list[list[list[FloatArray]]] = [[] for _ in range(4)]
+    columns: list[list[list[FloatArray]]] = [[] for _ in range(4)]
     for one in made:
         tables = [table for table in one.release.tables if example.has_replicates(table)]
         four = [(*bounds(one.release, t, CONFIDENCE), *sampled_bounds(one.release, t, CONFIDENCE)) for t in tables]
-        for k, parts in enumerate(found):
+        for k, parts in enumerate(columns):
             parts.append([example.column(table, ends[k]) for table, ends in zip(tables, four, strict=True)])
-    return [_stacked(parts) for parts in found]
+    return [_stacked(parts) for parts in columns]
 
 
 def _stacked(parts: Sequence[Sequence[FloatArray]]) -> list[FloatArray]:
@@ -379,7 +383,7 @@ def _stacked(parts: Sequence[Sequence[FloatArray]]) -> list[FloatArray]:
 
 
 def _truths(
-    example: Example, made: Sequence[Run], files: Sequence[Sequence[Source]], seed: str
+    example: ReplicatedExample, made: Sequence[SimulatedRelease], files: Sequence[Sequence[Source]], seed: str
 ) -> list[list[tuple[Table, ...]]]:
     """Tables without noise, of each file and each release."""
     if not made[0].is_chosen:
