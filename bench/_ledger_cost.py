@@ -89,8 +89,8 @@ def measure(location: str, clients: int, grants: int, server: int) -> dict[str, 
     charge = runpy.run_path(str(ROOT / "tests" / "ledger" / "load.py"))["charge"]
     with tempfile.TemporaryDirectory() as folder:
         ledger = Ledger.open(location, anchor=Path(folder) / "anchor", keys=Path(folder) / "keys")
-        ledger.register("people", "census", "1", "fingerprint", "domain")
-        ledger.grant("people", "add-remove", 900, 0, by="custodian")
+        ledger.declarations.register("people", "census", "1", "fingerprint", "domain")
+        ledger.declarations.grant("people", "add-remove", 900, 0, by="custodian")
         each = grants // clients
         wanted = [[charge(f"{n}-{turn}", 1000) for turn in range(each * 6 // 5)] for n in range(clients)]
         for part in (slice(each, None), slice(each)):

@@ -45,7 +45,7 @@ import json, sys, time
 started = time.perf_counter()
 import dalenius
 from dalenius.ledger import Ledger
-from dalenius.ledger.books import Books
+from dalenius.ledger.reader import LedgerReader
 from dalenius.ledger.declarations import Declarations
 from dalenius.ledger.known_files import KnownFiles
 inside = {"depth": 0, "seconds": 0.0}
@@ -59,7 +59,7 @@ def timed(method):
             if not inside["depth"]:
                 inside["seconds"] += time.perf_counter() - begun
     return call
-for noun in (Ledger, Books, Declarations, KnownFiles):
+for noun in (Ledger, LedgerReader, Declarations, KnownFiles):
     for name, method in list(vars(noun).items()):
         if isinstance(method, type(timed)) and (name == "__init__" or not name.startswith("_")):
             setattr(noun, name, timed(method))

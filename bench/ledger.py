@@ -58,8 +58,8 @@ def threads(location: str, folder: Path, clients: int, seconds: float) -> dict[s
 
     load = runpy.run_path(str(TESTS / "load.py"))
     ledger = Ledger.open(location, anchor=folder / "anchor", keys=folder / "keys")
-    ledger.register("people", "census", "1", "fingerprint", "domain")
-    ledger.grant("people", "add-remove", 900, 0, by="custodian")
+    ledger.declarations.register("people", "census", "1", "fingerprint", "domain")
+    ledger.declarations.grant("people", "add-remove", 900, 0, by="custodian")
     # What is asked for is planned beforehand; deciding and writing it is what is measured.
     wanted = [
         [load["charge"](f"{clients}-{n}-{turn}", 1000) for turn in range(MOST // clients)] for n in range(clients)

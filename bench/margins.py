@@ -32,8 +32,8 @@ def world(shape: tuple[int, ...]) -> tuple[Domain, tuple[Axis, ...]]:
         labels = tuple(f"{name}{k}" for k in range(size))
         variables[name] = Variable(name=name, domain=Categories(labels=labels))
         axes.append(Axis(variable=name, labels=labels, codes=tuple(range(size))))
-    near = Neighbours()
-    return Domain(name="b", population="b", version="1", variables=variables, neighbours=near), tuple(axes)
+    neighbours = Neighbours()
+    return Domain(name="b", population="b", version="1", variables=variables, neighbours=neighbours), tuple(axes)
 
 
 def rows_of(shape: tuple[int, ...], rows: int, seed: int) -> tuple[dict[str, Any], list[np.ndarray]]:

@@ -47,7 +47,7 @@ MECHANISMS = (
     "max_entropy",
     "staircase",
 )
-SCOPES = (Scope.EVERYWHERE,) * 5 + (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA, Scope.GIVEN_THE_PUBLIC)
+SCOPES = (Scope.ALL_DATA,) * 5 + (Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS, Scope.GIVEN_THE_PUBLIC)
 
 
 def toy_of(chance: random.Random) -> Domain:
@@ -72,8 +72,8 @@ def wide_of(chance: random.Random) -> Domain:
         bounds = variables[name].bounds
         high = max(bounds.upper, Fraction(chance.choice(sorted(BOUNDS.values()))))
         variables[name] = replace(variables[name], domain=replace(bounds, upper=high))
-    near = replace(domain.neighbours, unit="row" if rows == 1 else "person", max_rows=rows)
-    return replace(domain, variables=variables, neighbours=near, unit_id=None if rows == 1 else "person")
+    neighbours = replace(domain.neighbours, unit="row" if rows == 1 else "person", max_rows=rows)
+    return replace(domain, variables=variables, neighbours=neighbours, unit_id=None if rows == 1 else "person")
 
 
 def toy_request(chance: random.Random) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def wide_request(chance: random.Random) -> dict[str, Any]:
     """Any method with any of its keys under any definition, at extremes of the amounts too."""
     scope = chance.choice(SCOPES)
     request = grammar.request_of(chance, scope)
-    if scope is Scope.EVERYWHERE and chance.random() < 0.5:
+    if scope is Scope.ALL_DATA and chance.random() < 0.5:
         kept = {k: v for k, v in request["privacy"].items() if k not in ("epsilon", "delta", "rho")}
         request["privacy"] = kept | dict(chance.choice(BUDGETS))
     if request["table"].get("error") == "bootstrap":
@@ -106,7 +106,7 @@ def wide_request(chance: random.Random) -> dict[str, Any]:
 
 
 def drawn(chance: random.Random) -> tuple[Domain, dict[str, Any]]:
-    """A domain and a request on it; one in twelve is a batch of two to six tables under the promise of the first."""
+    """A domain and a request on it; one in twelve is a batch of two to six tables under the guarantee of the first."""
     is_toy = chance.random() < 0.5
     domain = toy_of(chance) if is_toy else wide_of(chance)
     draw = toy_request if is_toy else wide_request

@@ -43,12 +43,14 @@ def run(quick: bool = False) -> dict[str, object]:
     for beta in ("0.2", "0.01", "0.001"):
         base = rational_base(Fraction(beta))
         for relation in Relation:
-            near = Neighbours(relation=relation)
-            result[f"smooth median, beta {beta}, {relation} (s)"] = _seconds(partial(median.smooth, values, base, near))
-    near = Neighbours(relation=Relation.REPLACE)
-    result["local median (s)"] = _seconds(lambda: median.local(values, near))
+            neighbours = Neighbours(relation=relation)
+            result[f"smooth median, beta {beta}, {relation} (s)"] = _seconds(
+                partial(median.smooth, values, base, neighbours)
+            )
+    neighbours = Neighbours(relation=Relation.REPLACE)
+    result["local median (s)"] = _seconds(lambda: median.local(values, neighbours))
     step = ExponentialQuantile(
-        name="median", query=median.query, low=0, high=10_000_000, epsilon=Fraction(1, 10), neighbours=near
+        name="median", query=median.query, low=0, high=10_000_000, epsilon=Fraction(1, 10), neighbours=neighbours
     )
     exact = (Sealed(np.sort(values)),)
     result["exponential median (s)"] = _seconds(lambda: step.run(exact, None, rng))

@@ -86,7 +86,7 @@ draws = inference.posterior(release, seed=1)
 left = curator.left
 ledger: Ledger = curator.ledger
 print(left, ledger.left)
-statement = ledger.statement("adults-2024")
+statement = ledger.reader.statement("adults-2024")
 corrected = declaration | {"dataset": {"name": "survey", "population": "adults-2024", "version": "2"}}
 second = Curator.open(pl.from_pandas(persons), corrected, ledger=ledger)
 second.register(by="me")

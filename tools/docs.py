@@ -14,6 +14,7 @@ import library_page
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs"
+SCHEMAS = ROOT / "src/dalenius/spec/schemas/1"
 OUT = ROOT / "build" / "docs"
 LIBRARY = PAGES / "reference" / "library.md"
 SECTIONS = ("tutorials", "how-to", "explanation", "reference", "decisions")
@@ -107,13 +108,22 @@ def front(text: str) -> str:
     return text.replace("](docs/", "](")
 
 
+def linked(text: str) -> str:
+    """A page whose links to schemas lead to the site's copy."""
+    return re.sub(r"\]\(\.\./((?:\.\./)*)\.\./src/dalenius/spec/schemas/1/", r"](\1schemas/", text)
+
+
 def main(out: Path = OUT) -> int:
     """Build all pages; the exit code counts dead links."""
     parser = MarkdownIt("commonmark").enable("table")
-    pages = {p: p.read_text() for p in sorted(PAGES.rglob("*.md"))} | {LIBRARY: library_page.made()}
+    pages = {p: linked(p.read_text()) for p in sorted(PAGES.rglob("*.md"))} | {LIBRARY: library_page.made()}
     shutil.rmtree(out, ignore_errors=True)
-    for source, folder in ((PAGES, "images"), (PAGES, "reference/schemas"), (ROOT, "examples")):
-        shutil.copytree(source / folder, out / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for source, folder in (
+        (PAGES / "images", "images"),
+        (SCHEMAS, "reference/schemas"),
+        (ROOT / "examples", "examples"),
+    ):
+        shutil.copytree(source, out / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(Path(__file__).with_name("search.js"), out / "search.js")
     (out / "pages.js").write_text(index_of(pages), encoding="utf-8")
     beside = {PAGES / name: front((ROOT / name).read_text()) for name in BESIDE}

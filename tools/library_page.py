@@ -15,8 +15,8 @@ from dalenius.core.estimate import Interval, TestResult
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Table
 from dalenius.ledger.account import Account
-from dalenius.ledger.books import Books
 from dalenius.ledger.declarations import Declarations
+from dalenius.ledger.reader import LedgerReader
 from dalenius.ledger.statement import Statement
 
 HEAD = """# Python library
@@ -27,7 +27,7 @@ Every public name, in the order in which data flow. Made from the names themselv
 themselves as a table in a notebook, and most draw themselves: [work in a notebook](../how-to/work-in-a-notebook.md).
 """
 # What calls return, so that readers meet it, though nobody makes one by hand.
-RETURNED = (TablePlan, Table, Interval, TestResult, Account, Statement, Books, Declarations)
+RETURNED = (TablePlan, Table, Interval, TestResult, Account, Statement, LedgerReader, Declarations)
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 

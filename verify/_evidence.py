@@ -122,14 +122,14 @@ def _plain(value: Any) -> str:
 
 
 def _traps() -> str:
-    """Ways to lose a promise by accident, with the tests that would notice; the table of `tests/redteam/test_traps.py`."""
+    """Ways to lose a guarantee by accident, with the tests that would notice; the table of `tests/redteam/test_traps.py`."""
     tree = ast.parse((ROOT / "tests" / "redteam" / "test_traps.py").read_text())
     table, unguarded = (
         ast.literal_eval(node.value)
         for node in tree.body
         if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") in ("TRAPS", "OPEN") and node.value
     )
-    lines = ["## Ways to lose a promise by accident", "", "| | what must hold | tests |", "|---|---|---|"]
+    lines = ["## Ways to lose a guarantee by accident", "", "| | what must hold | tests |", "|---|---|---|"]
     for number, (name, tests) in table.items():
         lines.append(f"| {number} | {name} | {'<br>'.join(f'`{test}`' for test in tests)} |")
     lines += [f"| {number} | {name} | **none yet** |" for number, name in unguarded.items()]

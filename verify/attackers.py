@@ -16,7 +16,7 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.neighbours import Scope
 from dalenius.errors import InternalError
-from dalenius.methods._ranged_count import STRATEGIES
+from dalenius.plans.ranged_count import STRATEGIES
 from dalenius_lab.attackers import at_the_data, coverage, hostile_lines, neighbour_fuzzer
 from dalenius_lab.attackers.planted import FAULTS, PLAIN_COUNT
 

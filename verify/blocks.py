@@ -35,7 +35,7 @@ from dalenius.curator.planner import Planner
 from dalenius.errors import Unsupported
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.blocks.models import estimate
-from dalenius.methods._blocks import Prediction
+from dalenius.plans.blocks import Prediction
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument

@@ -226,7 +226,7 @@ def blocks_of(
 
 @dataclass(frozen=True)
 class Setting:
-    """One estimator on one process at one size under one promise."""
+    """One estimator on one process at one size under one guarantee."""
 
     estimate: str
     law: str

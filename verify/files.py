@@ -47,8 +47,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release, Table
 from dalenius.errors import BudgetExhausted, DaleniusError, TooLarge, Unsupported
 from dalenius.inference import intervals
-from dalenius.publish._document import to_document
-from dalenius.publish._format import formats
+from dalenius.publish import formats, to_document
 from verify import _file_truths as truths
 from verify._file_requests import examples
 from verify._file_truths import Asked, Truth
@@ -288,7 +287,7 @@ def inferred(release: Release) -> dict[tuple[str, str], tuple[FloatArray, FloatA
     return found
 
 
-class Desk:
+class RequestService:
     """One stack under one relation; a new ledger is opened when the budget of one is spent."""
 
     def __init__(self, stack: Stack, relation: str, folder: Path, seed: str) -> None:
@@ -329,7 +328,7 @@ def parts_of(table: Mapping[str, Any], names: Sequence[str], size: int) -> Itera
 
 
 def asked_of(
-    desk: Desk, court: Court, stack: Stack, relation: str, table: dict[str, Any], privacy: dict[str, Any]
+    desk: RequestService, court: Court, stack: Stack, relation: str, table: dict[str, Any], privacy: dict[str, Any]
 ) -> int:
     """Ask for all samples at once, or in parts; how many cells had an interval."""
     asked, size = Asked(stack=stack, table=table), stack.groups
@@ -349,7 +348,9 @@ def asked_of(
     return _in_parts(desk, court, relation, asked, privacy, PARTS)
 
 
-def _in_parts(desk: Desk, court: Court, relation: str, asked: Asked, privacy: dict[str, Any], size: int) -> int:
+def _in_parts(
+    desk: RequestService, court: Court, relation: str, asked: Asked, privacy: dict[str, Any], size: int
+) -> int:
     stack, cells = asked.stack, 0
     for part in [asked.table] if size >= stack.groups else parts_of(asked.table, stack.names, size):
         found = court.judge(stack.population.file.name, relation, asked, desk.ask(part, privacy))
@@ -384,7 +385,7 @@ def judged_file(
     silent: set[str] = set()
     for place, relation in enumerate(relations):
         stack = stacked(population, samples, 100 * number + RELATIONS.index(relation))
-        desk = Desk(stack, relation, folder, f"{population.file.name} {relation}")
+        desk = RequestService(stack, relation, folder, f"{population.file.name} {relation}")
         for listed in examples(population).values():
             wanted = -(-len(listed) // 4)
             for table, privacy in turn(listed, number):

@@ -74,8 +74,8 @@ def engines(folder: Path) -> Iterator[dict[str, Opened]]:
 
 
 def methods() -> list[str]:
-    """Every method that has a promise between any two neighbours."""
-    return [name for name, method in registry.every("methods").items() if Scope.EVERYWHERE in method.scopes]
+    """Every method that has a guarantee between any two neighbours."""
+    return [name for name, method in registry.every("methods").items() if Scope.ALL_DATA in method.scopes]
 
 
 def _attack(

@@ -110,6 +110,6 @@ def _standardised(
     # Boxes overlap; some that share little are looked at, so that squares are nearly independent.
     kept = np.argsort(errors)[:: max(1, len(errors) // 12)]
     every = range(int(np.prod(law.shape)))
-    covariance = flat[kept] @ law.covariance(every, every) @ flat[kept].T
+    covariance = flat[kept] @ law.covariance(0, every, 0, every) @ flat[kept].T
     root = np.linalg.cholesky(covariance + 1e-9 * np.eye(len(kept)) * covariance.diagonal().max())
     return np.asarray(np.linalg.solve(root, np.array(drawn)[:, kept].T))

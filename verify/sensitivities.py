@@ -46,11 +46,11 @@ def _closed_forms(quick: bool) -> dict[str, Any]:
         )
         statistic = statistics[int(rng.integers(0, len(statistics)))]
         for relation in Relation:
-            near, universe = Neighbours(relation=relation), tuple(range(high + 1))
+            neighbours, universe = Neighbours(relation=relation), tuple(range(high + 1))
             checked += 1
-            wrong += statistic.local(data, near) != brute.local(statistic.value, data, universe, relation)
+            wrong += statistic.local(data, neighbours) != brute.local(statistic.value, data, universe, relation)
             if 0 < n <= 4:
-                wrong += statistic.bootstrap(data, near) < brute.everywhere(statistic.value, data, n, relation)
+                wrong += statistic.bootstrap(data, neighbours) < brute.everywhere(statistic.value, data, n, relation)
     return {"checked": checked, "wrong": wrong}
 
 
@@ -63,8 +63,8 @@ def _smoothness(quick: bool) -> dict[str, Any]:
             base = rational_base(beta)
             statistic = Quantile(query=_QUERY, low=0, high=4, q=q)
             for relation in Relation:
-                near, universe = Neighbours(relation=relation), (0, 1, 2, 3, 4)
-                table = {d: statistic.smooth(d, base, near) for n in sizes for d in brute.multisets(universe, n)}
+                neighbours, universe = Neighbours(relation=relation), (0, 1, 2, 3, 4)
+                table = {d: statistic.smooth(d, base, neighbours) for n in sizes for d in brute.multisets(universe, n)}
                 for data, size in table.items():
                     checked += 1
                     wrong += size < brute.local(statistic.value, data, universe, relation)

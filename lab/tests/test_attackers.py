@@ -141,7 +141,7 @@ def test_a_corner_in_which_everything_is_refused_is_an_error() -> None:
         neighbour_fuzzer.fuzz(1, 1, method="count", definition="pure", keys={"table": {"rows": ["nothing"]}})
 
 
-def test_noise_that_follows_the_data_keeps_its_promise_at_the_data() -> None:
+def test_noise_that_follows_the_data_keeps_its_guarantee_at_the_data() -> None:
     found = at_the_data.fuzz(3, 80)
     assert found.pairs > 500
     assert not found.broken, found.broken[0]
@@ -155,7 +155,7 @@ def test_noise_that_follows_the_data_keeps_its_promise_at_the_data() -> None:
     [
         (LocalLaplace, "sensitivity", lambda self, values: 1, "individual", "maximum"),
         (MagnitudeTable, "fallen", property(lambda self: ()), "bootstrap", "total"),
-        (Mean, "local", lambda self, x, near: Fraction(int(max(x) - min(x)), len(x)), "individual", "mean"),
+        (Mean, "local", lambda self, x, neighbours: Fraction(int(max(x) - min(x)), len(x)), "individual", "mean"),
     ],
     ids=["the floor for the sensitivity", "rows that drop out are forgotten", "a mean by the values at hand"],
 )

@@ -1,4 +1,4 @@
-"""Every attack that can be shown succeeds on a broken server and gains no more than was promised on ours."""
+"""Every attack that can be shown succeeds on a broken server and gains no more than was guaranteed on ours."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_every_wording_of_one_question_has_one_answer() -> None:
     assert ours.details["error_of_one"] > 0
 
 
-def test_two_accounts_keep_the_sum_of_their_promises_and_no_less() -> None:
+def test_two_accounts_keep_the_sum_of_their_guarantees_and_no_less() -> None:
     _, two, one = demonstrate("two_custodians")
     # Where both answers agree they are right with odds e^2 : 1, and e : 1 where both share one account.
     assert two.details["right"] == pytest.approx(0.8808, abs=0.02)

@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 else:
     # Imported on first use, so that `import dalenius` and --help stay fast.
     _HOMES = {
-        "table": "dalenius.spec.table",
-        "batch": "dalenius.spec.table",
-        "Request": "dalenius.spec.request:RequestDocument",
-        "Curator": "dalenius.curator.curator",
-        "Ledger": "dalenius.ledger",
-        "Release": "dalenius.core.release",
-        "Estimate": "dalenius.core.estimate",
-        "save": "dalenius.publish",
-        "load": "dalenius.publish",
+        "table": "spec.table",
+        "batch": "spec.table",
+        "Request": "spec.request:RequestDocument",
+        "Curator": "curator.curator",
+        "Ledger": "ledger",
+        "Release": "core.release",
+        "Estimate": "core.estimate",
+        "save": "publish",
+        "load": "publish",
         "inference": "",
         "errors": "",
     }
@@ -50,10 +50,10 @@ else:
     def __getattr__(name):
         if name not in _HOMES:
             raise AttributeError(f"module 'dalenius' has no attribute {name!r}")
-        from importlib import import_module
+        from dalenius.core.registry import module_of
 
         home, _, inner = _HOMES[name].partition(":")
-        return getattr(import_module(home), inner or name) if home else import_module(f"dalenius.{name}")
+        return getattr(module_of(home), inner or name) if home else module_of(name)
 
 
 def __dir__() -> list[str]:

@@ -39,6 +39,7 @@ class DaleniusWarning(UserWarning):
 class DaleniusError(Exception):
     """Root of the tree; `detail` keeps the things that disagreed."""
 
+    detail: dict[str, object]
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
     http_status: ClassVar[int] = 500

@@ -71,9 +71,7 @@ _named: ContextVar[set[Hashable] | None] = ContextVar("named planning effort", d
 
 @contextmanager
 def limited(atoms: int = ATOMS) -> Iterator[None]:
-    """Inside, `spend` raises `Exhausted` once so many atoms were counted, or as many as a limit around this
-    one leaves.
-    """
+    """Raise `Exhausted` inside once so many atoms were spent, or as many as an outer limit leaves."""
     outer, names = _left.get(), _named.get()
     start = atoms if outer is None else min(atoms, outer[0])
     own = [start]

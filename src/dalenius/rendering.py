@@ -118,9 +118,7 @@ def paragraphs(*texts: str) -> str:
 def grid(
     title: str, heads: Sequence[str], lines: Sequence[Sequence[object]], *, labels: int, notes: Sequence[str] = ()
 ) -> str:
-    """Rows of texts as HTML: the first `labels` columns name a row, the others are numbers; long grids are cut, and say
-    so.
-    """
+    """Return rows of texts as HTML; the first `labels` columns name a row, and long grids are cut."""
     sides = [""] * labels + [' class="n"'] * (len(heads) - labels)
     top = "".join(f"<th{side}>{escape(head)}</th>" for head, side in zip(heads, sides, strict=True))
     body = "".join(

@@ -160,3 +160,29 @@ def test_a_level_that_is_not_nested_is_refused() -> None:
         Tree.of_groups([[0, 0, 1, 1], [0, 1, 0, 1]])
     with pytest.raises(ParameterError):
         TwoPass(Tree.of_groups([[0, 1]]), [1.0, 0.0])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("precisions", "leaves"),
+    [
+        ([0.0, np.inf, 1.0], 2 / 3),
+        ([np.inf, np.inf, 1.0], 2 / 3),
+        ([np.inf, 0.0, 1.0], 2 / 3),
+        ([1.0, 1.0, np.inf], 0.0),
+    ],
+)
+def test_a_level_of_one_node_that_is_known_has_no_variance_and_no_warning(
+    precisions: list[float], leaves: float
+) -> None:
+    solved = TwoPass(Tree.of_groups([[0, 0, 0], [0, 1, 2]]), precisions)
+    assert [v.tolist() for v in solved.variance] == [[0.0], [0.0], pytest.approx([leaves] * 3)]
+    every = np.arange(3)
+    between = leaves * 1.5 * (np.eye(3) - 1 / 3)
+    assert solved.covariance(2, every, 2, every) == pytest.approx(between)
+    assert solved.moments(2, np.eye(3), np.eye(3)) == pytest.approx(between)
+    assert solved.squares(2, np.eye(3)) == pytest.approx([leaves] * 3)
+    assert solved.slopes([np.zeros(1), np.zeros(1), np.ones(3)]) == pytest.approx([0.0, 0.0, -3 * leaves])
+    if leaves:
+        top = [np.array([7.0]) if t == np.inf else None for t in precisions[:2]]
+        assert solved.estimate([*top, np.array([1.0, 2.0, 1.0])])[2] == pytest.approx([2.0, 3.0, 2.0])

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dalenius.algebra.margins import Workload
+from dalenius.algebra.margins import Workload, centre
 from dalenius.algebra.tree import Tree
-from dalenius.algebra.tree_table import TreeLeastSquares, TreeTable, TreeView, centred, indicator
+from dalenius.algebra.tree_table import TreeLeastSquares, TreeTable, TreeView, indicator
 
 TREE = Tree.of_groups([[0, 0, 1, 1, 1], [0, 1, 2, 3, 4]])
 TABLE = TreeTable(
@@ -63,7 +63,7 @@ def test_estimates_are_those_of_dense_least_squares_and_add_up() -> None:
     measured, right = {}, np.zeros(30)
     for (level, a), precision in parts.items():
         shape = (TREE.sizes[level], *(workload.shape[i] for i in a))
-        measured[level, a] = centred(generator.normal(0, 5, shape))
+        measured[level, a] = centre(generator.normal(0, 5, shape), 1)
         full = measured[level, a].reshape(TREE.sizes[level], *(n if i in a else 1 for i, n in enumerate((2, 3))))
         spread = np.broadcast_to(full, (TREE.sizes[level], 2, 3))
         right += precision * spread[TREE.ancestors(np.arange(5), 2, level)].ravel()

@@ -66,7 +66,7 @@ METHOD = '''
         counts_records = False
         has_error = True
         is_offered = True
-        scopes = (Scope.EVERYWHERE,)
+        scopes = (Scope.ALL_DATA,)
         Parameters = EnergyParameters
         words = {
             "en": Words(title="Energy of {of}", preview="Off by ± {error}.", caption="± is the error."),
@@ -117,10 +117,10 @@ STRATEGY = '''
         plainness = 9
 
         @staticmethod
-        def option(setting, purse):
+        def option(setting, allotment):
             *others, last = without_total(setting).margins
             shares = {margin: 0.5 / len(others) for margin in others} | {last: 0.5}
-            return measured(setting, purse, "last", shares)
+            return measured(setting, allotment, "last", shares)
 '''
 
 ENGINE = """

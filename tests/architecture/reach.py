@@ -63,11 +63,6 @@ class Graph:
         """What the code below a node names."""
         return self._named(node, module, self._imported[module])
 
-    def named_in(self, text: str) -> Iterator[Name]:
-        """What code outside the modules names."""
-        tree = ast.parse(text)
-        return self._named(tree, "", self._imports(tree))
-
     @staticmethod
     def _named(node: ast.AST, module: str, imported: Mapping[str, set[Name]]) -> Iterator[Name]:
         for part in ast.walk(node):

@@ -22,7 +22,7 @@ FORBIDDEN = (
 PROGRAM = """
 import sys
 import dalenius.inference as inference
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.publish.to_json import from_json, write_json
 loaded = [name for name in {forbidden!r} if name in sys.modules]
 assert not loaded, loaded
 """

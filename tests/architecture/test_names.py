@@ -47,7 +47,7 @@ def test_nouns_are_held_and_no_staircase_of_inheritance_is_built() -> None:
 
 
 def test_a_planted_staircase_is_seen() -> None:
-    bases = {"Books": [], "Declarations": ["Books"], "Ledger": ["Declarations"]}
+    bases = {"LedgerReader": [], "Declarations": ["LedgerReader"], "Ledger": ["Declarations"]}
     assert depth("Ledger", bases) == 2 and not is_descriptive("Ledger", bases)
     assert is_descriptive("Part", {"Part": ["BaseModel"]})
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from dalenius.cli.main import app
 from dalenius.core import registry
-from dalenius.publish._format import formats
+from dalenius.publish import formats
 from dalenius.testing.planting import planted
 
 ROOMS = ("curator", "cli", "server")
@@ -163,8 +163,8 @@ NO_LISTS = {
     "inference/small_area.py": "what a release says its cells are",
     "algebra/estimates.py": "formulas of a stored law, by the word in the law",
     "algebra/tabulation.py": "what a release says its cells are",
-    "methods/_blocks.py": "how answers of blocks are put together",
-    "methods/_replicates.py": "promises that have a delta",
+    "plans/blocks.py": "how answers of blocks are put together",
+    "plans/replicates.py": "guarantees that have a delta",
     "methods/propose_test_release.py": "estimates that the method knows a bound of, its own key",
     "methods/sample_and_aggregate.py": "how answers of blocks are put together, its own key",
 }

@@ -57,7 +57,7 @@ def test_a_plan_that_takes_two_rows_of_a_person_for_one_is_found_out(monkeypatch
     assert result.largest > 1.9
 
 
-def test_a_promise_at_the_data_at_hand_is_refused_by_name() -> None:
+def test_a_guarantee_at_the_data_at_hand_is_refused_by_name() -> None:
     document = DATASET | {"unit": {"relation": "replace"}}
     domain = load_dataset(document).domain()
     request = {"table": {"measure": "median", "of": "pay"}, "privacy": {"definition": "individual", "epsilon": 1}}

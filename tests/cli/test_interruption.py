@@ -81,7 +81,7 @@ def folder(tmp_path: Path) -> Path:
 
 def charges(folder: Path) -> int:
     with Ledger.open(folder / "l.sqlite") as ledger:
-        return sum(entry.kind == "charge" for entry in ledger.entries())
+        return sum(entry.kind == "charge" for entry in ledger.reader.entries())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
@@ -106,7 +106,7 @@ def test_a_stopped_release_says_what_was_charged_and_leaves_no_lease(
     with Ledger.open(folder / "l.sqlite", wait_seconds=0) as ledger:
         with Curator.open(folder / "dataset.toml", ledger=ledger) as curator:
             assert curator.release(folder / "request.toml").tables
-        assert ledger.verify().is_ok
+        assert ledger.reader.verify().is_ok
     assert charges(folder) == 1
 
 
@@ -118,7 +118,7 @@ def test_a_library_user_gets_the_interrupt_with_a_note_and_without_the_answer(
 
     with Curator.open(folder / "dataset.toml", ledger=folder / "l.sqlite") as curator:
         with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as caught:
-            patched.setattr("dalenius.curator.curator.to_json", stop)
+            patched.setattr("dalenius.curator.curator.write_json", stop)
             curator.release(folder / "request.toml")
         assert "The charge stands (rho" in " ".join(caught.value.__notes__)
         frames = [frame.name for frame in caught.traceback]

@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
     invoke("grant", "--ledger", place, "--population", "people", "--rho", "1/2", "--delta", "1e-6", "--note", "2025")
     invoke("quota", "--ledger", place, "--analyst", "ann", "--rho", "1/4")
     with Ledger.open(place) as ledger:
-        ledger.register("people", "census", "1", "fingerprint", "domain", by="custodian")
+        ledger.declarations.register("people", "census", "1", "fingerprint", "domain", by="custodian")
         for key, analyst, rho in (("aa", "ann", "1/8"), ("bb", "bob", "1/16")):
             cost = Cost.from_dict({"relation": "add-remove", "rho": rho, "delta": "0", "epsilon": "0.5"})
             charge = Charge(

@@ -11,7 +11,7 @@ from dalenius.cli.main import app
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
 from dalenius.errors import UnknownName
-from dalenius.publish.to_json import to_json
+from dalenius.publish.to_json import write_json
 
 DATASET = """
 [dataset]
@@ -53,7 +53,7 @@ def test_the_printed_axis_is_used_by_the_next_request(tmp_path: Path) -> None:
     privacy = {"definition": "pure", "epsilon": 30}
     with open_towns(tmp_path) as curator:
         counts = curator.release({"table": {"rows": ["town"]}, "privacy": privacy})
-        (tmp_path / "release.json").write_bytes(to_json(counts))
+        (tmp_path / "release.json").write_bytes(write_json(counts))
         text = run(tmp_path)
         axis = tomllib.loads(f"axis = {text}")["axis"]
         assert axis["groups"] == {"Norway": ["Tromsø", "Bergen"], "Rome": ["Rome"], "Milan": ["Milan"]}
@@ -62,6 +62,6 @@ def test_the_printed_axis_is_used_by_the_next_request(tmp_path: Path) -> None:
         assert totals.table.space.axes[0].labels == ("Norway", "Rome", "Milan")
         assert json.loads(run(tmp_path, "--json", "--minimum", "1"))["groups"]["Bergen"] == ["Bergen"]
         # A release that does not count the categories says so.
-        (tmp_path / "release.json").write_bytes(to_json(totals))
+        (tmp_path / "release.json").write_bytes(write_json(totals))
         with pytest.raises(UnknownName, match="counts every category"):
             run(tmp_path)

@@ -102,3 +102,16 @@ def test_a_censored_law_and_untruncated_noise_have_a_table(folder: Path) -> None
     )
     rows = run("perturbation", "export", "request.toml", "--largest", "4").splitlines()[1:]
     assert {int(row.split(",")[1]) for row in rows}.isdisjoint({-1, 1, 2})
+
+
+def test_the_classical_design_is_written_and_refused(folder: Path) -> None:
+    run("perturbation", "design", "--limit", "5", "--variance", "3", "-o", "classical.csv")
+    assert run("perturbation", "design", "--limit", "5", "--variance", "3") == (folder / "classical.csv").read_text()
+    lines = [line.split(",") for line in (folder / "classical.csv").read_text().splitlines()[1:]]
+    rows = {a: {int(b): float(p) for i, b, p, *_ in lines if int(i) == a} for a in range(6)}
+    assert rows[0] == {0: 1.0}
+    for a in (1, 5):
+        assert sum((b - a) * p for b, p in rows[a].items()) == pytest.approx(0, abs=1e-6)
+    assert sum((b - 5) ** 2 * p for b, p in rows[5].items()) == pytest.approx(3, rel=1e-6)
+    with pytest.raises(NotAllowed, match="never shows"):
+        run("perturbation", "import", "classical.csv", "--epsilon", "1", "--delta", "1e-3")

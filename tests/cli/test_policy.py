@@ -73,17 +73,17 @@ def test_a_file_most_of_whose_values_are_undeclared_needs_a_word_of_consent(fold
     assert "sex" not in done.exception.message and "report" not in done.exception.to_dict()["error"]["detail"]
     assert BANNER in " ".join(done.stderr.split())
     with Ledger.open(folder / "dalenius.sqlite") as ledger:
-        assert ledger.registration("staff", "1") is None and ledger.populations() == []
+        assert ledger.reader.registration("staff", "1") is None and ledger.reader.populations() == []
     assert run("register", folder / "dataset.toml", "--accept-unseen").exit_code == 0
     with Ledger.open(folder / "dalenius.sqlite") as ledger:
-        text = ledger.export("jsonl")
+        text = ledger.reader.export("jsonl")
     assert "unseen" not in text
 
 
 def test_content_counts_reach_no_ledger(folder: Path) -> None:
     run("register", folder / "dataset.toml", "--report")
     with Ledger.open(folder / "dalenius.sqlite") as ledger:
-        assert not any(word in ledger.export("jsonl") for word in ("unseen", "valid", "rows_kept"))
+        assert not any(word in ledger.reader.export("jsonl") for word in ("unseen", "valid", "rows_kept"))
 
 
 def test_plan_and_release_remember_the_policy_that_is_left_out(folder: Path) -> None:
@@ -133,7 +133,7 @@ def test_the_custodians_door_prints_under_its_banner_and_writes_a_line(
     said = run("inspect", verb, folder / f"{request_name}.toml", "--by", "carla").stdout
     assert said.startswith(BANNER) and shown in said
     with Ledger.open(folder / "dalenius.sqlite") as ledger:
-        (look,) = [e for e in ledger.entries() if e.kind == "note" and e.body["kind"] == "inspection"]
-        assert (look.by, look.population) == ("carla", "staff") and ledger.account("staff").entries == 0
-        assert [e.name for e in ledger.notes("staff", "inspection")] == [look.name]
-        assert "inspection" in [line.what for line in ledger.statement("staff").lines]
+        (look,) = [e for e in ledger.reader.entries() if e.kind == "note" and e.body["kind"] == "inspection"]
+        assert (look.by, look.population) == ("carla", "staff") and ledger.reader.account("staff").charges == 0
+        assert [e.name for e in ledger.reader.notes("staff", "inspection")] == [look.name]
+        assert "inspection" in [line.what for line in ledger.reader.statement("staff").lines]

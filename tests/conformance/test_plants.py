@@ -267,8 +267,8 @@ def test_the_kit_of_strategies_catches_a_wrong_variance(factor: float, monkeypat
     """Too small a variance is a lie, too large a one is waste."""
     right = EqualStrategy.option
 
-    def wrong(setting: Any, purse: Any) -> Any:
-        option = right(setting, purse)
+    def wrong(setting: Any, allotment: Any) -> Any:
+        option = right(setting, allotment)
         return replace(option, components={a: v * factor for a, v in option.components.items()})
 
     monkeypatch.setattr(EqualStrategy, "option", staticmethod(wrong))

@@ -17,6 +17,7 @@ from dalenius.curator import gate
 from dalenius.curator.memo import plan_digest
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import (
+    DocumentError,
     NotAllowed,
     ParameterError,
     PolicyError,
@@ -51,10 +52,10 @@ def policy(*acknowledge: str, floors=None) -> PolicyDocument:
     )
 
 
-def request(definition="bootstrap", table=None, **privacy) -> RequestDocument:
+def request(definition="bootstrap", table=None, keys=None, **privacy) -> RequestDocument:
     table = table or {"rows": ["status"], "measure": "total", "of": "output"}
     amounts = privacy or {"epsilon": 1}
-    return RequestDocument.model_validate({"table": table, "privacy": {"definition": definition, **amounts}})
+    return RequestDocument.from_dict({"table": table | (keys or {}), "privacy": {"definition": definition, **amounts}})
 
 
 COUNT = {"measure": "count", "where": {"status": ["owner"]}}
@@ -62,8 +63,8 @@ LIST = {"measure": "total", "of": "output"}
 
 
 def test_which_definitions_depend_on_the_data():
-    pages = {name: definition.page for name, definition in registry.every("definitions").items()}
-    assert {name: page for name, page in pages.items() if page != MASTER} == {
+    accounts = {name: definition.account for name, definition in registry.every("definitions").items()}
+    assert {name: page for name, page in accounts.items() if page != MASTER} == {
         "bootstrap": "data-dependent",
         "individual": "data-dependent",
         "public_attributes": "public-attributes",
@@ -72,7 +73,7 @@ def test_which_definitions_depend_on_the_data():
 
 @pytest.mark.parametrize("definition", ["bootstrap", "individual"])
 def test_refused_unless_the_policy_names_it(definition):
-    asked = request(definition, LIST, epsilon=1, options={"statistic": "median"})
+    asked = request(definition, LIST, epsilon=1, keys={"measure": "median"})
     with pytest.raises(NotAllowed) as refusal:
         plan_of(domain(), asked, policy())
     assert definition in refusal.value.message
@@ -88,18 +89,18 @@ def test_a_floor_must_be_declared():
 
 def test_options_are_named_by_the_custodian():
     with pytest.raises(NotAllowed):
-        plan_of(domain(), request(epsilon=1, options={"option": "per_cell"}), policy("bootstrap"))
+        plan_of(domain(), request(epsilon=1, keys={"option": "per_cell"}), policy("bootstrap"))
     with pytest.raises(NotAllowed):
-        plan_of(domain(), request(epsilon=1, options={"membership": "public"}), policy("bootstrap"))
+        plan_of(domain(), request(epsilon=1, keys={"membership": "public"}), policy("bootstrap"))
     named = policy("bootstrap", "bootstrap_per_cell", "public_membership")
-    plan = plan_of(domain(), request(epsilon=1, options={"membership": "public"}), named)
+    plan = plan_of(domain(), request(epsilon=1, keys={"membership": "public"}), named)
     step = plan.measurements[0]
     assert (str(step.option), str(step.membership), step.floor) == ("per_cell", "public", 5)
     assert any("public" in w for w in plan.warnings)
 
 
 def test_the_clamp_is_refused_unless_acknowledged_by_name():
-    asked = request("individual", COUNT, epsilon=1, options={"clamp": "data"})
+    asked = request("individual", COUNT, epsilon=1, keys={"clamp": "data"})
     with pytest.raises(NotAllowed) as refusal:
         plan_of(domain(), asked, policy("individual"))
     assert "clamp_to_the_data" in refusal.value.message
@@ -109,18 +110,18 @@ def test_the_clamp_is_refused_unless_acknowledged_by_name():
     assert plain.law.kind == "additive"
 
 
-def test_the_promise_travels_with_the_plan():
+def test_the_guarantee_travels_with_the_plan():
     plan = plan_of(domain(), request(), policy("bootstrap"))
-    assert plan.page == "data-dependent"
-    assert plan.neighbours.scope is Scope.WITHIN_THE_DATA
+    assert plan.account == "data-dependent"
+    assert plan.neighbours.scope is Scope.OBSERVED_ROWS
     assert plan.reservation.epsilon == 1
     assert plan.law.kind == "withheld"
     assert not plan.evidence.is_strong
     assert any("Not protected:" in w for w in plan.warnings)
     individual = plan_of(
-        domain(), request("individual", LIST, epsilon=1, options={"statistic": "median"}), policy("individual")
+        domain(), request("individual", LIST, epsilon=1, keys={"measure": "median"}), policy("individual")
     )
-    assert individual.neighbours.scope is Scope.AT_THE_DATA
+    assert individual.neighbours.scope is Scope.ACTUAL_DATA
 
 
 @pytest.mark.parametrize(
@@ -128,17 +129,17 @@ def test_the_promise_travels_with_the_plan():
 )
 @pytest.mark.parametrize("definition", ["individual", "bootstrap"])
 def test_order_statistics(statistic, definition):
-    options = {"statistic": statistic} | ({"q": "1/4"} if statistic == "quantile" else {})
-    asked = request(definition, LIST, epsilon=1, options=options)
+    keys = {"measure": statistic} | ({"q": "1/4"} if statistic == "quantile" else {})
+    asked = request(definition, LIST, epsilon=1, keys=keys)
     plan = plan_of(domain(), asked, policy(definition))
     table = release(plan, [1, 2, 3, 4, 50])
     assert table.values.shape == (1,)
     assert np.isnan(table.variance).all()
 
 
-@pytest.mark.parametrize(("options", "q"), [({}, "1/2"), ({"q": "1/4"}, "1/4")])
-def test_a_median_can_be_asked_for_as_a_measure(options, q):
-    asked = request("individual", {"measure": "median", "of": "output"}, epsilon=1, options=options)
+@pytest.mark.parametrize(("keys", "q"), [({"measure": "median"}, "1/2"), ({"measure": "quantile", "q": "1/4"}, "1/4")])
+def test_a_quantile_is_asked_for_as_a_measure(keys, q):
+    asked = request("individual", {"of": "output"}, epsilon=1, keys=keys)
     assert plan_of(domain(), asked, policy("individual")).measurements[0].statistic.q == Fraction(q)
 
 
@@ -164,24 +165,24 @@ def test_normal_noise_within_epsilon_and_delta():
 def test_refusals_say_what_would_be_accepted():
     known = policy("bootstrap", "individual")
     for asked, error in (
-        (request("individual"), Unsupported),
-        (request("bootstrap", COUNT, epsilon=1), Unsupported),
-        (request(epsilon=1, options={"statistic": "modal"}), UnknownName),
-        (request(epsilon=1, options={"colour": "red"}), UnknownName),
-        (request("individual", COUNT, epsilon=1, options={"clamp": "maybe"}), UnknownName),
-        (request("individual", LIST, epsilon=1, options={"statistic": "median", "group": "x"}), ParameterError),
-        (request("bootstrap", LIST | {"measure": "mean"}, epsilon=1), Unsupported),
-        (request("individual", LIST, rho="0.1", options={"statistic": "median"}), ParameterError),
-        (request(epsilon=1, options={"q": "1/3"}), UnknownName),
-        (request("individual", COUNT, epsilon=1, options={"group": 2}), UnknownName),
-        (request("individual", LIST, epsilon=1, options={"statistic": "median", "q": "1/4"}), Unsupported),
-        (request(epsilon=1, rho="0.1"), ParameterError),
-        (request("bootstrap", LIST | {"weight": "output"}, epsilon=1), Unsupported),
-        (request(epsilon=1, mechanism="discrete_laplace"), Unsupported),
-        (request("bootstrap", LIST | {"rows": ["status"], "margins": "all"}, epsilon=1), Unsupported),
+        (lambda: request("individual"), Unsupported),
+        (lambda: request("bootstrap", COUNT, epsilon=1), Unsupported),
+        (lambda: request(epsilon=1, keys={"measure": "modal"}), DocumentError),
+        (lambda: request(epsilon=1, keys={"colour": "red"}), DocumentError),
+        (lambda: request("individual", COUNT, epsilon=1, keys={"clamp": "maybe"}), UnknownName),
+        (lambda: request("individual", LIST, epsilon=1, keys={"measure": "median", "group_size": "x"}), DocumentError),
+        (lambda: request("bootstrap", LIST | {"measure": "mean"}, epsilon=1), Unsupported),
+        (lambda: request("individual", LIST, rho="0.1", keys={"measure": "median"}), ParameterError),
+        (lambda: request(epsilon=1, keys={"q": "1/3"}), DocumentError),
+        (lambda: request("individual", COUNT, epsilon=1, keys={"group_size": 2}), DocumentError),
+        (lambda: request("individual", LIST, epsilon=1, keys={"measure": "median", "q": "1/4"}), DocumentError),
+        (lambda: request(epsilon=1, rho="0.1"), ParameterError),
+        (lambda: request("bootstrap", LIST | {"weight": "output"}, epsilon=1), Unsupported),
+        (lambda: request(epsilon=1, mechanism="discrete_laplace"), Unsupported),
+        (lambda: request("bootstrap", LIST | {"rows": ["status"], "margins": "all"}, epsilon=1), Unsupported),
     ):
         with pytest.raises(error) as refusal:
-            plan_of(domain(), asked, known)
+            plan_of(domain(), asked(), known)
         assert isinstance(refusal.value, RequestError | PolicyError)
 
 
@@ -200,11 +201,7 @@ SAME, NOBODY = [7] * 6, []
 def test_nothing_but_the_values_differs_between_calm_and_wild_data(definition, caplog):
     """Plan, digest, block, law, grid, warnings and log lines are the same whatever the scale is."""
     caplog.set_level(logging.DEBUG)
-    asked = (
-        request()
-        if definition == "bootstrap"
-        else request(definition, LIST, epsilon=1, options={"statistic": "median"})
-    )
+    asked = request() if definition == "bootstrap" else request(definition, LIST, epsilon=1, keys={"measure": "median"})
     plan = plan_of(domain(), asked, policy(definition))
     digest, seen = plan_digest(plan, policy(definition)), []
     for outputs in (CALM, WILD, SAME, NOBODY):
@@ -259,13 +256,13 @@ def test_add_remove_domains_are_served():
     open_domain = domain(neighbours=replace(domain().neighbours, relation=Relation.ADD_REMOVE))
     plan = plan_of(open_domain, request(), policy("bootstrap"))
     assert plan.neighbours.relation is Relation.ADD_REMOVE
-    asked = request("individual", LIST, epsilon=1, options={"statistic": "median"})
+    asked = request("individual", LIST, epsilon=1, keys={"measure": "median"})
     assert plan_of(open_domain, asked, policy("individual")).reservation.epsilon == 1
 
 
 def test_selection_of_the_largest_total():
     table = {"rows": ["status"], "measure": "total", "of": "output"}
-    asked = request("bootstrap", table, epsilon=1, options={"statistic": "largest_total"})
+    asked = request("bootstrap", table, epsilon=1, keys={"measure": "largest_total"})
     plan = plan_of(domain(), asked, policy("bootstrap"))
     found = release(plan, [5, 400, 3, 4, 410, 6] * 40)
     assert found.values.tolist() == [1]

@@ -17,7 +17,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.release import POSSIBLE, Release
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, NotAllowed
-from dalenius.publish.to_json import to_json
+from dalenius.publish.to_json import write_json
 
 DATASET = """
 [dataset]
@@ -95,14 +95,14 @@ def published(folder: Path, request: str) -> dict[str, str]:
         again = curator.release(folder / request)
         assert again.values.tolist() == release.values.tolist()
         assert release.law.kind == "withheld"
-        assert release.provenance.neighbours["scope"] != Scope.EVERYWHERE
+        assert release.provenance.neighbours["scope"] != Scope.ALL_DATA
         assert any("Not protected" in w for w in release.provenance.warnings)
         values = release.values.ravel().tolist()
         table = [[None if isinstance(v, int | float) else v for v in row] for row in rows(release, release.table)]
-        account = curator.ledger.account("farms")
+        account = curator.ledger.reader.account("farms")
         return {
             "plan": repr((plan.preview, plan.warnings, plan.law.to_dict(), plan.reservation)),
-            "release": without(to_json(said_of_the_values(release)), values),
+            "release": without(write_json(said_of_the_values(release)), values),
             "rows": repr(table),
             "account": repr(account),
         }
@@ -177,7 +177,7 @@ def test_the_master_account_is_not_touched(tmp_path):
     ) as curator:
         curator.register(by="custodian")
         curator.release(folder / "totals.toml")
-        purses = curator.ledger.account("farms").purses
-        spent = {p.key.page: p.spent_rho for p in purses if p.key.kind == "total"}
+        balances = curator.ledger.reader.account("farms").balances
+        spent = {p.key.account: p.spent_rho for p in balances if p.key.kind == "total"}
         assert spent["master"] == 0
         assert spent["data-dependent"] > 0

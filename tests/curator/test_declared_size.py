@@ -36,7 +36,7 @@ def test_another_size_than_the_files_is_refused_and_nothing_is_registered(tmp_pa
         assert "100" not in str(refusal.value) and refusal.value.detail == {"declared": 90}
         with pytest.raises(NotRegistered):
             curator.release(REQUEST)
-        assert curator.ledger.populations() == []
+        assert curator.ledger.reader.populations() == []
     with opened(tmp_path, document(100)) as curator:
         curator.register()
         total = next(table for table in curator.release(REQUEST).tables if not table.space.axes)

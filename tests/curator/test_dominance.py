@@ -10,7 +10,7 @@ from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
 from dalenius.engines.memory import MemorySource
-from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
+from dalenius.errors import DaleniusError, DocumentError, ParameterError, TooLarge, Unsupported
 from dalenius.methods.dominance import judged
 from dalenius.spec.canonical import canonical
 
@@ -44,8 +44,8 @@ def open_farms(tmp_path: Path, **more: Any) -> Curator:
 
 def request(epsilon: object = 40, options: dict[str, Any] | None = None, **table: Any) -> dict[str, Any]:
     return {
-        "table": {"rows": ["region"], "measure": "dominance", "of": "output"} | table,
-        "privacy": {"definition": "pure", "epsilon": epsilon, "options": options or {}},
+        "table": {"rows": ["region"], "measure": "dominance", "of": "output"} | table | (options or {}),
+        "privacy": {"definition": "pure", "epsilon": epsilon},
     }
 
 
@@ -75,7 +75,7 @@ def test_the_custodian_sees_which(tmp_path: Path) -> None:
     with open_farms(tmp_path) as curator:
         report = curator.inspect_dominance(request()).reveal()
         assert report["which"] == ["hill", "coast"]
-        assert curator.ledger.entries()[-1].body["payload"]["what"] == "dominance"
+        assert curator.ledger.reader.entries()[-1].body["payload"]["what"] == "dominance"
         with pytest.raises(Unsupported):
             curator.inspect_dominance({"table": {"rows": ["region"]}, "privacy": request()["privacy"]})
 
@@ -91,9 +91,9 @@ def test_one_row_moves_one_cell_or_two(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"options": {"p": "10"}}, ParameterError),
+        ({"options": {"p": "10"}}, DocumentError),
         ({"options": {"p": 100}}, ParameterError),
-        ({"options": {"q": 1}}, UnknownName),
+        ({"options": {"q": 1}}, DocumentError),
         ({"rows": [{"variable": "output", "cuts": list(range(1001))}]}, TooLarge),
         ({"margins": "all"}, Unsupported),
         ({"of": "region"}, DaleniusError),
@@ -103,7 +103,7 @@ def test_refusals_spend_nothing(tmp_path: Path, change: Any, error: type[Excepti
     with open_farms(tmp_path) as curator:
         with pytest.raises(error):
             curator.release(request(**change))
-        assert curator.ledger.account("farms").entries == 0
+        assert curator.ledger.reader.account("farms").charges == 0
 
 
 def test_every_record_lies_in_one_cell_at_most(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dalenius.curator.curator import Curator
 from dalenius.curator.drafting import draft
-from dalenius.engines._choice import open_source
+from dalenius.engines import open_source
 from dalenius.errors import RequestError, Unconfirmed
 from dalenius.spec.load import load_dataset
 
@@ -125,8 +125,8 @@ def test_rows_that_share_a_unit_get_a_suggestion_that_works_once_it_is_completed
     }
     path = write_csv(tmp_path / "stays.csv", columns)
     text = draft(path, from_data=True)
-    declared, _, remark = text.partition('# Do several rows share one "patient_id"?')
-    features = [line.removeprefix("# ") for line in remark.split("for example:\n")[1].splitlines() if line != "#"]
+    declared, _, note = text.partition('# Do several rows share one "patient_id"?')
+    features = [line.removeprefix("# ") for line in note.split("for example:\n")[1].splitlines() if line != "#"]
     written = declared.replace("[variables.", "[records.").replace("confirmed = false", "confirmed = true")
     written = written.replace('relation = "add-remove"', 'id = "patient_id"\nrelation = "add-remove"')
     written = written.replace('population = ""', 'population = "patients"') + "\n".join(features)

@@ -33,7 +33,7 @@ if child == 0:
     sys.exit(0)
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 ask("0.3")
-sys.exit(status if curator.ledger.verify().is_ok else 5)
+sys.exit(status if curator.ledger.reader.verify().is_ok else 5)
 """
 
 

@@ -20,7 +20,7 @@ from dalenius.engines.memory import MemorySource
 from dalenius.errors import AfterCharge, InternalError, NotPublic
 from dalenius.measurements.noisy import Noisy
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.methods._refinement import RefinementPlan
+from dalenius.plans.refinement import RefinementPlan
 from dalenius.statistics.count import Count
 
 LABELS = ("a1", "a2", "b1", "b2")

@@ -1,4 +1,4 @@
-"""group = k: the promise holds for k units together, the account is charged for one."""
+"""group = k: the guarantee holds for k units together, the account is charged for one."""
 
 from itertools import combinations_with_replacement
 from pathlib import Path
@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
-from dalenius.audit.charges import _promised
+from dalenius.audit.charges import _guaranteed
 from dalenius.audit.steps import pair_of
 from dalenius.audit.worlds import source_of
 from dalenius.core.neighbours import Neighbours
@@ -38,7 +38,7 @@ def request_of(table: dict[str, Any], **privacy: Any) -> dict[str, Any]:
 
 
 def worst_of_groups(plan: TablePlan, neighbours: Neighbours, size: int) -> float:
-    """The largest loss relative to the promise, over all data sets that differ in `size` rows; one row stands beside."""
+    """The largest loss relative to the guarantee, over all data sets that differ in `size` rows; one row stands beside."""
     domain = tiny_domain(neighbours)
     units = [({"g": g, "x": x},) for g, x in ROWS]
     worst = 0.0
@@ -48,13 +48,13 @@ def worst_of_groups(plan: TablePlan, neighbours: Neighbours, size: int) -> float
             for right in rights:
                 sides = [source_of(domain, (*others, *side)) for side in (left, right)]
                 pair = pair_of(plan, *sides)
-                worst = max(worst, _promised(plan.budget, pair), _promised(plan.budget, pair.reversed()))
+                worst = max(worst, _guaranteed(plan.budget, pair), _guaranteed(plan.budget, pair.reversed()))
     return worst
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS[:2], ids=["add-remove", "replace"])
 @pytest.mark.parametrize("name", TABLES)
-def test_the_promise_holds_for_two_together_and_the_charge_for_one(name: str, neighbours: Neighbours) -> None:
+def test_the_guarantee_holds_for_two_together_and_the_charge_for_one(name: str, neighbours: Neighbours) -> None:
     document = request_of(TABLES[name], group=2)
     plan = plan_of(tiny_domain(neighbours), document, POLICY)
     assert 0.2 < worst_of_groups(plan, neighbours, 2) <= 1 + 1e-7

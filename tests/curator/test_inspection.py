@@ -39,8 +39,8 @@ def domain() -> Domain:
     return DatasetDocument.model_validate(DATASET).domain()
 
 
-def plan(definition, table, **options):
-    document = {"table": table, "privacy": {"definition": definition, "epsilon": 1, "options": options}}
+def plan(definition, table, **keys):
+    document = {"table": table | keys, "privacy": {"definition": definition, "epsilon": 1}}
     return plan_of(domain(), RequestDocument.model_validate(document), POLICY)
 
 
@@ -62,14 +62,14 @@ def test_totals():
 
 def test_order_statistics():
     source = MemorySource.of(domain(), COLUMNS)
-    report = inspect_plan(plan("individual", LIST, statistic="median"), source)
+    report = inspect_plan(plan("individual", LIST, measure="median"), source)
     assert (report["exact answer"], report["sensitivity"]) == (30, 370)
     assert report["against an intruder who knows the algorithm"]["delta at least"] >= 0
-    within = inspect_plan(plan("bootstrap", LIST, statistic="median"), source)
+    within = inspect_plan(plan("bootstrap", LIST, measure="median"), source)
     assert within["sensitivity"] == 890
     assert "against an intruder who knows the algorithm" not in within
     with pytest.raises(Unsupported):
-        inspect_plan(plan("bootstrap", TABLE, statistic="largest_total"), source)
+        inspect_plan(plan("bootstrap", TABLE, measure="largest_total"), source)
 
 
 def test_rows_follow_the_declared_rules():
@@ -139,14 +139,14 @@ def test_a_ratio_has_a_sensitivity_at_the_data_and_none_everywhere(curator: Cura
 
 
 def test_tables_have_sensitivities_too_and_each_look_is_a_line_of_the_ledger(curator: Curator) -> None:
-    before = len(curator.ledger.notes("farms", "inspection"))
+    before = len(curator.ledger.reader.notes("farms", "inspection"))
     privacy = {"definition": "pure", "epsilon": 1}
     counts = curator.inspect_sensitivity({"table": {"rows": ["status"]}, "privacy": privacy})
     assert str(counts).startswith("CONFIDENTIAL")
     assert counts.reveal()["at these data"] == counts.reveal()["on any data"] == 2
     totals = {"table": {"rows": ["status"], "measure": "total", "of": "output"}, "privacy": privacy}
     assert curator.inspect_sensitivity(totals).reveal()["between data sets made of these records"] == 10
-    assert len(curator.ledger.notes("farms", "inspection")) == before + 2
+    assert len(curator.ledger.reader.notes("farms", "inspection")) == before + 2
     with pytest.raises(Unsupported, match="median"):
         curator.inspect_sensitivity(
             {"table": {"rows": ["status"], "measure": "mode"}, "privacy": privacy | {"epsilon": 1}}

@@ -1,4 +1,4 @@
-"""Keyed lists by request: one list, one noise, bound to the file and the law; the release says that its promise is computational."""
+"""Keyed lists by request: one list, one noise, bound to the file and the law; the release says that its guarantee is computational."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +17,9 @@ from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, NotAllowed, ParameterError
 from dalenius.ledger import Ledger
 from dalenius.measurements.keyed_list import KeyedList
-from dalenius.publish._document import to_document
+from dalenius.publish import to_document
 from dalenius.spec.load import load_dataset
-from dalenius.spec.remarks import in_language
+from dalenius.spec.notes import in_language
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 
@@ -75,7 +75,7 @@ def test_a_keyed_list_is_drawn_from_the_secret_and_priced_as_the_plain_one(tmp_p
         step.draw(SystemRandomness())
 
 
-def test_the_release_says_that_its_promise_is_computational(tmp_path: Path) -> None:
+def test_the_release_says_that_its_guarantee_is_computational(tmp_path: Path) -> None:
     with opened(tmp_path / "ledger.sqlite") as curator:
         release = curator.release(REQUEST)
     content = to_document(release)["provenance"]

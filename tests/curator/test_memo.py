@@ -33,7 +33,7 @@ def curator(ledger: Path, policy: dict[str, Any] = POLICY) -> Curator:
 
 def entries(folder: Path) -> int:
     with Ledger.open(folder) as ledger:
-        return len(ledger.entries("toy"))
+        return len(ledger.reader.entries("toy"))
 
 
 def test_another_rule_another_request_and_another_file_are_charged(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ RHO = {"definition": "zero_concentrated", "rho": 1}
 @pytest.mark.parametrize(
     ("first", "second", "privacy"),
     [
-        ({"measure": "minimum", "of": "x"}, {"measure": "minimum", "of": "x", "group": 1}, LOCAL),
+        ({"measure": "minimum", "of": "x"}, {"measure": "minimum", "of": "x", "group_size": 1}, LOCAL),
         ({"measure": "variance", "of": "x"}, {"measure": "variance", "of": "x", "error": "sampling"}, RHO),
         ({"measure": "correlation", "of": "x", "other": "y"}, {"measure": "correlation", "of": "y", "other": "x"}, RHO),
     ],
@@ -97,14 +97,14 @@ def test_another_spelling_of_one_question_is_answered_from_the_first(
     with Curator.open(NUMBERS, ledger=tmp_path / "ledger.sqlite", policy=OPEN, data=PAIRS) as opened:
         opened.register(by="custodian")
         one = opened.release(asked[0])
-        before = len(opened.ledger.entries("toy"))
+        before = len(opened.ledger.reader.entries("toy"))
         two = opened.release(asked[1])
-        assert len(opened.ledger.entries("toy")) == before
+        assert len(opened.ledger.reader.entries("toy")) == before
         assert two.table.values.tolist() == one.table.values.tolist()
         # A different question is not.
         other = {"table": {"measure": "covariance", "of": "x", "other": "y"}, "privacy": RHO}
         opened.release(other)
-        assert len(opened.ledger.entries("toy")) > before
+        assert len(opened.ledger.reader.entries("toy")) > before
 
 
 def test_what_leaving_a_key_out_means_is_what_its_default_says() -> None:

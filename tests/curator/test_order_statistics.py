@@ -11,7 +11,7 @@ from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
-from dalenius.errors import DaleniusError, ParameterError, UnknownName, Unsupported
+from dalenius.errors import DaleniusError, DocumentError, ParameterError, UnknownName, Unsupported
 from dalenius.exact.smooth_noise import Cauchy
 from dalenius.methods._order_statistic import default_beta
 from dalenius.spec.request import RequestDocument
@@ -31,11 +31,11 @@ def domain(relation=Relation.ADD_REMOVE) -> Domain:
     )
 
 
-def request(definition="pure", amounts=None, **options) -> RequestDocument:
+def request(definition="pure", amounts=None, measure="total", **keys) -> RequestDocument:
     return RequestDocument.model_validate(
         {
-            "table": {"measure": "total", "of": "x"},
-            "privacy": {"definition": definition, **(amounts or {"epsilon": 2}), "options": options},
+            "table": {"measure": measure, "of": "x", **keys},
+            "privacy": {"definition": definition, **(amounts or {"epsilon": 2})},
         }
     )
 
@@ -47,15 +47,15 @@ def plan(asked, relation=Relation.ADD_REMOVE):
 def released(planned, relation=Relation.ADD_REMOVE):
     values = np.linspace(100, 300, 801).round(1).tolist()
     source = MemorySource.of(domain(relation), {"x": values})
-    near = domain(relation).neighbours
-    passage = gate.run(planned, source, near, planned.reservation, RecordedRandomness("order"))
+    neighbours = domain(relation).neighbours
+    passage = gate.run(planned, source, neighbours, planned.reservation, RecordedRandomness("order"))
     return planned.assemble(passage.blocks)[0]
 
 
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("method", ["exponential", "cauchy", "lomax", "student", "polynomial"])
 def test_medians_by_every_method(method, relation):
-    planned = plan(request(statistic="median", method=method), relation=relation)
+    planned = plan(request(measure="median", method=method), relation=relation)
     assert planned.reservation.epsilon == 2
     table = released(planned, relation)
     assert abs(table.values[0] - 200) < 60
@@ -66,14 +66,14 @@ def test_medians_by_every_method(method, relation):
 @pytest.mark.parametrize(("statistic", "expected"), [("maximum", 300), ("second_maximum", 300), ("minimum", 100)])
 def test_extremes(statistic, expected):
     with pytest.raises(Unsupported):
-        plan(request(statistic=statistic))
-    table = released(plan(request(amounts={"epsilon": 20}, statistic=statistic, method="cauchy")))
+        plan(request(measure=statistic))
+    table = released(plan(request(amounts={"epsilon": 20}, measure=statistic, method="cauchy")))
     assert abs(table.values[0] - expected) <= 5
     assert table.measure == statistic
 
 
 def test_a_quartile_under_zero_concentrated_privacy():
-    asked = request("zero_concentrated", {"rho": "0.5"}, statistic="quantile", q="1/4")
+    asked = request("zero_concentrated", {"rho": "0.5"}, measure="quantile", q="1/4", method="exponential")
     planned = plan(asked)
     assert planned.measurements[0].epsilon == 2
     assert planned.reservation.rho <= F(1, 2)
@@ -82,12 +82,12 @@ def test_a_quartile_under_zero_concentrated_privacy():
 
 @pytest.mark.parametrize("relation", list(Relation))
 def test_laplace_log_normal_noise_is_priced_by_rho(relation):
-    asked = request("zero_concentrated", {"rho": 2}, statistic="median", method="laplace_log_normal")
+    asked = request("zero_concentrated", {"rho": 2}, measure="median", method="laplace_log_normal")
     planned = plan(asked, relation=relation)
     assert planned.measurements[0].noise.epsilon == 2 and planned.reservation.rho == 2
     assert abs(released(planned, relation).values[0] - 200) < 60
     with pytest.raises(ParameterError, match="rho"):
-        plan(request(statistic="median", method="laplace_log_normal"))
+        plan(request(measure="median", method="laplace_log_normal"))
 
 
 @pytest.mark.parametrize("method", ["student", "polynomial", "laplace_log_normal"])
@@ -95,16 +95,16 @@ def test_every_shape_has_a_beta_that_serves_it(method):
     pure = method != "laplace_log_normal"
     for shape in ("1", "3/2", "3", "8", "20"):
         definition, amounts = ("pure", {"epsilon": 1}) if pure else ("zero_concentrated", {"rho": "1/2"})
-        asked = request(definition, amounts, statistic="median", method=method, shape=shape)
+        asked = request(definition, amounts, measure="median", method=method, shape=shape)
         if method == "polynomial" and shape == "1":
             with pytest.raises(ParameterError):
                 plan(asked)
         else:
             assert plan(asked).measurements[0].noise.scale > 0
     with pytest.raises(ParameterError, match="shape"):
-        plan(request(definition, amounts, statistic="median", method=method, shape="21"))
+        plan(request(definition, amounts, measure="median", method=method, shape="21"))
     with pytest.raises(DaleniusError):
-        plan(request(statistic="median", method="cauchy", shape="3"))
+        plan(request(measure="median", method="cauchy", shape="3"))
 
 
 def test_default_beta_costs_nothing():
@@ -116,14 +116,14 @@ def test_default_beta_costs_nothing():
 
 def test_refusals():
     for asked, error in (
-        (request(statistic="modal"), UnknownName),
-        (request(statistic="median", method="magic"), UnknownName),
-        (request(statistic="median", colour="red"), UnknownName),
-        (request("zero_concentrated", {"rho": "0.5"}, statistic="median", method="lomax"), ParameterError),
+        (lambda: request(measure="modal"), DocumentError),
+        (lambda: request(measure="median", method="magic"), UnknownName),
+        (lambda: request(measure="median", colour="red"), DocumentError),
+        (lambda: request("zero_concentrated", {"rho": "0.5"}, measure="median", method="lomax"), ParameterError),
     ):
         with pytest.raises(error):
-            plan(asked)
+            plan(asked())
     persons = replace(domain(), neighbours=Neighbours(unit="person", max_rows=3))
-    asked = request(statistic="median", method="lomax")
+    asked = request(measure="median", method="lomax")
     with pytest.raises(Unsupported):
         plan_of(persons, asked)

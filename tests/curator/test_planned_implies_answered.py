@@ -20,7 +20,7 @@ from dalenius.curator import gate
 from dalenius.curator.planner import Planner
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import BudgetError, PolicyError, RequestError, Unsupported
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.publish.to_json import from_json, write_json
 from dalenius.spec.load import load_dataset, load_policy, load_request
 
 Document = dict[str, Any]
@@ -125,10 +125,8 @@ def totals(pick: random.Random) -> tuple[Document, Document]:
     options: Document = {}
     if pick.random() < 0.25:
         options = {"learn_bounds": pick.choice(["0", "1e-9", "0.15", "0.999999999", "1"])}
-    return {"rows": pick.choice(AXES), "measure": "total", "of": pick.choice("nnnw")}, {
-        "options": options,
-        "mechanism": None if options else named(pick),
-    }
+    table = {"rows": pick.choice(AXES), "measure": "total", "of": pick.choice("nnnw"), **options}
+    return table, {"mechanism": None if options else named(pick)}
 
 
 def means(pick: random.Random) -> tuple[Document, Document]:
@@ -136,42 +134,41 @@ def means(pick: random.Random) -> tuple[Document, Document]:
 
 
 def medians(pick: random.Random) -> tuple[Document, Document]:
-    options = {"q": pick.choice(Q)} if pick.random() < 0.5 else {}
-    return {"rows": pick.choice(AXES[:6]), "measure": "median", "of": "n"}, {"options": options}
+    keys = {"measure": "quantile", "q": pick.choice(Q)} if pick.random() < 0.5 else {"measure": "median"}
+    return {"rows": pick.choice(AXES[:6]), "of": "n", **keys}, {}
 
 
 def dominated(pick: random.Random) -> tuple[Document, Document]:
     options = pick.choice([{}, {"p": 1}, {"p": 99}, {"p": 100}, {"k": 1, "n": 10**9}, {"k": 99}, {"n": 0, "k": 5}])
-    return {"rows": pick.choice(AXES[:6]), "measure": "dominance", "of": "n"}, {"options": options, "mechanism": named(pick)}  # fmt: skip
+    return {"rows": pick.choice(AXES[:6]), "measure": "dominance", "of": "n", **options}, {"mechanism": named(pick)}
 
 
 def order_statistics(pick: random.Random) -> tuple[Document, Document]:
-    options: Document = {"statistic": pick.choice(["median", "quantile", "maximum", "minimum", "second_maximum"])}
-    if options["statistic"] == "quantile":
-        options["q"] = pick.choice(Q)
-    if options["statistic"].endswith("mum") or pick.random() < 0.5:
-        options["method"] = pick.choice(["cauchy", "lomax"])
+    names = ["median", "quantile", "maximum", "minimum", "second_maximum"]
+    table: Document = {"measure": pick.choice(names), "of": "n"}
+    if table["measure"] == "quantile":
+        table["q"] = pick.choice(Q)
+    if table["measure"].endswith("mum") or pick.random() < 0.5:
+        table["method"] = pick.choice(["cauchy", "lomax"])
         if pick.random() < 0.3:
-            options["beta"] = pick.choice(["1e-9", "0.1", "20", "1000"])
-    table = {"measure": "total", "of": "n"}
-    return table, {"options": options, "definition": pick.choice(["pure", "approximate", "zero_concentrated"])}
+            table["beta"] = pick.choice(["1e-9", "0.1", "20", "1000"])
+    return table, {"definition": pick.choice(["pure", "approximate", "zero_concentrated"])}
 
 
 def data_dependent(pick: random.Random) -> tuple[Document, Document]:
     if pick.random() < 0.3:
-        options: Document = {"clamp": pick.choice(["none", "size", "data"])}
-        return {"where": {"a": "x"}}, {"definition": "individual", "options": options}
+        return {"where": {"a": "x"}, "clamp": pick.choice(["none", "size", "data"])}, {"definition": "individual"}
     if pick.random() < 0.5:
         names = ["median", "quantile", "maximum", "second_maximum", "range", "interquartile", "largest_total"]
-        options = {"statistic": pick.choice(names)}
-        options |= {"q": pick.choice(Q)} if options["statistic"] == "quantile" else {}
-        options |= {"group": pick.choice([0, 1, 1000, 10**9])} if pick.random() < 0.2 else {}
-        rows = pick.choice(AXES) if options["statistic"] == "largest_total" else []
-        return {"rows": rows, "measure": "total", "of": "n"}, {"definition": pick.choice(["individual", "bootstrap"]), "options": options}  # fmt: skip
+        table: Document = {"measure": pick.choice(names), "of": "n"}
+        table |= {"q": pick.choice(Q)} if table["measure"] == "quantile" else {}
+        table |= {"group_size": pick.choice([0, 1, 1000, 10**9])} if pick.random() < 0.2 else {}
+        table["rows"] = pick.choice(AXES) if table["measure"] == "largest_total" else []
+        return table, {"definition": pick.choice(["individual", "bootstrap"])}
     options = {"option": "per_cell", "membership": pick.choice(["public", "private"])}
     if pick.random() < 0.3:
         options["declared"] = pick.choice(["0", "1e30", "-5"])
-    return {"rows": pick.choice(AXES), "measure": "total", "of": "n"}, {"definition": "bootstrap", "options": options}  # fmt: skip
+    return {"rows": pick.choice(AXES), "measure": "total", "of": "n", **options}, {"definition": "bootstrap"}
 
 
 KINDS = {f.__name__: f for f in (counts, totals, means, medians, dominated, order_statistics, data_dependent)}
@@ -220,7 +217,7 @@ def check(document: Document, request: Document) -> bool:
     if plan is None:
         return False
     release = answered(plan, document)
-    again = from_json(to_json(release))
+    again = from_json(write_json(release))
     # No reply is an answer, of steps that state how probable it is.
     is_silent = any(hasattr(step, "silence") for step in plan.measurements) and not release.blocks
     assert len(again.tables) == len(release.tables) >= (0 if is_silent else 1)
@@ -277,9 +274,8 @@ def test_a_list_that_the_public_size_answers_is_not_charged() -> None:
 def test_a_median_is_answered_or_refused_before_the_charge(relation: str, epsilon: str) -> None:
     document = dataset({"relation": relation}, BOUNDS[2])
     amount = {"definition": "pure", "epsilon": epsilon}
-    as_measure = {"table": {"measure": "median", "of": "n"}, "privacy": amount}
-    as_option = {"table": {"measure": "total", "of": "n"}, "privacy": amount | {"options": {"statistic": "median"}}}  # fmt: skip
-    for request in (as_measure, as_option):
+    for keys in ({}, {"method": "exponential"}):
+        request = {"table": {"measure": "median", "of": "n", **keys}, "privacy": amount}
         assert check(document, request) or float(epsilon) > 25
 
 
@@ -305,9 +301,7 @@ def test_examples_of_every_method_are_refused_or_answered_at_extreme_amounts(nam
             table |= {key: [pick.choice(["a", "b", "one"])] for key in ("rows", "columns") if table.get(key)}
             if table.get("columns") == table.get("rows"):
                 table.pop("columns", None)
-            kept = {
-                k: v for k, v in example["privacy"].items() if k in ("definition", "mechanism", "strategy", "options")
-            }
+            kept = {k: v for k, v in example["privacy"].items() if k in ("definition", "mechanism", "strategy")}
             amounts = privacy(pick)
             while trial % 2 and amounts["definition"] != kept["definition"]:
                 amounts = privacy(pick)

@@ -164,8 +164,8 @@ def test_weighted_counts_need_weights_that_are_declared_fixed(tmp_path: Path) ->
 
 
 def test_learned_bounds(tmp_path: Path) -> None:
-    privacy = {"definition": "pure", "epsilon": 4, "options": {"learn_bounds": "0.2"}}
-    made = release(tmp_path, {"rows": ["a"], "measure": "total", "of": "n"}, privacy, {"budget": {"rho": 9}})
+    table = {"rows": ["a"], "measure": "total", "of": "n", "learn_bounds": "0.2"}
+    made = release(tmp_path, table, {"definition": "pure", "epsilon": 4}, {"budget": {"rho": 9}})
     exact = np.array([sum(ROWS["n"][:300]), sum(ROWS["n"][300:])])
     assert np.abs(made.table.values - exact).max() < 1500
 
@@ -198,6 +198,6 @@ def test_utility_is_for_the_custodian_only(tmp_path: Path) -> None:
     with Curator.open(DATASET, ledger=tmp_path / "l.sqlite", data=ROWS, rng=rng) as curator:
         curator.register()
         report = curator.compare(asked, curator.release(asked))
-        assert any(e.kind == "note" for e in curator.ledger.entries())
+        assert any(e.kind == "note" for e in curator.ledger.reader.entries())
     assert str(report).startswith("CONFIDENTIAL")
     assert report.reveal()

@@ -12,7 +12,7 @@ from dalenius.core.release import POSSIBLE, Release
 from dalenius.curator.curator import Curator
 from dalenius.errors import Unsupported
 from dalenius.inference import intervals
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.publish.to_json import from_json, write_json
 
 DATASET: dict[str, Any] = {
     "dataset": {"name": "d", "population": "p", "public": True},
@@ -52,7 +52,7 @@ def test_an_order_statistic_never_leaves_the_declared_bounds(tmp_path: Path, mea
     assert not 0 <= release.blocks[0].values[0] <= 80
     assert release.values.ravel()[0] in (0, 80)
     assert [note["name"] for note in release.adjustments] == [POSSIBLE]
-    assert from_json(to_json(release)).adjustments == release.adjustments
+    assert from_json(write_json(release)).adjustments == release.adjustments
 
 
 def test_an_answer_inside_the_bounds_is_not_touched(tmp_path: Path) -> None:

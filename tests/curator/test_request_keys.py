@@ -26,7 +26,7 @@ POLICY = load_policy(rule_kit.policy_of(None))
 TABLE: dict[str, dict[str, Any]] = {
     "rows": {"rows": ["status"]},
     "columns": {"columns": ["status"]},
-    "wafers": {"wafers": ["status"]},
+    "layers": {"layers": ["status"]},
     "where": {"where": {"age": {"at_least": 30}}},
     "measure": {"measure": "median"},
     "of": {"of": "age"},
@@ -62,7 +62,7 @@ PRIVACY: dict[str, dict[str, Any]] = {
 OWN: dict[str, Any] = {
     "score": "distance",
     "common_weight": "1.5",
-    "q": "1/5", "method": "lomax", "beta": "1/20", "shape": 4, "growth": "1.1", "at": [20, 50], "beyond": "1/8", "group": 3, "learn_bounds": "1/3", "clamp": "size", "p": 25, "n": 3,
+    "q": "1/5", "method": "lomax", "beta": "1/20", "shape": 4, "growth": "1.1", "at": [20, 50], "beyond": "1/8", "group_size": 3, "learn_bounds": "1/3", "clamp": "size", "p": 25, "n": 3,
     "k": 60, "option": "per_cell", "membership": "public", "declared": ["region"],
     "which": "smallest", "refine": "half", "refine_from": 7, "refine_share": "1/3",
     "error": "noise", "other": "weight", "among": ["single"], "at_least": 5, "at_most": 30, "per": 50,
@@ -111,8 +111,8 @@ EXAMPLES = [
 
 
 def test_every_key_of_the_request_document_has_a_value_to_try() -> None:
-    assert set(TABLE) == set(TablePart.model_fields)
-    assert set(PRIVACY) | {"options"} == set(PrivacyPart.model_fields)
+    assert set(TABLE) | {"keys"} == set(TablePart.model_fields)
+    assert set(PRIVACY) == set(PrivacyPart.model_fields)
     for name, method in registry.every("methods").items():
         assert set(values_of(method)) == set(method.Parameters.model_fields), f"no example of {name} writes a key"
 

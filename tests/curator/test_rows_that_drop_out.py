@@ -1,7 +1,7 @@
 """Noise that follows the data counts a row that can drop out as a zero, by enumeration of tiny data sets.
 
 Rows drop out by a missing value, a value outside the bounds, or a condition. For each plan that the planner makes, the exact
-loss between all pairs that its promise is about stays within epsilon; a plan that could not keep it is refused.
+loss between all pairs that its guarantee is about stays within epsilon; a plan that could not keep it is refused.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,11 +37,11 @@ ROUTES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "per cell public": ("bootstrap", {"rows": ["g"]}, {"membership": "public", "option": "per_cell"}),
     "per cell private": ("bootstrap", {"rows": ["g"]}, {"option": "per_cell"}),
     **{
-        f"{name} {definition}": (definition, {}, {"statistic": name})
+        f"{name} {definition}": (definition, {}, {"measure": name})
         for name in ("median", "maximum", "minimum", "second_maximum", "range", "interquartile")
         for definition in ("bootstrap", "individual")
     },
-    **{f"largest total {d}": (d, {"rows": ["g"]}, {"statistic": "largest_total"}) for d in ("bootstrap", "individual")},
+    **{f"largest total {d}": (d, {"rows": ["g"]}, {"measure": "largest_total"}) for d in ("bootstrap", "individual")},
 }
 Row = tuple[str, Any, str]
 
@@ -64,8 +64,8 @@ def planned(relation: str, kind: str, route: str, amount: dict[str, Any]) -> Any
     opened += ["bootstrap_per_cell"] if options.get("option") == "per_cell" else []
     policy = load_policy({"allow": {"acknowledge": opened}, "floors": {"x": 1}})
     document = {
-        "table": {"measure": "total", "of": "x", **table, **KINDS[kind][2]},
-        "privacy": {"definition": definition, **amount, "options": options},
+        "table": {"measure": "total", "of": "x", **table, **options, **KINDS[kind][2]},
+        "privacy": {"definition": definition, **amount},
     }
     planner = Planner(domain=load_dataset(dataset(relation, kind)).domain(), policy=policy)
     return planner.plan(load_request(document))
@@ -94,7 +94,7 @@ def exact(measurement: Any, relation: str, kind: str, rows: tuple[Row, ...]) -> 
 
 
 def pairs(rows: tuple[Row, ...], plan: Any, kind: str) -> Iterator[tuple[Any, Any]]:
-    """What the promise is about: data sets made of the rows of D, or D and any of its neighbours."""
+    """What the guarantee is about: data sets made of the rows of D, or D and any of its neighbours."""
     relation = plan.neighbours.relation
     if plan.definition == "individual":
         yield from ((rows, other) for other in neighbours_within(rows, universe(kind), relation))
@@ -155,7 +155,7 @@ def check(relation: str, kind: str, route: str, amount: dict[str, Any]) -> Fract
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 @pytest.mark.parametrize("route", ROUTES)
-def test_the_promise_is_kept_or_the_plan_is_refused(relation: str, kind: str, route: str) -> None:
+def test_the_guarantee_is_kept_or_the_plan_is_refused(relation: str, kind: str, route: str) -> None:
     try:
         worst = check(relation, kind, route, {"epsilon": 1})
     except Unsupported:
@@ -168,7 +168,7 @@ def test_the_promise_is_kept_or_the_plan_is_refused(relation: str, kind: str, ro
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("route", [r for r in ROUTES if r.startswith(("one", "per cell"))])
-def test_normal_noise_keeps_the_promise_too(kind: str, route: str) -> None:
+def test_normal_noise_keeps_the_guarantee_too(kind: str, route: str) -> None:
     assert Fraction(1, 4) < check("replace", kind, route, {"rho": 1}) <= 1
 
 
@@ -181,8 +181,8 @@ def test_a_missing_income_and_a_large_one_cannot_be_told_apart(tmp_path: Any) ->
     }
     policy = {"allow": {"acknowledge": ["bootstrap", "public_membership"]}, "floors": {"x": 1}, "budget": {"rho": 100}}
     request = {
-        "table": {"rows": ["g"], "measure": "total", "of": "x"},
-        "privacy": {"definition": "bootstrap", "epsilon": 1, "options": {"membership": "public"}},
+        "table": {"rows": ["g"], "measure": "total", "of": "x", "membership": "public"},
+        "privacy": {"definition": "bootstrap", "epsilon": 1},
     }
     answers = []
     for number in range(8):

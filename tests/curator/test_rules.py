@@ -50,15 +50,15 @@ ROUTES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "nested": ({"rows": ["a"], "columns": ["b"], "margins": [["a.all", "b"], ["a"]]}, {}),
     "weighted": ({"rows": ["a"], "weight": "w"}, {}),
     "total": ({"rows": ["a"], **TOTAL}, {}),
-    "learned bounds": ({"rows": ["a"], **TOTAL}, {"options": {"learn_bounds": "0.2"}}),
+    "learned bounds": ({"rows": ["a"], **TOTAL, "learn_bounds": "0.2"}, {}),
     "mean": ({"rows": ["a"], "measure": "mean", "of": "n"}, {}),
     "median": ({"rows": ["a"], "measure": "median", "of": "n"}, {}),
     "dominance": ({"rows": ["a"], "measure": "dominance", "of": "n"}, {}),
-    "quantile": (TOTAL, {"options": {"statistic": "quantile", "q": "0.25"}}),
-    "maximum": (TOTAL, {"options": {"statistic": "maximum", "method": "cauchy"}}),
+    "quantile": (TOTAL | {"measure": "quantile", "q": "0.25"}, {}),
+    "maximum": (TOTAL | {"measure": "maximum", "method": "cauchy"}, {}),
     "bootstrap": ({"rows": ["a"], **TOTAL}, {"definition": "bootstrap"}),
-    "individual": (TOTAL, {"definition": "individual", "options": {"statistic": "median"}}),
-    "largest total": ({"rows": ["a"], **TOTAL}, {"definition": "individual", "options": {"statistic": "largest_total"}}),
+    "individual": (TOTAL | {"measure": "median"}, {"definition": "individual"}),
+    "largest total": ({"rows": ["a"], "measure": "largest_total", "of": "n"}, {"definition": "individual"}),
     "range": ({"where": {"a": "x"}}, {"definition": "individual"}),
 }  # fmt: skip
 AMOUNTS: dict[str, dict[str, Any]] = {
@@ -250,10 +250,9 @@ def test_a_weight_that_a_route_does_not_use_is_refused(measure: str) -> None:
 
 @pytest.mark.parametrize("statistic", ["median", "quantile", "maximum", "second_maximum"])
 def test_a_weighted_order_statistic_is_refused(statistic: str) -> None:
-    options = {"statistic": statistic, "method": "cauchy"}
-    table = {**TOTAL, "weight": "w"}
+    table = {**TOTAL, "measure": statistic, "method": "cauchy", "weight": "w"}
     with pytest.raises(Unsupported, match="weight"):
-        planned({"table": table, "privacy": {"definition": "pure", "epsilon": 1, "options": options}})
+        planned({"table": table, "privacy": {"definition": "pure", "epsilon": 1}})
 
 
 @pytest.mark.parametrize("route", ["weighted", "total", "mean", "median", "dominance"])

@@ -16,8 +16,8 @@ from dalenius.curator.curator import Curator
 from dalenius.errors import NotAllowed, Unsupported
 from dalenius.inference import independence, intervals
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.postprocess._shown_counts import largest_error
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.postprocess import largest_error
+from dalenius.publish.to_json import from_json, write_json
 
 DATASET: dict[str, Any] = {
     "dataset": {"name": "d", "population": "p", "public": True},
@@ -60,10 +60,10 @@ def test_a_document_holds_no_count_that_a_rule_hides(
     tmp_path: Path, request_: dict[str, Any], rules: dict[str, Any], least: int
 ) -> None:
     plain = released(tmp_path, request_, {})
-    assert any(value < least and value != 0 for value in numbers(json.loads(to_json(plain))))
+    assert any(value < least and value != 0 for value in numbers(json.loads(write_json(plain))))
     other = tmp_path / "ruled"
     other.mkdir()
-    document = json.loads(to_json(released(other, request_, rules)))
+    document = json.loads(write_json(released(other, request_, rules)))
     assert all(value == 0 or value >= least for value in numbers(document))
     assert all(float(value).is_integer() for value in numbers(document))
 
@@ -72,7 +72,7 @@ def test_the_law_of_a_single_table_is_the_censored_one(tmp_path: Path) -> None:
     release = released(tmp_path, PLAIN, {"threshold": 5})
     assert isinstance(release.law, Censored) and release.law.least == 5
     assert [block.law for block in release.blocks] == [release.law]
-    assert from_json(to_json(release)).law == release.law
+    assert from_json(write_json(release)).law == release.law
     assert any("below 5" in warning for warning in release.provenance.warnings)
 
 
@@ -167,9 +167,9 @@ def test_a_table_stored_under_the_older_rule_is_not_served_for_this_one(
         with monkeypatch.context() as older:
             older.setattr(curator_rules, "shaped", lambda plan, rules: plan)
             stored = curator.release(PLAIN)
-        charges = [entry for entry in curator.ledger.entries("p") if entry.kind == "charge"]
+        charges = [entry for entry in curator.ledger.reader.entries("p") if entry.kind == "charge"]
         asked = curator.release(PLAIN)
-        after = [entry for entry in curator.ledger.entries("p") if entry.kind == "charge"]
+        after = [entry for entry in curator.ledger.reader.entries("p") if entry.kind == "charge"]
         assert len(after) == len(charges) + 1
         assert asked.provenance.ledger_entry != stored.provenance.ledger_entry
         assert curator.release(PLAIN).provenance.ledger_entry == asked.provenance.ledger_entry

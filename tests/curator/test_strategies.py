@@ -34,16 +34,18 @@ def world(shape: tuple[int, ...], **options: object) -> tuple[Domain, tuple[Axis
         labels = tuple(f"{name}{k}" for k in range(n))
         variables[name] = Variable(name=name, domain=Categories(labels=labels, missing=labels[0], unseen=labels[0]))
         axes.append(Axis(variable=name, labels=labels, codes=tuple(range(n))))
-    near = options.pop("neighbours", Neighbours())
-    return Domain(name="t", population="p", version="1", variables=variables, neighbours=near, **options), tuple(axes)  # type: ignore[arg-type]
+    neighbours = options.pop("neighbours", Neighbours())
+    return Domain(name="t", population="p", version="1", variables=variables, neighbours=neighbours, **options), tuple(
+        axes
+    )  # type: ignore[arg-type]
 
 
 def planned(
     shape: tuple[int, ...], margins: tuple[tuple[int, ...], ...], budget: Budget, **options: object
 ) -> TablePlan:
-    near = options.pop("neighbours", Neighbours())
+    neighbours = options.pop("neighbours", Neighbours())
     size = options.pop("public_size", None)
-    domain, axes = world(shape, neighbours=near, public_size=size)
+    domain, axes = world(shape, neighbours=neighbours, public_size=size)
     names = [tuple(LETTERS[a] for a in m) for m in margins]
     definition = registry.get("definitions", budget.definition)()
     return plan_list(domain, axes, names, (), budget, definition, **options)  # type: ignore[arg-type]
@@ -182,16 +184,16 @@ def test_public_total_is_shown_exactly_and_lowers_the_error() -> None:
 
 
 @pytest.mark.parametrize("budget", [PURE, ZERO, Budget.of("approximate", epsilon=1, delta="1e-6")])
-@pytest.mark.parametrize("near", [Neighbours(), Neighbours(relation=Relation.REPLACE, unit="person", max_rows=3)])
-def test_every_strategy_fits_its_budget(budget: Budget, near: Neighbours) -> None:
+@pytest.mark.parametrize("neighbours", [Neighbours(), Neighbours(relation=Relation.REPLACE, unit="person", max_rows=3)])
+def test_every_strategy_fits_its_budget(budget: Budget, neighbours: Neighbours) -> None:
     definition = registry.get("definitions", budget.definition)()
     for strategy in ("interior", "split", "equal", "cube_root", "square_root", "residual", "fourier"):
         try:
-            plan = planned((2, 2, 2), all_margins(3), budget, neighbours=near, strategy=strategy)
+            plan = planned((2, 2, 2), all_margins(3), budget, neighbours=neighbours, strategy=strategy)
         except Unsupported:
             assert strategy in ("residual", "cube_root", "square_root")
             continue
-        assert definition.fits([m.profile(near) for m in plan.measurements], budget)
+        assert definition.fits([m.profile(neighbours) for m in plan.measurements], budget)
         # Close to the budget: nothing is wasted. (A conversion to rho may lose a little.)
         assert float(plan.reservation.rho) > 0
 
@@ -399,6 +401,6 @@ def test_merging_is_proposed_in_the_preview_of_a_thin_table() -> None:
 def test_a_refusal_says_in_a_sentence_which_strategy_is_not_available(
     strategy: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dalenius.methods.margins.plan.purses", lambda *_: ())
+    monkeypatch.setattr("dalenius.methods.margins.plan.allotments", lambda *_: ())
     with pytest.raises(Unsupported, match=sentence):
         planned((2, 3), ((0,), (1,)), PURE, **({"strategy": strategy} if strategy else {}))

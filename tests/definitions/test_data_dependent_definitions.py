@@ -42,12 +42,12 @@ def test_sequences_add(definition):
 def test_they_are_closed_unless_opened_by_name():
     for definition in (Bootstrap(), Individual()):
         assert not definition.evidence.is_strong
-        assert definition.page == "data-dependent"
+        assert definition.account == "data-dependent"
         sentence = definition.sentence(Budget.of(definition.name, epsilon=1))
         assert sentence.startswith("This is not differential privacy.")
         assert "Not protected:" in sentence
         assert any("spread" in w for w in definition.warnings)
-    assert (Bootstrap.scope, Individual.scope) == (Scope.WITHIN_THE_DATA, Scope.AT_THE_DATA)
+    assert (Bootstrap.scope, Individual.scope) == (Scope.OBSERVED_ROWS, Scope.ACTUAL_DATA)
 
 
 def test_probabilistic():

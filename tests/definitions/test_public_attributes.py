@@ -1,4 +1,4 @@
-"""Publicly known attributes: every pair of tiny neighbours that agree in them, planted faults, refusals, a page of its own."""
+"""Publicly known attributes: every pair of tiny neighbours that agree in them, planted faults, refusals, an account of its own."""
 
 from dataclasses import replace
 from itertools import combinations, product
@@ -83,14 +83,14 @@ def test_no_pair_that_agrees_in_what_is_public_is_told_apart_by_more_than_is_cha
     table: dict[str, Any], reach: int
 ) -> None:
     chosen = plan(table)
-    assert chosen.page == PUBLIC_ATTRIBUTES
+    assert chosen.account == PUBLIC_ATTRIBUTES
     step = chosen.measurements[0]
     assert step.statistic.sensitivity(chosen.neighbours).l1 == reach
     assert 0.999 < largest(table) <= ALLOWED
 
 
 def test_a_row_that_is_thought_to_stay_in_its_private_cell_is_found() -> None:
-    with patch.object(count, "reachable", lambda query, near: 1):
+    with patch.object(count, "reachable", lambda query, neighbours: 1):
         assert largest(TABLES["beside a public one"][0]) > 1.9
 
 
@@ -107,8 +107,8 @@ def test_persons_whose_rows_are_thought_to_keep_their_place_are_found() -> None:
     table, domain = TABLES["a private condition"][0], domain_of(PERSONS)
     assert audit_plan(domain, plan(table, domain), pairs=150).is_kept
 
-    def as_rows(query: Any, near: Neighbours) -> int:
-        return _public.reachable(query, replace(near, unit="row"))
+    def as_rows(query: Any, neighbours: Neighbours) -> int:
+        return _public.reachable(query, replace(neighbours, unit="row"))
 
     with patch.object(count, "reachable", as_rows):
         assert not audit_plan(domain, plan(table, domain), pairs=150).is_kept
@@ -176,23 +176,22 @@ def curator(tmp_path: Path) -> Curator:
     return opened
 
 
-def test_a_release_is_charged_on_its_own_page_and_says_who_is_not_protected(curator: Curator) -> None:
+def test_a_release_is_charged_to_its_own_account_and_says_who_is_not_protected(curator: Curator) -> None:
     request = {"table": {"rows": ["town"], "columns": ["ill"]}, "privacy": PRIVACY}
     release = curator.release(request, analyst="ann")
-    account = curator.ledger.account("few")
+    account = curator.ledger.reader.account("few")
     assert account.spent.rho == 0
-    assert account.beside[PUBLIC_ATTRIBUTES] == 1
-    assert not account.is_complete
+    assert account.other_charges[PUBLIC_ATTRIBUTES] == 1
     assert account.relation is Relation.ADD_REMOVE
     assert release.provenance.cost["relation"] == "replace"
     assert release.provenance.neighbours["public"] == ["town", "age"]
     assert "(town, age)" in release.provenance.guarantee
     assert "link" in release.provenance.warnings[0]
-    statement = curator.ledger.statement("few")
+    statement = curator.ledger.reader.statement("few")
     assert statement.warnings == (WARNINGS[PUBLIC_ATTRIBUTES],)
-    assert "public-attributes page (1 charge)" in " ".join(curator.ledger.odometer("few").sentences())
-    assert curator.ledger.verify().is_ok
-    # The same request is the same number; a quota holds on this page as on every other.
+    assert "public-attributes account (1 charge)" in " ".join(curator.ledger.reader.odometer("few").sentences())
+    assert curator.ledger.reader.verify().is_ok
+    # The same request is the same number; a quota holds in this account as in every other.
     assert curator.release(request, analyst="ann").provenance.ledger_entry == release.provenance.ledger_entry
     with pytest.raises(QuotaExhausted):
         curator.release({**request, "privacy": PRIVACY | {"epsilon": 4}}, analyst="ann")
@@ -200,18 +199,18 @@ def test_a_release_is_charged_on_its_own_page_and_says_who_is_not_protected(cura
         {"table": {"rows": ["town"]}, "privacy": {"definition": "pure", "epsilon": 1}}, analyst="ann"
     )
     assert plain.provenance.cost["relation"] == "add-remove"
-    assert curator.ledger.account("few").spent.rho > 0
+    assert curator.ledger.reader.account("few").spent.rho > 0
 
 
-def test_a_page_to_which_nothing_was_granted_pays_nothing(curator: Curator, tmp_path: Path) -> None:
+def test_an_account_to_which_nothing_was_granted_covers_nothing(curator: Curator, tmp_path: Path) -> None:
     charge = curator.charge(*_asked(curator))
     closed = Ledger.open(tmp_path / "closed.sqlite")
-    closed.grant("few", "add-remove", 3, 0, "carla")
-    closed.register("few", "few", "1", charge.fingerprint, "", by="carla")
+    closed.declarations.grant("few", "add-remove", 3, 0, "carla")
+    closed.declarations.register("few", "few", "1", charge.fingerprint, "", by="carla")
     with pytest.raises(BudgetExhausted):
         closed.reserve(charge)
-    assert closed.account("few").pages == (MASTER,)
-    assert closed.verify().is_ok
+    assert closed.reader.account("few").granted == (MASTER,)
+    assert closed.reader.verify().is_ok
     closed.close()
 
 

@@ -9,7 +9,7 @@ import pytest
 from dalenius.core.domain import CellSpace
 from dalenius.core.query import TableQuery
 from dalenius.demo import load, names, population
-from dalenius.engines._choice import open_source
+from dalenius.engines import open_source
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.errors import UnknownName
 from dalenius.spec.axis import axis_of

@@ -1,4 +1,4 @@
-"""The synthetic survey: what it promises about its rows, its regions, its waves and its documents."""
+"""The synthetic survey: what it guarantees about its rows, its regions, its waves and its documents."""
 
 import json
 from pathlib import Path
@@ -165,7 +165,7 @@ def test_the_verb_releases_every_example_of_both_waves(tmp_path: Path, monkeypat
     # The farms are registered beside it, in the same ledger, under a policy of their own.
     with Curator.open(tmp_path / "s" / farms.DATASET) as curator:
         mean = {"table": {"measure": "mean", "of": "output"}, "privacy": {"definition": "individual", "epsilon": 1}}
-        assert curator.plan(mean).page == "data-dependent"
+        assert curator.plan(mean).account == "data-dependent"
         assert curator.source.domain.population == "rice-farms" and curator.left.rho == 2
 
 

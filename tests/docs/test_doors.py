@@ -1,4 +1,4 @@
-"""Whatever can be asked is asked by a command of a page, which `test_pages.py` runs: verbs, measures, promises, kinds of noise."""
+"""Whatever can be asked is asked by a command of a page, which `test_pages.py` runs: verbs, measures, guarantees, kinds of noise."""
 
 import re
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def test_every_verb_stands_in_a_command_of_a_page() -> None:
     assert not missing
 
 
-def test_every_measure_promise_and_kind_of_noise_is_asked_for_by_a_command_of_a_page() -> None:
+def test_every_measure_guarantee_and_kind_of_noise_is_asked_for_by_a_command_of_a_page() -> None:
     documents, missing = released(), []
     for key, names in (
         ("measure", set(registry.names("methods")) - {"count"}),

@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "work-in-a-notebook.md"
-FURTHER = ("plan", "release.plot()", "print(release)", "curator.ledger.statement('adults-2024')")
+FURTHER = ("plan", "release.plot()", "print(release)", "curator.ledger.reader.statement('adults-2024')")
 
 
 @pytest.fixture(scope="module")

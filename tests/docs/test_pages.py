@@ -86,7 +86,7 @@ GIVEN: dict[str, Callable[[Path], None]] = {
     "docs/how-to/count-long-lists-samples-and-keyed-lists.md": _survey_demo,
     "docs/how-to/look-at-your-own-data.md": _survey_demo,
     "docs/how-to/margins.md": _survey_demo,
-    "docs/how-to/release-under-a-weaker-promise.md": _survey_demo,
+    "docs/how-to/release-under-a-weaker-guarantee.md": _survey_demo,
     "docs/how-to/leave-out-public-attributes.md": _members,
     "docs/reference/measurements/perturbation_table.md": _perturbation_table,
 }

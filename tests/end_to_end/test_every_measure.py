@@ -32,7 +32,7 @@ LEVEL = 1 - 1e-6
 RARE = log(1e6)
 SUMMED = {"definition": "zero_concentrated", "rho": 12}
 CHOSEN = {"definition": "pure", "epsilon": 20}
-AT_THE_DATA = {"definition": "individual", "epsilon": 20}
+ACTUAL_DATA = {"definition": "individual", "epsilon": 20}
 POLICY = {
     "budget": {"rho": 1000, "delta": "0.1"},
     "allow": {
@@ -275,8 +275,8 @@ def at_the_data(measure: str, truth: Callable[[Numbers], tuple[float, float]]) -
 
     def check(ask: Asked) -> None:
         exact, moved = truth(np.sort(ask.age))
-        (value,) = ask(measure, AT_THE_DATA, of="age").values
-        reach = max(moved, 1) * RARE / AT_THE_DATA["epsilon"] + 1  # type: ignore[operator]
+        (value,) = ask(measure, ACTUAL_DATA, of="age").values
+        reach = max(moved, 1) * RARE / ACTUAL_DATA["epsilon"] + 1  # type: ignore[operator]
         assert abs(value - exact) <= reach, (measure, value, exact, reach)
         assert reach < exact or measure == "minimum"
 
@@ -319,7 +319,7 @@ ENTRIES: dict[str, Callable[[Asked], None]] = {
     "range_count": range_count,
     "mode": chosen_cell("mode", CHOSEN, None),
     "best": chosen_cell("best", CHOSEN, "income"),
-    "largest_total": chosen_cell("largest_total", AT_THE_DATA, "income"),
+    "largest_total": chosen_cell("largest_total", ACTUAL_DATA, "income"),
     "dominance": dominance,
     "exponential_family": family,
     "labels": labels,

@@ -33,7 +33,7 @@ from dalenius.demo import survey
 from dalenius.engines._columns import expanded
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.inference import intervals
-from dalenius.publish._document import to_document
+from dalenius.publish import to_document
 from dalenius.publish.to_csv import to_csv
 from dalenius.spec.load import load_dataset
 from dalenius.testing.file_truth import Cells, FileTruth
@@ -399,10 +399,10 @@ def further_steps(way: Way, file: FileTruth, state: dict[str, Any], check: Calla
     check("wave", schools, COUNTED | {"waves": 2}, "count(*)", "count(DISTINCT person)")
     hours = {"measure": "total", "of": "hours", "rows": ["sex"], "error": "bootstrap", "replicates": 10}
     number = file.number("hours")
-    promise = {"definition": "zero_concentrated", "rho": 400, "delta": "1e-6"}
-    check("bootstrap", hours, promise, f"sum({number})", f"sum({number}) / 2")
+    guarantee = {"definition": "zero_concentrated", "rho": 400, "delta": "1e-6"}
+    check("bootstrap", hours, guarantee, f"sum({number})", f"sum({number}) / 2")
     # A mean of rows that have the number, of which there is a private number; the squares are measured beside it.
-    resampled = way.ask("bootstrap mean", hours | {"measure": "mean", "of": "income"}, promise)
+    resampled = way.ask("bootstrap mean", hours | {"measure": "mean", "of": "income"}, guarantee)
     income = file.number("income")
     sums, rows = (file.table(f"{what}({income})", {}, "sex") for what in ("sum", "count"))
     assert covers_means(resampled, sums, rows)

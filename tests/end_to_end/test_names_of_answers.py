@@ -18,7 +18,7 @@ from dalenius.curator.curator import Curator
 from dalenius.publish import save
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_html import to_html
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.publish.to_json import from_json, write_json
 from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
 
@@ -78,21 +78,21 @@ SERVER = (
 # Nearly all output is in the east, from crop, and on areas from 5 to 10, so that no seed selects another cell.
 ROWS = [("north", "stock", 1, 3), ("south", "crop", 12, 5), ("west", "stock", 3, 7)] * 30
 ROWS += [("east", "crop", 7, 700), ("east", "crop", 6, 750)] * 50
-AT_THE_DATA = {"definition": "individual", "epsilon": 4}
+ACTUAL_DATA = {"definition": "individual", "epsilon": 4}
 SIZES = {"variable": "size", "cuts": [0, 5, 10, 20]}
 REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "cell": ({"rows": ["region"], "measure": "largest_total", "of": "output"}, AT_THE_DATA),
+    "cell": ({"rows": ["region"], "measure": "largest_total", "of": "output"}, ACTUAL_DATA),
     "crossed": (
         {"rows": ["kind"], "columns": ["region"], "measure": "largest_total", "of": "output"},
         {"definition": "bootstrap", "epsilon": 4},
     ),
-    "class": ({"rows": [SIZES], "measure": "largest_total", "of": "output"}, AT_THE_DATA),
-    "maximum": ({"measure": "maximum", "of": "output"}, AT_THE_DATA),
-    "second": ({"measure": "second_maximum", "of": "output"}, AT_THE_DATA),
+    "class": ({"rows": [SIZES], "measure": "largest_total", "of": "output"}, ACTUAL_DATA),
+    "maximum": ({"measure": "maximum", "of": "output"}, ACTUAL_DATA),
+    "second": ({"measure": "second_maximum", "of": "output"}, ACTUAL_DATA),
     "smooth": ({"measure": "second_maximum", "of": "output", "method": "cauchy"}, {"definition": "pure", "epsilon": 4}),
-    "range": ({"measure": "range", "of": "output"}, AT_THE_DATA),
-    "median": ({"measure": "median", "of": "output"}, AT_THE_DATA),
-    "quartile": ({"measure": "quantile", "of": "output", "q": "1/4"}, AT_THE_DATA),
+    "range": ({"measure": "range", "of": "output"}, ACTUAL_DATA),
+    "median": ({"measure": "median", "of": "output"}, ACTUAL_DATA),
+    "quartile": ({"measure": "quantile", "of": "output", "q": "1/4"}, ACTUAL_DATA),
     "quartiles": (
         {"rows": ["region"], "measure": "quantile", "of": "output", "q": "1/4"},
         {"definition": "pure", "epsilon": 4},
@@ -172,12 +172,12 @@ def row(release: Release) -> dict[str, str]:
 
 def old(release: Release) -> Release:
     """As it was stored before releases had a subject."""
-    return from_json(to_json(release.with_(subject=None)))
+    return from_json(write_json(release.with_(subject=None)))
 
 
 def test_the_stored_release_of_a_selection_is_the_place_of_the_cell(releases: dict[str, Release]) -> None:
     assert [releases[n].blocks[0].values.tolist() for n in ("cell", "crossed", "class")] == [[2], [4], [1]]
-    assert from_json(to_json(releases["cell"])).subject == releases["cell"].subject
+    assert from_json(write_json(releases["cell"])).subject == releases["cell"].subject
 
 
 def test_a_selected_cell_is_shown_by_its_labels(folder: Path, releases: dict[str, Release], site: Any) -> None:

@@ -17,7 +17,8 @@ from dalenius.core.release import Release
 from dalenius.curator import curator as curator_module
 from dalenius.curator.curator import Curator
 from dalenius.errors import BudgetExhausted, DaleniusError, DataChanged, NotRegistered
-from dalenius.publish._document import to_document, to_json
+from dalenius.publish import to_document
+from dalenius.publish.to_json import write_json
 
 EXACT = {"junior": (17, 16), "senior": (0, 0), "chief": (0, 0)}
 
@@ -86,12 +87,12 @@ def test_library_and_command_line_give_the_same_release(office: Path, monkeypatc
 def test_repeating_is_free_and_returns_the_same_bytes(office: Path) -> None:
     with registered(office) as curator:
         first = curator.release(office / "request.toml")
-        spent = curator.ledger.account("staff-of-one-office").spent
+        spent = curator.ledger.reader.account("staff-of-one-office").spent
         again = curator.release(office / "request.toml")
-        assert curator.ledger.account("staff-of-one-office").spent == spent
-    assert to_json(first) == to_json(again)
+        assert curator.ledger.reader.account("staff-of-one-office").spent == spent
+    assert write_json(first) == write_json(again)
     with Curator.open(office / "dataset.toml", ledger=office / "ledger.sqlite") as later:
-        assert to_json(later.release(office / "request.toml")) == to_json(first)
+        assert write_json(later.release(office / "request.toml")) == write_json(first)
 
 
 def test_what_was_published_is_answered_without_the_file(office: Path) -> None:
@@ -102,11 +103,11 @@ def test_what_was_published_is_answered_without_the_file(office: Path) -> None:
     for change in (lambda: file.write_bytes(content[: len(content) // 2]), file.unlink):
         change()
         with Curator.open(office / "dataset.toml", ledger=office / "ledger.sqlite") as later:
-            assert to_json(later.release(office / "request.toml")) == to_json(first)
+            assert write_json(later.release(office / "request.toml")) == write_json(first)
             with pytest.raises(DaleniusError):
                 later.release({"table": {"rows": ["grade"]}, "privacy": {"definition": "pure", "epsilon": "0.01"}})
-            assert len(later.ledger.releases()) == 1
-            assert later.ledger.account(later.domain.population).entries == 1
+            assert len(later.ledger.reader.releases()) == 1
+            assert later.ledger.reader.account(later.domain.population).charges == 1
 
 
 def test_an_equivalent_spelling_is_the_same_request(office: Path) -> None:
@@ -117,11 +118,11 @@ def test_an_equivalent_spelling_is_the_same_request(office: Path) -> None:
     }
     with registered(office) as curator:
         first = curator.release(office / "request.toml")
-        assert to_json(curator.release(other)) == to_json(first)
+        assert write_json(curator.release(other)) == write_json(first)
         # What the planner chose by itself may be named.
         named = {"mechanism": first.provenance.mechanism}
-        assert to_json(curator.release(other | {"privacy": other["privacy"] | named})) == to_json(first)
-        assert len(curator.ledger.releases()) == 1
+        assert write_json(curator.release(other | {"privacy": other["privacy"] | named})) == write_json(first)
+        assert len(curator.ledger.reader.releases()) == 1
         another = other | {"privacy": other["privacy"] | {"mechanism": "staircase"}}
         assert curator.release(another).provenance.ledger_entry != first.provenance.ledger_entry
 
@@ -146,13 +147,13 @@ with Curator.open(office / "dataset.toml", ledger=office / "ledger.sqlite") as c
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_crash_between_charge_and_release_wastes_the_charge_and_releases_nothing(office: Path, moment: str) -> None:
     with registered(office) as curator:
-        assert curator.ledger.account("staff-of-one-office").spent.rho == 0
+        assert curator.ledger.reader.account("staff-of-one-office").spent.rho == 0
     done = subprocess.run([sys.executable, "-c", CRASH, str(office), moment], check=False, env=dict(os.environ))
     assert done.returncode == 9
     with Curator.open(office / "dataset.toml", ledger=office / "ledger.sqlite") as curator:
-        account = curator.ledger.account("staff-of-one-office")
+        account = curator.ledger.reader.account("staff-of-one-office")
         assert account.spent.rho > 0
-        assert list(curator.ledger.releases()) == []
+        assert list(curator.ledger.reader.releases()) == []
 
 
 def test_the_budget_holds(office: Path) -> None:
@@ -220,13 +221,13 @@ def test_bad_requests_are_refused_before_anything_is_spent(office: Path, change:
         with pytest.raises(DaleniusError) as refused:
             curator.release(request)
         assert refused.value.code == code, refused.value
-        assert curator.ledger.account("staff-of-one-office").spent.rho == 0
+        assert curator.ledger.reader.account("staff-of-one-office").spent.rho == 0
 
 
 def test_nothing_about_the_file_is_in_a_release(office: Path) -> None:
     with registered(office) as curator:
         release = curator.release(office / "request.toml")
-    text = to_json(release).decode()
+    text = write_json(release).decode()
     assert "staff.csv" not in text and str(office) not in text
     registration = json.dumps(to_document(release))
     assert "fingerprint" not in registration

@@ -38,7 +38,7 @@ def remove_store(office: Path) -> None:
         (office / name).unlink(missing_ok=True)
 
 
-def test_an_older_store_is_sold_from_on_no_route(sold: Path) -> None:
+def test_an_older_store_is_written_on_no_route(sold: Path) -> None:
     remove_store(sold)
     shutil.copy(sold / "older.sqlite", sold / "ledger.sqlite")
     ledger = ("--ledger", sold / "ledger.sqlite")

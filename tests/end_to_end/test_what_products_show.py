@@ -21,7 +21,7 @@ from dalenius.demo import survey
 from dalenius.publish import save
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_html import to_html
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.publish.to_json import from_json, write_json
 from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
 from dalenius.shown.display import displayed
@@ -186,15 +186,15 @@ def test_every_product_says_title_measure_unit_filter_and_labels(
 
 def test_the_subject_is_kept_in_the_document_and_read_back(releases: dict[str, Release]) -> None:
     release = releases["jobs"]
-    again = from_json(to_json(release))
-    assert again.subject == release.subject and to_json(again) == to_json(release)
+    again = from_json(write_json(release))
+    assert again.subject == release.subject and write_json(again) == write_json(release)
     assert release.about.rows == ("occupation.group",) and release.about.columns == ("sex",)
 
 
 def test_a_release_without_a_subject_keeps_its_bytes_and_speaks_by_names(releases: dict[str, Release]) -> None:
     older = releases["earnings"].with_(subject=None)
-    content = to_json(older)
-    assert b'"subject"' not in content and to_json(from_json(content)) == content
+    content = write_json(older)
+    assert b'"subject"' not in content and write_json(from_json(content)) == content
     said = texts(to_html(from_json(content)))
     assert "Median of income by sex" in said and "status: employee" in said
 

@@ -18,7 +18,7 @@ from dalenius.curator.curator import Curator
 from dalenius.demo import population
 from dalenius.engines.memory import MemorySource
 from dalenius.ledger import Ledger
-from dalenius.publish.to_json import to_json
+from dalenius.publish.to_json import write_json
 from dalenius.testing import engine_kit
 from dalenius.testing.toy import toy_rows
 
@@ -66,19 +66,19 @@ FEATURES: dict[str, Any] = {
     "records": {name: DATASET["variables"][name] for name in ("sex", "region", "income")},
     "variables": {
         "sex": {"feature": {"take": "first"}},
-        "everywhere": {"feature": {"take": "any", "where": {"region": ["north"]}}},
+        "all data": {"feature": {"take": "any", "where": {"region": ["north"]}}},
         "rows": {"feature": {"take": "count"}, "bounds": [0, 3]},
         "income": {"feature": {"take": "sum"}, "bounds": [0, 200]},
     },
 }
 FEATURE_REQUESTS: list[dict[str, Any]] = [
-    {"table": {"rows": ["sex"], "columns": ["everywhere"]}, "privacy": PURE},
+    {"table": {"rows": ["sex"], "columns": ["all data"]}, "privacy": PURE},
     {"table": {"rows": ["sex"], "measure": "total", "of": "income"}, "privacy": PURE},
     {"table": {"measure": "median", "of": "rows"}, "privacy": PURE},
     {"table": {"rows": ["sex"], "measure": "persons"}, "privacy": PURE},
     {
         "table": {
-            "rows": ["everywhere"],
+            "rows": ["all data"],
             "measure": "clipped_total",
             "of": "income",
             "clip": [20, 90],
@@ -98,7 +98,7 @@ def document(source: str, declared: Mapping[str, Any] = DATASET) -> dict[str, An
 def told(release: Release) -> bytes:
     """A release as it is published, without the entry of the ledger that it was made in: its head knows the data's digest."""
     about = replace(release.provenance, ledger_entry="", ledger_head="")
-    return to_json(replace(release, provenance=about))
+    return write_json(replace(release, provenance=about))
 
 
 def released(engine: str, source: str, folder: Path) -> list[bytes]:

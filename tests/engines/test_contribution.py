@@ -33,9 +33,9 @@ def domain_of(most: int, sizes: tuple[int, ...] = (3, 3), numbers: int = 0) -> D
     for i in range(numbers):
         bounds = Bounds(lower=Fraction(-(2**40)), upper=Fraction(2**40))
         variables[f"n{i}"] = Variable(name=f"n{i}", domain=bounds)
-    near = Neighbours(unit="person", max_rows=most)
+    neighbours = Neighbours(unit="person", max_rows=most)
     return Domain(
-        name="d", population="p", version="1", variables=variables, neighbours=near, unit_id="id"
+        name="d", population="p", version="1", variables=variables, neighbours=neighbours, unit_id="id"
     )  # fmt: skip
 
 

@@ -358,7 +358,7 @@ def test_a_changed_table_is_noticed(tables: Tables, tmp_path: Path) -> None:
         tables.owner.execute(f"UPDATE office.{name} SET age = 36 WHERE age = 35")
         with pytest.raises(DataChanged):
             curator.release(REQUESTS[0])
-        charges = [entry for entry in curator.ledger.entries("people") if entry.kind == "charge"]
+        charges = [entry for entry in curator.ledger.reader.entries("people") if entry.kind == "charge"]
         assert not charges
 
 
@@ -384,7 +384,7 @@ def test_a_server_that_restarts_in_the_middle_is_charged_once(
         tables.server.start()
         tables.connect()
         release = curator.release(REQUESTS[0])
-        charges = [entry for entry in curator.ledger.entries("people") if entry.kind == "charge"]
+        charges = [entry for entry in curator.ledger.reader.entries("people") if entry.kind == "charge"]
         assert len(charges) == 1 and release.provenance.ledger_entry == caught.value.detail["entry"]
 
 

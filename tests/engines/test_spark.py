@@ -157,7 +157,7 @@ def _lose_it_in_the_middle_of_a_release(
         return Curator.open(document(source), ledger=place / "l.sqlite", policy=POLICY)
 
     def charges(curator: Curator) -> int:
-        return sum(entry.kind == "charge" for entry in curator.ledger.entries("people"))
+        return sum(entry.kind == "charge" for entry in curator.ledger.reader.entries("people"))
 
     with opened(address) as curator:
         curator.register()
@@ -229,7 +229,7 @@ def test_files_of_this_machine_that_were_digested_are_not_digested_again(
         digested.clear()
         request = REQUESTS[0] | {"privacy": {"definition": "pure", "epsilon": epsilon}}
         with Curator.open(document(address), ledger=tmp_path / "l.sqlite", policy=POLICY) as curator:
-            if not curator.ledger.is_registered("jobs"):
+            if not curator.ledger.reader.is_registered("jobs"):
                 curator.register()
             curator.release(request)
             return len(digested)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from dalenius.cli.infer import app
 from dalenius.core.law import Withheld
 from dalenius.errors import DaleniusError, Unsupported
-from dalenius.publish.to_json import to_json
+from dalenius.publish.to_json import write_json
 
 RUNNER = CliRunner()
 TABLE = np.array([[[60, 20], [31, 44]], [[25, 33], [12, 70]]])
@@ -18,8 +18,8 @@ TABLE = np.array([[[60, 20], [31, 44]], [[25, 33], [12, 70]]])
 
 @pytest.fixture
 def folder(tmp_path: Path, laplace, make_release) -> Path:
-    (tmp_path / "release.json").write_bytes(to_json(make_release(TABLE, laplace("1"))))
-    (tmp_path / "again.json").write_bytes(to_json(make_release(TABLE + 1, laplace("1"))))
+    (tmp_path / "release.json").write_bytes(write_json(make_release(TABLE, laplace("1"))))
+    (tmp_path / "again.json").write_bytes(write_json(make_release(TABLE + 1, laplace("1"))))
     return tmp_path
 
 
@@ -50,7 +50,7 @@ def test_p_values_at_the_limit_of_a_simulation_are_bounds(folder: Path) -> None:
 def test_a_released_zero_stays_zero_in_every_interval(tmp_path: Path, laplace, make_release) -> None:
     released = np.array([[0, 3, 0], [-2, 0, 17]])
     for epsilon in ("0.03", "0.1", "0.7", "1"):
-        (tmp_path / "release.json").write_bytes(to_json(make_release(released, laplace(epsilon), "AB")))
+        (tmp_path / "release.json").write_bytes(write_json(make_release(released, laplace(epsilon), "AB")))
         for axes, expected in (((), released.ravel()), (("-a", "A"), released.sum(1))):
             for kind in ("population", "parameter"):
                 found = json.loads(invoke("interval", tmp_path, *axes, "--kind", kind, "--json"))
@@ -75,7 +75,7 @@ def test_interval(folder: Path) -> None:
 
 def test_structural_zeros_have_no_interval(folder: Path, laplace, make_release) -> None:
     zeros = frozenset({(0, 1)})
-    (folder / "zero.json").write_bytes(to_json(make_release([[30, 0], [12, 25]], laplace("1"), zeros=zeros)))
+    (folder / "zero.json").write_bytes(write_json(make_release([[30, 0], [12, 25]], laplace("1"), zeros=zeros)))
     text = invoke("interval", folder / "zero.json")
     assert text.count("structural zero") == 1
     found = json.loads(invoke("interval", folder / "zero.json", "--json"))
@@ -115,13 +115,13 @@ def test_goodness_of_fit_and_binomial(folder: Path, tmp_path: Path) -> None:
 
 
 def test_infinite_ends_are_valid_json(folder: Path, laplace, make_release) -> None:
-    (folder / "edge.json").write_bytes(to_json(make_release([[30, 0], [12, 25]], laplace("0.5"))))
+    (folder / "edge.json").write_bytes(write_json(make_release([[30, 0], [12, 25]], laplace("0.5"))))
     found = json.loads(invoke("odds-ratio", folder / "edge.json", "--json"), parse_constant=pytest.fail)
     assert found["interval"]["upper"] == "inf"
 
 
 def test_refusals(folder: Path, make_release) -> None:
-    (folder / "withheld.json").write_bytes(to_json(make_release([[1, 2], [3, 4]], Withheld("depends on data"))))
+    (folder / "withheld.json").write_bytes(write_json(make_release([[1, 2], [3, 4]], Withheld("depends on data"))))
     with pytest.raises(Unsupported, match="withheld"):
         RUNNER.invoke(app, ["independence", str(folder / "withheld.json")], catch_exceptions=False)
     for arguments in (

@@ -14,7 +14,7 @@ from dalenius.core.estimate import plain_values
 from dalenius.core.law import Withheld
 from dalenius.errors import DaleniusError
 from dalenius.inference.question import REQUIRED, Hint, InferenceQuestion, every_question
-from dalenius.publish.to_json import to_json
+from dalenius.publish.to_json import write_json
 from dalenius.testing.planting import planted
 
 RUNNER = CliRunner()
@@ -30,8 +30,8 @@ EXAMPLES = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, laplace, make_release) -> Path:
     place = tmp_path_factory.mktemp("questions")
-    (place / "release.json").write_bytes(to_json(make_release(TABLE, laplace("1"))))
-    (place / "again.json").write_bytes(to_json(make_release(TABLE + 1, laplace("1"))))
+    (place / "release.json").write_bytes(write_json(make_release(TABLE, laplace("1"))))
+    (place / "again.json").write_bytes(write_json(make_release(TABLE + 1, laplace("1"))))
     return place
 
 

@@ -208,8 +208,8 @@ def opener(location: str, tmp_path: Path, clock: Clock) -> Iterator[Opener]:
 def ledger(opener: Opener) -> Ledger:
     """A ledger with one registered file and a budget of rho 1, delta 1e-6."""
     ledger = opener()
-    ledger.register("people", "census", "2021", "fingerprint", "domain", by="custodian")
-    ledger.grant("people", "add-remove", 1, "1e-6", by="custodian")
+    ledger.declarations.register("people", "census", "2021", "fingerprint", "domain", by="custodian")
+    ledger.declarations.grant("people", "add-remove", 1, "1e-6", by="custodian")
     return ledger
 
 

@@ -178,7 +178,7 @@ def tamper(location: str, rng: random.Random, older: str | None) -> str:
     """Change one thing in the store, or put an older row back; what was done, empty if nothing changed."""
     run = connect(location)
     try:
-        table = rng.choice(["purses", *schema.STATE, "tree", "head", "entries"])
+        table = rng.choice(["balances", *schema.STATE, "tree", "head", "entries"])
         columns = list(schema.STATE[table].stored) if table in schema.STATE else _COLUMNS[table]
         listed = ", ".join(columns)
         rows = sorted(run(f"SELECT {listed} FROM {table}"), key=repr)
@@ -285,13 +285,13 @@ class Life(RuleBasedStateMachine):
         self.open()
         for population, dataset in DATA.items():
             for version in "12":
-                self.ledgers[0].register(population, dataset, version, "fingerprint", "domain")
-            self.ledgers[0].grant(population, "add-remove", 0, 0, by="custodian")
+                self.ledgers[0].declarations.register(population, dataset, version, "fingerprint", "domain")
+            self.ledgers[0].declarations.grant(population, "add-remove", 0, 0, by="custodian")
 
     def teardown(self) -> None:
         if not self.ledgers:
             self.open()
-        report = self.ledgers[0].verify()
+        report = self.ledgers[0].reader.verify()
         assert report.is_ok, report.problems
         self.close_all()
 
@@ -325,12 +325,12 @@ class Life(RuleBasedStateMachine):
 
     @rule(population=st.sampled_from(sorted(DATA)), units=st.integers(0, 300))
     def grant(self, population: str, units: int) -> None:
-        self.ledger.grant(population, "add-remove", Fraction(units, UNITS), 0, by="custodian")
+        self.ledger.declarations.grant(population, "add-remove", Fraction(units, UNITS), 0, by="custodian")
         self.model["limit"][population] += units
 
     @rule(analyst=st.sampled_from("ab"), units=st.integers(0, 200))
     def quota(self, analyst: str, units: int) -> None:
-        self.ledger.quota("people", analyst, Fraction(units, UNITS), 0, by="custodian")
+        self.ledger.declarations.quota("people", analyst, Fraction(units, UNITS), 0, by="custodian")
         self.model["quotas"][analyst] = max(units, self.model["by"].get(analyst, 0))
 
     @rule(units=st.tuples(st.integers(0, 150), st.integers(0, 150)))
@@ -338,10 +338,10 @@ class Life(RuleBasedStateMachine):
         waves = [(version, Fraction(amount, UNITS), 0) for version, amount in zip("12", units, strict=True)]
         if sum(units) > self.model["limit"]["people"]:
             with suppress(ParameterError):
-                self.ledger.schedule("people", waves, by="custodian")
+                self.ledger.declarations.schedule("people", waves, by="custodian")
                 raise AssertionError("more than was granted")
             return
-        self.ledger.schedule("people", waves, by="custodian")
+        self.ledger.declarations.schedule("people", waves, by="custodian")
         for version, amount in zip("12", units, strict=True):
             self.model["waves"][version] = max(amount, self.model["wave"].get(version, 0))
 
@@ -353,7 +353,7 @@ class Life(RuleBasedStateMachine):
             for payer, other in (("people", "others"), ("others", "people"))
         )
         try:
-            self.ledger.overlap("people", "others", by="custodian")
+            self.ledger.declarations.overlap("people", "others", by="custodian")
         except Conflict:
             assert not is_payable and not model["overlap"]
             return
@@ -482,7 +482,7 @@ class Life(RuleBasedStateMachine):
         ]
         place = {name: str(value) for name, value in self.where.items()}
         answers = Nursery.visit(after, place=place, charges=charges, now=self.now)
-        written = {e.body["key"] for e in self.ledger.entries("others") if e.kind == "charge"}
+        written = {e.body["key"] for e in self.ledger.reader.entries("others") if e.kind == "charge"}
         for (_, key, *_), amount in zip(charges, units, strict=True):
             answered = answers.get(key)
             if key in written:
@@ -560,7 +560,7 @@ class Life(RuleBasedStateMachine):
     def balances(self) -> None:
         Life.steps += 1
         for population in DATA:
-            account = self.ledger.account(population)
+            account = self.ledger.reader.account(population)
             found = (account.limit.rho * UNITS, account.spent.rho * UNITS)
             assert found == (self.model["limit"][population], self.model["spent"][population])
 

@@ -106,8 +106,8 @@ def prepare(config: dict[str, Any]) -> None:
         NaiveLedger.create(config["location"], config["limit"])
         return
     with open_ledger(config) as ledger:
-        ledger.register("people", "census", "1", "fingerprint", "domain")
-        ledger.grant("people", "add-remove", Fraction(config["limit"]) * UNIT, 0, by="custodian")
+        ledger.declarations.register("people", "census", "1", "fingerprint", "domain")
+        ledger.declarations.grant("people", "add-remove", Fraction(config["limit"]) * UNIT, 0, by="custodian")
 
 
 def books(config: dict[str, Any]) -> dict[str, Any]:
@@ -115,10 +115,10 @@ def books(config: dict[str, Any]) -> dict[str, Any]:
     if config.get("is_naive"):
         return dict(NaiveLedger(config["location"]).books())
     with open_ledger(config) as ledger:
-        report = ledger.verify()
-        account = ledger.account("people")
-        lines = {e.name: int(e.body["units"]["rho"]) for e in ledger.entries("people") if e.kind == "charge"}
-        released = sum(lines[release.entry] for release in ledger.releases("people"))
+        report = ledger.reader.verify()
+        account = ledger.reader.account("people")
+        lines = {e.name: int(e.body["units"]["rho"]) for e in ledger.reader.entries("people") if e.kind == "charge"}
+        released = sum(lines[release.entry] for release in ledger.reader.releases("people"))
         return {
             "limit": units_down(account.limit.rho),
             "spent": units_down(account.spent.rho),
@@ -314,8 +314,8 @@ def kill(config: dict[str, Any]) -> dict[str, Any]:
 def check_acknowledged(config: dict[str, Any], acks: dict[str, list[list[str]]]) -> None:
     """No acknowledged charge and no acknowledged release is missing or different."""
     with open_ledger(config) as ledger:
-        charges = {e.body["key"]: e.name for e in ledger.entries("people") if e.kind == "charge"}
-        releases = {r.key: digest_of(r.document) for r in ledger.releases("people")}
+        charges = {e.body["key"]: e.name for e in ledger.reader.entries("people") if e.kind == "charge"}
+        releases = {r.key: digest_of(r.document) for r in ledger.reader.releases("people")}
     for key, entry, _ in acks["R"]:
         assert charges[key] == entry, "an acknowledged charge is missing"
     for key, digest, _ in acks["C"]:

@@ -44,11 +44,11 @@ def release(ledger: Ledger, population: str, key: str, units: int) -> None:
     """As a curator does it: what was declared meanwhile is refused, and asked again."""
     for _ in range(_TRIES):
         try:
-            reservation = ledger.reserve(charge(population, key, units, ledger.overlaps(population)))
+            reservation = ledger.reserve(charge(population, key, units, ledger.reader.overlaps(population)))
             ledger.commit(reservation, key.encode())
             return
         except Conflict as refusal:
-            if "ask again" not in str(refusal):
+            if "Repeat it" not in str(refusal):
                 raise
     raise RuntimeError("refused again and again")
 
@@ -65,7 +65,7 @@ def work(config: dict[str, Any], number: int) -> None:
             release(ledger, population, f"{number}-{turn}", draw.randrange(1, 10**6))
             if turn == config["requests"] // 2:
                 for pair in draw.sample(PAIRS, 2):
-                    ledger.overlap(*(pair if number % 2 else pair[::-1]), "custodian")
+                    ledger.declarations.overlap(*(pair if number % 2 else pair[::-1]), "custodian")
             if turn % 4 == 3:
                 release(ledger, population, f"all-{population}", 7)
 

@@ -23,10 +23,10 @@ from dalenius.errors import (
     QuotaExhausted,
 )
 from dalenius.ledger import Ledger, schema
-from dalenius.ledger.batch import Batch
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.opening import declare_unit, ensure_quota, open_account
 from dalenius.spec.policy import AllowPart, PolicyDocument, QuotaPart, WavePart
+from dalenius_lab.accounting.batch import Batch
 
 DOMAIN = SimpleNamespace(population="people", neighbours=SimpleNamespace(relation=Relation.ADD_REMOVE, unit="person"))
 
@@ -40,7 +40,7 @@ def test_two_servers_that_open_an_account_grant_once(opener):
 
     def work(ledger):
         barrier.wait()
-        answers.append(open_account(ledger, DOMAIN, policy, "custodian"))
+        answers.append(open_account(ledger.declarations, DOMAIN, policy, "custodian"))
 
     threads = [threading.Thread(target=work, args=(ledger,)) for ledger in ledgers]
     for thread in threads:
@@ -48,14 +48,14 @@ def test_two_servers_that_open_an_account_grant_once(opener):
     for thread in threads:
         thread.join()
     assert sorted(answers) == [False, False, False, True]
-    assert ledgers[0].account("people").limit.rho == policy.budget.rho
+    assert ledgers[0].reader.account("people").limit.rho == policy.budget.rho
 
 
 def test_an_account_is_opened_with_all_its_rules_or_not_at_all(opener, charge, monkeypatch):
     from dalenius.ledger import writer
 
     policy, ledger = PolicyDocument().model_copy(update={"approval_above": Fraction(1, 100)}), opener()
-    ledger.register("people", "census", "2021", "fingerprint", "domain")
+    ledger.declarations.register("people", "census", "2021", "fingerprint", "domain")
     calls, real = [], writer.apply
 
     def die_after_the_first_segment(store, draft, *rest):
@@ -66,34 +66,34 @@ def test_an_account_is_opened_with_all_its_rules_or_not_at_all(opener, charge, m
 
     with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
         patch.setattr(writer, "apply", die_after_the_first_segment)
-        open_account(ledger, DOMAIN, policy, "custodian")
-    open_account(ledger, DOMAIN, policy, "custodian")
+        open_account(ledger.declarations, DOMAIN, policy, "custodian")
+    open_account(ledger.declarations, DOMAIN, policy, "custodian")
     with pytest.raises(ApprovalRequired):
         ledger.reserve(charge("aa", rho=1))
-    assert ledger.verify().is_ok
+    assert ledger.reader.verify().is_ok
 
 
-def test_a_quota_on_one_page_does_not_open_the_other(opener, charge):
+def test_a_quota_in_one_account_does_not_open_the_other(opener, charge):
     ledger = opener()
     policy = PolicyDocument().model_copy(
         update={"default_quota": QuotaPart(rho="1/10"), "allow": AllowPart(acknowledge=("at-the-data",))}
     )
-    ledger.register("people", "census", "2021", "fingerprint", "domain")
-    open_account(ledger, DOMAIN, policy, "custodian")
-    ledger.quota("people", "ann", "1/100", 0, by="custodian", page="data-dependent")
+    ledger.declarations.register("people", "census", "2021", "fingerprint", "domain")
+    open_account(ledger.declarations, DOMAIN, policy, "custodian")
+    ledger.declarations.quota("people", "ann", "1/100", 0, by="custodian", account="data-dependent")
     ensure_quota(ledger, "people", "ann", policy)
     with pytest.raises(QuotaExhausted):
         ledger.reserve(charge("aa", rho="1/5", analyst="ann"))
-    quotas = {p.key.page: p.limit_rho for p in ledger.account("people").purses if p.key.name == "ann"}
+    quotas = {p.key.account: p.limit_rho for p in ledger.reader.account("people").balances if p.key.name == "ann"}
     assert quotas == {"master": 10**11, "data-dependent": 10**10}
 
 
 def test_a_wave_without_failures_gets_none(opener):
     ledger = opener()
     waves = (WavePart(version="2021", rho="1", delta="0"), WavePart(version="2022", rho="1"))
-    open_account(ledger, DOMAIN, PolicyDocument().model_copy(update={"waves": waves}), "custodian")
-    purses = {p.key.name: p.limit_delta for p in ledger.account("people").purses if p.key.kind == "wave"}
-    assert purses == {"2021": 0, "2022": 500_000}
+    open_account(ledger.declarations, DOMAIN, PolicyDocument().model_copy(update={"waves": waves}), "custodian")
+    balances = {p.key.name: p.limit_delta for p in ledger.reader.account("people").balances if p.key.kind == "wave"}
+    assert balances == {"2021": 0, "2022": 500_000}
 
 
 def test_two_kinds_of_units_never_share_an_account(opener):
@@ -103,7 +103,7 @@ def test_two_kinds_of_units_never_share_an_account(opener):
         domain = SimpleNamespace(
             population="people", neighbours=SimpleNamespace(relation=Relation.ADD_REMOVE, unit=unit)
         )
-        look, looks = ledger.entries, []
+        look, looks = ledger.reader.entries, []
 
         def entries(population):
             found = look(population)
@@ -112,7 +112,7 @@ def test_two_kinds_of_units_never_share_an_account(opener):
                 barrier.wait(timeout=10)
             return found
 
-        ledger.entries = entries
+        ledger.reader.entries = entries
         try:
             declare_unit(ledger, domain, "custodian")
             answers.append("accepted")
@@ -133,8 +133,8 @@ def test_two_kinds_of_units_never_share_an_account(opener):
 def forged() -> Entry:
     body = {
         "units": {"rho": 0, "delta": 0},
-        "amounts": {"rho": "0", "delta": "0"},
-        "page": "master",
+        "budget": {"rho": "0", "delta": "0"},
+        "account": "master",
         "relation": "add-remove",
         "note": "never happened",
     }
@@ -155,7 +155,7 @@ def test_a_line_outside_the_chain_is_noticed(ledger, charge, place):
     row = (place, line.name, line.kind, line.population, line.line, line.previous, line.digest)
     with ledger._store.transaction():
         ledger._store.run([("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", [row])])
-    assert not ledger.verify().is_ok
+    assert not ledger.reader.verify().is_ok
 
 
 TAMPERINGS = {
@@ -174,15 +174,15 @@ TAMPERINGS = {
 @pytest.mark.parametrize("what", TAMPERINGS)
 def test_whatever_was_put_there_the_answer_is_a_report(tmp_path, charge, what):
     with Ledger.open(tmp_path / "ledger.db") as ledger:
-        ledger.register("people", "census", "2021", "fingerprint", "domain")
-        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+        ledger.declarations.register("people", "census", "2021", "fingerprint", "domain")
+        ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
         ledger.commit(ledger.reserve(charge("aa", rho="1/3")), b"document")
         intruder = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
         for (name,) in intruder.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             intruder.execute(f"DROP TRIGGER {name}")
         assert intruder.execute(TAMPERINGS[what]).rowcount != 0
         intruder.close()
-        assert not ledger.verify().is_ok
+        assert not ledger.reader.verify().is_ok
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_whatever_was_put_there_the_answer_is_a_report(tmp_path, charge, what):
 def test_whatever_stands_in_the_anchor_the_answer_is_a_report(ledger, tmp_path, line):
     with (tmp_path / "anchor").open("a") as file:
         file.write("\n" + line)
-    assert not ledger.verify().is_ok
+    assert not ledger.reader.verify().is_ok
 
 
 def test_a_ledger_without_its_first_line_says_so(tmp_path):
@@ -211,11 +211,11 @@ def test_a_ledger_without_its_first_line_says_so(tmp_path):
 def test_names_that_are_not_text_are_refused(ledger, charge, content):
     for write in (
         lambda: ledger.reserve(charge("aa", request=content)),
-        lambda: ledger.note("x", content, by="custodian"),
+        lambda: ledger.declarations.note("x", content, by="custodian"),
     ):
         with pytest.raises(ParameterError):
             write()
-    assert ledger.verify().is_ok
+    assert ledger.reader.verify().is_ok
 
 
 def test_what_is_nested_too_deeply_is_refused(ledger, charge):
@@ -249,16 +249,16 @@ def test_a_quote_refuses_as_a_reservation_would(ledger, charge):
 
 def test_a_share_is_not_given_away_by_the_next_grant(ledger, charge):
     with pytest.raises(ParameterError, match="share"):
-        ledger.share("people", 2, 0, by="custodian")
+        ledger.declarations.share("people", 2, 0, by="custodian")
     ledger.reserve(charge("aa", rho="1/2"))
     with pytest.raises(ParameterError, match="share"):
-        ledger.share("people", "3/4", 0, by="custodian")
-    ledger.share("people", "1/2", 0, by="custodian")
-    ledger.grant("people", "add-remove", "1/4", 0, by="custodian")
+        ledger.declarations.share("people", "3/4", 0, by="custodian")
+    ledger.declarations.share("people", "1/2", 0, by="custodian")
+    ledger.declarations.grant("people", "add-remove", "1/4", 0, by="custodian")
     ledger.reserve(charge("bb", rho="1/4"))
-    with pytest.raises(BudgetExhausted, match="kept back"):
+    with pytest.raises(BudgetExhausted, match="reserved for official tables"):
         ledger.reserve(charge("cc", rho="1/1000000000000"))
-    assert ledger.account("people").left.rho == Fraction(1, 2)
+    assert ledger.reader.account("people").left.rho == Fraction(1, 2)
 
 
 # Half-made states.
@@ -283,7 +283,7 @@ def test_an_interrupt_right_after_begin_leaves_no_transaction_open(tmp_path, bra
         with pytest.raises(KeyboardInterrupt), getattr(store, bracket)():
             pass
         store._connection = real
-        ledger.note("x", {}, by="custodian")
+        ledger.declarations.note("x", {}, by="custodian")
 
 
 def test_an_interrupted_leader_does_not_interrupt_the_others(ledger, charge, monkeypatch):
@@ -317,7 +317,7 @@ def test_an_interrupted_leader_does_not_interrupt_the_others(ledger, charge, mon
     assert struck.is_set()
     assert len(stopped) == 1
     assert len(paid) == 79
-    assert ledger.verify().is_ok
+    assert ledger.reader.verify().is_ok
 
 
 def test_an_anchor_line_cut_short_is_told(ledger, charge, monkeypatch):
@@ -368,8 +368,8 @@ def test_a_connection_that_was_half_prepared_is_never_used(server, tmp_path: Pat
 
     location = server.empty()
     with Ledger.open(location, anchor=tmp_path / "anchor", keys=tmp_path / "keys") as ledger:
-        ledger.register("people", "census", "2021", "fingerprint", "domain")
-        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+        ledger.declarations.register("people", "census", "2021", "fingerprint", "domain")
+        ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
         pid, failed = ledger._store._connection.info.backend_pid, []
         for name in ("_create", "_has_tables"):
             real = getattr(PostgresStore, name, None)
@@ -410,8 +410,8 @@ def test_an_auditor_needs_only_to_read(server, tmp_path: Path, charge):
     location = server.empty()
     options = {"anchor": tmp_path / "anchor"}
     with Ledger.open(location, keys=tmp_path / "keys", **options) as ledger:
-        ledger.register("people", "census", "2021", "fingerprint", "domain")
-        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+        ledger.declarations.register("people", "census", "2021", "fingerprint", "domain")
+        ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
         ledger.commit(ledger.reserve(charge("aa")), b"document")
         with psycopg.connect(location, autocommit=True) as admin:
             admin.execute("CREATE ROLE auditor LOGIN")
@@ -419,7 +419,7 @@ def test_an_auditor_needs_only_to_read(server, tmp_path: Path, charge):
             admin.execute("GRANT SELECT ON ALL TABLES IN SCHEMA dalenius TO auditor")
         place = location.replace("ledger@", "auditor@")
         with Ledger.open(place, public_key=ledger.public_key, **options) as auditor:
-            assert auditor.verify().is_ok
+            assert auditor.reader.verify().is_ok
 
 
 def test_a_refused_opening_leaves_no_file_open(tmp_path):
@@ -447,51 +447,53 @@ def test_fractions_of_steps_and_shifts_are_refused(event):
         Batch(events=(event,))
 
 
-def test_words_promise_no_more_than_numbers(ledger, charge):
+def test_words_guarantee_no_more_than_numbers(ledger, charge):
     ledger.reserve(charge("aa", epsilon=Fraction("0.500049")))
-    words = ledger.odometer("people").sentences()
+    words = ledger.reader.odometer("people").sentences()
     assert "(0.5001, 0)" in words[0]
     assert "at most 1.649 times" in words[2]
 
 
 def test_declarations_out_of_range_are_refused(ledger):
     for declare in (
-        lambda: ledger.approval("people", "1e300", by="custodian"),
-        lambda: ledger.approval("people", -1, by="custodian"),
-        lambda: ledger.schedule("people", [], by="custodian", page="nonsense"),
+        lambda: ledger.declarations.approval("people", "1e300", by="custodian"),
+        lambda: ledger.declarations.approval("people", -1, by="custodian"),
+        lambda: ledger.declarations.schedule("people", [], by="custodian", account="nonsense"),
     ):
         with pytest.raises(ParameterError):
             declare()
 
 
-def test_a_quota_or_cap_holds_on_every_page_or_the_page_refuses(ledger, charge):
-    own = {"page": "data-dependent", "definition": "bootstrap", "scope": Scope.WITHIN_THE_DATA}
-    ledger.grant("people", "add-remove", 1, 0, by="custodian", page="data-dependent")
-    ledger.quota("people", "ann", "0.02", 0, by="custodian")
-    ledger.cap("people", "income", "0.02", 0, by="custodian")
+def test_a_quota_or_cap_holds_in_every_account_or_the_account_refuses(ledger, charge):
+    own = {"account": "data-dependent", "definition": "bootstrap", "scope": Scope.OBSERVED_ROWS}
+    ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian", account="data-dependent")
+    ledger.declarations.quota("people", "ann", "0.02", 0, by="custodian")
+    ledger.declarations.cap("people", "income", "0.02", 0, by="custodian")
     for number, who in enumerate([{"analyst": "ann"}, {"variables": ("income",)}]):
         refused = charge(f"a{number}", rho="1/2", **own, **who)
         for ask in (ledger.quote, ledger.reserve):
-            with pytest.raises((QuotaExhausted, BudgetExhausted), match="data-dependent page") as refusal:
+            with pytest.raises((QuotaExhausted, BudgetExhausted), match="data-dependent account") as refusal:
                 ask(refused)
-            assert refusal.value.detail["page"] == "data-dependent"
-    assert ledger.account("people").data_dependent == 0
-    # Nobody limited Ben: both pages pay him alike.
+            assert refusal.value.detail["account"] == "data-dependent"
+    assert ledger.reader.account("people").other_charges["data-dependent"] == 0
+    # Nobody limited Ben: both accounts pay him alike.
     assert ledger.reserve(charge("bb", rho="1/8", analyst="ben", **own)).lease
-    ledger.quota_on_every_page("people", "ann", "1/4", 0, by="custodian")
+    ledger.quota_in_every_account("people", "ann", "1/4", 0, by="custodian")
     assert ledger.reserve(charge("cc", rho="1/8", analyst="ann", **own)).lease
-    with pytest.raises(QuotaExhausted, match="cannot pay"):
+    with pytest.raises(QuotaExhausted, match="does not cover"):
         ledger.reserve(charge("dd", rho="1/4", analyst="ann", **own))
-    assert ledger.verify().is_ok
+    assert ledger.reader.verify().is_ok
 
 
-def test_a_quota_on_every_page_leaves_pages_without_a_budget_alone(ledger):
-    assert [entry.body["page"] for entry in ledger.quota_on_every_page("people", "ann", 1, 0, by="c")] == ["master"]
+def test_a_quota_in_every_account_leaves_accounts_without_a_budget_alone(ledger):
+    assert [entry.body["account"] for entry in ledger.quota_in_every_account("people", "ann", 1, 0, by="c")] == [
+        "master"
+    ]
 
 
 def test_a_quota_that_cannot_pay_is_said_before_anybody_is_asked_to_approve(ledger, charge):
-    ledger.quota("people", "ann", "0.02", 0, by="custodian")
-    ledger.approval("people", "0.01", by="custodian")
+    ledger.declarations.quota("people", "ann", "0.02", 0, by="custodian")
+    ledger.declarations.approval("people", "0.01", by="custodian")
     for ask in (ledger.quote, ledger.reserve):
         with pytest.raises(QuotaExhausted):
             ask(charge("aa", rho="1/2", analyst="ann"))
@@ -501,8 +503,8 @@ def test_a_quota_that_cannot_pay_is_said_before_anybody_is_asked_to_approve(ledg
 
 def test_another_unit_is_not_advised_to_take_a_second_budget(ledger):
     def declared(unit):
-        near = SimpleNamespace(relation=Relation.ADD_REMOVE, unit=unit)
-        return SimpleNamespace(population="people", neighbours=near)
+        neighbours = SimpleNamespace(relation=Relation.ADD_REMOVE, unit=unit)
+        return SimpleNamespace(population="people", neighbours=neighbours)
 
     declare_unit(ledger, declared("person"), "custodian")
     with pytest.raises(LedgerMismatch, match="declare the same") as refusal:

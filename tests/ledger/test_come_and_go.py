@@ -19,8 +19,8 @@ from dalenius.ledger import Ledger
 location, folder, job = sys.argv[1:]
 with Ledger.open(location, anchor=folder + "/anchor", keys=folder + "/keys") as ledger:
     if job == "note":
-        ledger.note("visit", {}, by="visitor")
-    print(json.dumps([[entry.seq, entry.digest] for entry in ledger.entries()]))
+        ledger.declarations.note("visit", {}, by="visitor")
+    print(json.dumps([[entry.seq, entry.digest] for entry in ledger.reader.entries()]))
 """
 
 
@@ -40,7 +40,7 @@ def visit(location: str, folder: Path, job: str = "look") -> dict[int, str]:
 def sell(ledger: Ledger, charge) -> dict[int, str]:
     """Release something and return every line that was acknowledged so far."""
     ledger.commit(ledger.reserve(charge), b"x")
-    return {entry.seq: entry.digest for entry in ledger.entries()}
+    return {entry.seq: entry.digest for entry in ledger.reader.entries()}
 
 
 def test_a_command_that_ends_beside_an_open_ledger_loses_nothing(ledger, location, tmp_path, charge):
@@ -49,7 +49,7 @@ def test_a_command_that_ends_beside_an_open_ledger_loses_nothing(ledger, locatio
     acknowledged = sell(ledger, charge("01", "1/2"))
     assert len(acknowledged) == 8
     assert visit(location, tmp_path) == acknowledged
-    assert ledger.verify().is_ok
+    assert ledger.reader.verify().is_ok
 
 
 def test_a_ledger_opened_twice_in_one_process_loses_nothing(opener, location, tmp_path, charge, ledger):
@@ -70,8 +70,8 @@ def store(tmp_path: Path) -> Path:
 @pytest.fixture
 def file_ledger(store: Path):
     with Ledger.open(store, anchor=store.parent / "anchor", keys=store.parent / "keys") as ledger:
-        ledger.register("people", "census", "2021", "fingerprint", "domain", by="custodian")
-        ledger.grant("people", "add-remove", 1, "1e-6", by="custodian")
+        ledger.declarations.register("people", "census", "2021", "fingerprint", "domain", by="custodian")
+        ledger.declarations.grant("people", "add-remove", 1, "1e-6", by="custodian")
         yield ledger
 
 
@@ -89,13 +89,13 @@ def test_a_program_that_drops_our_locks_is_noticed(file_ledger, store, charge):
     with pytest.raises(LedgerCorrupt, match="log"):
         sell(file_ledger, charge("01"))
     with pytest.raises(LedgerCorrupt, match="log"):
-        file_ledger.account("people")
+        file_ledger.reader.account("people")
     seen = visit(str(store), store.parent)
     file_ledger.close()
     # Closing what had lost its log wrote nothing over what others see.
     assert visit(str(store), store.parent) == seen
     with Ledger.open(store, anchor=store.parent / "anchor", keys=store.parent / "keys") as again:
-        assert again.verify().is_ok
+        assert again.reader.verify().is_ok
         sell(again, charge("01"))
 
 
@@ -107,7 +107,10 @@ def test_a_replaced_file_fails_closed(file_ledger, store, charge, ending, is_rem
     copy = store.parent / "copy"
     shutil.copy(file, copy)
     file.unlink() if is_removed else copy.replace(file)
-    for work in (lambda: sell(file_ledger, charge("01")), lambda: file_ledger.note("x", {}, by="custodian")):
+    for work in (
+        lambda: sell(file_ledger, charge("01")),
+        lambda: file_ledger.declarations.note("x", {}, by="custodian"),
+    ):
         with pytest.raises(LedgerCorrupt, match="replaced or removed"):
             work()
 
@@ -121,7 +124,7 @@ def test_a_log_that_goes_while_a_release_is_written_fails_closed(file_ledger, st
     with pytest.raises(LedgerCorrupt, match="read back"):
         file_ledger.commit(reservation, b"x")
     with pytest.raises(LedgerCorrupt, match="read back"):
-        file_ledger.grant("people", "add-remove", 1, 0, by="custodian")
+        file_ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
 
 
 def test_a_second_name_of_the_file_is_refused(file_ledger, store, charge):
@@ -139,7 +142,7 @@ def test_a_link_leads_to_the_same_ledger_with_its_anchor_and_keys(tmp_path, char
     (tmp_path / "real").mkdir()
     (tmp_path / "link.db").symlink_to(tmp_path / "real" / "ledger.db")
     with Ledger.open(tmp_path / "link.db") as first, Ledger.open(tmp_path / "real" / "ledger.db") as second:
-        first.grant("people", "add-remove", 1, 0, by="custodian")
+        first.declarations.grant("people", "add-remove", 1, 0, by="custodian")
         assert second.head == first.head and second.public_key == first.public_key
     made = {path.name for path in tmp_path.iterdir()}
     assert made == {"real", "link.db"}
@@ -151,11 +154,11 @@ def test_a_relative_place_stays_where_it_was_opened(tmp_path, monkeypatch, charg
     monkeypatch.chdir(tmp_path / "a")
     with Ledger.open("ledger.db", anchor="heads", keys="keys") as ledger:
         monkeypatch.chdir(tmp_path / "b")
-        ledger.register("people", "census", "2021", "fingerprint", "domain", by="custodian")
-        ledger.grant("people", "add-remove", 1, "1e-6", by="custodian")
+        ledger.declarations.register("people", "census", "2021", "fingerprint", "domain", by="custodian")
+        ledger.declarations.grant("people", "add-remove", 1, "1e-6", by="custodian")
         ledger.secret("people")
         sell(ledger, charge("00"))
-        assert ledger.verify().is_ok
+        assert ledger.reader.verify().is_ok
     assert list((tmp_path / "b").iterdir()) == []
 
 
@@ -166,11 +169,11 @@ from dalenius.ledger import Ledger
 place, folder = sys.argv[1:]
 places = {"anchor": folder + "/anchor", "keys": folder + "/keys"}
 ledger = Ledger.open(place, **places)
-ledger.grant("people", "add-remove", 1, 0, by="custodian")
+ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
 child = os.fork()
 if child == 0:
     refused = 0
-    for work in (lambda: ledger.account("people"), lambda: ledger.note("x", {}, by="a")):
+    for work in (lambda: ledger.reader.account("people"), lambda: ledger.declarations.note("x", {}, by="a")):
         try:
             work()
         except InternalError as error:
@@ -183,8 +186,8 @@ if child == 0:
     Ledger.open(folder + "/other.db").close()
     sys.exit(refused)
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-ledger.note("x", {}, by="custodian")
-assert ledger.verify().is_ok
+ledger.declarations.note("x", {}, by="custodian")
+assert ledger.reader.verify().is_ok
 sys.exit(status)
 """
 
@@ -217,7 +220,7 @@ def test_a_reader_in_the_middle_keeps_the_log_until_it_is_done(file_ledger, stor
     reader = sqlite3.connect(store, isolation_level=None)
     reader.execute("BEGIN")
     before = reader.execute("SELECT count(*) FROM entries").fetchall()
-    file_ledger.note("x", {}, by="custodian")
+    file_ledger.declarations.note("x", {}, by="custodian")
     file_ledger.close()
     assert reader.execute("SELECT count(*) FROM entries").fetchall() == before
     reader.close()
@@ -229,4 +232,4 @@ def test_a_closed_ledger_is_closed(file_ledger):
     file_ledger.close()
     file_ledger.close()
     with pytest.raises(InternalError, match="was closed"):
-        file_ledger.account("people")
+        file_ledger.reader.account("people")

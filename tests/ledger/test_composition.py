@@ -1,4 +1,4 @@
-"""Sums, partitions, groups and the optimum: known answers, then properties."""
+"""Sums and the optimum: known answers, then properties."""
 
 from fractions import Fraction
 
@@ -12,7 +12,8 @@ from dalenius.core.conversions import pure_to_rho, rho_to_delta, rho_to_epsilon
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.ledger.composition import PartitionPart, as_one, epsilon_at, for_group, in_parallel, in_sequence, optimum
+from dalenius.ledger.composition import compose, epsilon_at, in_sequence
+from dalenius_lab.accounting.composition import optimum
 
 MILLIONTH = Fraction(1, 10**6)
 TENTH = Fraction(1, 10)
@@ -65,73 +66,6 @@ def test_relations_are_not_added():
         in_sequence([pure(1), pure(1, Relation.REPLACE)])
 
 
-def test_parallel_takes_the_largest_under_add_remove():
-    parts = [PartitionPart(add_remove=pure(e)) for e in ("0.5", "1", "0.25")]
-    whole = in_parallel(parts, Relation.ADD_REMOVE, is_fixed_in_advance=True)
-    assert whole == pure(1)
-
-
-def test_two_parts_are_touched_under_replace():
-    # A histogram inside the first part costs 2 under replace, more than the two largest parts together.
-    parts = [PartitionPart(add_remove=pure(1)), PartitionPart(add_remove=pure("0.5"))]
-    whole = in_parallel(parts, Relation.REPLACE, is_fixed_in_advance=True)
-    assert whole.epsilon == 2
-    # Where the step inside a part is known to cost no more under replace, leaving one part for another counts.
-    known = [PartitionPart(add_remove=pure(1), replace=pure(1, Relation.REPLACE)) for _ in range(3)]
-    known[2] = PartitionPart(add_remove=pure("0.75"), replace=pure("0.75", Relation.REPLACE))
-    assert in_parallel(known, Relation.REPLACE, is_fixed_in_advance=True).epsilon == 2
-    known[1] = known[2]
-    assert in_parallel(known, Relation.REPLACE, is_fixed_in_advance=True).epsilon == Fraction(7, 4)
-
-
-def test_the_replace_rule_against_every_pair_of_parts():
-    """Brute force: two independent counts with randomised-response-like loss, one record moves anywhere."""
-    from itertools import product
-
-    parts = [Fraction(1, 2), Fraction(1), Fraction(1, 3)]
-    losses = []
-    for source, target in product(range(3), repeat=2):
-        moved = [Fraction(0)] * 3
-        moved[source] += parts[source]
-        moved[target] += parts[target]
-        losses.append(sum(moved))
-    whole = in_parallel([PartitionPart(add_remove=pure(e)) for e in parts], Relation.REPLACE, is_fixed_in_advance=True)
-    assert whole.epsilon == max(losses)
-
-
-def test_partitions_that_look_at_data_are_refused():
-    with pytest.raises(Unsupported):
-        in_parallel([PartitionPart(add_remove=pure(1))], Relation.ADD_REMOVE, is_fixed_in_advance=False)
-    with pytest.raises(Unsupported):
-        PartitionPart(add_remove=pure(1, Relation.REPLACE))
-    with pytest.raises(ParameterError):
-        in_parallel([], Relation.ADD_REMOVE, is_fixed_in_advance=True)
-
-
-@given(st.lists(pure_costs, min_size=1, max_size=6))
-def test_parallel_lies_between_the_largest_part_and_the_sum(items):
-    parts = [PartitionPart(add_remove=item) for item in items]
-    whole = in_parallel(parts, Relation.ADD_REMOVE, is_fixed_in_advance=True)
-    assert all(item.fits(whole) for item in items)
-    assert whole.fits(in_sequence(items))
-    replaced = in_parallel(parts, Relation.REPLACE, is_fixed_in_advance=True)
-    assert whole.rho <= replaced.rho <= 4 * whole.rho
-    assert whole.epsilon <= replaced.epsilon <= 2 * whole.epsilon
-
-
-@given(pure_costs, st.integers(1, 6), st.integers(1, 6))
-def test_groups_grow(cost, size, more):
-    assert for_group(cost, 1) == cost
-    group = for_group(cost, size)
-    assert group.fits(for_group(cost, size + more))
-    assert for_group(group, more) == for_group(cost, size * more)
-
-
-def test_groups_with_failures_are_refused():
-    with pytest.raises(Unsupported):
-        for_group(Cost(relation=Relation.ADD_REMOVE, rho=TENTH, delta=MILLIONTH), 2)
-
-
 @given(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 4)), min_size=1, max_size=3))
 def test_conversions_only_over_report(steps):
     """The optimum is exact for a fixed plan: the sum and the zero-concentrated route are never below it."""
@@ -176,9 +110,9 @@ def test_an_enclosure_that_does_not_confirm_the_floats_decides_alone(monkeypatch
 def test_steps_whose_loss_is_not_listed_are_charged_their_sum():
     """A step that states a rho alone has no loss distribution: nothing is gained by composing it with others."""
     pures = [PrivacyProfile(relation=Relation.ADD_REMOVE, epsilon=4 * TENTH) for _ in range(10)]
-    assert as_one(pures, TENTH**2).rho < in_sequence(p.cost() for p in pures).rho
-    assert as_one(pures) == in_sequence(p.cost() for p in pures)
+    assert compose(pures, TENTH**2).rho < in_sequence(p.cost() for p in pures).rho
+    assert compose(pures) == in_sequence(p.cost() for p in pures)
     # An event that is too rare to leave anything out changes nothing.
-    assert as_one(pures, TENTH**3) == in_sequence(p.cost() for p in pures)
+    assert compose(pures, TENTH**3) == in_sequence(p.cost() for p in pures)
     steps = [*pures, PrivacyProfile(relation=Relation.ADD_REMOVE, rho=TENTH)]
-    assert as_one(steps, TENTH**2) == in_sequence(p.cost() for p in steps)
+    assert compose(steps, TENTH**2) == in_sequence(p.cost() for p in steps)

@@ -22,14 +22,14 @@ mechanism = calibrate(family, sensitivity, Relation.ADD_REMOVE, definition(), bu
 cost = mechanism.profile(sensitivity, Relation.ADD_REMOVE).cost()
 assert cost.epsilon <= Fraction(1, 2), cost
 ledger = Ledger.open(tempfile.mkdtemp() + "/ledger.sqlite")
-ledger.register("people", "census", "1", "fingerprint", "domain")
-ledger.grant("people", "add-remove", 1, 0, by="custodian")
+ledger.declarations.register("people", "census", "1", "fingerprint", "domain")
+ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
 charge = Charge(
     population="people", relation=Relation.ADD_REMOVE, dataset="census", version="1", key="aa", request={},
     definition="pure", budget=budget.to_dict(), cost=cost, fingerprint="fingerprint",
 )
 assert ledger.quote(charge) == cost
-assert ledger.account("people").spent.rho == 0
+assert ledger.reader.account("people").spent.rho == 0
 assert ledger.reserve(charge).stored is None
 assert not [name for name in sys.modules if name.startswith(("dalenius.engines", "duckdb", "pyarrow"))]
 print(cost.to_dict())

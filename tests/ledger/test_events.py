@@ -15,11 +15,11 @@ from dalenius.core.profile import PrivacyProfile, Shift
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.ledger.batch import Batch
 from dalenius.ledger.events import events_in, events_of_charge, loss_of
 from dalenius.mechanisms.custom_utility import CustomUtility
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
+from dalenius_lab.accounting.batch import Batch
 from dalenius_lab.attackers.exhaustive import ROWS, tiny_domain
 from dalenius_lab.attackers.grammar import POLICY
 
@@ -117,8 +117,14 @@ def test_a_release_writes_its_noise_into_the_ledger_and_the_odometer_reads_it(tm
     ) as curator:
         curator.register(by="custodian")
         curator.release({"table": {"rows": ["sex"]}, "privacy": GAUSSIAN})
-        (line,) = [entry.body for entry in curator.ledger.entries() if entry.kind == "charge"]
+        (line,) = [entry.body for entry in curator.ledger.reader.entries() if entry.kind == "charge"]
         (event,) = line["events"]
         assert (event["mechanism"], event["shift"], event["times"]) == ("discrete_gaussian", 1, 1)
-        reading = curator.ledger.odometer(curator.domain.population)
+        reading = curator.ledger.reader.odometer(curator.domain.population)
         assert reading.fixed.basis == "loss" and 0.13 < reading.power < 0.1364
+
+
+def test_a_charge_keeps_its_events(ledger, charge):
+    events = ({"kind": "discrete_laplace", "rate": "0.1", "shift": 1, "times": 50},)
+    ledger.reserve(charge("aa", events=events))
+    assert tuple(ledger.reader.entries("people")[-1].body["events"]) == events

@@ -13,25 +13,13 @@ from weakref import WeakSet
 
 import pytest
 
-from dalenius.core.budget import Cost
-from dalenius.core.neighbours import Relation
-from dalenius.errors import (
-    BudgetExhausted,
-    LedgerCorrupt,
-    LedgerMismatch,
-    ParameterError,
-    StorageError,
-    UnknownName,
-    Unsupported,
-)
+from dalenius.errors import LedgerCorrupt, LedgerMismatch, ParameterError, StorageError, UnknownName
 from dalenius.ledger import Ledger, Reservation
-from dalenius.ledger.books import Books
-from dalenius.ledger.composition import PartitionPart, for_group
-from dalenius.ledger.filters import ApproximateFilter, ZeroConcentratedFilter
 from dalenius.ledger.known_files import KnownFiles
 from dalenius.ledger.ledger import connect
+from dalenius.ledger.reader import LedgerReader
 from dalenius.ledger.stopping import stopped
-from dalenius.ledger.store import Lost
+from dalenius.ledger.store import ConnectionLost
 
 MILLIONTH = Fraction(1, 10**6)
 
@@ -40,8 +28,8 @@ MILLIONTH = Fraction(1, 10**6)
 def store(tmp_path: Path) -> Path:
     """A closed ledger with a budget."""
     with Ledger.open(tmp_path / "ledger.db") as ledger:
-        ledger.register("people", "census", "2021", "fingerprint", "domain", by="custodian")
-        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+        ledger.declarations.register("people", "census", "2021", "fingerprint", "domain", by="custodian")
+        ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
     return tmp_path / "ledger.db"
 
 
@@ -50,7 +38,7 @@ def test_a_database_that_is_no_ledger_is_not_looked_at(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE t (x)")
     with pytest.raises(LedgerMismatch, match="not a ledger"):
         connect(str(tmp_path / "other.db"), may_write=False)
-    (tmp_path / "text.db").write_text("These are no pages of a database. " * 40)
+    (tmp_path / "text.db").write_text("These are no accounts of a database. " * 40)
     with pytest.raises(LedgerMismatch, match="cannot be opened as a ledger"):
         connect(str(tmp_path / "text.db"))
 
@@ -66,7 +54,7 @@ def test_damaged_pages_are_a_broken_ledger(store: Path) -> None:
 def test_pages_damaged_under_an_open_ledger_are_a_broken_ledger(store: Path) -> None:
     with Ledger.open(store) as ledger:
         for _ in range(5):
-            ledger.note("x", {"text": "y" * 40_000}, by="custodian")
+            ledger.declarations.note("x", {"text": "y" * 40_000}, by="custodian")
     with Ledger.open(store) as ledger:
         first = 40 * 4096
         # Another process writes, whose descriptors drop no lock of this one.
@@ -74,22 +62,22 @@ def test_pages_damaged_under_an_open_ledger_are_a_broken_ledger(store: Path) -> 
         size = store.stat().st_size - first
         subprocess.run([sys.executable, "-c", spoil, str(store), str(first), str(size)], check=True)
         with pytest.raises(LedgerCorrupt, match="damaged"):
-            ledger.entries()
+            ledger.reader.entries()
 
 
 def test_a_dropped_table_is_a_broken_ledger(location, opener) -> None:
     ledger = opener()
-    ledger.grant("people", "add-remove", 1, 0, by="custodian")
+    ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
     if "://" in location:
         import psycopg
 
         with psycopg.connect(location, autocommit=True) as connection:
-            connection.execute("DROP TABLE dalenius.purses CASCADE")
+            connection.execute("DROP TABLE dalenius.balances CASCADE")
     else:
         with sqlite3.connect(location) as connection:
-            connection.execute("DROP TABLE purses")
+            connection.execute("DROP TABLE balances")
     with pytest.raises(LedgerCorrupt):
-        ledger.account("people")
+        ledger.reader.account("people")
 
 
 def test_a_folder_that_cannot_be_reached_is_a_refusal_of_the_disk(store: Path, monkeypatch) -> None:
@@ -102,7 +90,7 @@ def test_a_folder_that_cannot_be_reached_is_a_refusal_of_the_disk(store: Path, m
 
         fault.setattr(sqlite_files.os, "stat", refuse)
         with pytest.raises(StorageError, match="Permission denied") as refusal:
-            ledger.account("people")
+            ledger.reader.account("people")
         assert refusal.value.exit_code == 7
     (store.parent / "file").write_text("")
     with pytest.raises(StorageError, match="cannot be opened"):
@@ -117,19 +105,19 @@ def test_a_log_that_cannot_be_emptied_is_left_for_the_next(store: Path) -> None:
     import fcntl
 
     ledger = Ledger.open(store)
-    ledger.note("x", {}, by="custodian")
+    ledger.declarations.note("x", {}, by="custodian")
     fcntl.flock(lock, fcntl.LOCK_EX)
     ledger.close()
     os.close(lock)
     with Ledger.open(store) as again:
-        assert [entry.kind for entry in again.entries()][-1] == "note"
+        assert [entry.kind for entry in again.reader.entries()][-1] == "note"
 
 
 def test_what_is_in_use_when_the_process_ends_is_left_alone(store: Path, monkeypatch) -> None:
     from dalenius.ledger import sqlite_store
 
     ledger = Ledger.open(store)
-    idle, busy = ledger._reader, ledger._store
+    idle, busy = ledger._read_store, ledger._store
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -150,7 +138,7 @@ def test_what_is_in_use_when_the_process_ends_is_left_alone(store: Path, monkeyp
         own.setattr(sqlite_store, "_open_stores", WeakSet())
         forgotten = Ledger.open(store)
         sqlite_store._close_all()
-        assert forgotten._reader._is_closed and forgotten._store._is_closed
+        assert forgotten._read_store._is_closed and forgotten._store._is_closed
 
 
 @pytest.mark.postgres
@@ -159,18 +147,18 @@ def test_a_database_says_what_it_refuses(server, tmp_path: Path, charge) -> None
     with pytest.raises(LedgerMismatch, match="no ledger in this database"):
         connect(location, may_write=False)
     with Ledger.open(location, anchor=tmp_path / "a", keys=tmp_path / "k") as ledger:
-        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+        ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
         ledger._store._cursor.execute("SET default_transaction_read_only = on")
         with pytest.raises(StorageError, match="ReadOnlySqlTransaction"):
-            ledger.note("x", {}, by="custodian")
+            ledger.declarations.note("x", {}, by="custodian")
     with pytest.raises(StorageError, match="was closed"):
-        ledger.account("people")
+        ledger.reader.account("people")
     assert "password" not in repr(ledger) and "PostgreSQL" in repr(ledger)
 
 
 def test_names_that_the_ledger_does_not_know_are_refused(ledger, charge) -> None:
     with pytest.raises(UnknownName, match="no release"):
-        ledger.release("nothing")
+        ledger.reader.release("nothing")
     with pytest.raises(UnknownName, match="no release"):
         ledger.set_status("nothing", "withdrawn", by="custodian")
     stored = ledger.commit(ledger.reserve(charge("00")), b"x")
@@ -181,38 +169,20 @@ def test_names_that_the_ledger_does_not_know_are_refused(ledger, charge) -> None
     with pytest.raises(UnknownName, match="status"):
         ledger.commit(ledger.reserve(charge("01")), b"x", status="lost")
     with pytest.raises(UnknownName, match="format"):
-        ledger.export("parquet")
+        ledger.reader.export("parquet")
     with pytest.raises(UnknownName, match="population"):
-        ledger.quota("nobody", "ana", 1, 0, by="custodian")
+        ledger.declarations.quota("nobody", "ana", 1, 0, by="custodian")
     with pytest.raises(ParameterError, match="itself"):
-        ledger.overlap("people", "people", "custodian")
-    for change, about in (({"page": "back"}, "page"), ({"key": ""}, "key"), ({"population": ""}, "population")):
+        ledger.declarations.overlap("people", "people", "custodian")
+    for change, about in (({"account": "back"}, "account"), ({"key": ""}, "key"), ({"population": ""}, "population")):
         with pytest.raises(ParameterError, match=about):
             charge(**({"key": "02"} | change))
-    assert set(ledger.left) == {"people"} and ledger.verify(is_anchored=False).is_ok
+    assert set(ledger.left) == {"people"} and ledger.reader.verify(is_anchored=False).is_ok
 
 
 def test_a_request_that_is_completed_elsewhere_is_quoted_at_its_full_cost(ledger, charge) -> None:
     ledger.reserve(charge("00"))
     assert ledger.quote(charge("00")).rho == Fraction(1, 8)
-
-
-def test_filters_and_groups_refuse_what_they_cannot_hold() -> None:
-    cost = Cost(relation=Relation.ADD_REMOVE, rho=Fraction(1))
-    with pytest.raises(BudgetExhausted):
-        ZeroConcentratedFilter(rho=Fraction(1, 2)).spend(cost)
-    with pytest.raises(ParameterError, match="slack"):
-        ApproximateFilter(epsilon=Fraction(1), delta=MILLIONTH, slack=Fraction(1))
-    limit = ApproximateFilter(epsilon=Fraction(1), delta=MILLIONTH, slack=MILLIONTH)
-    with pytest.raises(Unsupported, match="negative"):
-        limit.admits(Fraction(-1))
-    with pytest.raises(BudgetExhausted):
-        limit.spend(Fraction(2))
-    assert limit.promise() == (1, MILLIONTH)
-    with pytest.raises(ParameterError, match="at least one"):
-        for_group(cost, 0)
-    with pytest.raises(Unsupported, match="under replace"):
-        PartitionPart(add_remove=cost, replace=cost)
 
 
 def test_a_known_file_is_remembered_for_one_population(ledger, opener) -> None:
@@ -247,16 +217,16 @@ def test_a_stopped_release_says_what_was_charged(ledger, charge) -> None:
 
 
 def test_a_database_that_stays_away_is_told_after_a_while(ledger, monkeypatch) -> None:
-    from dalenius.ledger import books
+    from dalenius.ledger import reader
 
     def away() -> None:
-        raise Lost("The connection to the ledger's database was lost.")
+        raise ConnectionLost("The connection to the ledger's database was lost.")
 
     now = [0.0]
     clock = SimpleNamespace(monotonic=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s))
-    monkeypatch.setattr(books, "time", clock)
+    monkeypatch.setattr(reader, "time", clock)
     with pytest.raises(StorageError, match="cannot be reached"):
-        ledger.books.patiently(away)
+        ledger.reader.retry(away)
     assert 1 < now[0] < 2
 
 
@@ -269,14 +239,14 @@ def test_a_database_that_goes_away_is_no_damage(opener, ledger, monkeypatch) -> 
     def flaky(store: object) -> object:
         calls.append(store)
         if len(calls) == 1:
-            raise Lost("The connection to the ledger's database was lost.")
+            raise ConnectionLost("The connection to the ledger's database was lost.")
         return original(store)
 
     monkeypatch.setattr(verify, "load_all", flaky)
-    assert ledger.verify().is_ok and len(calls) == 2
+    assert ledger.reader.verify().is_ok and len(calls) == 2
 
     def away(store: object) -> None:
-        raise Lost("The connection to the ledger's database was lost.")
+        raise ConnectionLost("The connection to the ledger's database was lost.")
 
     monkeypatch.setattr("dalenius.ledger.ledger.read_head", away)
     with pytest.raises(StorageError, match="cannot be reached"):
@@ -288,8 +258,8 @@ def test_a_release_is_read_back_from_the_database_that_others_see(server, tmp_pa
     """A database that acknowledges and is then replaced by an older copy, as after a failover, releases nothing."""
     location = server.database("first")
     with Ledger.open(location, anchor=tmp_path / "a", keys=tmp_path / "k") as ledger:
-        ledger.register("people", "census", "2021", "fingerprint", "domain", by="custodian")
-        ledger.grant("people", "add-remove", 1, 0, by="custodian")
+        ledger.declarations.register("people", "census", "2021", "fingerprint", "domain", by="custodian")
+        ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
     server.copy("first", "older")
     with Ledger.open(location, anchor=tmp_path / "a", keys=tmp_path / "k") as ledger:
         ledger._store._location = server.url("older")
@@ -298,14 +268,14 @@ def test_a_release_is_read_back_from_the_database_that_others_see(server, tmp_pa
         ledger._store._location = location
     with closing(connect(location, may_write=True)) as store:
         store._location = "postgresql://ledger@127.0.0.1:1/none"
-        with pytest.raises(Lost), store.fresh():
+        with pytest.raises(ConnectionLost), store.fresh():
             pass
         # A transaction in which nothing is asked sends nothing, and ends.
         with store.transaction():
             pass
-        assert store.ask("SELECT 1") == [(1,)]
+        assert store.query("SELECT 1") == [(1,)]
 
 
 def test_a_stored_document_that_became_text_is_damage_and_no_fault_of_ours() -> None:
     with pytest.raises(LedgerCorrupt, match="not the one that was stored"):
-        Books.checked(("entry", "key", "{}", "published", "people", "", "0" * 64))
+        LedgerReader.checked(("entry", "key", "{}", "published", "people", "", "0" * 64))

@@ -21,12 +21,12 @@ from dalenius.errors import (
     ParameterError,
 )
 from dalenius.ledger import Ledger, schema
-from dalenius.ledger.account import NO_LIMIT, Purse, PurseKey
+from dalenius.ledger.account import NO_LIMIT, Balance, BalanceKey
 from dalenius.ledger.charge import Units
 from dalenius.ledger.complete import Complete
 from dalenius.ledger.draft import Draft
 from dalenius.ledger.reserve import Reserve
-from dalenius.ledger.store import Lost, Raced, apply, load
+from dalenius.ledger.store import ConnectionLost, WriteConflict, apply, load
 
 TOTAL = ("people", "master", "total", "")
 MARK = (9, b"salt")
@@ -45,11 +45,11 @@ def touched(ledger, sql, *row):
             raise Undo
     except Undo:
         return found[0]
-    except Raced:
+    except WriteConflict:
         return "refused"
 
 
-def test_a_payment_above_the_limit_touches_no_purse(ledger):
+def test_a_payment_above_the_limit_touches_no_balance(ledger):
     most_rho, most_delta = 10**12, 10**6
     pay = lambda rho, delta: touched(ledger, schema.PAY, rho, delta, 0, 0, 1, *MARK, *TOTAL, rho, delta)  # noqa: E731
     assert pay(most_rho, most_delta) == 1
@@ -58,11 +58,11 @@ def test_a_payment_above_the_limit_touches_no_purse(ledger):
 
 
 @pytest.mark.parametrize("column", ["rho", "delta"])
-def test_a_purse_cannot_hold_more_than_its_limit(ledger, column):
-    sql = f"UPDATE purses SET spent_{column} = limit_{column} + ? WHERE kind = 'total' AND page = 'master'"
+def test_a_balance_cannot_hold_more_than_its_limit(ledger, column):
+    sql = f"UPDATE balances SET spent_{column} = limit_{column} + ? WHERE kind = 'total' AND account = 'master'"
     assert touched(ledger, sql, 0) == 1
     assert touched(ledger, sql, 1) == "refused"
-    negative = f"UPDATE purses SET spent_{column} = ? WHERE kind = 'total' AND page = 'master'"
+    negative = f"UPDATE balances SET spent_{column} = ? WHERE kind = 'total' AND account = 'master'"
     assert touched(ledger, negative, -1) == "refused"
 
 
@@ -106,18 +106,18 @@ def test_status_limits_and_terms_change_only_from_what_was_seen(ledger, charge):
 
 
 def test_a_statement_that_touches_too_little_rolls_the_batch_back(ledger, charge, opener):
-    """The purse was emptied behind our back, and nothing else: only the count of touched rows can tell."""
+    """The balance was emptied behind our back, and nothing else: only the count of touched rows can tell."""
     other = opener()
     late = Reserve.of(charge("bb", rho="3/4"), "lease", 60.0)
-    state, head, tree = load(other._reader, late.needs, other.books.witness)
+    state, head, tree = load(other._read_store, late.needs, other.reader.witness)
     draft = Draft(state, head, 0.0)
     late.decide(draft)
     with ledger._store.transaction():
-        ledger._store.run([("UPDATE purses SET spent_rho = limit_rho WHERE kind = 'total'", [()])])
-    with pytest.raises(Raced, match="UPDATE"), other._store.transaction():
+        ledger._store.run([("UPDATE balances SET spent_rho = limit_rho WHERE kind = 'total'", [()])])
+    with pytest.raises(WriteConflict, match="UPDATE"), other._store.transaction():
         apply(other._store, draft, tree, other._writer._witness)
     assert other.head == draft.head
-    assert other.books.ask(schema.CHARGES) == []
+    assert other.reader.query(schema.CHARGES_TABLE.select) == []
 
 
 def test_a_store_without_a_lock_still_takes_one_of_two_writers(ledger, charge, opener):
@@ -126,14 +126,14 @@ def test_a_store_without_a_lock_still_takes_one_of_two_writers(ledger, charge, o
     drafts = []
     for key in ("aa", "bb"):
         command = Reserve.of(charge(key), f"lease {key}", 60.0)
-        state, head, tree = load(other._reader, command.needs, other.books.witness)
+        state, head, tree = load(other._read_store, command.needs, other.reader.witness)
         drafts.append((Draft(state, head, 0.0), tree))
         command.decide(drafts[-1][0])
     # The places of the lines are free for the second, so that only the head stands in its way.
     drafts[1][0].lines[0] = replace(drafts[1][0].lines[0], seq=99)
     with other._store.transaction():
         apply(other._store, *drafts[0], other._writer._witness)
-    with pytest.raises(Raced), other._store.transaction():
+    with pytest.raises(WriteConflict), other._store.transaction():
         apply(other._store, *drafts[1], other._writer._witness)
 
 
@@ -148,8 +148,8 @@ def test_a_lease_ends_at_its_moment(ledger, charge, opener, clock):
 
 @pytest.mark.parametrize("change", [{"version": "2022"}, {"population": "others"}, {"dataset": "panel"}])
 def test_a_key_is_never_answered_for_other_data(ledger, charge, change):
-    ledger.register("people", "census", "2022", "fingerprint", "domain")
-    ledger.register("people", "panel", "2021", "fingerprint", "domain")
+    ledger.declarations.register("people", "census", "2022", "fingerprint", "domain")
+    ledger.declarations.register("people", "panel", "2021", "fingerprint", "domain")
     ledger.commit(ledger.reserve(charge("aa")), b"document")
     with pytest.raises(Conflict, match="something else"):
         ledger.reserve(charge("aa", **change))
@@ -171,7 +171,7 @@ def test_a_reservation_is_completed_as_it_was_made(ledger, charge):
             ledger.commit(replace(reservation, **change), b"document")
     with pytest.raises(LedgerMismatch):
         ledger.commit(replace(reservation, entry="another"), b"document")
-    assert ledger.find("aa") is None
+    assert ledger.reader.find("aa") is None
     assert ledger.commit(reservation, b"document").document == b"document"
 
 
@@ -187,7 +187,7 @@ def test_a_late_holder_is_not_shown_what_is_not_public(ledger, charge, clock):
 def test_a_charge_made_with_recorded_randomness_stays_refused(ledger, charge):
     """The charge says so, whatever the caller of commit says."""
     reservation = ledger.reserve(charge("aa", is_tainted=True, is_public_data=True))
-    state, head, _ = load(ledger._reader, Complete(reservation, b"", "published").needs, ledger.books.witness)
+    state, head, _ = load(ledger._read_store, Complete(reservation, b"", "published").needs, ledger.reader.witness)
     state.charges["aa"] = state.charges["aa"]._replace(is_public_data=False)
     with pytest.raises(NotAllowed):
         Complete(reservation, b"document", "published").decide(Draft(state, head, 0.0))
@@ -216,11 +216,11 @@ def test_a_cost_under_another_relation_is_refused(charge):
 
 
 def test_limits_are_rounded_down(ledger, charge):
-    ledger.grant("people", "add-remove", "1/3", "1/3000000", by="custodian")
-    account = ledger.account("people")
+    ledger.declarations.grant("people", "add-remove", "1/3", "1/3000000", by="custodian")
+    account = ledger.reader.account("people")
     assert account.limit.rho == 1 + Fraction(333333333333, 10**12)
     assert account.limit.delta == Fraction(1, 10**6) + Fraction(333333, 10**12)
-    ledger.approval("people", "1/3", by="custodian")
+    ledger.declarations.approval("people", "1/3", by="custodian")
     with pytest.raises(Exception, match="second person"):
         ledger.reserve(charge("aa", rho="333333333334/1000000000000"))
 
@@ -229,8 +229,8 @@ def test_limits_are_rounded_down(ledger, charge):
 def test_grants_out_of_range_are_refused(ledger, amounts):
     before = ledger.head
     for declare in (
-        lambda: ledger.grant("people", "add-remove", *amounts, by="custodian"),
-        lambda: ledger.quota("people", "ann", *amounts, by="custodian"),
+        lambda: ledger.declarations.grant("people", "add-remove", *amounts, by="custodian"),
+        lambda: ledger.declarations.quota("people", "ann", *amounts, by="custodian"),
     ):
         with pytest.raises(ParameterError):
             declare()
@@ -238,26 +238,25 @@ def test_grants_out_of_range_are_refused(ledger, amounts):
 
 
 def test_a_limit_below_what_was_spent_keeps_both_amounts():
-    purse = Purse(PurseKey(*TOTAL), 10, 10).after(Units(4, 3)).with_limit(1, 1)
-    assert (purse.limit_rho, purse.limit_delta) == (4, 3)
+    balance = Balance(BalanceKey(*TOTAL), 10, 10).after(Units(4, 3)).with_limit(1, 1)
+    assert (balance.limit_rho, balance.limit_delta) == (4, 3)
 
 
 def test_official_data_dependent_releases_are_counted(ledger, charge):
-    ledger.grant("people", "add-remove", 1, 0, by="custodian", page="data-dependent")
+    ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian", account="data-dependent")
     ledger.reserve(
-        charge("aa", page="data-dependent", scope=Scope.AT_THE_DATA, definition="at-the-data", is_official=True)
+        charge("aa", account="data-dependent", scope=Scope.ACTUAL_DATA, definition="at-the-data", is_official=True)
     )
-    assert ledger.account("people").data_dependent == 1
-    assert not ledger.account("people").is_complete
+    assert ledger.reader.account("people").other_charges["data-dependent"] == 1
 
 
 def test_a_share_counts_failures_as_well(ledger, charge):
-    ledger.share("people", 0, "1e-6", by="custodian")
-    with pytest.raises(BudgetExhausted, match="kept back"):
+    ledger.declarations.share("people", 0, "1e-6", by="custodian")
+    with pytest.raises(BudgetExhausted, match="reserved for official tables"):
         ledger.reserve(charge("aa", rho="1/1000", delta="1/1000000000000"))
     ledger.reserve(charge("aa", rho="1/1000", delta="1/1000000", is_official=True))
     with pytest.raises(ParameterError, match="waves"):
-        ledger.schedule("people", [("2021", "1/2", "6e-7"), ("2022", "1/2", "6e-7")], by="custodian")
+        ledger.declarations.schedule("people", [("2021", "1/2", "6e-7"), ("2022", "1/2", "6e-7")], by="custodian")
 
 
 # Durability and the anchor.
@@ -265,10 +264,10 @@ def test_a_share_counts_failures_as_well(ledger, charge):
 
 def test_the_stores_settings_are_durable(ledger, location):
     if "://" in location:
-        assert ledger._store.ask("SHOW synchronous_commit")[0][0] == "on"
+        assert ledger._store.query("SHOW synchronous_commit")[0][0] == "on"
         return
-    for store in (ledger._store, ledger._reader):
-        assert [store.ask(f"PRAGMA {name}")[0][0] for name in ("journal_mode", "synchronous", "foreign_keys")] == [
+    for store in (ledger._store, ledger._read_store):
+        assert [store.query(f"PRAGMA {name}")[0][0] for name in ("journal_mode", "synchronous", "foreign_keys")] == [
             "wal",
             2,
             1,
@@ -279,7 +278,7 @@ def test_writers_of_a_file_queue_at_its_lock(tmp_path):
     with Ledger.open(tmp_path / "ledger.db") as ledger:
         lock = os.open(tmp_path / "ledger.db.lock", os.O_RDWR)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        thread = threading.Thread(target=lambda: ledger.note("x", {}, by="custodian"))
+        thread = threading.Thread(target=lambda: ledger.declarations.note("x", {}, by="custodian"))
         thread.start()
         thread.join(timeout=0.3)
         assert thread.is_alive()
@@ -295,7 +294,7 @@ def test_a_release_is_answered_after_its_head_is_synchronised(ledger, charge, mo
     done, real = [], anchor.os.fsync
     monkeypatch.setattr(anchor.os, "fsync", lambda fd: (done.append(os.readlink(f"/proc/self/fd/{fd}")), real(fd)))
     ledger.commit(ledger.reserve(charge("aa")), b"document")
-    assert done == [str(ledger.books.anchor.path)]
+    assert done == [str(ledger.reader.anchor.path)]
 
 
 def test_a_head_is_anchored_only_once_it_is_on_disk(ledger, charge, opener, monkeypatch):
@@ -323,9 +322,9 @@ def test_an_anchor_that_cannot_be_written_is_told(ledger, charge, monkeypatch):
         with pytest.raises(InternalError, match="anchor was not"):
             ledger.reserve(charge("aa"))
     # It was written once, nothing is repeated, and the next segment's head covers it.
-    assert ledger.account("people").entries == 1
+    assert ledger.reader.account("people").charges == 1
     ledger.reserve(charge("bb"))
-    assert ledger.verify().is_ok
+    assert ledger.reader.verify().is_ok
 
 
 # The writer and the custodian.
@@ -341,25 +340,25 @@ def test_what_may_have_been_written_is_not_written_again(ledger, charge, monkeyp
         real(self, batch)
         calls.append(batch)
         if len(calls) == 1:
-            raise Lost
+            raise ConnectionLost
 
     with monkeypatch.context() as patch:
         patch.setattr(writer.Writer, "_settle", lost)
         with pytest.raises(InternalError, match="Look at the statement"):
-            ledger.grant("people", "add-remove", 1, 0, by="custodian")
+            ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
         assert len(calls) == 1
         calls.clear()
         assert ledger.reserve(charge("aa")).lease
         assert len(calls) == 2
-    assert ledger.account("people").limit.rho == 2
-    assert ledger.account("people").entries == 1
-    assert ledger.verify().is_ok
+    assert ledger.reader.account("people").limit.rho == 2
+    assert ledger.reader.account("people").charges == 1
+    assert ledger.reader.verify().is_ok
 
 
 def test_an_answer_names_the_head_it_was_written_under(ledger, charge):
     reservation = ledger.reserve(charge("aa"))
     assert reservation.head == ledger.head.digest
-    line = ledger.entries()[-1]
+    line = ledger.reader.entries()[-1]
     # The head of a segment is sealed, so that it can be printed; the name of a line says nothing of the state.
     assert (line.digest, line.name) == (reservation.head, reservation.entry)
     assert line.state and not reservation.head.startswith(reservation.entry)
@@ -390,18 +389,18 @@ def test_a_secret_is_on_disk_before_it_is_used(tmp_path, monkeypatch):
 def test_names_that_a_store_cannot_hold_are_refused(ledger, charge, name):
     for write in (
         lambda: ledger.reserve(charge("aa", analyst=name)),
-        lambda: ledger.grant(name, "add-remove", 1, 0, by="custodian"),
-        lambda: ledger.grant("people", "add-remove", 1, 0, by=name),
-        lambda: ledger.register("people", name, "1", "fingerprint", "domain"),
+        lambda: ledger.declarations.grant(name, "add-remove", 1, 0, by="custodian"),
+        lambda: ledger.declarations.grant("people", "add-remove", 1, 0, by=name),
+        lambda: ledger.declarations.register("people", name, "1", "fingerprint", "domain"),
     ):
         with pytest.raises(ParameterError, match="name holds"):
             write()
-    assert ledger.account("people").entries == 0
-    assert ledger.verify().is_ok
+    assert ledger.reader.account("people").charges == 0
+    assert ledger.reader.verify().is_ok
 
 
 def test_a_pure_sum_that_outgrows_its_column_is_no_longer_stated(ledger, charge):
-    purse = Purse(key=PurseKey("people", "master", "total", ""), spent_epsilon=NO_LIMIT - 5)
-    assert purse.after(Units(0, 0, 5)).spent_epsilon == NO_LIMIT
-    after = purse.after(Units(0, 0, 6))
+    balance = Balance(key=BalanceKey("people", "master", "total", ""), spent_epsilon=NO_LIMIT - 5)
+    assert balance.after(Units(0, 0, 5)).spent_epsilon == NO_LIMIT
+    after = balance.after(Units(0, 0, 6))
     assert (after.spent_epsilon, after.impure) == (NO_LIMIT - 5, 1)

@@ -17,9 +17,9 @@ from tests.ledger.overlap_load import charge
 from dalenius.core.budget import MASTER, UNIT
 from dalenius.core.neighbours import Relation
 from dalenius.ledger import Ledger, administer, state
-from dalenius.ledger.account import TOTAL, PurseKey
+from dalenius.ledger.account import TOTAL, BalanceKey
 from dalenius.ledger.administer import DeclareOverlap, Grant, Register
-from dalenius.ledger.declarations import _amounts
+from dalenius.ledger.declarations import _budget
 from dalenius.ledger.draft import Draft, Head
 from dalenius.ledger.entry import GENESIS
 from dalenius.ledger.reserve import Reserve
@@ -38,26 +38,26 @@ class Book:
         self.pairs: set[frozenset[str]] = set()
         self.own = dict.fromkeys(names, 0)
         for name in self.own:
-            body = _amounts(1, 0, MASTER) | {"relation": "add-remove", "note": ""}
+            body = _budget(1, 0, MASTER) | {"relation": "add-remove", "note": ""}
             Register(
                 population=name, dataset=name, version="1", fingerprint="fingerprint", domain_digest="d", by=""
             ).decide(self.draft)
             Grant(population=name, relation=Relation.ADD_REMOVE, body=body, by="").decide(self.draft)
 
-    def near(self, name: str) -> list[str]:
+    def neighbours(self, name: str) -> list[str]:
         return sorted(other for other in self.own if frozenset({name, other}) in self.pairs)
 
     def do(self, step: Step) -> None:
         if isinstance(step, str):
             key = f"{step}{self.own[step]}"
-            Reserve.of(charge(step, key, LOSSES[step], self.near(step))).decide(self.draft)
+            Reserve.of(charge(step, key, LOSSES[step], self.neighbours(step))).decide(self.draft)
             self.own[step] += LOSSES[step]
             return
         DeclareOverlap(population=step[0], other=step[1], by="").decide(self.draft)
         self.pairs.add(frozenset(step))
 
     def spent(self, name: str) -> int:
-        return self.draft.state.purse(PurseKey(name, MASTER, TOTAL, "")).spent_rho
+        return self.draft.state.balance(BalanceKey(name, MASTER, TOTAL, "")).spent_rho
 
     def check_covered(self) -> None:
         """A person may be in populations of which each two share persons: what was released about them is in each account."""
@@ -70,7 +70,7 @@ class Book:
     def check_exact(self) -> None:
         """Nothing is paid that concerns no person of the population, and nothing twice."""
         for name in self.own:
-            assert self.spent(name) == self.own[name] + sum(self.own[other] for other in self.near(name))
+            assert self.spent(name) == self.own[name] + sum(self.own[other] for other in self.neighbours(name))
 
 
 def orders() -> Iterator[tuple[Step, ...]]:
@@ -113,7 +113,7 @@ def test_a_past_that_is_read_from_balances_is_noticed(monkeypatch: pytest.Monkey
     """In a chain the first would pay for the third, and in a triangle twice."""
 
     def from_balances(books: State, *pair: str) -> list[list[Any]]:
-        return state.past_of(replace(books, own=books.purses), *pair)
+        return state.past_of(replace(books, own_spending=books.balances), *pair)
 
     monkeypatch.setattr(administer, "past_of", from_balances)
     chain = run((("b", "c"), "c", ("a", "b")))
@@ -126,37 +126,37 @@ def test_a_past_that_is_read_from_balances_is_noticed(monkeypatch: pytest.Monkey
 def test_what_was_forfeited_counts_as_released_about_its_own_population() -> None:
     """Nobody knows what the lost lines were about."""
     book = Book("ab")
-    body = {"page": MASTER, "amounts": {}, "purses": [["total", "", 70, 0], ["others", "", 90, 0]]}
+    body = {"account": MASTER, "cost": {}, "balances": [["total", "", 70, 0], ["unreserved", "", 90, 0]]}
     book.draft.emit("forfeit", population="b", by="", body=body)
     book.do(("a", "b"))
     assert book.spent("a") == 70
-    assert book.draft.state.purse(PurseKey("a", MASTER, TOTAL, "")).impure == 1
+    assert book.draft.state.balance(BalanceKey("a", MASTER, TOTAL, "")).impure == 1
 
 
 def prepared(location: str, folder: Path, names: str = "abc") -> Ledger:
     ledger = Ledger.open(location, anchor=folder / "anchor", keys=folder / "keys")
     for name in names:
-        ledger.register(name, name, "1", "fingerprint", "domain")
-        ledger.grant(name, "add-remove", 1, 0, by="custodian")
+        ledger.declarations.register(name, name, "1", "fingerprint", "domain")
+        ledger.declarations.grant(name, "add-remove", 1, 0, by="custodian")
     return ledger
 
 
 def spent(ledger: Ledger, *names: str) -> list[int]:
-    return [int(ledger.account(name).spent.rho / UNIT) for name in names]
+    return [int(ledger.reader.account(name).spent.rho / UNIT) for name in names]
 
 
 def test_a_chain_and_a_triangle_in_a_store(location: str, tmp_path: Path) -> None:
     with prepared(location, tmp_path) as ledger:
         ledger.reserve(charge("c", "c0", 400))
         ledger.reserve(charge("b", "b0", 20))
-        ledger.overlap("b", "c", "custodian")
-        ledger.overlap("a", "b", "custodian")
+        ledger.declarations.overlap("b", "c", "custodian")
+        ledger.declarations.overlap("a", "b", "custodian")
         assert spent(ledger, *"abc") == [20, 420, 420]
         ledger.reserve(charge("b", "b1", 20, ["a", "c"]))
-        assert ledger.overlap("b", "a", "custodian") is None
-        ledger.overlap("c", "a", "custodian")
+        assert ledger.declarations.overlap("b", "a", "custodian") is None
+        ledger.declarations.overlap("c", "a", "custodian")
         assert spent(ledger, *"abc") == [440, 440, 440]
-        assert ledger.verify().is_ok
+        assert ledger.reader.verify().is_ok
 
 
 @pytest.mark.timeout(300)
@@ -170,7 +170,7 @@ def test_processes_that_declare_and_release_at_the_same_time(location: str, tmp_
     )
     assert done.returncode == 0, done.stderr
     with Ledger.open(location, anchor=tmp_path / "anchor", keys=tmp_path / "keys") as ledger:
-        entries = ledger.entries()
+        entries = ledger.reader.entries()
         charges = [entry for entry in entries if entry.kind == "charge"]
         keys = [entry.body["key"] for entry in charges]
         assert len(keys) == len(set(keys)) == 6 * 12 + 3, "each request is charged once, the shared ones too"
@@ -182,5 +182,5 @@ def test_processes_that_declare_and_release_at_the_same_time(location: str, tmp_
         late = [e for e in entries if e.kind == "overlap" and e.body["past"]]
         assert len(late) == 2, "declared in the middle: something was released before"
         assert any(e.body.get("overlaps") for e in charges), "and something after"
-        assert ledger.verify().is_ok
+        assert ledger.reader.verify().is_ok
         assert Fraction(sum(own.values())) > 0

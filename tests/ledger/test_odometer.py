@@ -1,4 +1,4 @@
-"""The odometer: known answers, the words, and a simulation of its promise at every moment."""
+"""The odometer: known answers, the words, and a simulation of its guarantee at every moment."""
 
 from fractions import Fraction
 from math import exp, log
@@ -93,7 +93,7 @@ def test_power_is_a_probability_above_the_level(epsilon, millionths):
 
 def test_readings_in_words(ledger, charge):
     ledger.reserve(charge("aa"))
-    reading = ledger.odometer("people")
+    reading = ledger.reader.odometer("people")
     for figure in (reading.fixed, reading.running):
         assert (figure.basis, figure.epsilon, figure.delta) == ("pure", Fraction(1, 2), 0)
         assert figure.odds == pytest.approx(exp(0.5), abs=1e-9)
@@ -101,7 +101,7 @@ def test_readings_in_words(ledger, charge):
     assert "1.649 times as likely" in words
     assert "5% false alarms" in words
     ledger.reserve(charge("bb", rho="1/100", delta="1e-9"))
-    reading = ledger.odometer("people")
+    reading = ledger.reader.odometer("people")
     assert (reading.fixed.basis, reading.running.basis) == ("rho", "running")
     assert reading.fixed.epsilon == rho_to_epsilon(Fraction(1, 8) + Fraction(1, 100), MILLIONTH)
     # The plan fails as often as was charged, the running bound as often as was granted.
@@ -113,7 +113,7 @@ def test_readings_in_words(ledger, charge):
 def test_fifty_releases_at_a_tenth_read_what_was_spent(ledger, charge):
     for number in range(50):
         ledger.reserve(charge(f"{number:02}", rho=pure_to_rho(Fraction(1, 10)), epsilon=Fraction(1, 10)))
-    reading = ledger.odometer("people")
+    reading = ledger.reader.odometer("people")
     assert float(reading.bounds["rho"]) == pytest.approx(3.5407, abs=1e-3)
     assert float(reading.bounds["loss"]) == pytest.approx(3.1729, abs=1e-3)
     assert (reading.fixed.basis, reading.fixed.epsilon) == ("loss", reading.bounds["loss"])
@@ -124,11 +124,11 @@ def test_a_reading_does_not_depend_on_the_limit(opener, charge):
     readings = []
     for rho in (1, 5):
         ledger = opener()
-        ledger.register("people", "census", "2021", "fingerprint", "domain")
-        ledger.grant("people", "add-remove", rho, 0, by="custodian")
+        ledger.declarations.register("people", "census", "2021", "fingerprint", "domain")
+        ledger.declarations.grant("people", "add-remove", rho, 0, by="custodian")
         if not readings:
             ledger.reserve(charge("aa", rho="0.15", epsilon=None))
-        readings.append(ledger.odometer("people"))
+        readings.append(ledger.reader.odometer("people"))
     assert readings[0] == readings[1]
     # Under rho 0.15 alone, where the whole budget would say 90.5 % and more.
     assert 0.16 < readings[0].power < 0.166
@@ -145,7 +145,7 @@ def test_charges_that_name_their_noise_read_what_that_noise_allows(ledger, charg
     """rho 0.15 of Gaussian noise: 13.6 %, as for the continuous law with mean sqrt(0.3); of rho alone 16.5 %."""
     for number in range(10):
         ledger.reserve(charge(f"{number:02}", rho="0.015", epsilon=None, events=(gaussian(),)))
-    reading = ledger.odometer("people")
+    reading = ledger.reader.odometer("people")
     continuous = NormalDist().cdf(NormalDist().inv_cdf(0.05) + 0.3**0.5)
     assert float(reading.power) == pytest.approx(continuous, abs=1e-4)
     assert continuous == pytest.approx(0.1363, abs=5e-5)
@@ -157,37 +157,37 @@ def test_charges_that_name_their_noise_read_what_that_noise_allows(ledger, charg
     assert reading.running.epsilon == running_epsilon(Fraction(15, 100), MILLIONTH)
     # One charge that states a rho alone, and nothing is known of the loss of all together.
     ledger.reserve(charge("zz", rho="0.001", epsilon=None))
-    assert "loss" not in ledger.odometer("people").bounds
+    assert "loss" not in ledger.reader.odometer("people").bounds
 
 
 def test_pure_charges_and_named_noise_are_composed_together(ledger, charge):
     ledger.reserve(charge("aa", rho="0.015", epsilon=None, events=(gaussian(),)))
-    alone = ledger.odometer("people").bounds["loss"]
+    alone = ledger.reader.odometer("people").bounds["loss"]
     ledger.reserve(charge("bb", rho=pure_to_rho(Fraction(1, 10)), epsilon=Fraction(1, 10)))
-    both = ledger.odometer("people")
+    both = ledger.reader.odometer("people")
     assert alone < both.bounds["loss"] < min(both.bounds["rho"], alone + Fraction(1, 10))
 
 
-OWN = {"page": "data-dependent", "definition": "bootstrap", "scope": Scope.WITHIN_THE_DATA}
+OWN = {"account": "data-dependent", "definition": "bootstrap", "scope": Scope.OBSERVED_ROWS}
 
 
-def test_no_sentence_covers_another_page(ledger, charge):
-    ledger.grant("people", "add-remove", 1, 0, by="custodian", page="data-dependent")
-    assert "nothing was charged to another page" in ledger.odometer("people").sentences()[0]
+def test_no_sentence_covers_another_account(ledger, charge):
+    ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian", account="data-dependent")
+    assert "nothing was charged to another account" in ledger.reader.odometer("people").sentences()[0]
     ledger.reserve(charge("aa", **OWN))
-    reading = ledger.odometer("people")
+    reading = ledger.reader.odometer("people")
     (words,) = reading.sentences()
-    # With nothing on the master page there is no figure to quote.
-    assert "no statement covers the data-dependent page (1 charge)" in words
+    # With nothing on the master account there is no figure to quote.
+    assert "no statement covers the data-dependent account (1 charge)" in words
     assert "private" not in words and "%" not in words
     ledger.reserve(charge("bb"))
-    reading = ledger.odometer("people")
+    reading = ledger.reader.odometer("people")
     for sentence in reading.sentences():
         assert "what was charged to the master account (1 charge)" in sentence
-        assert "; the data-dependent page (1 charge) is not covered." in sentence
+        assert "; the data-dependent account (1 charge) is not covered." in sentence
         assert "verything released" not in sentence
     document = reading.to_dict()
-    assert document["covers"] == {"page": "master", "charges": 1}
+    assert document["covers"] == {"account": "master", "charges": 1}
     assert document["not_covered"] == {"data-dependent": 1}
 
 
@@ -195,6 +195,6 @@ def test_charges_of_too_many_kinds_are_read_by_their_rho(ledger, charge):
     """65 different ones: their loss would take too long to list, so that nothing is said of it."""
     events = tuple({"kind": "pure", "epsilon": f"1/{1000 + number}"} for number in range(65))
     ledger.reserve(charge("aa", rho="1/100", epsilon=None, events=events[:64]))
-    assert "loss" in ledger.odometer("people").bounds
+    assert "loss" in ledger.reader.odometer("people").bounds
     ledger.reserve(charge("bb", rho="1/1000", epsilon=None, events=events[64:]))
-    assert "loss" not in ledger.odometer("people").bounds
+    assert "loss" not in ledger.reader.odometer("people").bounds

@@ -28,8 +28,8 @@ def test_many_open_a_new_ledger_at_the_same_moment(location, tmp_path):
     for thread in threads:
         thread.join()
     assert len(opened) == 12
-    assert len({ledger.books.name for ledger in opened}) == 1
-    assert [entry.kind for entry in opened[0].entries()] == ["open"]
+    assert len({ledger.reader.name for ledger in opened}) == 1
+    assert [entry.kind for entry in opened[0].reader.entries()] == ["open"]
     secrets = set()
     threads = [threading.Thread(target=lambda k=k: secrets.add(k.secret("people"))) for k in opened]
     for thread in threads:
@@ -37,7 +37,7 @@ def test_many_open_a_new_ledger_at_the_same_moment(location, tmp_path):
     for thread in threads:
         thread.join()
     assert len(secrets) == 1
-    assert opened[0].verify().is_ok
+    assert opened[0].reader.verify().is_ok
     for ledger in opened:
         ledger.close()
 
@@ -69,7 +69,7 @@ def test_a_forked_process_must_open_its_own(tmp_path):
     with Ledger.open(tmp_path / "ledger.db") as ledger:
         ledger._writer._pid = os.getpid() + 1
         with pytest.raises(InternalError, match="open it there"):
-            ledger.note("x", {}, by="custodian")
+            ledger.declarations.note("x", {}, by="custodian")
 
 
 def test_keys_are_made_once_and_damage_is_noticed(tmp_path: Path):
@@ -125,24 +125,24 @@ def test_anchor_lines_speak_for_themselves(tmp_path: Path):
 @pytest.mark.parametrize("kept", [1, 5, 40, 150, -1])
 def test_a_power_failure_in_the_anchor_is_told_and_is_no_forgery(tmp_path: Path, kept: int):
     with Ledger.open(tmp_path / "ledger.db") as ledger:
-        ledger.grant("people", "add-remove", 1, 0, by="custodian")
-        path = ledger.books.anchor.path
+        ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
+        path = ledger.reader.anchor.path
         whole = path.read_text()
         *before, last = whole.split("\n")
         path.write_text("\n".join([*before, last[:kept]]))
-        ledger.grant("people", "add-remove", 1, 0, by="custodian")
-        report = ledger.verify()
+        ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
+        report = ledger.reader.verify()
         assert report.is_ok, report.problems
         assert any("cut short" in text for text in report.unknown)
         # What is not the beginning of a line was put there by somebody.
         path.write_text(path.read_text() + "\n{nothing")
-        assert not ledger.verify().is_ok
+        assert not ledger.reader.verify().is_ok
 
 
 def test_an_anchor_that_begins_late_is_told(tmp_path: Path):
     with Ledger.open(tmp_path / "ledger.db") as ledger:
-        ledger.books.anchor.path.unlink()
-        ledger.grant("people", "add-remove", 1, 0, by="custodian")
-        report = ledger.verify()
+        ledger.reader.anchor.path.unlink()
+        ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
+        report = ledger.reader.verify()
         assert report.is_ok
         assert any("begins at line 2" in text for text in report.unknown)

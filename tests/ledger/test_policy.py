@@ -9,7 +9,7 @@ from dalenius.core.budget import MASTER
 from dalenius.curator.curator import Curator
 from dalenius.errors import BudgetExhausted, LedgerMismatch, NotAllowed, PolicyDiffers, QuotaExhausted
 from dalenius.ledger import Ledger
-from dalenius.ledger.account import ANALYST
+from dalenius.ledger.account import QUOTA
 from dalenius.ledger.charge import DATA_DEPENDENT
 from dalenius.ledger.policy import POLICY_NOTE, adopt, bind, policy_digest, recorded
 from dalenius.spec.load import load_dataset, load_policy
@@ -38,10 +38,10 @@ def opened(ledger: Ledger, policy: Any = None, **given: Any) -> Curator:
 def test_registration_records_the_policy_with_its_digest_and_by_whom(ledger: Ledger) -> None:
     curator = opened(ledger, STRICT)
     curator.register(by="carla")
-    (note,) = ledger.notes("people", POLICY_NOTE)
+    (note,) = ledger.reader.notes("people", POLICY_NOTE)
     assert note.by == "carla"
     assert note.body["payload"]["digest"] == policy_digest(load_policy(STRICT))
-    assert "policy" in " ".join(line.what for line in ledger.statement("people").lines)
+    assert "policy" in " ".join(line.what for line in ledger.reader.statement("people").lines)
 
 
 def test_a_policy_that_is_left_out_is_not_forgotten(ledger: Ledger) -> None:
@@ -86,8 +86,8 @@ def test_an_adopted_policy_is_in_force_and_a_curator_that_was_open_stops(ledger:
     assert opened(ledger).policy == wider
     with pytest.raises(PolicyDiffers):
         before.release(REQUEST)
-    assert ledger.account("people").entries == 0
-    names = [p.key.name for p in ledger.account("people").purses if p.key.kind == ANALYST and p.is_limited]
+    assert ledger.reader.account("people").charges == 0
+    names = [p.key.name for p in ledger.reader.account("people").balances if p.key.kind == QUOTA and p.is_limited]
     assert names == ["ada"]
     with pytest.raises(PolicyDiffers):
         opened(ledger, STRICT)
@@ -100,8 +100,10 @@ def test_a_ledger_without_such_a_line_opens_as_before_and_the_first_use_records_
     from dalenius.ledger.opening import declare_unit, open_account
 
     declare_unit(ledger, curator.domain, "old")
-    ledger.register("people", "people", "1", curator.holding._fingerprint(), curator.holding.domain_digest, by="old")
-    open_account(ledger, curator.domain, curator.policy, "old")
+    ledger.declarations.register(
+        "people", "people", "1", curator.holding._fingerprint(), curator.holding.domain_digest, by="old"
+    )
+    open_account(ledger.declarations, curator.domain, curator.policy, "old")
     assert recorded(ledger, curator.domain) is None
     opened(ledger, {"allow": {"definitions": ["pure"]}})
     curator.release(REQUEST, analyst="ada")
@@ -120,11 +122,11 @@ def test_the_first_of_two_first_uses_decides(ledger: Ledger, monkeypatch: pytest
     # Both looked before either wrote: the later line is there, and is not in force.
     with monkeypatch.context() as blind:
         looks = iter([[]])
-        seen = ledger.notes
-        blind.setattr(ledger, "notes", lambda *about: seen(*about) if next(looks, True) else [])
+        seen = ledger.reader.notes
+        blind.setattr(ledger.reader, "notes", lambda *about: seen(*about) if next(looks, True) else [])
         with pytest.raises(PolicyDiffers):
             bind(ledger, one.domain, load_policy({"budget": {"rho": 1}}), by="later")
-    assert [note.body["payload"]["how"] for note in ledger.notes("people", POLICY_NOTE)] == ["first use"] * 2
+    assert [note.body["payload"]["how"] for note in ledger.reader.notes("people", POLICY_NOTE)] == ["first use"] * 2
     assert opened(ledger).policy == one.policy
 
 
@@ -133,7 +135,7 @@ def test_a_policy_is_adopted_before_there_is_an_account(ledger: Ledger) -> None:
     rules = {"budget": {"rho": 1}, "analysts": {"ada": {"rho": "1/100000"}}}
     curator = opened(ledger)
     adopt(ledger, curator.domain, load_policy(rules), by="carla")
-    assert [entry.kind for entry in ledger.entries("people")] == ["note"]
+    assert [entry.kind for entry in ledger.reader.entries("people")] == ["note"]
     later = opened(ledger)
     later.register()
     with pytest.raises(QuotaExhausted):
@@ -155,7 +157,7 @@ def test_another_budget_in_the_file_is_told_with_the_command_that_grants_it(ledg
     opened(ledger, STRICT).register()
     (said,) = opened(ledger, STRICT | {"budget": {"rho": "5/2"}}).notices
     assert "dalenius ledger grant --population people --rho 1.5" in said
-    assert ledger.account("people").limit.rho == 1
+    assert ledger.reader.account("people").limit.rho == 1
     (said,) = opened(ledger, STRICT | {"budget": {"rho": "1/2"}}).notices
     assert "cannot be taken back" in said
     assert opened(ledger, STRICT).notices == ()
@@ -184,7 +186,7 @@ def test_the_dataset_document_names_its_ledger_and_its_policy(tmp_path: Path) ->
         Curator.open(tmp_path / "dataset.toml", ledger=tmp_path / "second.sqlite")
     assert not (tmp_path / "second.sqlite").exists()
     with Curator.open(tmp_path / "dataset.toml", ledger=tmp_path / "books" / ".." / "books" / "l.sqlite") as again:
-        assert again.ledger.account("people").entries == 0
+        assert again.ledger.reader.account("people").charges == 0
 
 
 def test_where_ledger_and_policy_lie_is_no_part_of_the_declaration(ledger: Ledger) -> None:
@@ -193,14 +195,14 @@ def test_where_ledger_and_policy_lie_is_no_part_of_the_declaration(ledger: Ledge
     assert plain.holding.domain_digest == named.holding.domain_digest
 
 
-def test_only_definitions_of_the_data_dependent_page_open_it(ledger: Ledger) -> None:
+def test_only_definitions_of_the_data_dependent_account_open_it(ledger: Ledger) -> None:
     opened(ledger, {"allow": {"acknowledge": ["fixed_weights", "bootstrap_per_cell"]}}).register()
-    assert ledger.account("people").pages == (MASTER,)
+    assert ledger.reader.account("people").granted == (MASTER,)
 
 
-def test_a_data_dependent_definition_opens_its_page(ledger: Ledger) -> None:
+def test_a_data_dependent_definition_opens_its_account(ledger: Ledger) -> None:
     opened(ledger, {"allow": {"acknowledge": ["bootstrap"]}}).register()
-    assert ledger.account("people").pages == (MASTER, DATA_DEPENDENT)
+    assert ledger.reader.account("people").granted == (MASTER, DATA_DEPENDENT)
 
 
 def test_an_official_release_pays_from_no_analysts_quota(ledger: Ledger) -> None:
@@ -209,8 +211,8 @@ def test_an_official_release_pays_from_no_analysts_quota(ledger: Ledger) -> None
     with pytest.raises(QuotaExhausted):
         curator.release(REQUEST, analyst="ada")
     curator.release(REQUEST, analyst="ada", is_official=True)
-    (purse,) = [p for p in ledger.account("people").purses if p.key.kind == ANALYST]
-    assert purse.spent_rho == 0 and purse.charges == 0
+    (balance,) = [p for p in ledger.reader.account("people").balances if p.key.kind == QUOTA]
+    assert balance.spent_rho == 0 and balance.charges == 0
 
 
 def test_the_share_of_official_tables_is_kept_from_everybody_else(ledger: Ledger) -> None:
@@ -221,7 +223,7 @@ def test_the_share_of_official_tables_is_kept_from_everybody_else(ledger: Ledger
     curator = opened(ledger, rules)
     curator.register()
     curator.release(tables[0])
-    with pytest.raises(BudgetExhausted, match="kept back for official tables"):
+    with pytest.raises(BudgetExhausted, match="reserved for official tables"):
         curator.release(tables[1])
     curator.release(tables[1], is_official=True)
     laxer = rules | {"official_share": "1/3"}

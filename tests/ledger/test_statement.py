@@ -14,9 +14,9 @@ from dalenius.ledger.statement import export_statement, what_of
 
 def test_balances_run_along_the_lines(ledger, charge):
     ledger.reserve(charge("aa", analyst="ann"))
-    ledger.grant("people", "add-remove", "1/2", 0, by="custodian", note="second year")
+    ledger.declarations.grant("people", "add-remove", "1/2", 0, by="custodian", note="second year")
     done = ledger.commit(ledger.reserve(charge("bb", rho="1/4", analyst="bob")), b"document")
-    statement = ledger.statement("people")
+    statement = ledger.reader.statement("people")
     money = [(line.kind, line.rho, line.left_rho) for line in statement.lines if line.left_rho]
     assert money == [
         ("grant", "1", "1"),
@@ -26,48 +26,48 @@ def test_balances_run_along_the_lines(ledger, charge):
     ]
     assert [line.status for line in statement.lines if line.kind == "charge"] == ["charged", "published"]
     ledger.set_status(done.entry, "withdrawn", by="custodian")
-    lines = ledger.statement("people").lines
+    lines = ledger.reader.statement("people").lines
     assert [line.status for line in lines if line.kind == "charge"] == ["charged", "withdrawn"]
     assert lines[-1].what.endswith("published to withdrawn")
 
 
 def test_an_analyst_sees_own_lines_and_quota_only(ledger, charge):
-    ledger.quota("people", "ann", "1/2", 0, by="custodian")
+    ledger.declarations.quota("people", "ann", "1/2", 0, by="custodian")
     ledger.reserve(charge("aa", analyst="ann"))
     ledger.reserve(charge("bb", analyst="bob"))
-    own = ledger.statement("people", "ann")
+    own = ledger.reader.statement("people", "ann")
     assert [line.by for line in own.lines] == ["ann"]
     assert own.lines[0].left_rho == "0.375"
     assert [balance["name"] for balance in own.balances] == ["ann"]
     assert repr(own).splitlines()[0] == "<Statement of people, ann: 1 movements (add-remove)"
-    assert repr(ledger.statement("people")).startswith("<Statement of people: ")
-    stranger = ledger.statement("people", "nobody")
+    assert repr(ledger.reader.statement("people")).startswith("<Statement of people: ")
+    stranger = ledger.reader.statement("people", "nobody")
     assert (stranger.lines, stranger.balances) == ((), ())
 
 
 def test_data_dependent_pages_carry_their_warning(ledger, charge):
-    ledger.grant("people", "add-remove", 1, 0, by="custodian", page="data-dependent")
-    assert ledger.statement("people").warnings == ()
-    weak = charge("aa", page="data-dependent", scope=Scope.AT_THE_DATA, definition="weak", analyst="ann")
+    ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian", account="data-dependent")
+    assert ledger.reader.statement("people").warnings == ()
+    weak = charge("aa", account="data-dependent", scope=Scope.ACTUAL_DATA, definition="weak", analyst="ann")
     ledger.reserve(weak)
-    assert "does not cover" in ledger.statement("people").warnings[0]
-    assert "does not cover" in ledger.statement("people", "ann").warnings[0]
-    assert ledger.statement("people", "bob").warnings == ()
+    assert "does not cover" in ledger.reader.statement("people").warnings[0]
+    assert "does not cover" in ledger.reader.statement("people", "ann").warnings[0]
+    assert ledger.reader.statement("people", "bob").warnings == ()
 
 
 def test_exports_add_up_to_the_account(ledger, charge):
     for number in range(5):
         ledger.reserve(charge(f"k{number}", rho=f"1/{number + 7}", analyst="ann"))
-    rows = list(csv.DictReader(io.StringIO(export_statement(ledger.statement("people"), "csv"))))
+    rows = list(csv.DictReader(io.StringIO(export_statement(ledger.reader.statement("people"), "csv"))))
     spent = sum(Fraction(row["rho"]) for row in rows if row["kind"] == "charge")
-    account = ledger.account("people")
+    account = ledger.reader.account("people")
     assert spent <= account.spent.rho < spent + Fraction(5, 10**12)
     assert Fraction(rows[-1]["left_rho"]) == account.left.rho
-    document = json.loads(export_statement(ledger.statement("people"), "json"))
+    document = json.loads(export_statement(ledger.reader.statement("people"), "json"))
     assert len(document["lines"]) == len(rows)
-    assert len(export_statement(ledger.statement("people"), "jsonl").splitlines()) == len(rows)
+    assert len(export_statement(ledger.reader.statement("people"), "jsonl").splitlines()) == len(rows)
     with pytest.raises(UnknownName):
-        export_statement(ledger.statement("people"), "pdf")
+        export_statement(ledger.reader.statement("people"), "pdf")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dalenius.ledger.tree import EMPTY, HashTree, Lacking, decode, encode, leaf_digest, node_digest, places_in
+from dalenius.ledger.tree import EMPTY, HashTree, MissingNode, decode, encode, leaf_digest, node_digest, places_in
 
 NAMES = st.integers(0, 4000).map(lambda n: b"2%04x" % n)
 
@@ -78,12 +78,12 @@ def test_a_node_that_is_missing_or_older_is_asked_for():
     tree.seal()
     tree.keep()
     for stale in ({}, memory):
-        with pytest.raises(Lacking) as gap:
+        with pytest.raises(MissingNode) as gap:
             gathered(HashTree(older.root, stale), name)
         assert gap.value.place == b""
     incomplete = {p: node for p, node in memory.items() if p != place}
     for work in (lambda t: gathered(t, name), lambda t: t.put(name, b"y" * 32), gathered):
-        with pytest.raises(Lacking) as gap:
+        with pytest.raises(MissingNode) as gap:
             work(HashTree(tree.root, incomplete))
         assert (gap.value.place, gap.value.digest) == (place, memory[place][0])
     assert gathered(older, name) == {name: leaves[name]}

@@ -14,7 +14,7 @@ from dalenius.ledger import Ledger, schema
 from dalenius.ledger.administer import Note
 from dalenius.ledger.draft import Draft, Submission
 from dalenius.ledger.reserve import Reserve
-from dalenius.ledger.store import Raced, _where, apply, load
+from dalenius.ledger.store import WriteConflict, _where, apply, load
 
 
 def run_together(ledger, charge, count, rho="1/1000"):
@@ -36,23 +36,23 @@ def run_together(ledger, charge, count, rho="1/1000"):
 
 def test_waiting_requests_share_a_transaction_and_a_segment(opener, charge, tmp_path):
     ledger = opener()
-    ledger.register("people", "census", "2021", "fingerprint", "domain")
-    ledger.grant("people", "add-remove", 1, 0, by="custodian")
+    ledger.declarations.register("people", "census", "2021", "fingerprint", "domain")
+    ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
     anchor = tmp_path / "anchor"
     segments = len(anchor.read_text().split())
     paid = run_together(ledger, charge, 32)
     assert len(set(paid)) == 32
-    lines = [e for e in ledger.entries() if e.kind in ("charge", "release")]
+    lines = [e for e in ledger.reader.entries() if e.kind in ("charge", "release")]
     assert len(lines) == 64
     # Every segment is one line of the anchor: fewer segments than lines means that some were shared.
     assert len(anchor.read_text().split()) - segments < 64
-    assert ledger.verify().is_ok
+    assert ledger.reader.verify().is_ok
 
 
 def test_threads_never_overspend(ledger, charge):
     paid = run_together(ledger, charge, 24, rho="1/10")
     assert len(paid) == 10
-    assert ledger.account("people").left.rho == 0
+    assert ledger.reader.account("people").left.rho == 0
 
 
 def test_a_batch_with_something_unforeseen_is_settled_one_by_one(ledger, charge, monkeypatch):
@@ -81,8 +81,8 @@ def test_a_batch_with_something_unforeseen_is_settled_one_by_one(ledger, charge,
     for thread in threads:
         thread.join()
     assert failures == [3]
-    assert ledger.account("people").entries == 7
-    assert ledger.verify().is_ok
+    assert ledger.reader.account("people").charges == 7
+    assert ledger.reader.verify().is_ok
 
 
 def test_what_json_cannot_hold_is_refused_before_the_queue(ledger, charge):
@@ -91,7 +91,7 @@ def test_what_json_cannot_hold_is_refused_before_the_queue(ledger, charge):
 
 
 def test_an_interrupted_batch_leaves_nothing(ledger, charge, monkeypatch):
-    """Raced in the middle of the statements: everything is rolled back and redone."""
+    """WriteConflict in the middle of the statements: everything is rolled back and redone."""
     from dalenius.ledger import writer
 
     original, calls = writer.apply, []
@@ -100,41 +100,41 @@ def test_an_interrupted_batch_leaves_nothing(ledger, charge, monkeypatch):
         row = original(store, draft, *rest)
         calls.append(len(draft.lines))
         if len(calls) < 3:
-            raise Raced
+            raise WriteConflict
         return row
 
     monkeypatch.setattr(writer, "apply", flaky)
     ledger.reserve(charge("aa"))
     assert calls == [1, 1, 1]
-    assert ledger.account("people").entries == 1
-    assert ledger.verify().is_ok
+    assert ledger.reader.account("people").charges == 1
+    assert ledger.reader.verify().is_ok
 
 
 def test_a_ledger_that_never_gets_its_turn_says_so(ledger, charge, monkeypatch):
     from dalenius.ledger import writer
 
     def never(*_):
-        raise Raced
+        raise WriteConflict
 
     monkeypatch.setattr(writer, "apply", never)
     monkeypatch.setattr(writer, "_ATTEMPTS", 3)
     with pytest.raises(InternalError, match="nothing was written"):
         ledger.reserve(charge("aa"))
-    assert ledger.account("people").entries == 0
+    assert ledger.reader.account("people").charges == 0
 
 
 def test_a_stale_view_is_caught_by_the_statements(ledger, charge, opener):
     """Somebody else spends between our look and our statements: the conditions notice, not a lock."""
     other = opener()
     late = Reserve.of(charge("bb", rho="3/4"), "lease", 60.0)
-    stale, head, tree = load(other._reader, late.needs, other.books.witness)
+    stale, head, tree = load(other._read_store, late.needs, other.reader.witness)
     ledger.reserve(charge("aa", rho="1/2"))
     draft = Draft(stale, head, 0.0)
     late.decide(draft)
-    with pytest.raises(Raced), other._store.transaction():
+    with pytest.raises(WriteConflict), other._store.transaction():
         apply(other._store, draft, tree, other._writer._witness)
-    assert ledger.account("people").spent.rho == Fraction(1, 2)
-    assert ledger.verify().is_ok
+    assert ledger.reader.account("people").spent.rho == Fraction(1, 2)
+    assert ledger.reader.verify().is_ok
 
 
 @pytest.mark.postgres
@@ -142,12 +142,12 @@ def test_a_statement_skipped_by_an_error_is_not_believed_to_be_prepared(server):
     from dalenius.ledger.postgres_store import PostgresStore
 
     store = PostgresStore(server.empty())
-    query = (schema.TERMS + " WHERE population = ?", ("people",))
+    query = (schema.TERMS_TABLE.select + " WHERE population = ?", ("people",))
     for _ in range(10):
         with pytest.raises(Exception, match="zero"), store.snapshot():
-            store.ask_all([("SELECT 1 / 0", ()), query])
+            store.query_all([("SELECT 1 / 0", ()), query])
         with store.snapshot():
-            assert store.ask_all([query, query]) == [[], []]
+            assert store.query_all([query, query]) == [[], []]
     store.close()
 
 
@@ -161,8 +161,8 @@ def test_no_isolation_level_is_relied_upon(server, tmp_path: Path, charge, isola
     for ledger in ledgers:
         ledger._store.close()
         ledger._writer._store = ledger._store = PostgresStore(location, isolation)
-    ledgers[0].register("people", "census", "2021", "fingerprint", "domain")
-    ledgers[0].grant("people", "add-remove", "1/10", 0, by="custodian")
+    ledgers[0].declarations.register("people", "census", "2021", "fingerprint", "domain")
+    ledgers[0].declarations.grant("people", "add-remove", "1/10", 0, by="custodian")
     paid, failures = [], []
 
     def work(ledger, number):
@@ -181,8 +181,8 @@ def test_no_isolation_level_is_relied_upon(server, tmp_path: Path, charge, isola
         thread.join()
     assert failures == []
     assert len(set(paid)) == len(paid) == 20
-    assert ledgers[0].account("people").left.rho == 0
-    assert ledgers[0].verify().is_ok
+    assert ledgers[0].reader.account("people").left.rho == 0
+    assert ledgers[0].reader.verify().is_ok
     for ledger in ledgers:
         ledger.close()
 
@@ -220,15 +220,18 @@ def test_an_interrupted_waiter_does_not_block_the_others(ledger, charge, monkeyp
     assert interrupted.is_set()
     assert len(stopped) == 1
     assert (
-        ledger.account("people").entries
+        ledger.reader.account("people").charges
         == len(paid)
         == 160
         - 20 * len(stopped)
         + sum(
-            e.body["key"].startswith(f"{n}-") for n in stopped for e in ledger.entries("people") if e.kind == "charge"
+            e.body["key"].startswith(f"{n}-")
+            for n in stopped
+            for e in ledger.reader.entries("people")
+            if e.kind == "charge"
         )
     )
-    assert ledger.verify().is_ok
+    assert ledger.reader.verify().is_ok
 
 
 @pytest.mark.postgres
@@ -237,16 +240,16 @@ def test_a_writer_that_stops_in_the_middle_does_not_block_for_ever(server, tmp_p
 
     location = server.empty()
     with Ledger.open(location, anchor=tmp_path / "anchor", keys=tmp_path / "keys") as ledger:
-        ledger.register("people", "census", "2021", "fingerprint", "domain")
-        ledger.grant("people", "add-remove", 1, 0, by="custodian")
-        for store in (ledger._store, ledger._reader):
-            store.ask("SELECT set_config('lock_timeout', '200ms', false)")
+        ledger.declarations.register("people", "census", "2021", "fingerprint", "domain")
+        ledger.declarations.grant("people", "add-remove", 1, 0, by="custodian")
+        for store in (ledger._store, ledger._read_store):
+            store.query("SELECT set_config('lock_timeout', '200ms', false)")
         stopped = psycopg.connect(location)
         stopped.execute("SELECT 1 FROM dalenius.head FOR UPDATE")
         threading.Timer(1.0, stopped.close).start()
         assert ledger.reserve(charge("aa")).lease
-        assert ledger.account("people").entries == 1
-        assert ledger.verify().is_ok
+        assert ledger.reader.account("people").charges == 1
+        assert ledger.reader.verify().is_ok
 
 
 _CLOSED_UNDER_WRITERS = """
@@ -260,8 +263,8 @@ for number in range(25):
     def work():
         while True:
             try:
-                ledger.note("people", {"kind": "x"}, by="custodian")
-                ledger.entries()
+                ledger.declarations.note("people", {"kind": "x"}, by="custodian")
+                ledger.reader.entries()
                 begun.set()
             except StorageError as error:
                 return refused.append(error)
@@ -274,7 +277,7 @@ for number in range(25):
     for thread in threads:
         thread.join(30)
     assert len(refused) == 3 and all("was closed" in str(error) for error in refused), refused
-    assert Ledger.open(f"{sys.argv[1]}/{number}.sqlite").verify().is_ok
+    assert Ledger.open(f"{sys.argv[1]}/{number}.sqlite").reader.verify().is_ok
 print("ok")
 """
 
@@ -294,7 +297,7 @@ def test_a_ledger_closed_under_its_writers_refuses_them(tmp_path):
 def test_a_log_that_its_own_ledger_removed_is_no_damage(tmp_path):
     """A writer that was about to compare the files when the ledger was closed is told that."""
     ledger = Ledger.open(tmp_path / "ledger.db")
-    ledger.note("x", {}, by="custodian")
+    ledger.declarations.note("x", {}, by="custodian")
     ledger.close()
     with pytest.raises(StorageError, match="was closed"):
         ledger._store.check()
@@ -306,7 +309,7 @@ def test_an_anchor_that_fails_is_told_to_those_whose_lines_were_written(ledger, 
     monkeypatch.setattr(ledger._writer, "_settled", lambda *_: 1 / 0)
     ledger._writer._settle(jobs)
     assert [type(job.error) for job in jobs] == [StorageError, BudgetExhausted]
-    assert ledger.account("people").spent.rho == Fraction(1, 2)
+    assert ledger.reader.account("people").spent.rho == Fraction(1, 2)
 
 
 def test_what_a_batch_only_looked_at_is_not_written_again(ledger, charge):
@@ -315,12 +318,12 @@ def test_what_a_batch_only_looked_at_is_not_written_again(ledger, charge):
     ledger.secret("people")
     again = Note(kind="secret", population="people", body={"check": "another"}, by="")
     commands = (Reserve.of(charge("aa"), "a", 60.0), again, Reserve.of(charge("bb"), "b", 60.0))
-    jobs, lines = tuple(map(Submission, commands)), len(ledger.entries())
+    jobs, lines = tuple(map(Submission, commands)), len(ledger.reader.entries())
     ledger._writer._settle(jobs)
-    assert jobs[0].answer[0].entry == stored.entry and jobs[0].answer[0].lease == ""
-    assert jobs[1].answer[0] == ledger.books.check_value("people") != "another"
-    assert [entry.kind for entry in ledger.entries()][lines:] == ["charge"]
-    assert ledger.verify().is_ok
+    assert jobs[0].result[0].entry == stored.entry and jobs[0].result[0].lease == ""
+    assert jobs[1].result[0] == ledger.reader.check_value("people") != "another"
+    assert [entry.kind for entry in ledger.reader.entries()][lines:] == ["charge"]
+    assert ledger.reader.verify().is_ok
 
 
 def test_many_rows_are_looked_for_in_several_queries():
@@ -336,7 +339,7 @@ def test_who_is_interrupted_while_gathering_is_waited_for_no_longer(ledger, char
     writer._leave(job)
     assert writer._gathering is None
     ledger.reserve(charge("bb"))
-    assert [entry.body["key"] for entry in ledger.entries() if entry.kind == "charge"] == ["bb"]
+    assert [entry.body["key"] for entry in ledger.reader.entries() if entry.kind == "charge"] == ["bb"]
 
 
 def test_who_comes_just_as_patience_ends_still_wakes_the_leader(ledger, charge):

@@ -21,7 +21,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import OtherRows, Unsupported
 from dalenius.lists.tables import answer_from_list
 from dalenius.methods.margins.plan import plan_list
-from dalenius.postprocess._shown_counts import shown_from
+from dalenius.postprocess import shown_from
 from dalenius.spec.canonical import describe_axis
 
 REGIONS = Categories(labels=("r1", "r2", "r3", "r4"), missing="r1", unseen="r1")
@@ -166,10 +166,10 @@ def reread(release: Release, **request: object) -> Release:
     """The list as another process reads it: from its document, with the canonical request beside it."""
     from dataclasses import replace
 
-    from dalenius.publish.to_json import from_json, to_json
+    from dalenius.publish.to_json import from_json, write_json
 
     noted = replace(release.provenance, request={**release.provenance.request, **request})
-    return from_json(to_json(release.with_(provenance=noted)))
+    return from_json(write_json(release.with_(provenance=noted)))
 
 
 def test_a_list_that_was_stored_and_read_answers_the_same() -> None:

@@ -20,7 +20,7 @@ from dalenius.curator.planner import Planner
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import OtherRows
 from dalenius.lists.tables import answer_from_list
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.publish.to_json import from_json, write_json
 from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_request
 from dalenius.spec.policy import PolicyDocument
@@ -69,7 +69,7 @@ def released(table: dict[str, Any], source: MemorySource = WITH_IMPOSSIBLE) -> R
     )  # fmt: skip
     tables = plan.assemble(tuple(blocks))
     made = Release(blocks=tuple(blocks), tables=tables, law=plan.law, provenance=provenance)
-    return from_json(to_json(made))
+    return from_json(write_json(made))
 
 
 def answered(stored: Release, table: dict[str, Any]) -> Release | None:

@@ -1,4 +1,4 @@
-"""Bootstrap totals: every option keeps its promise on exhaustive tables, and the published scales do not."""
+"""Bootstrap totals: every option keeps its guarantee on exhaustive tables, and the published scales do not."""
 
 from fractions import Fraction
 from itertools import product
@@ -22,7 +22,7 @@ SPACE = CellSpace((Axis(variable="g", labels=("a", "b", "c"), codes=(0, 1, 2)),)
 LOW, HIGH = -2, 5
 
 
-def near(relation=Relation.REPLACE, scope=Scope.WITHIN_THE_DATA):
+def neighbours(relation=Relation.REPLACE, scope=Scope.OBSERVED_ROWS):
     return Neighbours(relation=relation, scope=scope)
 
 
@@ -32,7 +32,7 @@ def table() -> MagnitudeTable:
 
 
 def step(**changes) -> BootstrapTotals:
-    options = {"name": "totals", "statistic": table(), "neighbours": near(), "epsilon": F(1)} | changes
+    options = {"name": "totals", "statistic": table(), "neighbours": neighbours(), "epsilon": F(1)} | changes
     return BootstrapTotals(**options)
 
 
@@ -70,10 +70,10 @@ def data_sets():
 
 
 @pytest.mark.parametrize(("option", "membership", "relation"), CASES)
-def test_the_promise_is_kept_and_used(option, membership, relation):
+def test_the_guarantee_is_kept_and_used(option, membership, relation):
     """Discrete Laplace noise of scale s_i has loss sum |d_i| / s_i; normal noise has rho sum d_i^2 / (2 s_i^2)."""
-    pure = step(option=option, membership=membership, neighbours=near(relation))
-    normal = step(option=option, membership=membership, neighbours=near(relation), epsilon=None, rho=F(1, 2))
+    pure = step(option=option, membership=membership, neighbours=neighbours(relation))
+    normal = step(option=option, membership=membership, neighbours=neighbours(relation), epsilon=None, rho=F(1, 2))
     reached = F(0)
     for rows in data_sets():
         laplace, deviations = pure.scales(*extremes(rows)), normal.scales(*extremes(rows))
@@ -85,7 +85,7 @@ def test_the_promise_is_kept_and_used(option, membership, relation):
     assert reached == 1
 
 
-def test_published_scales_break_the_promise_when_membership_is_private():
+def test_published_scales_break_the_guarantee_when_membership_is_private():
     """V_max (option i) and V_i with epsilon/k (option ii) against rows in different cells."""
     rows = ((0, HIGH), (1, HIGH), (1, HIGH))
     public = step(membership=Membership.PUBLIC)
@@ -139,14 +139,14 @@ def test_structural_zeros_stay_zero():
 
 def test_it_is_no_differential_privacy():
     measurement = step()
-    assert measurement.profile(near()).epsilon == 1
-    for scope in (Scope.EVERYWHERE, Scope.AT_THE_DATA):
+    assert measurement.profile(neighbours()).epsilon == 1
+    for scope in (Scope.ALL_DATA, Scope.ACTUAL_DATA):
         with pytest.raises(Unsupported):
-            measurement.profile(near(scope=scope))
+            measurement.profile(neighbours(scope=scope))
     with pytest.raises(Unsupported):
-        measurement.profile(near(Relation.ADD_REMOVE))
+        measurement.profile(neighbours(Relation.ADD_REMOVE))
     with pytest.raises(Unsupported):
-        step(membership=Membership.PUBLIC, neighbours=near(Relation.ADD_REMOVE))
+        step(membership=Membership.PUBLIC, neighbours=neighbours(Relation.ADD_REMOVE))
     with pytest.raises(ParameterError):
         step(floor=0)
     with pytest.raises(ParameterError):

@@ -1,4 +1,4 @@
-"""Selection with a scale taken from the data: exact argmax, the promise on exhaustive tables."""
+"""Selection with a scale taken from the data: exact argmax, the guarantee on exhaustive tables."""
 
 from fractions import Fraction
 from itertools import product
@@ -24,16 +24,16 @@ QUERY = TableQuery(space=SPACE, aggregate=Aggregate.TOTAL, value="x")
 TABLE = MagnitudeTable(query=QUERY, low=-1, high=4)
 
 
-def near(relation=Relation.REPLACE, scope=Scope.WITHIN_THE_DATA):
+def neighbours(relation=Relation.REPLACE, scope=Scope.OBSERVED_ROWS):
     return Neighbours(relation=relation, scope=scope)
 
 
-def step(relation=Relation.REPLACE, scope=Scope.WITHIN_THE_DATA):
-    return DataDependentSelection(name="largest", statistic=TABLE, epsilon=F(1), neighbours=near(relation, scope))
+def step(relation=Relation.REPLACE, scope=Scope.OBSERVED_ROWS):
+    return DataDependentSelection(name="largest", statistic=TABLE, epsilon=F(1), neighbours=neighbours(relation, scope))
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-@pytest.mark.parametrize("scope", [Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA])
+@pytest.mark.parametrize("scope", [Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS])
 def test_largest_change_covers_every_neighbour(relation, scope):
     measurement = step(relation, scope)
     everything = tuple(product(range(-1, 3), (-1, 0, 4)))
@@ -44,7 +44,7 @@ def test_largest_change_covers_every_neighbour(relation, scope):
         def totals(rows):
             return TABLE.value([c for c, _ in rows], [v for _, v in rows])
 
-        if scope is Scope.AT_THE_DATA:
+        if scope is Scope.ACTUAL_DATA:
             pairs = [(data, d) for d in brute.neighbours_of(data, everything, relation)]
         else:
             rows = sorted(set(data))
@@ -75,13 +75,13 @@ def test_run():
 
 
 def test_scopes_are_kept_apart():
-    assert step().profile(near()).epsilon == 1
+    assert step().profile(neighbours()).epsilon == 1
     with pytest.raises(Unsupported):
-        step().profile(near(scope=Scope.EVERYWHERE))
+        step().profile(neighbours(scope=Scope.ALL_DATA))
     with pytest.raises(Unsupported):
-        step().profile(near(scope=Scope.AT_THE_DATA))
+        step().profile(neighbours(scope=Scope.ACTUAL_DATA))
     with pytest.raises(Unsupported):
-        step(scope=Scope.EVERYWHERE)
+        step(scope=Scope.ALL_DATA)
 
 
 def test_scores_that_are_nearly_equal_are_told_apart_at_a_higher_precision():

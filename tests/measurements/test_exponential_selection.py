@@ -10,8 +10,8 @@ from tests.measurements.test_permute_and_flip import SPACE, neighbours_of
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import TableQuery
 from dalenius.errors import ParameterError, TooLarge
-from dalenius.measurements import _selection
 from dalenius.measurements.exponential_selection import ExponentialSelection
+from dalenius.measurements.selections import cells
 
 
 def selection(relation: Relation) -> ExponentialSelection:
@@ -39,6 +39,6 @@ def test_a_selection_costs_an_eighth_of_its_square() -> None:
 def test_what_could_not_be_chosen_from_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ParameterError):
         ExponentialSelection("mode", TableQuery(space=SPACE), Fraction(101), Neighbours())
-    monkeypatch.setattr(_selection, "MOST_CANDIDATES", 2)
+    monkeypatch.setattr(cells, "MOST_CANDIDATES", 2)
     with pytest.raises(TooLarge):
         selection(Relation.REPLACE)

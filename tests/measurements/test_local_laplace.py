@@ -24,7 +24,7 @@ QUERY = ValuesQuery(value="x")
 WINDOW = range(-60, 65)
 
 
-def near(relation=Relation.REPLACE, scope=Scope.AT_THE_DATA):
+def neighbours(relation=Relation.REPLACE, scope=Scope.ACTUAL_DATA):
     return Neighbours(relation=relation, scope=scope)
 
 
@@ -37,7 +37,7 @@ def step(statistic=None, relation=Relation.REPLACE, **changes):
         "name": "median",
         "statistic": statistic or median(),
         "epsilon": F(1),
-        "neighbours": near(relation),
+        "neighbours": neighbours(relation),
     } | changes
     return LocalLaplace(**options)
 
@@ -81,7 +81,7 @@ def test_groups_are_protected_when_asked_for():
     for data in brute.multisets(ROWS, 3):
         reached = {e for d in {data, *universe.around(data)} for e in {d, *universe.around(d)}}
         farthest = max(abs(median().value(d) - median().value(data)) for d in reached)
-        assert median().local(data, near(), 2) == farthest
+        assert median().local(data, neighbours(), 2) == farthest
 
 
 def test_the_intruder_who_knows_the_algorithm_is_not_bounded():
@@ -126,4 +126,4 @@ def test_refusals_come_before_data():
     with pytest.raises(ParameterError):
         step(floor=0)
     assert audit.loss({0: 0.0}, {1: 0.0}) == inf
-    assert Total(query=None, low=0, high=1).bootstrap([], near()) == 0
+    assert Total(query=None, low=0, high=1).bootstrap([], neighbours()) == 0

@@ -110,9 +110,9 @@ def test_unreadable_tables_are_refused(text: str) -> None:
 
 def test_measurement_prices_runs_and_refuses() -> None:
     kernel = perturbation.kernel_of(DiscreteLaplace(Fraction(1)), 12)
-    near = Neighbours()
-    step = PerturbationTable("t", query(), kernel, Fraction(1), Fraction(1, 10**6), near)
-    profile = step.profile(near)
+    neighbours = Neighbours()
+    step = PerturbationTable("t", query(), kernel, Fraction(1), Fraction(1, 10**6), neighbours)
+    profile = step.profile(neighbours)
     assert profile.epsilon == 1
     assert profile.delta < Fraction(1, 10**6)
     assert profile.delta_at(Fraction(1, 2)) > profile.delta

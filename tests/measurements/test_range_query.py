@@ -16,7 +16,7 @@ from dalenius.errors import NotAllowed, ParameterError, Unsupported
 from dalenius.measurements.range_query import ACKNOWLEDGEMENT, Clamp, RangeQuery
 
 ONE = TableQuery(space=CellSpace(()))
-AT_THE_DATA = Neighbours(relation=Relation.REPLACE, scope=Scope.AT_THE_DATA)
+ACTUAL_DATA = Neighbours(relation=Relation.REPLACE, scope=Scope.ACTUAL_DATA)
 EVERYWHERE = Neighbours(relation=Relation.REPLACE)
 
 
@@ -81,7 +81,7 @@ def test_profiles_and_laws():
     weak = step(Clamp.DATA, acknowledged=(ACKNOWLEDGEMENT,))
     assert weak.law.kind == "withheld"
     assert not weak.evidence.is_strong
-    assert weak.profile(AT_THE_DATA).epsilon == 1
+    assert weak.profile(ACTUAL_DATA).epsilon == 1
     with pytest.raises(Unsupported):
         weak.profile(EVERYWHERE)
 

@@ -29,8 +29,8 @@ from dalenius.statistics.quantile import Quantile
 
 ANY, ONE_FOR_ONE = Neighbours(), Neighbours(relation=Relation.REPLACE)
 PERSONS = Neighbours(unit="person", max_rows=2)
-AT = Neighbours(relation=Relation.REPLACE, scope=Scope.AT_THE_DATA)
-WITHIN = Neighbours(relation=Relation.REPLACE, scope=Scope.WITHIN_THE_DATA)
+AT = Neighbours(relation=Relation.REPLACE, scope=Scope.ACTUAL_DATA)
+WITHIN = Neighbours(relation=Relation.REPLACE, scope=Scope.OBSERVED_ROWS)
 IMPOSSIBLE = replace(CELLS, structural_zeros=frozenset({(0,), (1,)}))
 MANY = CellSpace((Axis(variable="g", labels=tuple(map(str, range(600)))),))
 

@@ -114,7 +114,7 @@ def neighbours(relation: Relation) -> Iterator[tuple[tuple[Any, ...], tuple[Any,
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("table", list(TABLES))
 def test_exact_losses_of_all_tiny_neighbours_stay_within_what_was_asked(relation: Relation, table: str) -> None:
-    """Through the request document; halved noise breaks the promise for some pair."""
+    """Through the request document; halved noise breaks the guarantee for some pair."""
     domain = domain_of(relation)
     step = step_of(domain, TABLES[table])
     epsilon, sigma_squared = step.statement, float(step.price.sigma_squared)

@@ -29,8 +29,7 @@ from dalenius.measurements._example import COUNTS
 from dalenius.measurements.sampled_count import SampledCount
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.publish._document import from_json, to_json
-from dalenius.publish._format import formats
+from dalenius.publish import formats, from_json, write_json
 from dalenius.spec.load import load_dataset
 from dalenius.statistics.count import Count
 from dalenius.testing import measurement_kit, rule_kit
@@ -75,7 +74,7 @@ def divergence(step: SampledCount, order: int) -> float:
 
 
 @pytest.mark.parametrize("fraction", ["1/10", "1/3", "9/10"])
-def test_the_exact_loss_of_the_mixture_is_what_was_promised(fraction: str) -> None:
+def test_the_exact_loss_of_the_mixture_is_what_was_guaranteed(fraction: str) -> None:
     step = planned(sample=fraction)
     profile = step.profile(DOMAIN.neighbours)
     assert profile.epsilon is not None and profile.epsilon <= 1 and not profile.delta
@@ -183,7 +182,7 @@ def test_a_sample_goes_from_the_request_to_every_product(tmp_path: Path) -> None
     assert isinstance(release.law, Thinned) and table.values == pytest.approx(block.values * 10)
     noise = release.law.additive.variance
     assert table.variance == pytest.approx((np.maximum(block.values, 0) * 0.9 + noise) * 100)
-    assert to_json(from_json(to_json(release))) == to_json(release)
+    assert write_json(from_json(write_json(release))) == write_json(release)
     found = intervals(release)
     lower, upper = release.interval()
     assert found.lower == pytest.approx(lower.ravel()) and found.upper == pytest.approx(upper.ravel())

@@ -28,7 +28,7 @@ from dalenius.measurements.blocks.blocks import Blocks, Reports
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.spec.dataset import DatasetDocument
-from dalenius.spec.remarks import in_language
+from dalenius.spec.notes import in_language
 from dalenius.testing.asking import plan_of
 from dalenius.testing.statistic_kit import small_pairs
 

@@ -48,7 +48,7 @@ def test_totals_hold_for_every_neighbour_of_small_data() -> None:
 
 def test_half_the_sensitivity_of_a_total_is_found() -> None:
     right = Total.local
-    with patch.object(Total, "local", lambda self, values, near: right(self, values, near) // 2):
+    with patch.object(Total, "local", lambda self, values, neighbours: right(self, values, neighbours) // 2):
         assert at_the_data.fuzz(11, 60, definition="individual", method="total").broken
 
 
@@ -94,7 +94,7 @@ def test_no_neighbour_of_any_small_data_moves_a_mean_or_variance_beyond_its_scal
 @pytest.mark.parametrize(("measure", "statistic"), [("mean", Mean), ("variance", Variance)])
 def test_half_the_sensitivity_of_a_mean_or_variance_is_found(measure: str, statistic: type[Any]) -> None:
     right = statistic.local
-    with patch.object(statistic, "local", lambda self, values, near: right(self, values, near) / 2):
+    with patch.object(statistic, "local", lambda self, values, neighbours: right(self, values, neighbours) / 2):
         assert largest_move(measure, "individual") > Fraction(19, 10)
 
 

@@ -10,7 +10,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.rationals import plain
 from dalenius.curator.curator import Curator
-from dalenius.measurements import _selection
+from dalenius.measurements.selections import cells
 from dalenius.shown.answers import columns
 from dalenius.spec.canonical import canonical
 from dalenius.spec.request import RequestDocument
@@ -30,14 +30,14 @@ def request_of(way: str, which: str = "largest", **privacy: Any) -> dict[str, An
 @pytest.mark.parametrize("neighbours", RELATIONS, ids=RELATION_NAMES)
 @pytest.mark.parametrize("which", ["largest", "smallest"])
 @pytest.mark.parametrize("way", WAYS)
-def test_no_neighbour_sees_more_than_promised_and_charged(way: str, which: str, neighbours: Neighbours) -> None:
+def test_no_neighbour_sees_more_than_guaranteed_and_charged(way: str, which: str, neighbours: Neighbours) -> None:
     assert 0.2 < worst_ratio(request_of(way, which), neighbours, most=2, rows=MOVES) <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_row_that_leaves_one_cell_for_another_is_not_counted_once(way: str) -> None:
-    right = _selection.steepness
-    with patch.object(_selection, "steepness", lambda scores, near: right(scores, near) / 2):
+    right = cells.steepness
+    with patch.object(cells, "steepness", lambda scores, neighbours: right(scores, neighbours) / 2):
         assert worst_ratio(request_of(way), RELATIONS[1], most=3, rows=MOVES) > 1.1
 
 

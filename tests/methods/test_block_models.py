@@ -18,10 +18,10 @@ from dalenius.core.neighbours import Relation
 from dalenius.core.plan import TablePlan
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
-from dalenius.measurements import _mixture, block_totals
+from dalenius.measurements import block_totals
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.blocks import blocks as _blocks
-from dalenius.measurements.blocks import lanes
+from dalenius.measurements.blocks import lanes, mixture
 from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.blocks.logistic import Design, Predictor
 from dalenius.measurements.blocks.models import MODELS, estimate, grouped_jackknife
@@ -150,7 +150,7 @@ def test_a_mixture_is_that_of_the_largest_likelihood() -> None:
 
 def test_the_lower_component_is_the_one_with_the_smaller_mean() -> None:
     values = two_hills()
-    here, turned = _mixture.fitted(values), _mixture.fitted(800 - values)
+    here, turned = mixture.fitted(values), mixture.fitted(800 - values)
     assert here is not None and turned is not None
     assert here.means[0] < here.means[1] and turned.means[0] < turned.means[1]
     assert turned.means[0] == pytest.approx(800 - here.means[1], abs=1e-6)
@@ -166,13 +166,13 @@ def test_values_that_are_no_mixture_report_the_middle(values: list[int]) -> None
 def test_a_component_that_loses_all_its_values_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """The estimate is the last with two components, the lower one first, and never not a number."""
     values = two_hills()
-    monkeypatch.setattr(_mixture, "_belonging", lambda xs, now: [0.0] * len(xs))
-    found = _mixture.fitted(values)
+    monkeypatch.setattr(mixture, "_belonging", lambda xs, now: [0.0] * len(xs))
+    found = mixture.fitted(values)
     assert found is not None and found.means[0] < found.means[1] and found.share == 0.5
     monkeypatch.undo()
-    turned = _mixture.Mixture(means=found.means[::-1], variances=(4.0, 9.0), share=0.25).ordered()
+    turned = mixture.Mixture(means=found.means[::-1], variances=(4.0, 9.0), share=0.25).ordered()
     assert (turned.means, turned.variances, turned.share) == (found.means, (9.0, 4.0), 0.75)
-    assert _mixture._belonging([1.0, 2.0], replace(found, share=1.0)) == [1.0, 1.0]
+    assert mixture._belonging([1.0, 2.0], replace(found, share=1.0)) == [1.0, 1.0]
 
 
 def test_a_jackknife_of_groups_fits_six_times_in_any_order_and_takes_the_first_bias_away() -> None:

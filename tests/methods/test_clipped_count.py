@@ -13,8 +13,8 @@ from dalenius import Curator
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DaleniusError, RequestError
-from dalenius.methods import _clipped
-from dalenius.methods._clipped import LearnedClipPlan
+from dalenius.plans import clipped as _clipped
+from dalenius.plans.clipped import LearnedClipPlan
 from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.statistics.person_sizes import PersonSizes
 from dalenius_lab.attackers.exhaustive import ROWS, worst_ratio
@@ -54,16 +54,16 @@ def asked(privacy: dict[str, Any], **keys: Any) -> dict[str, Any]:
     ("privacy", "norm", "clip"), [(PURE, "l1", 2), (CONCENTRATED, "l1", "3/2"), (CONCENTRATED, "l2", "3/2")]
 )
 @pytest.mark.usefixtures("coarse")
-def test_no_neighbour_sees_more_than_promised_and_charged(
+def test_no_neighbour_sees_more_than_guaranteed_and_charged(
     privacy: dict[str, Any], norm: str, clip: Any, neighbours: Neighbours
 ) -> None:
-    """Under pure epsilon and l2 the promise is not reached: Laplace noise is priced by l1, which no whole rows reach."""
+    """Under pure epsilon and l2 the guarantee is not reached: Laplace noise is priced by l1, which no whole rows reach."""
     ratio = worst_ratio(asked(privacy, clip=clip, norm=norm), neighbours, most=1, rows=KINDS)
     assert 0.9 < ratio <= 1 + 1e-9
 
 
 @pytest.mark.usefixtures("coarse")
-def test_the_euclidean_clip_under_laplace_noise_stays_within_its_promise() -> None:
+def test_the_euclidean_clip_under_laplace_noise_stays_within_its_guarantee() -> None:
     assert 0.7 < worst_ratio(asked(PURE, clip="3/2", norm="l2"), PERSONS[0], most=1, rows=KINDS) <= 1 + 1e-9
 
 
@@ -184,10 +184,10 @@ def test_whichever_bound_is_learned_the_reservation_covers_it(
             keys = {"clip": bounds, "learn_clip": "1/7", "norm": norm}
             plan = curator.plan({"table": {"rows": ["x"], "measure": "clipped_count", **keys}, "privacy": privacy})
             assert isinstance(plan, LearnedClipPlan)
-            near = plan.neighbours
+            neighbours = plan.neighbours
             for bound in plan.bounds:
                 steps = (plan.measurements[0], bound.step)
-                cost = sum((step.profile(near).cost() for step in steps[1:]), steps[0].profile(near).cost())
+                cost = sum((step.profile(neighbours).cost() for step in steps[1:]), steps[0].profile(neighbours).cost())
                 assert cost.fits(plan.reservation), bound.name
 
 

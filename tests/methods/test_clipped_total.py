@@ -8,7 +8,7 @@ import pytest
 
 from dalenius import Curator
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.methods import _clipped
+from dalenius.plans import clipped
 from dalenius_lab.attackers.exhaustive import worst_ratio
 
 PERSONS = tuple(Neighbours(relation=relation, unit="person", max_rows=2) for relation in Relation)
@@ -35,13 +35,13 @@ def says_the_truth(ask: Any) -> None:
 @pytest.fixture
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """A grid of few parts, so that laws have few points; nothing else of the rule depends on it."""
-    monkeypatch.setattr(_clipped, "_PARTS", 2)
+    monkeypatch.setattr(clipped, "_PARTS", 2)
 
 
 @pytest.mark.parametrize("neighbours", PERSONS, ids=[str(n.relation) for n in PERSONS])
 @pytest.mark.parametrize(("privacy", "norm"), [(BUDGETS[0], "l1"), (BUDGETS[1], "l2")])
 @pytest.mark.usefixtures("coarse")
-def test_no_neighbour_sees_more_than_promised_and_charged(
+def test_no_neighbour_sees_more_than_guaranteed_and_charged(
     privacy: dict[str, Any], norm: str, neighbours: Neighbours
 ) -> None:
     table = {"rows": ["g"], "measure": "clipped_total", "of": "x", "clip": "3/2", "norm": norm}

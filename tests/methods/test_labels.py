@@ -18,8 +18,8 @@ from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, DocumentError, InternalError
 from dalenius.lists.tables import answer_from_list
-from dalenius.publish._format import formats
-from dalenius.publish.to_json import to_json
+from dalenius.publish import formats
+from dalenius.publish.to_json import write_json
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing import engine_kit
 from dalenius.testing.asking import plan_of
@@ -67,7 +67,7 @@ def test_hostile_labels_are_escaped_and_unprintable_ones_count_nowhere(tmp_path:
     assert "\n'=1+1," in content["csv"] and '\n"""quoted"", and more",' in content["csv"]
     assert "<script>" not in release._repr_html_()
     path = tmp_path / "release.json"
-    path.write_bytes(to_json(release))
+    path.write_bytes(write_json(release))
     shown = CliRunner().invoke(app, ["show", str(path)])
     assert shown.exit_code == 0
     out = shown.output

@@ -14,9 +14,9 @@ from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, NotAllowed
-from dalenius.measurements import _selection
-from dalenius.publish._format import formats
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.measurements.selections import cells as _selection
+from dalenius.publish import formats
+from dalenius.publish.to_json import from_json, write_json
 from dalenius.shown.answers import columns
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
@@ -36,7 +36,7 @@ def request_of(measure: str, way: str, budget: dict[str, Any], **keys: Any) -> d
 @pytest.mark.parametrize("neighbours", RELATIONS, ids=RELATION_NAMES)
 @pytest.mark.parametrize("budget", BUDGETS, ids=["pure", "concentrated"])
 @pytest.mark.parametrize("way", WAYS)
-def test_no_neighbour_sees_more_than_promised_and_charged(
+def test_no_neighbour_sees_more_than_guaranteed_and_charged(
     way: str, budget: dict[str, Any], neighbours: Neighbours
 ) -> None:
     ratio = worst_ratio(request_of("mode", way, budget), neighbours, most=2)
@@ -46,7 +46,7 @@ def test_no_neighbour_sees_more_than_promised_and_charged(
 @pytest.mark.parametrize("way", WAYS)
 def test_half_the_change_of_a_score_is_found(way: str) -> None:
     right = _selection.steepness
-    with patch.object(_selection, "steepness", lambda scores, near: right(scores, near) / 2):
+    with patch.object(_selection, "steepness", lambda scores, neighbours: right(scores, neighbours) / 2):
         assert worst_ratio(request_of("mode", way, BUDGETS[0]), RELATIONS[0], most=3) > 1.15
 
 
@@ -85,7 +85,7 @@ def test_the_answer_is_a_label_in_every_product(tmp_path: Path) -> None:
     release = _released(document, tmp_path)
     assert [axis.labels for axis in release.table.space.axes] == [("east",)]
     assert release.values.tolist() == [1.0]
-    assert to_json(from_json(to_json(release))) == to_json(release)
+    assert write_json(from_json(write_json(release))) == write_json(release)
     for form in formats().values():
         assert b"east" in form.content(release)
     # A position in the declared list, no count.
@@ -154,7 +154,7 @@ def test_rules_about_counts_are_not_left_aside() -> None:
 
 
 def test_rho_buys_the_epsilon_that_it_pays_for() -> None:
-    near = tiny_domain(RELATIONS[0])
+    neighbours = tiny_domain(RELATIONS[0])
     for way in WAYS:
-        plan = plan_of(near, request_of("mode", way, BUDGETS[1]))
+        plan = plan_of(neighbours, request_of("mode", way, BUDGETS[1]))
         assert Fraction(29, 100) < plan.reservation.rho <= Fraction(3, 10)

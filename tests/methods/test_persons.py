@@ -19,7 +19,7 @@ BUDGETS: tuple[dict[str, Any], ...] = (
 
 @pytest.mark.parametrize("neighbours", RELATIONS, ids=RELATION_NAMES)
 @pytest.mark.parametrize("budget", BUDGETS, ids=["pure", "concentrated"])
-def test_no_neighbour_sees_more_than_promised_and_charged(budget: dict[str, Any], neighbours: Neighbours) -> None:
+def test_no_neighbour_sees_more_than_guaranteed_and_charged(budget: dict[str, Any], neighbours: Neighbours) -> None:
     ratio = worst_ratio({"table": {"rows": ["g"], "measure": "persons"}, "privacy": budget}, neighbours, most=2)
     assert 0.9 < ratio <= 1 + 1e-9
 

@@ -23,7 +23,7 @@ from dalenius.measurements.hellinger import Hellinger
 from dalenius.measurements.perturbation_table import PerturbationTable
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 from dalenius.mechanisms.truncated_normal import TruncatedNormal
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.publish.to_json import from_json, write_json
 from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_dataset, load_request
 from dalenius.spec.request import RequestDocument
@@ -61,7 +61,7 @@ def request_of(privacy: dict[str, Any], **table: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("neighbours", RELATIONS[:2], ids=["add-remove", "replace"])
 @pytest.mark.parametrize("name", STATED)
-def test_no_neighbour_sees_more_than_promised_and_charged(name: str, neighbours: Any) -> None:
+def test_no_neighbour_sees_more_than_guaranteed_and_charged(name: str, neighbours: Any) -> None:
     assert 0 < worst_ratio(request_of(STATED[name]), neighbours, most=2, rows=ROWS[1:]) <= 1 + 1e-7
 
 
@@ -140,7 +140,7 @@ def _released(privacy: dict[str, Any], folder: Path) -> Release:
 def test_a_release_carries_the_stated_law_and_reads_back(name: str, tmp_path: Path) -> None:
     release = _released(STATED[name], tmp_path)
     assert release.provenance.mechanism == STATED[name]["mechanism"]
-    back = from_json(to_json(release))
+    back = from_json(write_json(release))
     assert back.law == release.law
     assert release.provenance.request["noise"]
     kernel = release.law

@@ -23,7 +23,7 @@ from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
 from dalenius.inference.cells import intervals
 from dalenius.measurements.propose_test_release import ProposeTestRelease, chances
-from dalenius.publish._format import document
+from dalenius.publish import document
 from dalenius.shown.speech import caption
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.statistics.interquartile import Interquartile
@@ -112,18 +112,18 @@ class Planted(ProposeTestRelease):
 @pytest.mark.parametrize("bound", [1, 2, 3])
 def test_a_distance_is_a_distance(relation: Relation, kind: type[Any], bound: int) -> None:
     """Zero wherever a neighbour's answer is farther than the bound, and apart by at most one between neighbours."""
-    near = Neighbours(relation=relation)
+    neighbours = Neighbours(relation=relation)
     statistic = kind(query=ValuesQuery(value="x"), low=0, high=4)
     for pair in pairs(relation):
         here, there = (np.array(values, dtype=np.int64) for values in pair)
-        first, second = (statistic.distance(values, bound, near) for values in (here, there))
+        first, second = (statistic.distance(values, bound, neighbours) for values in (here, there))
         assert abs(first - second) <= 1
         if abs(statistic.value(here) - statistic.value(there)) > bound:
             assert first == second == 0
 
 
 def test_the_distance_of_a_median_is_exact_under_replace() -> None:
-    near = Neighbours(relation=Relation.REPLACE)
+    neighbours = Neighbours(relation=Relation.REPLACE)
     median = Quantile(query=ValuesQuery(value="x"), low=0, high=4)
     everything = list(combinations_with_replacement(range(5), 4))
 
@@ -134,9 +134,9 @@ def test_the_distance_of_a_median_is_exact_under_replace() -> None:
                 rest.remove(value)
         return len(rest)
 
-    wide = [x for x in everything if median.local(np.array(x), near) > 1]
+    wide = [x for x in everything if median.local(np.array(x), neighbours) > 1]
     for x in everything:
-        assert median.distance(np.array(x), 1, near) == min(apart(x, y) for y in wide)
+        assert median.distance(np.array(x), 1, neighbours) == min(apart(x, y) for y in wide)
 
 
 @dataclass(frozen=True)
@@ -191,14 +191,14 @@ def test_no_reply_is_charged_printed_and_stored(tmp_path: Path) -> None:
         rng=RecordedRandomness("no reply"),
     ) as curator:
         curator.register(by="custodian")
-        before = curator.ledger.account("p").spent
+        before = curator.ledger.reader.account("p").spent
         release = curator.release(
             {
                 "table": {"measure": "propose_test_release", "of": "x", "bound": 2},
                 "privacy": {"definition": "approximate", "epsilon": 2, "delta": "1e-12"},
             }
         )
-        assert curator.ledger.account("p").spent != before
+        assert curator.ledger.reader.account("p").spent != before
     whole = document()
     assert release.tables == () and whole.read is not None
     assert whole.read(whole.content(release)).tables == ()

@@ -25,14 +25,14 @@ def request_of(**keys: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS, ids=RELATION_NAMES)
-def test_no_neighbour_sees_more_than_promised_and_charged(neighbours: Neighbours) -> None:
+def test_no_neighbour_sees_more_than_guaranteed_and_charged(neighbours: Neighbours) -> None:
     assert 0.9 < worst_ratio(request_of(), neighbours, most=2) <= 1 + 1e-9
 
 
 def test_half_the_sensitivity_is_found() -> None:
-    near = RELATIONS[2]
+    neighbours = RELATIONS[2]
     with patch.object(Count, "sensitivity", lambda *_: Sensitivity.of_patterns(((1,),))):
-        assert worst_ratio(request_of(), near, most=2) > 1.9
+        assert worst_ratio(request_of(), neighbours, most=2) > 1.9
 
 
 def test_individual_answers_hold_for_every_neighbour_of_small_data() -> None:

@@ -24,7 +24,7 @@ from dalenius.measurements.approximate_quantiles import ApproximateQuantiles, an
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.blocks.models import MODELS, estimate
-from dalenius.methods._blocks import Prediction
+from dalenius.plans.blocks import Prediction
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 from dalenius.testing.statistic_kit import small_pairs

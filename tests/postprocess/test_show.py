@@ -53,7 +53,7 @@ def notes(release: Release) -> list[str]:
 def test_the_same_measurement_is_shown_in_other_ways_for_nothing(office: Any) -> None:
     with office() as curator:
         plain = curator.release(request_of(CROSS | {"margins": "all"}, LIST))
-        spent, ends = curator.ledger.statement("toys"), []
+        spent, ends = curator.ledger.reader.statement("toys"), []
         for show, name in (
             ({"whole": True}, "rounding"),
             ({"nonnegative": True}, "nonnegative"),
@@ -64,7 +64,7 @@ def test_the_same_measurement_is_shown_in_other_ways_for_nothing(office: Any) ->
             assert [b.values.tolist() for b in release.blocks] == [b.values.tolist() for b in plain.blocks]
             assert not np.array_equal(release.values, plain.values)
             ends.append(release.interval())
-        assert curator.ledger.statement("toys") == spent
+        assert curator.ledger.reader.statement("toys") == spent
         # Intervals are made of what was measured, however it is shown.
         assert all(np.array_equal(ends[0], other) for other in ends[1:])
 
@@ -101,11 +101,11 @@ def test_a_later_table_agrees_with_an_earlier_one(office: Any) -> None:
 def test_what_an_earlier_release_does_not_allow_is_refused_before_the_charge(office: Any) -> None:
     with office() as curator:
         other = curator.release(request_of({"rows": ["sex"], "where": {"age": {"at_least": 30}}}, PURE))
-        before = curator.ledger.statement("toys")
+        before = curator.ledger.reader.statement("toys")
         for ask in (curator.plan, curator.quote, curator.release):
             with pytest.raises(DaleniusError, match="where"):
                 ask(request_of(CROSS, PURE, anchor=other.provenance.ledger_entry))
-        assert curator.ledger.statement("toys") == before
+        assert curator.ledger.reader.statement("toys") == before
 
 
 def test_an_adjustment_that_fails_after_the_charge_is_a_warning_in_every_product(office: Any) -> None:
@@ -139,10 +139,10 @@ def test_what_cannot_be_shown_is_refused_before_the_charge(
     office: Any, table: dict[str, Any], show: dict[str, Any], words: str
 ) -> None:
     with office() as curator:
-        before = curator.ledger.statement("toys")
+        before = curator.ledger.reader.statement("toys")
         with pytest.raises(DaleniusError, match=words):
             curator.release(request_of(table, PURE, **show))
-        assert curator.ledger.statement("toys") == before
+        assert curator.ledger.reader.statement("toys") == before
 
 
 def test_a_data_set_without_published_totals_refuses_them(office: Any) -> None:

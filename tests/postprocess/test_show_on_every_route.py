@@ -113,11 +113,11 @@ def check_shown(release: Release, plain: Release, show: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", list(TABLES))
 def test_a_key_of_show_is_done_or_refused_before_the_charge(curator: Curator, name: str) -> None:
     for show in SHOWS:
-        before = curator.ledger.statement("p")
+        before = curator.ledger.reader.statement("p")
         try:
             release = curator.release(request_of(name, show))
         except DaleniusError:
-            assert curator.ledger.statement("p") == before
+            assert curator.ledger.reader.statement("p") == before
             for ask in (curator.plan, curator.quote):
                 with pytest.raises(DaleniusError):
                     ask(request_of(name, show))
@@ -163,8 +163,8 @@ def test_a_policys_show_is_done_or_refused_before_the_charge(tmp_path: Path) -> 
         opened.register(by="custodian")
         release = opened.release(request_of("weighted without cross", {}))
         assert [note["name"] for note in release.adjustments] == ["nonnegative", "rounding"]
-        before = opened.ledger.statement("p")
+        before = opened.ledger.reader.statement("p")
         for ask in (opened.plan, opened.release):
             with pytest.raises(Unsupported, match="full cross"):
                 ask(request_of("too many shared", {}))
-        assert opened.ledger.statement("p") == before
+        assert opened.ledger.reader.statement("p") == before

@@ -13,7 +13,7 @@ from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, Withheld
 from dalenius.core.release import Block, Provenance, Release, Subject, Table
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.publish._document import as_read, from_json, to_document, to_json
+from dalenius.publish._document import as_read, from_json, to_document, write_json
 
 LAW = Additive(DiscreteLaplace(Fraction(1)))
 ODD = [0.0, -0.0, 1e-5, 9.99e-5, 1e-4, 1e15, 1e16, 1.5e300, 5e-324, float("nan"), 2.0**62, 2.0**70, 0.1 + 0.2]
@@ -49,7 +49,7 @@ def test_the_bytes_are_those_of_the_standard_library(numbers: list[float], one: 
     for variance in (numbers, [one] * len(numbers)):
         original = release(numbers, variance)
         plain = json.dumps(to_document(original), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        assert to_json(original) == plain.encode()
+        assert write_json(original) == plain.encode()
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)
@@ -57,8 +57,8 @@ def test_the_bytes_are_those_of_the_standard_library(numbers: list[float], one: 
 @example(numbers=ODD)
 def test_what_is_answered_unparsed_is_what_would_be_read(numbers: list[float]) -> None:
     original = release(numbers, numbers)
-    quick, parsed = as_read(original), from_json(to_json(original))
-    assert to_json(quick) == to_json(parsed)
+    quick, parsed = as_read(original), from_json(write_json(original))
+    assert write_json(quick) == write_json(parsed)
     for mine, other in zip((*quick.blocks, *quick.tables), (*parsed.blocks, *parsed.tables), strict=True):
         for part in fields(mine):
             a, b = getattr(mine, part.name), getattr(other, part.name)
@@ -76,4 +76,4 @@ def test_what_is_answered_unparsed_is_what_would_be_read(numbers: list[float]) -
 def test_whole_numbers_of_any_layout(values: np.ndarray) -> None:
     original = release([1.0], [1.0])
     changed = replace(original, blocks=(replace(original.blocks[0], values=values),))
-    assert json.loads(to_json(changed))["blocks"][0]["values"] == values.tolist()
+    assert json.loads(write_json(changed))["blocks"][0]["values"] == values.tolist()

@@ -22,7 +22,7 @@ from dalenius.errors import DocumentError
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_html import to_html
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.publish.to_json import from_json, write_json
 from dalenius.spec.universe import Universe
 
 PROVENANCE = Provenance(
@@ -55,9 +55,9 @@ def release(labels: tuple[str, ...] = ("a", "b", "c")) -> Release:
 
 def test_json_round_trip_is_the_identity() -> None:
     original = release()
-    content = to_json(original)
+    content = write_json(original)
     again = from_json(content)
-    assert to_json(again) == content
+    assert write_json(again) == content
     assert again.blocks[0].values.tolist() == [5, -2, 0]
     assert isinstance(again.law, Additive)
     assert again.law.noise == DiscreteLaplace(Fraction(1))
@@ -74,10 +74,10 @@ def test_json_round_trip_is_the_identity() -> None:
 )
 def test_every_kind_of_law_survives(law: object) -> None:
     changed = replace(release(), law=law)  # type: ignore[type-var]
-    assert from_json(to_json(changed)).law == law
+    assert from_json(write_json(changed)).law == law
 
 
-def test_csv_has_the_promised_columns_and_signed_counts() -> None:
+def test_csv_has_the_guaranteed_columns_and_signed_counts() -> None:
     rows = list(csv.DictReader(io.StringIO(to_csv(release()))))
     assert list(rows[0]) == ["v", *["value", "std_error", "lower", "upper", "status", "measure", "unit", "filter"]]
     assert [r["value"] for r in rows] == ["5", "-2", "0"]
@@ -106,7 +106,7 @@ def test_a_withheld_error_is_said_not_guessed() -> None:
     assert rows[0]["std_error"] == rows[0]["lower"] == ""
     assert rows[0]["status"] == "error withheld"
     assert "withheld" in to_html(hidden)
-    assert np.isnan(from_json(to_json(hidden)).tables[0].variance).all()
+    assert np.isnan(from_json(write_json(hidden)).tables[0].variance).all()
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"format":"dalenius-release/1"}', b"\xff\xfe"])
@@ -120,7 +120,7 @@ def test_save_and_load_by_ending_and_by_folder(tmp_path: Path) -> None:
     dalenius.save(original, tmp_path / "out")
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["release.json", "table.csv", "table.html"]
     for path in (tmp_path / "out", tmp_path / "out" / "release.json"):
-        assert to_json(dalenius.load(path)) == to_json(original)
+        assert write_json(dalenius.load(path)) == write_json(original)
     dalenius.save(original, tmp_path / "one.csv")
     assert (tmp_path / "one.csv").read_text() == to_csv(original)
     with pytest.raises(DocumentError):
@@ -151,12 +151,12 @@ def test_a_variable_called_like_a_column_of_numbers_keeps_a_column_of_its_own() 
 
 
 def test_a_german_page_of_the_library_speaks_german() -> None:
-    """Promise, neighbours and whose records are counted are stored in English."""
+    """Guarantee, neighbours and whose records are counted are stored in English."""
     budget = Budget(definition="pure", epsilon=Fraction(1))
-    promise = f"{Pure().sentence(budget)} {Neighbours().sentence()}"
+    guarantee = f"{Pure().sentence(budget)} {Neighbours().sentence()}"
     stored = release()
     subject = replace(stored.about, universe=Universe(needs=("a",)).sentence())
-    provenance = replace(stored.provenance, guarantee=promise)
+    provenance = replace(stored.provenance, guarantee=guarantee)
     page = to_html(stored.with_(provenance=provenance, subject=subject), language="de")
     assert "reine Differential Privacy" in page and "eine Zeile hinzukommt" in page
     assert "Umfasst die Datensätze mit einem deklarierten Wert von a" in page

@@ -55,7 +55,7 @@ def results(curator: Curator, release: Release) -> dict[str, Any]:
         "test": inference.independence(release, "region", "sex"),
         "model": inference.loglinear(release, "region + sex"),
         "posterior": inference.posterior(release, draws=50, burn_in=10),
-        "statement": curator.ledger.statement("adults"),
+        "statement": curator.ledger.reader.statement("adults"),
         "ledger": curator.ledger,
         "curator": curator,
         "request": dalenius.table(rows="region", epsilon=1),

@@ -22,7 +22,7 @@ from dalenius.ledger.draft import Submission
 
 @pytest.mark.parametrize("key", ["epsilon", "waves"])
 def test_a_key_that_nothing_enforces_is_refused(open_curator: Open, key: str) -> None:
-    """A cap that nobody reads would be a false promise."""
+    """A cap that nobody reads would be a false guarantee."""
     with pytest.raises(DaleniusError):
         open_curator(policy={"budget": {"rho": 1, key: 1}})
 
@@ -211,11 +211,11 @@ def test_amounts_that_a_definition_does_not_use_are_refused(open_curator: Open) 
 def test_unknown_options_are_refused(open_curator: Open) -> None:
     """An option that nobody reads is accepted, and makes another memo key: the same table is charged twice."""
     with pytest.raises(DaleniusError):
-        open_curator().plan(ask("1", options={"foo": 1}))
+        open_curator().plan(ask("1", foo=1))
 
 
 def test_one_account_has_one_unit(open_curator: Open) -> None:
-    """Rows and persons of one population are charged to one account: its promise then holds for neither."""
+    """Rows and persons of one population are charged to one account: its guarantee then holds for neither."""
     first = open_curator()
     document = {
         "dataset": {"name": "other", "population": "p"},
@@ -233,8 +233,8 @@ def test_a_grant_is_not_repeated_when_the_anchor_fails(tmp_path: Path) -> None:
     """Two grants in one batch; the anchor file fails after they are on disk; each is then written once more."""
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     body = {
-        "page": "master",
-        "amounts": {"rho": "1", "delta": "0"},
+        "account": "master",
+        "budget": {"rho": "1", "delta": "0"},
         "units": {"rho": 10**12, "delta": 0},
         "relation": "add-remove",
         "note": "",
@@ -252,4 +252,4 @@ def test_a_grant_is_not_repeated_when_the_anchor_fails(tmp_path: Path) -> None:
 
     ledger._writer._settled = fail_once
     ledger._writer._write(jobs)
-    assert ledger.account("p").limit.rho == 2
+    assert ledger.reader.account("p").limit.rho == 2

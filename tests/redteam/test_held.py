@@ -19,7 +19,7 @@ from tests.redteam.conftest import ROWS, VARIABLES, Open, ask
 
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Status
-from dalenius.engines._choice import open_source
+from dalenius.engines import open_source
 from dalenius.errors import NotAllowed, NotPublic
 from dalenius.spec import load
 from dalenius.spec.canonical import canonical
@@ -142,17 +142,17 @@ def test_a_slow_process_and_the_one_that_takes_over_answer_the_same(open_curator
     running = [subprocess.Popen([*command, str(n), *contents], stdout=subprocess.PIPE, text=True) for n in range(2)]
     answers = [process.communicate(timeout=120)[0].strip() for process in running]
     assert answers[0] and answers[0] == answers[1]
-    assert open_curator(is_registered=False).ledger.account("p").entries == 1
+    assert open_curator(is_registered=False).ledger.reader.account("p").charges == 1
 
 
 def test_embargoed_answers_do_not_leave_by_the_memo(open_curator: Open) -> None:
     """Somebody else who asks the same is refused, and not charged."""
     curator = open_curator()
     curator.release(ask(), analyst="ann", status=Status.EMBARGOED)
-    spent = curator.ledger.account("p").spent
+    spent = curator.ledger.reader.account("p").spent
     with pytest.raises(NotPublic):
         curator.release(ask(), analyst="bob")
-    assert curator.ledger.account("p").spent == spent
+    assert curator.ledger.reader.account("p").spent == spent
 
 
 def test_spellings_of_one_request_are_one_release(open_curator: Open) -> None:
@@ -161,7 +161,7 @@ def test_spellings_of_one_request_are_one_release(open_curator: Open) -> None:
     first = curator.release(ask("0.5", table={"where": {"a": ["x", "y"]}}))
     again = curator.release(ask("5e-1", table={"where": {"a": ["y", "x"]}}))
     assert first.tables[0].values.tolist() == again.tables[0].values.tolist()
-    assert curator.ledger.account("p").entries == 1
+    assert curator.ledger.reader.account("p").charges == 1
 
 
 def test_a_recorded_source_is_refused_for_confidential_data(open_curator: Open) -> None:
@@ -170,4 +170,4 @@ def test_a_recorded_source_is_refused_for_confidential_data(open_curator: Open) 
     curator._rng = type("Recorded", (), {"is_tainted": True})()
     with pytest.raises(NotAllowed):
         curator.release(ask())
-    assert curator.ledger.account("p").entries == 0
+    assert curator.ledger.reader.account("p").charges == 0

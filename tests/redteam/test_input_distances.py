@@ -21,7 +21,7 @@ METHODS = ("best", "boxplot", "clipped_total", "count", "median", "ratio", "samp
 @pytest.mark.parametrize("method", METHODS)
 def test_inputs_move_no_further_than_stated(method: str, relation: Relation, tmp_path: Path) -> None:
     engines = {"duckdb": engine_kit.factories(tmp_path)["duckdb"]}
-    moves = played_requests.attack(5, method, relation, plans=2, pairs=5, engines=engines)
+    moves = played_requests.attack(5, method, relation, plans=3, pairs=4, engines=engines)
     assert not moves.broken
     assert moves.compared and max(moves.furthest.values()) <= ALLOWED
     assert {engine for _, engine, _ in moves.corners} == {"memory", "duckdb"}

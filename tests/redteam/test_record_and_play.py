@@ -33,8 +33,8 @@ TESTED = {"LabelSelection", "ProposeTestRelease"}
 @pytest.mark.parametrize("scope", list(Scope), ids=str)
 def test_nothing_but_the_numbers_differs_between_neighbours(scope: Scope) -> None:
     kinds = set()
-    # Most requests under a narrow promise are refused, so that more of them are drawn.
-    requests = 16 if scope is Scope.EVERYWHERE else 60
+    # Most requests under a narrow guarantee are refused, so that more of them are drawn.
+    requests = 16 if scope is Scope.ALL_DATA else 60
     for kind, one, other in record_and_play.traces(4, requests, scope=scope, pairs=2):
         kinds.add(kind)
         both, steps = [one, other], set(kind.split(" + "))

@@ -114,14 +114,14 @@ def test_finite_noise_keeps_its_curve_at_every_smaller_move(law: Any, extreme: t
 )
 def test_smooth_sensitivities_are_smooth_from_the_empty_list_on(statistic: Any, relation: Relation) -> None:
     """Between all neighbours of up to four values: above the change of the answer, and smooth."""
-    base, near, points = rational_base(Fraction(1, 3)), Neighbours(relation=relation), (0, 1, 3, 7)
+    base, neighbours, points = rational_base(Fraction(1, 3)), Neighbours(relation=relation), (0, 1, 3, 7)
     lists = [d for n in range(5) for d in combinations_with_replacement(points, n)]
     arrays = {d: np.array(d, dtype=np.int64) for d in lists}
-    smooth = {d: statistic.smooth(a, base, near) for d, a in arrays.items()}
+    smooth = {d: statistic.smooth(a, base, neighbours) for d, a in arrays.items()}
     for d in lists:
         for i in range(len(d)):
             rest = d[:i] + d[i + 1 :]
-            others = [tuple(sorted((*rest, v))) for v in points] if near.is_replace else [rest]
+            others = [tuple(sorted((*rest, v))) for v in points] if neighbours.is_replace else [rest]
             for e in others:
                 change = abs(statistic.value(arrays[d]) - statistic.value(arrays[e]))
                 assert change <= min(smooth[d], smooth[e])

@@ -1,4 +1,4 @@
-"""Every known way to lose a promise by accident, and the tests that would notice: each of them exists."""
+"""Every known way to lose a guarantee by accident, and the tests that would notice: each of them exists."""
 
 import ast
 from functools import cache
@@ -35,28 +35,28 @@ TRAPS: dict[int, tuple[str, tuple[str, ...]]] = {
     21: ("the real generator is tested too", ("core/test_randomness.py::test_system_bytes_pass_a_strict_frequency_test", "end_to_end/test_one_path.py::test_real_randomness_is_not_tainted_and_differs")),
     22: ("the demo says why it may print the truth", ("cli/test_demo.py::test_the_demo_releases_and_says_how_far_off_it_is",)),
     23: ("what is named is used, on every route", ("curator/test_rules.py::test_what_a_request_names_is_what_the_plan_uses", "curator/test_rules_on_every_route.py::test_no_route_ignores_a_rule")),
-    24: ("a row that can drop out counts as nothing", ("curator/test_rows_that_drop_out.py::test_the_promise_is_kept_or_the_plan_is_refused", "lab/tests/test_attackers.py::test_a_planted_fault_at_the_data_is_found")),
+    24: ("a row that can drop out counts as nothing", ("curator/test_rows_that_drop_out.py::test_the_guarantee_is_kept_or_the_plan_is_refused", "lab/tests/test_attackers.py::test_a_planted_fault_at_the_data_is_found")),
     25: ("whose rows a number counts is part of it", ("lists/test_universe.py::test_an_answer_counts_the_records_of_a_direct_request", "curator/test_strategies.py::test_rows_that_an_axis_drops_are_in_no_margin")),
     26: ("one reader drafts, judges and counts", ("curator/test_drafting.py::test_a_confirmed_draft_of_any_file_declares_every_value", "engines/test_duckdb.py::test_a_csv_file_in_which_one_row_could_hide_others_is_refused")),
-    27: ("guards hold on every page of the books", ("ledger/test_attacks.py::test_a_quota_or_cap_holds_on_every_page_or_the_page_refuses", "ledger/test_odometer.py::test_no_sentence_covers_another_page")),
+    27: ("guards hold in every account", ("ledger/test_attacks.py::test_a_quota_or_cap_holds_in_every_account_or_the_account_refuses", "ledger/test_odometer.py::test_no_sentence_covers_another_account")),
     28: ("head and anchor are compared at the door", ("ledger/test_continuity.py::test_an_older_store_beside_its_newer_anchor_is_not_opened", "ledger/test_continuity.py::test_an_empty_store_beside_a_used_anchor_is_no_new_budget")),
     29: ("what is planned is answered", ("curator/test_planned_implies_answered.py::test_extremes_are_refused_or_answered",)),
     30: ("a free preview is bounded", ("core/test_limits.py::test_a_request_beyond_the_limit_is_refused_with_what_would_take_less", "core/test_limits.py::test_the_count_is_the_same_whatever_is_cached")),
     31: ("what comes after the charge cannot fail it", ("cli/test_delivery.py::test_a_disk_that_fills_up_after_the_charge_is_no_failed_release", "cli/test_delivery.py::test_a_fault_in_printing_does_not_fail_the_release")),
     32: ("many data sets, not one toy", ("end_to_end/test_every_public_file.py::test_every_number_of_a_public_file_lies_in_its_interval", "demo/test_survey.py::test_the_numbers_are_as_awkward_as_real_ones")),
-    33: ("weaker neighbours have a page of their own", ("ledger/test_ledger.py::test_data_dependent_releases_have_their_own_page", "curator/test_data_dependent.py::test_the_promise_travels_with_the_plan")),
+    33: ("weaker neighbours have an account of their own", ("ledger/test_ledger.py::test_data_dependent_releases_have_their_own_account", "curator/test_data_dependent.py::test_the_guarantee_travels_with_the_plan")),
     34: ("another meaning has another key", ("methods/test_covariance.py::test_rows_that_may_lack_the_number_have_a_law_and_a_key_of_their_own", "spec/test_canonical.py::test_the_domain_is_part_of_the_identity", "curator/test_memo.py::test_another_rule_another_request_and_another_file_are_charged")),
     35: ("proofs stand beside what they prove", ("ledger/test_verify.py::test_heads_kept_elsewhere_are_looked_up", "ledger/test_invariants.py::test_a_head_is_anchored_only_once_it_is_on_disk")),
     36: ("failing steps are converted by their losses", ("exact/test_approximate_concentrated.py::test_rho_is_never_below_brute_force_over_400_orders_and_at_most_a_twentieth_above",)),
     37: ("labels are shown as they stand and never obeyed", ("cli/test_terminal.py::test_every_verb_prints_labels_as_they_stand", "publish/test_formats.py::test_a_label_cannot_become_markup")),
     38: ("isolated blocks share no channel", ("measurements/test_block_schedules.py::test_no_schedule_mixes_blocks_loses_one_or_raises", "measurements/test_block_schedules.py::test_a_planted_fault_is_found_within_fifty_schedules")),
     39: ("strangers' documents and plans are bounded before they are parsed and made", ("spec/test_screening.py::test_a_hostile_document_is_read_or_refused_quickly", "server/api/test_limits.py::test_documents_are_parsed_outside_of_the_event_loop", "conformance/test_effort.py::test_large_requests_of_a_method_take_little")),
-    40: ("what decides about budgets is bound to the chain", ("ledger/test_state.py::test_a_balance_set_back_is_not_sold_again", "ledger/test_state.py::test_every_column_of_every_table_is_noticed_on_opening_and_where_it_is_read")),
+    40: ("what decides about budgets is bound to the chain", ("ledger/test_state.py::test_a_balance_set_back_is_not_spent_again", "ledger/test_state.py::test_every_column_of_every_table_is_noticed_on_opening_and_where_it_is_read")),
     41: ("a rule about a column follows the value", ("curator/test_caps.py::test_a_cap_on_a_record_holds_for_whatever_is_made_of_it", "server/api/test_weights.py::test_a_declaration_that_names_no_weight_has_none")),
     42: ("intervals of quantiles hold beside heaps", ("algebra/test_quantiles.py::test_intervals_of_noise_hold_beside_heaps", "methods/test_quantiles.py::test_intervals_with_sampling_hold_the_quantile_of_the_process_beside_heaps")),
     43: ("the universe sentence follows the axes", ("spec/test_universe_of_parts.py::test_the_sentence_says_which_records_are_counted", "spec/test_universe_of_parts.py::test_every_product_names_the_part_and_calls_its_total_one_of_shown")),
     44: ("an error of sampling knows how rows were drawn", ("methods/test_design.py::test_intervals_with_sampling_hold_for_persons_with_three_equal_rows", "methods/test_design.py::test_neither_a_census_nor_clusters_have_an_error_of_sampling", "inference/test_drawn.py::test_clusters_are_refused_and_other_draws_are_named")),
-    46: ("nothing is judged without a finite margin", ("algebra/test_crosstab.py::test_nothing_is_judged_without_a_finite_margin", "server/pages/test_pages.py::test_two_numbers_are_compared_only_where_their_difference_has_a_margin")),
+    46: ("nothing is judged without a finite margin", ("shown/test_crosstab.py::test_nothing_is_judged_without_a_finite_margin", "server/pages/test_pages.py::test_two_numbers_are_compared_only_where_their_difference_has_a_margin")),
     47: ("an adjustment is made or refused before the charge", ("postprocess/test_show_on_every_route.py::test_a_key_of_show_is_done_or_refused_before_the_charge", "algebra/test_whole.py::test_a_declared_zero_stays_zero_in_every_list")),
     49: ("an optional setting may fail, a protective one may not", ("docs/test_notebook.py::test_plan_release_and_statement_are_tables_in_a_notebook", "measurements/test_block_schedules.py::test_a_system_that_refuses_the_filter_refuses_the_plan")),
     50: ("a closed ledger is one file, and a lost log is noticed", ("ledger/test_come_and_go.py::test_closing_brings_every_line_into_the_one_file", "ledger/test_come_and_go.py::test_a_log_that_goes_while_a_release_is_written_fails_closed")),
@@ -95,8 +95,8 @@ def test_each_trap_names_tests_that_exist(number: int) -> None:
 
 def test_a_request_carries_no_function() -> None:
     request = {
-        "table": {"measure": "count"},
-        "privacy": {"definition": "pure", "epsilon": 1, "options": {"estimator": sum}},
+        "table": {"measure": "sample_and_aggregate", "of": "x", "function": sum},
+        "privacy": {"definition": "pure", "epsilon": 1},
     }
     with pytest.raises((DaleniusError, ValueError)):
         RequestDocument.model_validate(request)

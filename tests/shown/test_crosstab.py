@@ -72,11 +72,11 @@ def test_values_totals_and_margins_of_error() -> None:
     assert marks[1][1] == "unreliable"
 
 
-def test_the_other_way_round_and_wafers() -> None:
+def test_the_other_way_round_and_layers() -> None:
     turned = lay_out(TWO_WAY, TWO_WAY.table, rows=["area"], columns=["sex"], totals=False)
     assert [[c.value for c in line.cells] for line in turned.sheets[0].lines] == [[100, 300], [20, -4], [9, 75]]
     cube = release_of(CellSpace((SEX, AREA, YEAR)), list(range(12)))
-    table = lay_out(cube, cube.table, rows=["area", "sex"], wafers=["year"], totals=False)
+    table = lay_out(cube, cube.table, rows=["area", "sex"], layers=["year"], totals=False)
     assert [sheet.title for sheet in table.sheets] == [(("year", "1"),), (("year", "2"),)]
     assert [c.value for line in table.sheets[1].lines for c in line.cells] == [1, 7, 3, 9, 5, 11]
     assert table.sheets[0].lines[0].labels == (("a", 2), ("f", 1))

@@ -29,7 +29,7 @@ def same(first: RequestDocument, second: RequestDocument) -> bool:
 
 EQUAL: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"rows": ["sex"], "columns": ["region"]}, {"rows": ["region"], "columns": ["sex"]}),
-    ({"rows": ["sex", "region"]}, {"wafers": ["sex"], "columns": ["region"]}),
+    ({"rows": ["sex", "region"]}, {"layers": ["sex"], "columns": ["region"]}),
     ({"rows": ["sex"]}, {"rows": [{"variable": "sex"}]}),
     ({"rows": ["sex"]}, {"rows": [{"variable": "sex", "categories": ["male", "female"]}]}),
     ({"rows": ["sex"]}, {"rows": [{"variable": "sex", "groups": {"male": ["male"], "female": ["female"]}}]}),
@@ -90,8 +90,8 @@ DIFFERENT: list[RequestDocument] = [
     ask({"definition": "zero_concentrated", "rho": 1}, rows=["sex"]),
     ask({"definition": "pure", "epsilon": 1, "mechanism": "discrete_laplace"}, rows=["sex"]),
     ask({"definition": "pure", "epsilon": 1, "strategy": "interior"}, rows=["sex"]),
-    ask({"definition": "pure", "epsilon": 1, "options": {"m": 3}}, rows=["sex"]),
-    ask({"definition": "pure", "epsilon": 1, "options": {"m": 4}}, rows=["sex"]),
+    ask(rows=["sex"], measure="total", of="income", learn_bounds="1/4"),
+    ask(rows=["sex"], measure="total", of="income", learn_bounds="1/5"),
 ]
 
 
@@ -122,7 +122,7 @@ def test_any_order_and_its_way_back(names: list[str], first: int, second: int, d
     for name in names:
         labels = data.draw(st.permutations(DOMAIN.variable(name).categories.labels))
         items.append({"variable": name, "categories": list(labels)})
-    request = ask(rows=items[: cut[0]], columns=items[cut[0] : cut[1]], wafers=items[cut[1] :])
+    request = ask(rows=items[: cut[0]], columns=items[cut[0] : cut[1]], layers=items[cut[1] :])
     form = canonical(request, DOMAIN)
     assert form.digest == canonical(ask(rows=NAMES), DOMAIN).digest
     source = MemorySource.of(DOMAIN, toy_rows())

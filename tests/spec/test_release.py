@@ -7,7 +7,7 @@ import numpy as np
 
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
-from dalenius.publish.to_json import to_json
+from dalenius.publish.to_json import write_json
 from dalenius.spec.release import ReleaseDocument
 
 
@@ -34,6 +34,6 @@ def test_real_releases_satisfy_the_schema(tmp_path: Path) -> None:
     with Curator.open(dataset, ledger=tmp_path / "l.sqlite", data=data, rng=rng) as curator:
         curator.register()
         for request in requests:
-            document = ReleaseDocument.model_validate(json.loads(to_json(curator.release(request))))
+            document = ReleaseDocument.model_validate(json.loads(write_json(curator.release(request))))
             for table in document.tables:
                 assert len(table.values) == int(np.prod([len(a.labels) for a in table.space.axes]))

@@ -33,14 +33,14 @@ def test_the_shape_of_the_issue() -> None:
     assert (budget.epsilon, budget.delta) == (Fraction(1, 10), Fraction(1, 10**6))
     assert request.privacy.mechanism == "discrete_laplace"
     assert request.margins(DOMAIN) is None
-    assert request.layout(DOMAIN) == {"rows": ["region"], "columns": ["status"], "wafers": []}
+    assert request.layout(DOMAIN) == {"rows": ["region"], "columns": ["status"], "layers": []}
 
 
 def test_axes() -> None:
     request = ask(
         rows=[{"variable": "region", "level": "half"}],
         columns=[{"variable": "status", "groups": {"ever": ["married", "3"], "never": ["1"]}}],
-        wafers=[{"variable": "age", "cuts": [0, 18, 65, 100]}, {"variable": "sex", "categories": ["male"]}],
+        layers=[{"variable": "age", "cuts": [0, 18, 65, 100]}, {"variable": "sex", "categories": ["male"]}],
     )
     half, status, age, sex = request.axes(DOMAIN)
     assert (half.name, half.labels, half.codes) == ("region.half", ("upper", "lower"), (0, 0, 1, 1))
@@ -209,4 +209,4 @@ def test_a_thousand_million_cells() -> None:
     variables = {f"v{i}": {"categories": list(range(1000))} for i in range(3)}
     domain = load_dataset({"dataset": {"name": "d", "population": "p"}, "variables": variables}).domain()
     with pytest.raises(TooLarge, match="1,000,000,000 cells"):
-        ask(rows=["v0"], columns=["v1"], wafers=["v2"]).space(domain)
+        ask(rows=["v0"], columns=["v1"], layers=["v2"]).space(domain)

@@ -50,12 +50,16 @@ def test_a_call_is_the_document() -> None:
         ({"epsilon": 1, "definition": "individual"}, "individual"),
     ],
 )
-def test_the_promise_follows_from_the_amounts(amounts: dict[str, object], definition: str) -> None:
+def test_the_guarantee_follows_from_the_amounts(amounts: dict[str, object], definition: str) -> None:
     assert table(rows="sex", **amounts).privacy.definition == definition
 
 
 def test_every_key_of_a_request_document_can_be_given() -> None:
-    keys = {*TablePart.model_fields, *PrivacyPart.model_fields, *RequestDocument.model_fields} - {"table", "privacy"}
+    keys = {*TablePart.model_fields, *PrivacyPart.model_fields, *RequestDocument.model_fields} - {
+        "table",
+        "privacy",
+        "keys",
+    }
     assert keys <= set(inspect.signature(table).parameters)
 
 
@@ -71,7 +75,7 @@ def test_amounts_are_exact() -> None:
 def test_what_no_document_may_say_is_refused_in_its_words() -> None:
     with pytest.raises(ParameterError, match="how much may be spent"):
         table(rows="sex")
-    with pytest.raises(ParameterError, match="two promises"):
+    with pytest.raises(ParameterError, match="two guarantees"):
         table(rows="sex", epsilon=1, rho=1)
     with pytest.raises(DocumentError, match="quantiles' in"):
         table(measure="quantile", of="income", quantiles=0.5, epsilon=1)

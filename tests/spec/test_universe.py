@@ -100,7 +100,7 @@ def test_margins_stored_before_are_answered_for_their_request_and_charged_for_th
         assert curator.quote(request).rho == 0
         anew = curator.release(said)
         assert anew.provenance.ledger_entry != stored.provenance.ledger_entry
-        assert len([entry for entry in curator.ledger.entries("p") if entry.kind == "charge"]) == 2
+        assert len([entry for entry in curator.ledger.reader.entries("p") if entry.kind == "charge"]) == 2
         assert any("whether it shows them or not" in note for note in anew.provenance.warnings)
         assert "Education" in curator.plan(said).preview["universe"]
 
@@ -108,12 +108,12 @@ def test_margins_stored_before_are_answered_for_their_request_and_charged_for_th
 def test_every_product_says_whose_records_it_covers(tmp_path: Path) -> None:
     from dalenius.publish.to_csv import to_csv
     from dalenius.publish.to_html import to_html
-    from dalenius.publish.to_json import from_json, to_json
+    from dalenius.publish.to_json import from_json, write_json
 
     request = {"table": {"rows": ["sex"], "columns": ["school"]}, "privacy": {"definition": "pure", "epsilon": 1}}
     with Curator.open(DATASET, ledger=tmp_path / "l.sqlite", data=ROWS, rng=RecordedRandomness(1)) as curator:
         curator.register()
         release = curator.release(request)
     said = "Covers the records with a declared value of Education; records without one are left out."
-    assert from_json(to_json(release)).about.universe == said
+    assert from_json(write_json(release)).about.universe == said
     assert said in to_csv(release) and said in to_html(release)

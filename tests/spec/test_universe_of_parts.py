@@ -18,8 +18,8 @@ from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_html import to_html
 from dalenius.shown.crosstab import Crosstab
 from dalenius.spec.canonical import canonical
+from dalenius.spec.guarantees import told
 from dalenius.spec.load import load_dataset, load_request
-from dalenius.spec.promises import told
 from dalenius.spec.universe import universe_of
 from dalenius.testing.asking import plan_of
 
@@ -94,7 +94,7 @@ SOURCE = MemorySource(NUMBERED, {name: [r[name] for r in RECORDS] for name in VA
 
 def counted(table: Mapping[str, Any]) -> list[bool]:
     """Which records are in some cell, by the plain engine: every record has a number, which is one more axis."""
-    request = load_request({"table": dict(table) | {"wafers": ["number"]}, "privacy": PURE})
+    request = load_request({"table": dict(table) | {"layers": ["number"]}, "privacy": PURE})
     space = canonical(request, NUMBERED).space
     query = TableQuery(space=space, aggregate=Aggregate.COUNT, where=request.filters(NUMBERED))
     cells = SOURCE.table(query).open_below_the_gate().reshape(space.shape)
@@ -158,7 +158,7 @@ def test_a_total_is_called_one_of_shown_where_declared_values_are_left_out(table
     rows, columns = ([axes[name] for name in layout[place]] for place in ("rows", "columns"))
     parts = tuple(part.variable for part in universe.parts)
     crosstab = Crosstab(
-        row_axes=tuple(rows), column_axes=tuple(columns), wafer_axes=(), heads=(), sheets=(),
+        row_axes=tuple(rows), column_axes=tuple(columns), layer_axes=(), heads=(), sheets=(),
         has_totals=True, show="value", confidence=0.95, marks=frozenset(), parts=parts,
     )  # fmt: skip
     inside = counted(table)

@@ -15,7 +15,7 @@ from dalenius.statistics.clipped_sums import ClippedSums, Kind
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("rows", [1, 3])
 def test_narrower_bounds_never_move_further_and_nearly_as_far(kind: Kind, relation: Relation, rows: int) -> None:
-    near = Neighbours(relation=relation, max_rows=rows, unit="person")
+    neighbours = Neighbours(relation=relation, max_rows=rows, unit="person")
     widest = ClippedSums(
         query=TableQuery(space=CellSpace(()), value="x"),
         low=-7,
@@ -25,10 +25,10 @@ def test_narrower_bounds_never_move_further_and_nearly_as_far(kind: Kind, relati
         kind=kind,
         factor=64 if kind != "clipped" else 1,
     )
-    most = widest.sensitivity(near)
+    most = widest.sensitivity(neighbours)
     for low, high in product(range(-7, 13), range(-6, 14)):
         if low < high:
-            moved = widest.cut_to(low, high).sensitivity(near)
+            moved = widest.cut_to(low, high).sensitivity(neighbours)
             assert moved.l1 <= most.l1 and moved.l2_squared <= most.l2_squared and moved.linf <= most.linf
             if most.patterns is not None and moved.patterns is not None:
                 assert all(any(_dominates(wide, own) for wide in most.patterns) for own in moved.patterns)

@@ -49,5 +49,5 @@ def test_declared_is_measured_over_all_neighbours(
 
 
 def test_the_price_does_not_depend_on_the_cuts() -> None:
-    near = Neighbours(relation=Relation.REPLACE)
-    assert counted().sensitivity(near) == counted(((7, 7), (7, 7), (7, 7))).sensitivity(near)
+    neighbours = Neighbours(relation=Relation.REPLACE)
+    assert counted().sensitivity(neighbours) == counted(((7, 7), (7, 7), (7, 7))).sensitivity(neighbours)

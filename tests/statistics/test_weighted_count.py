@@ -37,8 +37,8 @@ def table(rows: tuple[tuple[str, str], ...], power: int) -> np.ndarray:
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("relation", list(Relation))
 def test_exhaustive_neighbours_attain_and_never_exceed_the_sensitivity(power: int, relation: Relation) -> None:
-    near = Neighbours(relation=relation)
-    claimed = WeightedCount.of(domain(), "w", SPACE, power=power, is_fixed=True).sensitivity(near)
+    neighbours = Neighbours(relation=relation)
+    claimed = WeightedCount.of(domain(), "w", SPACE, power=power, is_fixed=True).sensitivity(neighbours)
     values = list(product(("a", "b"), ("0", "0.5", "3")))
     worst = 0
     for rest in product(values, repeat=1):

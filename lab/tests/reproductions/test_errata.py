@@ -117,9 +117,9 @@ def test_bdp_sensitivities_of_totals_by_all_pairs_of_farms() -> None:
     same = cell[:, None] == cell[None, :]
     within, between = np.abs(x[:, None] - x[None, :]), np.abs(x)[:, None] + np.abs(x)[None, :]
     assert within[same].max() == 17_528 and np.where(same, within, between).max() == 32_130
-    near, table = Neighbours(relation=Relation.REPLACE), bdp.magnitude_table()
-    assert table.bootstrap(cell, x, near, Membership.PRIVATE) == 32_130
-    assert table.bootstrap(cell, x, near, Membership.PUBLIC) == 17_528
+    neighbours, table = Neighbours(relation=Relation.REPLACE), bdp.magnitude_table()
+    assert table.bootstrap(cell, x, neighbours, Membership.PRIVATE) == 32_130
+    assert table.bootstrap(cell, x, neighbours, Membership.PUBLIC) == 17_528
     largest = np.array([x[cell == c].max() for c in range(9)])
     for c in range(9):
         # A row of another cell adds 0 here, so that the change runs from 0 to the largest value.
@@ -157,9 +157,9 @@ def test_bdp_equal_records_are_released_with_the_noise_of_the_floor() -> None:
     """At sensitivity 0 the answer is the truth with probability tanh(epsilon / (2 floor)) only, as for any data at the floor."""
     from dalenius.core.randomness import RecordedRandomness
 
-    near = Neighbours(relation=Relation.REPLACE, scope=Scope.WITHIN_THE_DATA)
+    neighbours = Neighbours(relation=Relation.REPLACE, scope=Scope.OBSERVED_ROWS)
     median = Quantile(query=ValuesQuery(value="x"), low=0, high=100)
-    step = LocalLaplace(name="m", statistic=median, epsilon=Fraction(1), neighbours=near, floor=3)
+    step = LocalLaplace(name="m", statistic=median, epsilon=Fraction(1), neighbours=neighbours, floor=3)
     exact, rng = (Sealed(np.full(9, 40, dtype=np.int64)),), RecordedRandomness("floor")
     answers = [step.run(exact, step.draw(rng), rng) for _ in range(10_000)]
     shown = np.array([int(a.values[0]) for a in answers])  # type: ignore[union-attr]
@@ -198,8 +198,8 @@ def test_idp_smooth_sensitivity_takes_beta_in_the_exponent() -> None:
     padded = [0] * 20 + data + [10] * 20
     local = [max(padded[20 + m + t] - padded[20 + m + t - k - 1] for t in range(k + 2)) for k in range(10)]
     by_hand = max(exp(-k * beta) * local[k] for k in range(10))
-    near = Neighbours(relation=Relation.REPLACE)
-    found = median.smooth(data, Fraction(exp(-beta)), near)
+    neighbours = Neighbours(relation=Relation.REPLACE)
+    found = median.smooth(data, Fraction(exp(-beta)), neighbours)
     assert float(found) == pytest.approx(by_hand, rel=1e-9) == pytest.approx(1.2130613, abs=1e-7)
 
 

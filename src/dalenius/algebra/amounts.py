@@ -44,7 +44,6 @@ class Amounts:
 
     @classmethod
     def of(cls, value: str, bounds: Bounds, centre: int = 0) -> "Amounts":
-        """Of a declared variable."""
         return cls(value=value, low=bounds.low, high=bounds.high, step=bounds.step, centre=centre)
 
     @classmethod
@@ -105,9 +104,7 @@ class Amounts:
         )
 
     def cost(self, counted: Fraction, alone: Fraction, *, is_replace: bool) -> Fraction:
-        """The price of a list of these amounts, from that of counts: for the worst neighbours, and for one row that is
-        added.
-        """
+        """The price of a list of these amounts, from that of counts for the worst neighbours and for one added row."""
         paid = self.largest**2 * counted
         return max(paid, self.span**2 * alone) if is_replace else paid
 
@@ -116,8 +113,7 @@ class Amounts:
         if self.largest * cells > MOST_SCALED:
             raise TooLarge(
                 f"One row may add {self.largest:,} steps of {self.value or self.weight!r}, which is too much for "
-                f"components of {cells:,} cells;"
-                " a wider step of its bounds helps.",
+                f"components of {cells:,} cells; a wider step of its bounds helps.",
                 received=self.largest * cells,
                 limit=MOST_SCALED,
             )

@@ -23,8 +23,7 @@ from dalenius.algebra.ranks import Step, steps_of
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Block
 
-# The level at which the ends are asked for, with the quantile of the normal law for it; other levels are scaled from
-# it.
+# The level at which the ends are asked for, with its normal quantile; other levels are scaled from it.
 CONFIDENCE, NORMAL_QUANTILE = 0.95, 1.959963984540054
 
 
@@ -46,15 +45,12 @@ class Ranks:
 
 @lru_cache(maxsize=4096)
 def ranks_of(size: int, qs: tuple[Fraction, ...], epsilon: Fraction, rows: int) -> Ranks:
-    """What to ask for in a list of a public or released size; epsilon is what one level of selections loses a row of a
-    unit.
-    """
+    """What to ask for in a list of a known size; epsilon is what one level of selections loses a row of a unit."""
     size = max(size, 1)
     sampling = [size * float(q * (1 - q)) for q in qs]
     noise = [0.0] * (3 * len(qs))
     for _ in range(3):
-        # How far the ends are away depends on the noise of their ranks, and that on their order: a few rounds settle
-        # it.
+        # How far the ends are away depends on the noise of their ranks, and that on their order: few rounds settle it.
         ends = [max(noise[3 * j], noise[3 * j + 2]) for j in range(len(qs))]
         moves = [ceil(_reach(sampling[j] + ends[j], ends[j], NORMAL_QUANTILE)) for j in range(len(qs))]
         ranks = [round(q * size) + sign * move for q, move in zip(qs, moves, strict=True) for sign in (-1, 0, 1)]
@@ -102,6 +98,16 @@ def plain_ranks(size: int, qs: tuple[Fraction, ...], epsilon: Fraction, rows: in
 class BlockQuantiles:
     """What a release of quantiles of block estimates says, quantile by quantile (the last axis)."""
 
+    doubt: FloatArray
+    lower: FloatArray
+    noise: FloatArray
+    qs: list[Fraction]
+    sampling: FloatArray
+    slope: FloatArray
+    step: float
+    upper: FloatArray
+    values: FloatArray
+
     has_sampling = True
 
     def __init__(self, parameters: Mapping[str, Any], blocks: Sequence[Block]) -> None:
@@ -140,9 +146,7 @@ class BlockQuantiles:
         return np.asarray(self.slope**2 * ranks).reshape(-1)
 
     def ends(self, confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
-        """Of every quantile, flat; with sampling those that were selected, and never nearer than the ends of the noise
-        alone.
-        """
+        """Of every quantile, flat; with sampling those that were selected, never nearer than those of the noise."""
         # A released quantile is a point of the grid, and so is the exact one: one step more holds both.
         half = self.slope * np.sqrt(self.noise) * self._quantile(confidence) + self.step
         below, above = half, half

@@ -52,9 +52,7 @@ def factor(kind: str, widest: Sequence[int], fineness: int, low: int, high: int)
 
 
 def chosen(parameters: Mapping[str, Any], places: Sequence[int]) -> dict[str, Any]:
-    """What the law of sums between the chosen candidates would state: bounds, centre and shift, and the factor of every
-    array.
-    """
+    """What the law of sums between the chosen candidates would state: bounds, centre, shift, and factors."""
     candidates = [int(each) for each in parameters["candidates"]]
     low, high = (candidates[int(place)] for place in places)
     widest = (candidates[0], candidates[-1])

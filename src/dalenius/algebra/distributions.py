@@ -59,9 +59,7 @@ def _shares_of_total(bins: int, widths: tuple[int, ...], variances: tuple[float,
 
 @lru_cache(maxsize=64)
 def joined(bins: int, widths: tuple[int, ...], variances: tuple[float, ...], is_known: bool) -> FloatArray:
-    """The least-squares map from counted runs to counts of bins; where the total is public, their errors add up to
-    nothing.
-    """
+    """The least-squares map from counted runs to bins; with a public total their errors add up to nothing."""
     made = _spread(bins, widths, variances)[1]
     if is_known:
         made = made - np.outer(_shares_of_total(bins, widths, variances), made.sum(axis=0))
@@ -71,9 +69,7 @@ def joined(bins: int, widths: tuple[int, ...], variances: tuple[float, ...], is_
 def point_variances(
     bins: int, widths: tuple[int, ...], variances: tuple[float, ...], shares: FloatArray, is_known: bool
 ) -> FloatArray:
-    """Variance of the noise of count below a point less its share of all, for curves of such shares (last axis:
-    points).
-    """
+    """Variance of the noise of the count below each point (last axis) less its share of all."""
     made = joined(bins, widths, variances, is_known)
     noise = np.concatenate([np.full(nodes_of(bins, w), v) for w, v in zip(widths, variances, strict=True)])
     below, whole = np.cumsum(made, axis=0)[:-1], made.sum(axis=0)
@@ -93,6 +89,15 @@ class CountedLevel:
 class Distribution:
     """What a release of distribution functions says, curve by curve and point by point (the last axis)."""
 
+    bins: int
+    counted: "list[CountedLevel]"
+    is_known: bool
+    records: FloatArray
+    rows: int
+    values: FloatArray
+    variances: tuple[float, ...]
+    widths: tuple[int, ...]
+
     def __init__(self, parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> None:
         points = len(parameters["points"])
         self.bins, curves = points + 1, cells // points
@@ -108,8 +113,7 @@ class Distribution:
             below = below + int(size) * np.cumsum(_shares_of_total(self.bins, self.widths, self.variances))
         self.records = np.where(below[:, -1] >= 1, below[:, -1], np.nan)
         raw = np.clip(below[:, :-1] / self.records[:, None], 0.0, 1.0)
-        # Halfway between the least rising curve above and the largest below: no farther from any rising curve than
-        # before.
+        # Halfway between the least rising curve above and the largest below: no rising curve is farther than before.
         above, under = np.maximum.accumulate(raw, axis=1), np.minimum.accumulate(raw[:, ::-1], axis=1)
         self.values = np.asarray((above + under[:, ::-1]) / 2)
 
@@ -168,9 +172,7 @@ def _bridges(shares: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=16)
 def normal_numbers(dimensions: int, stream: int) -> FloatArray:
-    """Fixed pseudo-random standard normal numbers, the same on every machine: a counter, mixed (Steele, Lea & Flood
-    2014).
-    """
+    """Pseudo-random standard normal numbers, alike on every machine: a mixed counter (Steele, Lea & Flood 2014)."""
     from scipy.special import ndtri
 
     count = np.arange(REPLAYS * dimensions, dtype=np.uint64) + np.uint64(stream << 48)

@@ -49,9 +49,7 @@ Ends = Callable[[float, bool], tuple[FloatArray, FloatArray]]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Estimated:
-    """A number for each cell, the variance of its noise, that of noise and sampling together, and intervals
-    for both.
-    """
+    """A number for each cell, the variance of its noise, that of noise and sampling, and intervals for both."""
 
     values: FloatArray
     variance: FloatArray
@@ -78,9 +76,7 @@ def is_certified(law: Law) -> bool:
 
 
 def curves_of(law: Law, cells: int) -> int | None:
-    """How many curves a table of so many cells shows, whose intervals already hold at all points of each; None
-    elsewhere.
-    """
+    """How many curves so many cells show, whose intervals hold at all points of each; None elsewhere."""
     is_curve = isinstance(law, Joint) and law.parameters.get("estimate") == CURVES
     return cells // len(law.parameters["points"]) if is_curve else None  # type: ignore[union-attr]
 
@@ -129,9 +125,7 @@ def _quantiles(made: Quantiles | BlockQuantiles) -> Estimated:
 
 
 def _bootstrap(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> Estimated:
-    """Bagged totals, or quotients of them and a number of rows, with what the spread of the replicates says of both
-    errors.
-    """
+    """Bagged totals, or quotients by a number of rows, with both errors from the spread of the replicates."""
     made, unit, values, counts = _replicated(parameters, blocks, cells)
     noise = unit**2 * (made.spread / made.count + made.ratio_noise)
 
@@ -201,9 +195,7 @@ def deconvolved_ends(
 def _replicated(
     parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int
 ) -> tuple[Replicates, FloatArray, FloatArray, Form | None]:
-    """Replicates in the units in which rows add, the size of such a unit, bagged values, and measured
-    numbers of rows.
-    """
+    """Replicates in units in which rows add, the size of such a unit, bagged values, measured numbers of rows."""
     measured = blocks[0].values.astype(np.float64).reshape(cells, -1)
     many = int(parameters["replicates"])
     sums = dict(zip(parameters.get("sums", ()), measured[:, many:].T, strict=True))
@@ -463,9 +455,7 @@ def _ratio(parts: Parts) -> Estimated:
 
 
 def _weighted_mean(parts: Parts) -> Estimated:
-    """Hajek's mean from mirrored weighted totals; the squared weights come in the three parts of (1 - t + t)^2 = 1, t
-    from bound to bound.
-    """
+    """Hajek's mean from mirrored weighted totals; squared weights come in the three parts of (1 - t + t)^2 = 1."""
     above, width = parts.raw("above"), parts.number("high") - parts.number("low")
     below = above.plus(parts.raw("below")).times(1 / width)
     offset, step = parts.number("low") * parts.number("scale"), parts.number("weight step")
@@ -576,9 +566,7 @@ def _co_moments(parts: Parts) -> tuple[FloatArray, list[FloatArray], list[Form]]
 
 
 def _influence(parts: Parts) -> FloatArray:
-    """By what numbers a row's influence on the covariance or correlation of each cell is known
-    (`algebra/influence.py`).
-    """
+    """The numbers by which a row's influence on each cell's covariance or correlation is known."""
     n, (xx, yy, xy), _ = _co_moments(parts)
     none = np.zeros_like(xy)
     centres = parts.number("centre"), parts.number("centre of the other")
@@ -601,9 +589,7 @@ def influence(law: Joint, blocks: Sequence[Block], cells: int) -> FloatArray:
 
 
 def _spread(parts: Parts, n: FloatArray) -> tuple[FloatArray | None, FloatArray]:
-    """The variance of sampling, in squared steps of each variable, and the variance of the noise in it; None where it
-    was not measured.
-    """
+    """Variance of sampling in squared steps, and variance of the noise in it; None where it was not measured."""
     if not parts.has("influence"):
         return None, np.zeros(1)
     largest = _influence(parts)[:, -1]
@@ -623,9 +609,7 @@ GUARD = 3
 
 
 def _correlation(parts: Parts) -> Estimated:
-    """Covariance over the root of both variances: Fieller's interval for the noise; distances of sampling are added to
-    it in squares.
-    """
+    """Covariance over the root of both variances: Fieller's interval; distances of sampling added in squares."""
     n, (xx, yy, xy), (of_x, of_y, product) = _co_moments(parts)
     is_known = (xx > 0) & (yy > 0)
     xx, yy = np.where(is_known, xx, np.nan), np.where(is_known, yy, np.nan)
@@ -658,9 +642,7 @@ def _correlation(parts: Parts) -> Estimated:
 
 
 def _sides(value: FloatArray, lower: FloatArray, upper: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Distances of sampling to both sides: the larger of the plain one and that on Fisher's scale, at the value and at
-    the ends for noise.
-    """
+    """Distances of sampling to both sides: the larger of the plain one and Fisher's, at the value and at its ends."""
     with np.errstate(divide="ignore"):
         reached = half / (1 - value**2)
     below = np.maximum(value - _fisher(value, -reached), lower - _fisher(lower, -reached))

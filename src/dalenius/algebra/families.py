@@ -28,8 +28,7 @@ from dalenius.core.law import FloatArray
 from dalenius.core.search import narrow_each
 
 REPLAYS = 1024
-# Nearer to a bound than so many standard errors of its noise, a mean says little about where on the parameter's scale
-# it is.
+# Nearer to a bound than so many standard errors of its noise, a mean says little about the parameter.
 _CLEAR = 3.0
 _ROUNDS, _HALVINGS = 60, 42
 # Points between 0 and 1 at which a law's quantiles stand for it.
@@ -152,8 +151,7 @@ def fitted(family: Family, sums: FamilySums) -> FittedFamily:
     if sums.squares is not None:
         squares_start = rows * square - np.broadcast_to(sums.squares.values, len(values))[:, None]
     moved_by_both = _moments(sums, count, total + total_start + moved, squares + squares_start + moved_squares)
-    # Replays of sampling start from the fitted law, which cannot lie beyond a bound; its mean moves with the measured
-    # one.
+    # Replays of sampling start from the fitted law, which lies between the bounds; its mean moves with the measured.
     shift = measured[0] - (mean + sums.centre)
     return FittedFamily(
         values=values,
@@ -204,9 +202,7 @@ def _fit(family: Family, sums: FamilySums, mean: FloatArray, variance: FloatArra
 
 
 def _expected(family: Family, sums: FamilySums, theta: FloatArray) -> FloatArray:
-    """Of one clipped value about the centre: mean, root of its variance, how its square goes with it, and the mean
-    square.
-    """
+    """Of one clipped value about the centre: mean, root of variance, how its square goes with it, mean square."""
     if np.isnan(theta).any():
         return np.full(5, np.nan)
     x = np.clip(family.quantiles(theta, sums.low, sums.high), sums.low, sums.high) - sums.centre

@@ -14,8 +14,7 @@ import numpy as np
 
 from dalenius.core.law import FloatArray
 
-# What a row adds where h has its largest size within the declared bounds; a smaller size is rounded up, so that no
-# variance is too small.
+# What a row adds where h is largest within the declared bounds; less is rounded up, so that no variance is too small.
 GRID = 2**24
 # Numbers by which a cell's h is known: two means, p, q, s, c, and the largest size.
 Point = tuple[float, float, float, float, float, float, float]

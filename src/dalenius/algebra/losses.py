@@ -14,9 +14,7 @@ from dalenius.errors import ParameterError
 
 
 def compare(exact: Any, shown: Any) -> dict[str, float]:
-    """Losses l1, l2, l3, Hellinger distance, mean absolute difference; association before and after for
-    two-way tables.
-    """
+    """Losses l1, l2, l3, Hellinger and mean absolute difference; association before and after of two-way tables."""
     a, b = np.asarray(exact, dtype=np.float64), np.asarray(shown, dtype=np.float64)
     if a.shape != b.shape:
         raise ParameterError("The two tables must have the same shape.", exact=a.shape, shown=b.shape)

@@ -20,7 +20,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.core.law import FloatArray
+from dalenius.core.law import FloatArray, IntArray
 from dalenius.errors import ParameterError
 
 Number = TypeVar("Number", np.int64, np.float64)
@@ -50,10 +50,10 @@ def all_margins(axes: int, most: int | None = None, least: int = 0) -> tuple[Mar
     return tuple(m for size in range(least, top + 1) for m in combinations(range(axes), size))
 
 
-def centre(array: FloatArray) -> FloatArray:
-    """The array minus its means along each axis in turn: the projection on the residual component."""
+def centre(array: FloatArray, first: int = 0) -> FloatArray:
+    """The array minus its means along each axis from `first` on: the projection on the residual component."""
     out = np.array(array, dtype=np.float64)
-    for axis in range(out.ndim):
+    for axis in range(first, out.ndim):
         out -= out.mean(axis=axis, keepdims=True)
     return out
 
@@ -212,33 +212,24 @@ class Workload:
         return {a: (1 / w if w > 0 else np.inf) for a, w in weight.items()}
 
     def covariance(
-        self, components: Components, first: Margin, cell: Sequence[int], second: Margin, other: Sequence[int]
-    ) -> float:
-        """Covariance of one cell of a margin and one cell of another."""
-        left, right = dict(zip(first, cell, strict=True)), dict(zip(second, other, strict=True))
-        common = tuple(a for a in first if a in right)
-        total = 0.0
-        for a in subsets(common):
+        self, components: Components, first: Margin, cells: Sequence[int], second: Margin, others: Sequence[int]
+    ) -> FloatArray:
+        """Covariance of each of some cells (flat positions) of a margin with each of some of another."""
+        left, right = self._labels(first, cells), self._labels(second, others)
+        out = np.zeros((len(cells), len(others)))
+        for a in subsets(tuple(i for i in first if i in right)):
             if all(self.shape[i] > 1 for i in a):
-                overlap = prod((left[i] == right[i]) - 1 / self.shape[i] for i in a)
-                total += components[a] * overlap / (self.outer(a, first) * self.outer(a, second))
-        return total
-
-    def covariance_matrix(self, components: Components, margin: Margin, cells: Sequence[int]) -> FloatArray:
-        """Covariance matrix of some cells (flat positions) of one margin."""
-        shape = tuple(self.shape[i] for i in margin)
-        index = np.stack(np.unravel_index(np.asarray(cells, dtype=np.int64), shape)) if margin else None
-        out = np.zeros((len(cells), len(cells)))
-        for a in subsets(margin):
-            if not all(self.shape[i] > 1 for i in a):
-                continue
-            part = np.full(out.shape, components[a] / self.outer(a, margin) ** 2)
-            for i in a:
-                assert index is not None
-                label = index[margin.index(i)]
-                part *= (label[:, None] == label[None, :]) - 1 / self.shape[i]
-            out += part
+                part = np.full(out.shape, components[a] / (self.outer(a, first) * self.outer(a, second)))
+                for i in a:
+                    part *= (left[i][:, None] == right[i]) - 1 / self.shape[i]
+                out += part
         return out
+
+    def _labels(self, margin: Margin, cells: Sequence[int]) -> dict[int, IntArray]:
+        """The label of each of some cells of a margin on every axis."""
+        shape = tuple(self.shape[i] for i in margin)
+        flat = np.asarray(cells, dtype=np.int64)
+        return dict(zip(margin, np.unravel_index(flat, shape), strict=True)) if margin else {}
 
 
 def reconstruct(workload: Workload, parts: Mapping[Margin, FloatArray], margin: Margin) -> FloatArray:

@@ -27,7 +27,6 @@ class MeasuredMoments:
 
     @classmethod
     def of(cls, law: Joint, blocks: Sequence[Block], cells: int) -> "MeasuredMoments":
-        """From a release."""
         return cls(law.parameters, Sums.of(blocks, cells))
 
     @property
@@ -40,7 +39,6 @@ class MeasuredMoments:
         return self._parts.has("squares")
 
     def estimate(self) -> Estimated:
-        """The estimate that the law describes."""
         return ESTIMATES[str(self.parameters["estimate"])](self._parts)
 
     def fitted(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -60,9 +58,7 @@ class MeasuredMoments:
         return n, means, covariance
 
     def arrays_of(self, n: FloatArray, totals: FloatArray, squares: FloatArray) -> FloatArray:
-        """What rows with these moments would have measured without noise, array by array; other arrays are left as they
-        are.
-        """
+        """What rows with these moments would have measured without noise; other arrays are left as they are."""
         number = self._parts.number
         above = totals[..., 0] + (number("centre") - number("low")) * n
         made = {"above": above, "below": (number("high") - number("low")) * n - above, "count": n}

@@ -18,8 +18,7 @@ from dalenius.errors import InternalError
 # Excess kurtosis of the noise: none for normal noise, that of the two-sided exponential law for any other.
 _NORMAL, _EXCESS = ("discrete_gaussian",), 3.0
 _LEAST_DEGREES = 2.0
-# A variance whose standard error is a larger share of it is hardly known: this times z times the standard error is
-# added to it.
+# A variance whose standard error is a larger share of it is hardly known: this times z standard errors is added to it.
 _HARDLY_KNOWN, _ADDED = 0.6, 0.4
 
 
@@ -52,13 +51,11 @@ class Sums:
         return cls(values[None, :], np.full((1, 1), variance), np.zeros((1, 1)), ())
 
     def form(self, place: int) -> "Form":
-        """One of the arrays."""
         weights = np.zeros((len(self.values), 1))
         weights[place] = 1.0
         return Form(self, weights, np.zeros(1))
 
     def constant(self, value: float) -> "Form":
-        """A public number."""
         return Form(self, np.zeros((len(self.values), 1)), np.array([value]))
 
 
@@ -72,7 +69,6 @@ class Form:
 
     @property
     def values(self) -> FloatArray:
-        """In each cell."""
         return np.asarray((self.weights * self.measured.values).sum(axis=0) + self.shift, dtype=np.float64)
 
     @property
@@ -81,7 +77,6 @@ class Form:
         return self.covariance(self)
 
     def covariance(self, other: "Form") -> FloatArray:
-        """Of the noises of two forms."""
         return np.asarray((self.weights * other.weights * self.measured.variance).sum(axis=0))
 
     @property
@@ -102,7 +97,6 @@ class Form:
         return Form(self.measured, self.weights + factor * other.weights, self.shift + factor * other.shift)
 
     def times(self, factor: FloatArray | float) -> "Form":
-        """A multiple."""
         return Form(self.measured, self.weights * factor, self.shift * factor)
 
 

@@ -1,21 +1,19 @@
-"""Margins along declared hierarchies (region within country), by dense least squares on small tables.
+"""Tables that are sums of one measured table, along declared hierarchies (region within country) and around zeros.
 
 A view is one entry for each axis of the finest table: None where the axis is summed out, otherwise the group of each
-category (its own position for the finest level). Groups of unequal size break the symmetry that the residual
-decomposition needs, so here the normal equations are solved.
+category (its own position for the finest level).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from dalenius.core.law import FloatArray
-from dalenius.errors import TooLarge
+from dalenius.core.law import FloatArray, IntArray, Joint, Law
 
 View = tuple[tuple[int, ...] | None, ...]
-MOST_DENSE_CELLS = 1000
 
 
 def aggregate(values: FloatArray, view: View) -> FloatArray:
@@ -33,49 +31,55 @@ def aggregate(values: FloatArray, view: View) -> FloatArray:
     return np.asarray(out)
 
 
-def matrix(shape: Sequence[int], view: View) -> FloatArray:
-    """The view as a matrix over the cells of the finest table."""
-    out: FloatArray = np.ones((1, 1))
-    for size, groups in zip(shape, view, strict=True):
-        if groups is None:
-            part = np.ones((1, size))
-        else:
-            part = np.zeros((max(groups) + 1, size))
-            part[list(groups), range(size)] = 1
-        out = np.asarray(np.kron(out, part), dtype=np.float64)
-    return out
-
-
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """One measured view with the variance of its cells."""
+class NestedLaw:
+    """Views of a table of this shape whose cells have independent noise of one variance, but for the zeros."""
 
-    view: View
+    shown: tuple[View, ...]
+    shape: tuple[int, ...]
     variance: float
+    zeros: tuple[int, ...]
 
+    @classmethod
+    def of(cls, law: Joint) -> "NestedLaw":
+        """From the law of a release."""
+        parameters = law.parameters
+        shown = (tuple(None if groups is None else tuple(groups) for groups in view) for view in parameters["shown"])
+        (block,) = parameters["blocks"]
+        zeros = tuple(parameters.get("structural_zeros", ()))
+        return cls(tuple(shown), tuple(parameters["shape"]), float(block["variance"]), zeros)
 
-class DenseLeastSquares:
-    """Best linear unbiased estimates of views from measured views, with exact covariances."""
+    @cached_property
+    def _is_noisy(self) -> FloatArray:
+        noisy = np.ones(self.shape)
+        noisy.ravel()[list(self.zeros)] = 0.0
+        return noisy
 
-    def __init__(self, shape: Sequence[int], measured: Sequence[Measured]) -> None:
-        cells = prod(shape)
-        if cells > MOST_DENSE_CELLS:
-            raise TooLarge(
-                f"Least squares along hierarchies is served up to {MOST_DENSE_CELLS:,} cells.", received=cells
-            )
-        self.shape = tuple(shape)
-        self.measured = tuple(measured)
-        self._maps = [matrix(shape, m.view) for m in measured]
-        normal = sum(b.T @ b / m.variance for b, m in zip(self._maps, measured, strict=True))
-        self._inverse = np.linalg.pinv(np.asarray(normal), hermitian=True)
+    @property
+    def variances(self) -> list[FloatArray]:
+        """Of every cell of every shown table, flat."""
+        return [aggregate(self.variance * self._is_noisy, view).ravel() for view in self.shown]
 
-    def covariance(self, view: View) -> FloatArray:
-        """Covariance matrix of the estimated cells of a view."""
-        shown = matrix(self.shape, view)
-        return np.asarray(shown @ self._inverse @ shown.T)
+    def estimates(
+        self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
+    ) -> list[FloatArray]:
+        """Shown tables, flat, from the measured block."""
+        cells = arrays[0].astype(np.float64).reshape(self.shape)
+        return [aggregate(cells, view).ravel() for view in self.shown]
 
-    def estimate(self, values: Sequence[FloatArray], view: View) -> FloatArray:
-        """The cells of a view, flat."""
-        pairs = zip(self._maps, self.measured, values, strict=True)
-        right = sum(b.T @ np.ravel(y) / m.variance for b, m, y in pairs)
-        return np.asarray(matrix(self.shape, view) @ (self._inverse @ np.asarray(right)))
+    def covariance(self, first: int, cells: Sequence[int], second: int, others: Sequence[int]) -> FloatArray:
+        """Of some shown cells of a table with some of another: the noise of the finest cells that both are sums of."""
+        common = self._held(first)[list(cells)] @ self._held(second)[list(others)].T
+        return np.asarray(self.variance * common.toarray(), dtype=np.float64)
+
+    def _held(self, position: int) -> Any:
+        """Which noisy cells of the finest table each cell of a shown table is the sum of, as a sparse matrix."""
+        from scipy.sparse import csr_array
+
+        place: IntArray = np.zeros(self.shape, dtype=np.int64)
+        for axis, groups in enumerate(self.shown[position]):
+            if groups is not None:
+                own = np.array(groups).reshape([-1 if k == axis else 1 for k in range(len(self.shape))])
+                place = place * (max(groups) + 1) + own
+        flat = place.ravel()
+        return csr_array((self._is_noisy.ravel(), (flat, np.arange(flat.size))), shape=(flat.max() + 1, flat.size))

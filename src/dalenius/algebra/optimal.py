@@ -151,8 +151,7 @@ def grid_variances(
         spent = exact_cost(workload.shape, scaled, moves)
         if spent <= cost:
             return scaled
-        # As far as is missing, and a little further, in few digits: steps of a billionth would be many, and their
-        # product long.
+        # As far as is missing, and a little further, in few digits: many steps of a billionth have a long product.
         factor = round_up(factor * max(spent / cost, _STEP), 10**12)
 
 

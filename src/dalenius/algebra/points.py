@@ -52,9 +52,7 @@ def points_of(count: int) -> tuple[Point, ...]:
 
 
 def cut_places(count: int) -> tuple[tuple[int, int], ...]:
-    """(place of a point, steps above it) of every cut: below a point at or under its quantile, above one at
-    or over it.
-    """
+    """(place of a point, steps above it) of every cut: below points under a quantile, above points over it."""
     places = []
     for place, point in enumerate(points_of(count)):
         places += [(place, 0)] if point.side <= 0 else []

@@ -50,6 +50,19 @@ def cuts_of(points: IntArray, count: int) -> IntArray:
 class Quantiles:
     """What a release of quantiles says, cell by cell and quantile by quantile (the last axis)."""
 
+    counts: IntArray
+    cuts: IntArray
+    has_sampling: bool
+    high: int
+    low: int
+    noise: Additive
+    points: IntArray
+    qs: list[Fraction]
+    rows: int
+    size: IntArray | None
+    sizes: Block | None
+    step: Fraction
+
     def __init__(self, parameters: Mapping[str, Any], blocks: Sequence[Block]) -> None:
         self.qs = [Fraction(q) for q in parameters["q"]]
         self.step = Fraction(str(parameters["step"]))
@@ -86,9 +99,7 @@ class Quantiles:
         return tuple(end.reshape(-1) * float(self.step) for end in (lower, upper))  # type: ignore[return-value]
 
     def _steps(self, confidence: float, is_sampling: bool) -> tuple[IntArray, IntArray]:
-        """In steps; the released quantile lies between them, and no interval with sampling ends nearer than that of the
-        noise.
-        """
+        """In steps, around the released quantile; with sampling never nearer than the ends of the noise alone."""
         kinds = [self._walked(confidence, kind) for kind in ((False, True) if is_sampling else (False,))]
         lower = np.min([self.points, *(kind[0] for kind in kinds)], axis=0)
         return lower, np.max([self.points, *(kind[1] for kind in kinds)], axis=0)

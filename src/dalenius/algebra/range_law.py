@@ -5,7 +5,7 @@ are known to be 0 and condition all others: x - C K^-1 z with z their estimates,
 covariance of the others with them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from dalenius.algebra.ranges import Factor, RangeWorkload
-from dalenius.core.law import FloatArray, IntArray, Joint
+from dalenius.algebra.tree_law import LawKey
+from dalenius.core.law import FloatArray, IntArray, Joint, Law
 
 STRUCTURE = "ranges"
 MOST_ZEROS = 1500
@@ -29,12 +30,10 @@ class RangeLaw:
 
     @classmethod
     def of(cls, law: Joint) -> "RangeLaw":
-        """From the law of a release."""
-        return _read(_LawKey(law))
+        return _read(LawKey(law))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Labels of each axis."""
         return tuple(factor.size for factor in self.factors)
 
     def to_parameters(self) -> dict[str, Any]:
@@ -56,6 +55,12 @@ class RangeLaw:
             cells[self.zeros] = 0.0
         return np.asarray(cells)
 
+    def estimates(
+        self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
+    ) -> list[FloatArray]:
+        """The one table, flat, from the measured block."""
+        return [self.estimate(arrays[0])]
+
     @cached_property
     def _against(self) -> FloatArray:
         """Covariance of every impossible cell with all cells, before these are known to be 0."""
@@ -73,8 +78,8 @@ class RangeLaw:
         return rows * self.variance
 
     @cached_property
-    def variances(self) -> FloatArray:
-        """Of every cell, flat."""
+    def variances(self) -> list[FloatArray]:
+        """Of every cell of the one table, flat."""
         out = np.ones(1)
         for factor in self.factors:
             out = np.multiply.outer(out, factor.covariance.diagonal()).ravel()
@@ -82,15 +87,15 @@ class RangeLaw:
         if len(self.zeros):
             out = out - (self._against * np.linalg.solve(self._known, self._against)).sum(axis=0)
             out[self.zeros] = 0.0
-        return np.maximum(out, 0.0)
+        return [np.maximum(out, 0.0)]
 
-    def covariance(self, cells: Sequence[int], others: Sequence[int]) -> FloatArray:
-        """Covariance of each of some cells with each of some others."""
+    def covariance(self, first: int, cells: Sequence[int], second: int, others: Sequence[int]) -> FloatArray:
+        """Covariance of each of some cells of the one table with each of some others."""
         one, two = (np.asarray(list(places), dtype=np.int64) for places in (cells, others))
         out = np.full((len(one), len(two)), self.variance)
         at, to = np.unravel_index(one, self.shape), np.unravel_index(two, self.shape)
-        for factor, first, second in zip(self.factors, at, to, strict=True):
-            out *= factor.covariance[np.ix_(first, second)]
+        for factor, here, there in zip(self.factors, at, to, strict=True):
+            out *= factor.covariance[np.ix_(here, there)]
         if len(self.zeros):
             left, right = self._against[:, one], self._against[:, two]
             out = out - left.T @ np.linalg.solve(self._known, right)
@@ -146,21 +151,8 @@ def _applied(matrices: Sequence[Any], array: Any) -> Any:
     return array
 
 
-class _LawKey:
-    """A law by identity of its content, for a small cache."""
-
-    def __init__(self, law: Joint) -> None:
-        self.law = law
-
-    def __hash__(self) -> int:
-        return id(self.law.parameters)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _LawKey) and other.law.parameters is self.law.parameters
-
-
 @lru_cache(maxsize=8)
-def _read(key: _LawKey) -> RangeLaw:
+def _read(key: LawKey) -> RangeLaw:
     content = key.law.parameters
     factors = tuple(Factor.from_dict(part) for part in content["factors"])
     zeros = np.asarray(content.get("structural_zeros", ()), dtype=np.int64)

@@ -43,7 +43,8 @@ def every_range(size: int) -> FloatArray:
 
     >>> every_range(3)
     array([[3., 2., 1.],
-           [2., 4., 2.], [1., 2., 3.]])
+           [2., 4., 2.],
+           [1., 2., 3.]])
     """
     place = np.arange(size)
     return np.asarray((np.minimum.outer(place, place) + 1.0) * (size - np.maximum.outer(place, place)))
@@ -83,9 +84,7 @@ def each_and_all(size: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Ranges of one axis: their G, and how many they are. One range alone is kept by its ends, because
-    boxes are many.
-    """
+    """Ranges of one axis: their G and their number. One range alone is kept by its ends, because boxes are many."""
 
     listed: FloatArray | None
     count: float
@@ -94,7 +93,6 @@ class Asked:
 
     @property
     def size(self) -> int:
-        """Labels of the axis."""
         return self.labels if self.listed is None else len(self.listed)
 
     @property
@@ -208,7 +206,6 @@ class Factor:
         return np.asarray(self.covariance @ self.matrix.T)
 
     def to_dict(self) -> dict[str, Any]:
-        """For the law's document."""
         if self.rows:
             return {"rows": [list(row) for row in self.rows]}
         if self.intervals:
@@ -217,7 +214,6 @@ class Factor:
 
     @classmethod
     def from_dict(cls, content: Any) -> "Factor":
-        """From the law's document."""
         if "rows" in content:
             rows = tuple(tuple(int(v) for v in row) for row in content["rows"])
             return cls(len(rows[0]), rows=rows)
@@ -268,9 +264,7 @@ def swap_cost(factors: Sequence[Factor], *, is_gaussian: bool) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RangeWorkload:
-    """Terms of asked ranges, an entry for each axis, and how often each term is asked; what some factors
-    make of them.
-    """
+    """Terms of asked ranges, an entry for each axis, how often each is asked, and what factors make of them."""
 
     terms: tuple[tuple[Asked, ...], ...]
     times: tuple[int, ...] = ()
@@ -328,7 +322,6 @@ class _Squares:
         self._kept: dict[Asked, float] = {}
 
     def of(self, asked: Asked) -> float:
-        """Sum of the variances of the ranges for noise of variance 1."""
         if asked not in self._kept:
             self._kept[asked] = asked.mean_square(self._factor)
         return self._kept[asked]

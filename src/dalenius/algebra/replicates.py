@@ -73,7 +73,6 @@ class Replicates:
 
     @property
     def count(self) -> int:
-        """Number of replicates."""
         return int(self.totals.shape[1])
 
     @property
@@ -88,9 +87,7 @@ class Replicates:
 
     @property
     def counted(self) -> FloatArray:
-        """What the resampled number of rows adds to the variance of a total about a mean, where the number
-        was fixed.
-        """
+        """What the resampled number of rows adds to the variance of a total about a mean, where that was fixed."""
         if self.records is None:
             return np.zeros(len(self.totals))
         least = np.maximum(self.bagged**2 - self.spread / self.count, 0.0)
@@ -114,9 +111,7 @@ class Replicates:
 
     @property
     def _even(self) -> FloatArray:
-        """The same where every row adds the reach or takes it off: n - T^2 / n in squares of the reach, with four rows
-        more.
-        """
+        """The same where every row adds or takes off the reach: n - T^2 / n in its squares, with four rows more."""
         assert self.records is not None
         n = np.maximum(self.records, 1.0)
         share = self.counted * n / (self.reach * (n + _MORE_ROWS)) ** 2
@@ -161,8 +156,7 @@ class Replicates:
         sampling = self.rows * np.maximum(v - least, 0.0)
         variance = sampling + (1 + v) / self.count + (self.ratio_noise / self.noise)[:, None]
         deviation = np.sqrt(variance)
-        # The mixture's probability is concave in the half-width, so that Newton's steps from too short a one never go
-        # too far.
+        # The mixture's probability is concave in the half-width: Newton's steps from too short a one never go too far.
         half = float(ndtri(0.5 + confidence / 2)) * deviation.min(axis=1)
         for _ in range(_STEPS):
             z = half[:, None] / deviation
@@ -175,7 +169,6 @@ class Replicates:
         return np.asarray(half * np.sqrt(self.noise))
 
     def _cells(self, some: slice) -> "Replicates":
-        """Some of the cells."""
         variance = np.asarray(self.records_variance)
         return replace(
             self,
@@ -186,9 +179,7 @@ class Replicates:
         )
 
     def _possible(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Sums of squares, what of them the mean explains, both in variances of the noise, and how likely
-        each pair is.
-        """
+        """Sums of squares, how likely each pair is, and what the mean explains; in variances of the noise."""
         if self.squares is None or self.records is None:
             least = np.minimum(self.counted / self.noise, 1e6)
             v, weights = self._posterior(least)

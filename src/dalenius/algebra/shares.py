@@ -46,7 +46,6 @@ class LaplaceNoise:
         return np.asarray(2 * np.sinh(half) ** 2)
 
     def slope(self, share: FloatArray) -> FloatArray:
-        """Derivative of cosh(t) - 1."""
         rate = self.epsilon / self.sensitivity
         return np.asarray(np.sinh(np.minimum(np.asarray(share) * rate, 2 * _STEEPEST)) * rate)
 
@@ -64,7 +63,6 @@ class GaussianNoise:
         return np.asarray(2 * self.rho * np.asarray(share) / self.sensitivity_squared)
 
     def slope(self, share: FloatArray) -> FloatArray:
-        """Constant."""
         return np.full(np.shape(share), 2 * self.rho / self.sensitivity_squared)
 
 

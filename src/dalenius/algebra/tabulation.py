@@ -87,9 +87,7 @@ def _block_of(release: Release, table: Table) -> Block | None:
 
 
 def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
-    """Ends for the value of the process behind each cell (privacy noise and sampling), NaN where it was not
-    estimated.
-    """
+    """Ends for the process behind each cell (privacy noise and sampling), NaN where it was not estimated."""
     release = release.owner(table)
     is_listed = isinstance(release.law, Joint) and release.law.structure == WEIGHTED_LIST
     if table.sampled is not None and is_listed:
@@ -215,9 +213,7 @@ def rows(release: Release, table: Table, confidence: float = 0.95) -> Iterator[t
 def number_columns(
     release: Release, table: Table, confidence: float = 0.95, *, has_sampling: bool | None = None
 ) -> list[FloatArray]:
-    """Value, standard error and ends of every cell; the three columns of sampling too, where the table (or the file)
-    has them.
-    """
+    """Value, standard error and ends of every cell; with the columns of sampling where table or file has them."""
     numbers = [table.values, table.std_error, *bounds(release, table, confidence)]
     if table.sampled is not None if has_sampling is None else has_sampling:
         numbers += [table.std_error_with_sampling, *sampled_bounds(release, table, confidence)]

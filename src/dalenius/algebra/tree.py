@@ -35,9 +35,7 @@ class Tree:
 
     @classmethod
     def of_groups(cls, groups: Sequence[Sequence[int]]) -> "Tree":
-        """From the group of each leaf at each level below the root, coarse ones first; finer groups lie in coarser
-        ones.
-        """
+        """From the group of each leaf at each level below the root, coarse ones first."""
         maps = [np.asarray(g, dtype=np.int64) for g in groups]
         parents = []
         above = np.zeros(len(maps[0]) if maps else 0, dtype=np.int64)
@@ -52,7 +50,6 @@ class Tree:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Number of nodes of each level."""
         return (1, *(len(parent) for parent in self.parents))
 
     @property
@@ -105,26 +102,23 @@ class TwoPass:
         self.up[finest] = np.full(tree.sizes[finest], 1 / self.precisions[finest])
         for level in range(finest - 1, -1, -1):
             self.below[level] = tree.sums(level + 1, self.up[level + 1])
-            self.up[level] = self.below[level] / (1 + self.precisions[level] * self.below[level])
-            if self.precisions[level] == np.inf:
-                self.up[level] = np.zeros(tree.sizes[level])
+            self.up[level] = np.zeros(tree.sizes[level])
+            if self.precisions[level] < np.inf:
+                self.up[level] = self.below[level] / (1 + self.precisions[level] * self.below[level])
         self.gain: list[FloatArray] = [np.ones(1)]
         self.variance: list[FloatArray] = [self.up[0]]
         for level in range(1, finest + 1):
             parent = tree.parents[level - 1]
-            gain = self.up[level] / self.below[level - 1][parent]
+            gain = _over(self.up[level], self.below[level - 1][parent])
             self.gain.append(gain)
             self.variance.append(self.up[level] * (1 - gain) + gain**2 * self.variance[-1][parent])
 
     @property
     def finest(self) -> int:
-        """The finest level."""
         return len(self.precisions) - 1
 
     def estimate(self, measured: Sequence[FloatArray | None]) -> list[FloatArray]:
-        """Estimates of every level from measured arrays (nodes first, any further axes); None where nothing was
-        measured.
-        """
+        """Estimates of every level from measured arrays, nodes first; None where nothing was measured."""
         tree, own = self.tree, measured[self.finest]
         assert own is not None
         best: list[FloatArray] = [np.empty(0)] * self.finest + [np.asarray(own, dtype=np.float64)]
@@ -181,7 +175,7 @@ class TwoPass:
             out += left.T @ (v * right)
             left, right = self.tree.sums(at, v * left), self.tree.sums(at, v * right)
             scale = self.below[at - 1][:, None]
-            left, right = left / scale, right / scale
+            left, right = _over(left, scale), _over(right, scale)
             out -= left.T @ (scale * right)
         return out + left.T @ (self.variance[0][:, None] * right)
 
@@ -192,16 +186,13 @@ class TwoPass:
             v = self.up[at][:, None]
             out += (v * weights**2).sum(axis=0)
             above = self.tree.sums(at, v * weights)
-            weights = above / self.below[at - 1][:, None]
+            weights = _over(above, self.below[at - 1][:, None])
             out -= (weights * above).sum(axis=0)
         return np.asarray(out + weights[0] ** 2 * self.variance[0][0])
 
     def slopes(self, gains: Sequence[FloatArray | float]) -> FloatArray:
-        """Derivative of sum_l gains_l * variance_l by the precision of each level; `gains` by node or one
-        for a level.
-        """
-        # Plans follow the last digit of this sum, so it is changed only where the square of a variance is beyond all
-        # numbers.
+        """Derivative of sum_l gains_l * variance_l by the precision of each level; `gains` by node or by level."""
+        # Plans follow the last digit of this sum: it is changed only where the square of a variance overflows.
         with np.errstate(over="ignore", invalid="ignore"):
             slopes = self._plain_slopes(gains)
         return slopes if np.isfinite(slopes).all() else self._scaled_slopes(gains)
@@ -213,7 +204,7 @@ class TwoPass:
         by_variance = [np.broadcast_to(g, (n,)).astype(np.float64) for g, n in zip(gains, tree.sizes, strict=False)]
         for level in range(finest, 0, -1):
             parent, gain, here = tree.parents[level - 1], self.gain[level], by_variance[level]
-            above = self.variance[level - 1][parent] / self.below[level - 1][parent]
+            above = _over(self.variance[level - 1], self.below[level - 1])[parent]
             by_up[level] += here * (1 - 2 * gain + 2 * gain * above)
             by_below[level - 1] += tree.sums(level, here * gain**2 * (1 - 2 * above))
             by_variance[level - 1] += tree.sums(level, here * gain**2)
@@ -222,7 +213,7 @@ class TwoPass:
         for level in range(finest + 1):
             slopes[level] = -float((by_up[level] * self.up[level] ** 2).sum())
             if level < finest:
-                by_below[level] += by_up[level] * (self.up[level] / self.below[level]) ** 2
+                by_below[level] += by_up[level] * _over(self.up[level], self.below[level]) ** 2
                 by_up[level + 1] += by_below[level][tree.parents[level]]
         return slopes
 
@@ -238,7 +229,7 @@ class TwoPass:
         by_variance = [np.broadcast_to(g, (n,)).astype(np.float64) for g, n in zip(gains, tree.sizes, strict=False)]
         for level in range(finest, 0, -1):
             parent, gain, here = tree.parents[level - 1], self.gain[level], by_variance[level]
-            above = self.variance[level - 1][parent] / self.below[level - 1][parent]
+            above = _over(self.variance[level - 1], self.below[level - 1])[parent]
             scaled = here * self.up[level] * self.up[level]
             by_up[level] = scaled * (1 - 2 * gain + 2 * gain * above)
             by_below[level - 1] = tree.sums(level, scaled * (1 - 2 * above))
@@ -248,6 +239,11 @@ class TwoPass:
             by_below[level] += by_up[level]
             by_up[level + 1] += by_below[level][tree.parents[level]] * self.gain[level + 1] ** 2
         return np.array([-float(derivatives.sum()) for derivatives in by_up])
+
+
+def _over(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Quotients; nothing where what lies below is known, so that nothing of it follows its node."""
+    return np.divide(above, below, out=np.zeros(above.shape), where=below > 0)
 
 
 def _along(weight: FloatArray, array: FloatArray) -> FloatArray:

@@ -64,9 +64,7 @@ def exact_cost(shape: Sequence[int], grid: Mapping[Part, Fraction], ways: Sequen
 def grid_variances(
     shape: Sequence[int], precisions: Mapping[Part, float], cost: Fraction, ways: Sequence[Move]
 ) -> dict[Part, Fraction]:
-    """Exact variances of the integer noise (in units of 1/N_A) that stay within the cost, rounded up; floats only
-    propose.
-    """
+    """Exact variances of the integer noise (in units of 1/N_A) within the cost, rounded up; floats only propose."""
     factor = Fraction(1)
     while True:
         grid: dict[Part, Fraction] = {}
@@ -118,7 +116,6 @@ class WorstWay:
         return {p: t * scale for p, t in chosen.items()}
 
     def solved(self, precisions: Mapping[Part, float]) -> TreeLeastSquares:
-        """What follows from the precisions."""
         return TreeLeastSquares(self.table, dict(precisions) | dict.fromkeys(self.public, np.inf))
 
     def loss(self, gains: Gains, precisions: Mapping[Part, float]) -> float:

@@ -4,7 +4,7 @@ A table of the release keeps the order of the axes of the full cross; here the n
 positions are translated in one place.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.algebra.margins import Margin, subsets, sum_out
+from dalenius.algebra.margins import Margin, centre, subsets, sum_out
 from dalenius.algebra.tree import Tree
-from dalenius.algebra.tree_table import Part, TreeLeastSquares, TreeTable, TreeView, centred, plain_components
+from dalenius.algebra.tree_table import Part, TreeLeastSquares, TreeTable, TreeView, plain_components
 from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Law
 from dalenius.errors import TooLarge
 
@@ -45,12 +45,10 @@ class TreeLaw:
 
     @classmethod
     def of(cls, law: Joint) -> "TreeLaw":
-        """From the law of a release."""
-        return _read(_Key(law))
+        return _read(LawKey(law))
 
     @property
     def table(self) -> TreeTable:
-        """The tables that are shown."""
         return self.solved.table
 
     def to_parameters(self) -> dict[str, Any]:
@@ -162,9 +160,7 @@ class TreeLaw:
         return left if left > _NOTHING * total else 0.0
 
     def grouped_variance(self, position: int, groups: Sequence[Sequence[int]]) -> FloatArray:
-        """Variance of sums of a shown table: the group of each label of every shown axis (-1 for one that
-        is left out).
-        """
+        """Variance of sums of a shown table, by the group of each label of every shown axis (-1: left out)."""
         if self.zeros:
             return self._grouped_squares(position, groups)
         shown = self.table.shown[position]
@@ -242,7 +238,7 @@ class TreeLaw:
         return self.table.tree.summed(sum_out(nodes, axes, (-1, *margin)), self.table.tree.depth, level)
 
 
-class _Key:
+class LawKey:
     """A law by identity of its content, for a small cache."""
 
     def __init__(self, law: Joint) -> None:
@@ -252,11 +248,11 @@ class _Key:
         return id(self.law.parameters)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.law.parameters is self.law.parameters
+        return isinstance(other, LawKey) and other.law.parameters is self.law.parameters
 
 
 @lru_cache(maxsize=8)
-def _read(key: _Key) -> TreeLaw:
+def _read(key: LawKey) -> TreeLaw:
     content = key.law.parameters
     axis, shape = int(content["tree"]["axis"]), list(content["shape"])
     tree = Tree(tuple(np.asarray(p, dtype=np.int64) for p in content["tree"]["parents"]))
@@ -292,23 +288,6 @@ def residual_parts(values: IntArray, parameters: Mapping[str, Any]) -> dict[Part
         level, a = int(part["level"]), tuple(part["axes"])
         sizes = (int(nodes[level]), *(int(shape[i]) for i in a))
         array = values[start : start + prod(sizes)].reshape(sizes)
-        parts[level, a] = centred(array.astype(np.float64)) * step / prod(sizes[1:])
+        parts[level, a] = centre(array.astype(np.float64), 1) * step / prod(sizes[1:])
         start += prod(sizes)
     return parts
-
-
-def simulated_parts(
-    law: TreeLaw, own: Mapping[str, Any], interior: IntArray, noise: Callable[[float, tuple[int, ...]], IntArray]
-) -> IntArray:
-    """A block as it would be measured if the full cross were `interior`; `noise` makes arrays of a standard
-    deviation.
-    """
-    parts = []
-    for part in own["components"]:
-        counts = law.counts(interior, int(part["level"]), tuple(part["axes"]))
-        deviation = float(Fraction(part["noise_variance"])) ** 0.5
-        scaled = counts * np.int64(prod(counts.shape[1:])) + noise(deviation, counts.shape)
-        for axis in range(1, scaled.ndim):
-            scaled = scaled - np.take(scaled, [0], axis=axis)
-        parts.append(scaled.ravel())
-    return np.concatenate(parts)

@@ -36,9 +36,7 @@ class LevelShares:
 
 
 def node_gains(table: TreeTable, weights: Sequence[float | FloatArray]) -> Gains:
-    """How much the variance of a component in each node counts, by level; `weights` of each shown table's cells, by
-    node.
-    """
+    """How much a component's variance in each node counts, by level; `weights` of each shown table, by node."""
     sizes = table.tree.sizes
     gains: Gains = {a: [np.zeros(sizes[level]) for level in range(f + 1)] for a, f in table.finest.items()}
     for shown, weight in zip(table.shown, weights, strict=True):
@@ -48,9 +46,7 @@ def node_gains(table: TreeTable, weights: Sequence[float | FloatArray]) -> Gains
 
 
 def table_weights(table: TreeTable, importance: Sequence[float], *, is_by_table: bool) -> list[float]:
-    """The weight of each cell of each table: alike, or so that all cells of a table weigh as much as those of any
-    other.
-    """
+    """The weight of each cell of each table: alike, or so that every table weighs as much as any other."""
     return [w / table.cells(s) if is_by_table else w for s, w in zip(table.shown, importance, strict=True)]
 
 
@@ -75,8 +71,7 @@ def divide(
     loss, power = _loss(gains, solved), SAFE
     while most > 0:
         slopes = np.where(is_open, -solved.slopes(gains) / np.where(is_open, price, 1.0), 0.0)
-        # The loss falls as 1 / scale, so sum shares * slopes is the loss; no share can gain more than the largest
-        # slope.
+        # The loss falls as 1 / scale, so sum shares * slopes is the loss; no share gains more than the largest slope.
         if slopes.max() <= loss * (1 + close):
             break
         # With the root of the slopes the loss always falls; larger powers are tried as long as it falls faster.
@@ -100,8 +95,7 @@ def _loss(gains: Sequence[FloatArray], solved: TwoPass) -> float:
 
 
 def _solved(tree: Tree, shares: FloatArray, price: FloatArray) -> TwoPass:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return TwoPass(tree, list(np.where(price > 0, shares / price, np.inf)))
+    return TwoPass(tree, np.divide(shares, price, out=np.full(price.shape, np.inf), where=price > 0).tolist())
 
 
 def _start(tree: Tree, gains: Sequence[FloatArray], price: FloatArray) -> FloatArray:

@@ -1,6 +1,4 @@
-"""Shares of one budget among levels and detail margins that are measured by themselves, best after least squares along
-the tree.
-"""
+"""Shares of one budget among levels and detail margins measured by themselves, best after least squares."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,9 +37,7 @@ class SplitSearch:
     public: frozenset[Part] = frozenset()
 
     def best(self, iterations: int = 150) -> dict[Part, float]:
-        """Shares of least loss from several starts; with Laplace noise there are local minima. Negligible ones are
-        dropped.
-        """
+        """Shares of least loss from several starts, as Laplace noise has local minima; negligible ones are dropped."""
         count = len(self.candidates)
         most = max(10, min(iterations, 3_000_000 // sum(self.table.tree.sizes)))
         cells = [part_cells(self.table, part) for part in self.candidates]
@@ -103,9 +99,7 @@ def part_cells(table: TreeTable, part: Part) -> int:
 
 
 def split_candidates(table: TreeTable, most_cells: int) -> tuple[Part, ...]:
-    """What may be measured: every shown level by its detail margin, and the finest level by all detail that
-    is shown.
-    """
+    """What may be measured: every shown level by its detail margin, and the finest level by all shown detail."""
     parts = [(shown.level, shown.margin) for shown in table.shown]
     inner = inner_part(table)
     if part_cells(table, inner) <= most_cells:

@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from dalenius.algebra.margins import Margin, Workload, subsets, sum_out
+from dalenius.algebra.margins import Margin, Workload, centre, subsets, sum_out
 from dalenius.algebra.tree import Tree, TwoPass
 from dalenius.core.law import FloatArray, IntArray
 
@@ -85,7 +85,6 @@ class TreeTable:
         return tuple(1 if groups is None else max(groups) + 1 for groups in shown.detail)
 
     def cells(self, shown: TreeView) -> int:
-        """Number of cells of a table."""
         return self.nodes(shown) * prod(self.view(shown))
 
     def factors(self, shown: TreeView) -> dict[Margin, FloatArray]:
@@ -187,8 +186,7 @@ class TreeLeastSquares:
         for axis, (groups, n) in enumerate(zip(shown.detail, table.shape, strict=True), start=1):
             if groups is not None and groups != tuple(range(n)):
                 spread = np.moveaxis(np.tensordot(indicator(groups, n).T, spread, (1, axis)), 0, axis)
-        # An axis along which the weights do not differ takes no part but by its mean: a union of places often names no
-        # detail.
+        # An axis along which the weights do not differ takes part by its mean alone: unions often name no detail.
         even = {i for i in range(len(table.shape)) if (spread == spread.take([0], axis=i + 1)).all()}
         for i in even:
             spread = spread.take([0], axis=i + 1)
@@ -232,15 +230,4 @@ class TreeLeastSquares:
 
 def plain_components(array: FloatArray, margin: Margin, a: Margin) -> FloatArray:
     """The component A of counts over nodes and a detail margin: summed to A and centred inside every node."""
-    summed = sum_out(array, (-1, *margin), (-1, *a))
-    return centred(summed)
-
-
-def centred(array: FloatArray) -> FloatArray:
-    """The array minus its means along every axis but the first, which is the nodes."""
-    if array.ndim == 1:
-        return np.asarray(array, dtype=np.float64)
-    out = np.array(array, dtype=np.float64)
-    for axis in range(1, out.ndim):
-        out -= out.mean(axis=axis, keepdims=True)
-    return out
+    return centre(sum_out(array, (-1, *margin), (-1, *a)), 1)

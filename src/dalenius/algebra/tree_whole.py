@@ -35,7 +35,6 @@ class TopDown:
 
     @cached_property
     def law(self) -> TreeLaw:
-        """The law of the release."""
         assert isinstance(self.release.law, Joint)
         return TreeLaw.of(self.release.law)
 

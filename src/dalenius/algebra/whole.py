@@ -223,9 +223,7 @@ def largest_remainder(values: FloatArray, free: Free | None = None) -> FloatArra
 
 
 def controlled(values: FloatArray, free: Free | None = None) -> FloatArray:
-    """Cells, row totals, column totals and the grand total each go to a neighbouring integer, with least squared
-    change.
-    """
+    """Cells, row, column and grand totals each go to a neighbouring integer, with least squared change."""
     return _solved(values, values.sum(axis=1), values.sum(axis=0), float(np.rint(values.sum())), free)
 
 

@@ -9,9 +9,7 @@ import numpy as np
 from dalenius.core.law import IntArray
 from dalenius.core.rationals import plain
 
-# How many times the distance of the quartiles the window reaches to either side of their middle: more than five
-# standard deviations
-# of normal estimates.
+# The window reaches so many distances of the quartiles to either side: over five standard deviations if normal.
 WIDENING = 4
 
 

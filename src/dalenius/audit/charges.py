@@ -16,16 +16,16 @@ ALLOWED = 1 + 1e-7
 
 
 def ratio_of(plan: TablePlan, pair: Any, *, is_booked: bool = True) -> float:
-    """The largest loss over both directions, relative to the promise of the request and to the charge of the account.
+    """The largest loss over both directions, relative to the guarantee of the request and to the charge of the account.
 
-    The account is about one unit, also where the promise is made to a group: a pair of groups is compared with the
-    promise alone.
+    The account is about one unit, also where the guarantee is made to a group: a pair of groups is compared with the
+    guarantee alone.
     """
     both: tuple[Divergence, Divergence] = (pair, pair.reversed())
-    return max(max(_promised(plan.budget, one), _booked(plan, one) if is_booked else 0.0) for one in both)
+    return max(max(_guaranteed(plan.budget, one), _booked(plan, one) if is_booked else 0.0) for one in both)
 
 
-def _promised(budget: Budget, pair: Divergence) -> float:
+def _guaranteed(budget: Budget, pair: Divergence) -> float:
     if budget.rho is not None:
         return _concentrated(pair, budget.rho, budget.delta or Fraction(0))
     if budget.delta is None:

@@ -1,4 +1,4 @@
-"""Kinds of noise beside kinds of promise, by enumeration of a universe that is small enough to list.
+"""Kinds of noise beside kinds of guarantee, by enumeration of a universe that is small enough to list.
 
 Every multiset of three rows with values 0, 1 and 3 and every replacement of one row; noise of the discrete Laplace
 form. "Fitted" noise has the scale of the data at hand, as the individual and the bootstrap definitions allow.
@@ -21,7 +21,7 @@ _REACHES = (60, 90)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Promises:
+class Guarantees:
     """One kind of noise, and the smallest epsilon (or the share of pairs) of each definition."""
 
     noise: str
@@ -32,7 +32,7 @@ class Promises:
         return {"noise": self.noise, **{name: None if value == inf else value for name, value in self.smallest.items()}}
 
 
-def compare_definitions(epsilon: float, weights: Sequence[float] | None = None) -> tuple[Promises, ...]:
+def compare_definitions(epsilon: float, weights: Sequence[float] | None = None) -> tuple[Guarantees, ...]:
     """Totals and medians with noise of epsilon for the declared bounds, and fitted to the data, under six definitions.
 
     `weights` is the declared distribution of the rows for random differential privacy, equal weights if left out.
@@ -43,7 +43,7 @@ def compare_definitions(epsilon: float, weights: Sequence[float] | None = None) 
     distribution = {row: weight / sum(weights) for row, weight in zip(_ROWS, weights, strict=True)}
     judged = [_judged(_laws(epsilon, reach), distribution, epsilon) for reach in _REACHES]
     return tuple(
-        Promises(
+        Guarantees(
             noise=noise,
             smallest={
                 name: value if abs(value - judged[1][noise][name]) < 1e-9 else inf for name, value in smallest.items()

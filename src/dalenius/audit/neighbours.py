@@ -18,7 +18,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import LabelsQuery, Query, RowsQuery, SizesQuery, TableQuery
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.engines._rows import rows_of
+from dalenius.engines import rows_of
 from dalenius.engines.memory import MemorySource
 
 Row = tuple[Any, ...]

@@ -38,18 +38,18 @@ class PlanAudit:
 
 
 def audit_plan(domain: Domain, plan: TablePlan, *, pairs: int = 50, seed: int = 1) -> PlanAudit:
-    """The largest exact loss of a plan over so many neighbours, relative to promise and charge."""
+    """The largest exact loss of a plan over so many neighbours, relative to guarantee and charge."""
     if plan.neighbours.scope.is_data_dependent:
         raise Unsupported(
-            "A promise that holds at the data at hand cannot be audited without them; `dalenius inspect plan` looks "
+            "A guarantee that holds at the data at hand cannot be audited without them; `dalenius inspect plan` looks "
             "at it there."
         )
     # Whatever a lookup or a feature gives is something that is declared, and so it is enough to draw that.
     domain = domain.without_derivation()
     chance, largest, worst = random.Random(seed), 0.0, None
     for number in range(pairs):
-        near = worst is not None and number >= pairs // 3 and chance.random() < 0.7
-        world = _changed(worst, chance) if near and worst is not None else _drawn(domain, plan.neighbours, chance)
+        is_close = worst is not None and number >= pairs // 3 and chance.random() < 0.7
+        world = _changed(worst, chance) if is_close and worst is not None else _drawn(domain, plan.neighbours, chance)
         world = _agreeing(world, plan.neighbours)
         both = pair_of(plan, world.source(is_changed=False), world.source(is_changed=True))
         ratio = ratio_of(plan, both)

@@ -51,12 +51,12 @@ from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.measurements.unbounded_quantile import UnboundedQuantile
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.methods._blocks import WinsorisedPlan
-from dalenius.methods._clipped import LearnedClipPlan
-from dalenius.methods._clipped_mean import ClippedMeanPlan
-from dalenius.methods._pairs import PairPlan
-from dalenius.methods._quantiles import QuantilesPlan
-from dalenius.methods._refined_count import RefinedCountPlan
+from dalenius.plans.blocks import WinsorisedPlan
+from dalenius.plans.clipped import LearnedClipPlan
+from dalenius.plans.clipped_mean import ClippedMeanPlan
+from dalenius.plans.pairs import PairPlan
+from dalenius.plans.quantiles import QuantilesPlan
+from dalenius.plans.refined_count import RefinedCountPlan
 
 Exact = tuple[Sealed[IntArray], ...]
 # None where an answer has no noise.

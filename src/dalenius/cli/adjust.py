@@ -37,9 +37,8 @@ def adjust(
     from dalenius.cli.output import emit
     from dalenius.cli.tables import print_release
     from dalenius.errors import ParameterError
-    from dalenius.postprocess._show import adjusted, adjustments, declared_totals
-    from dalenius.publish import load, save
-    from dalenius.publish._document import to_document
+    from dalenius.postprocess import adjusted, adjustments, declared_totals
+    from dalenius.publish import load, save, to_document
     from dalenius.spec.load import load_dataset
     from dalenius.spec.show import ShowPart
 

@@ -37,7 +37,7 @@ def with_advice(
 
     # An amount that no noise is wide enough for is refused too, but it is too little, not too much.
     place = bisect_left(amounts, True, key=lambda amount: isinstance(refusal_of(amount), BudgetError))
-    left = curator.ledger.account(curator.domain.population).left
+    left = curator.ledger.reader.account(curator.domain.population).left
     advice = f" Left of the whole budget: rho {float(left.rho):.6g}, delta {float(left.delta):.3g}."
     if place and refusal_of(amounts[place - 1]) is None:
         advice += f" This request with {unit} = {float(amounts[place - 1]):g} would be paid."

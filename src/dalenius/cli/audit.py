@@ -71,7 +71,7 @@ def definitions(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which promise each kind of noise keeps, by enumeration of every data set of three rows with values 0, 1, 3."""
+    """Which guarantee each kind of noise keeps, by enumeration of every data set of three rows with values 0, 1, 3."""
     from math import inf
 
     from dalenius.audit.comparison import compare_definitions

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dalenius.errors import DaleniusError, DocumentError, ParameterError, StorageError, Undelivered
-from dalenius.publish._files import is_single_file, is_written_name
-from dalenius.publish._format import listed_suffixes
+from dalenius.publish import is_single_file, is_written_name, listed_suffixes
 
 
 def output_place(output: Path | None, inputs: list[Path]) -> Path | None:

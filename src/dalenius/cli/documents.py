@@ -27,8 +27,7 @@ def read_release(document: Path) -> "Release":
     """A release, from its document, the directory that holds it, or standard input; `FILE#2` is the second table of a
     batch.
     """
-    from dalenius.publish import load
-    from dalenius.publish._document import from_json
+    from dalenius.publish import from_json, load
 
     if str(document) == STANDARD_INPUT:
         return from_json(sys.stdin.buffer.read())

@@ -36,7 +36,7 @@ PublicKey = Annotated[
 ]
 Population = Annotated[str | None, typer.Option("--population", help="Whose account; needed if there are several.")]
 By = Annotated[str, typer.Option("--by", help="Who declares this; written to the ledger.")]
-Page = Annotated[str, typer.Option("--page", help="master, data-dependent or public-attributes.")]
+AccountName = Annotated[str, typer.Option("--account", help="master, data-dependent or public-attributes.")]
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def _only(ledger: "Ledger", population: str | None) -> str:
     """The population that was named, or the only one there is."""
     from dalenius.errors import ParameterError
 
-    populations = ledger.populations()
+    populations = ledger.reader.populations()
     if population is None and len(populations) != 1:
         raise ParameterError(f"Name a population with --population. Known: {', '.join(populations) or 'none'}.")
     return population or populations[0]
@@ -95,8 +95,8 @@ def show(
 
     with _opened(ledger, anchor, keys, public_key, may_write=False) as book:
         name = _only(book, population)
-        statement = book.statement(name, analyst)
-        reading = book.odometer(name, delta) if analyst is None else None
+        statement = book.reader.statement(name, analyst)
+        reading = book.reader.odometer(name, delta) if analyst is None else None
     if as_json:
         emit(statement.to_dict() | ({"odometer": reading.to_dict()} if reading else {}))
     else:
@@ -123,7 +123,7 @@ def verify(
     from dalenius.errors import LedgerCorrupt
 
     with _opened(ledger, anchor, keys, public_key, may_write=False) as book:
-        report = book.verify(heads=head or (), is_anchored=not without_anchor)
+        report = book.reader.verify(heads=head or (), is_anchored=not without_anchor)
         key = book.public_key
     if as_json:
         emit(report.to_dict() | {"public_key": key})
@@ -168,9 +168,9 @@ def export(
         raise ParameterError(f"--out would overwrite {str(out)!r}, which belongs to the ledger.")
     with _opened(ledger, anchor, keys, public_key, may_write=False) as book:
         if statement:
-            text = export_statement(book.statement(_only(book, population)), form or FORMS[0])
+            text = export_statement(book.reader.statement(_only(book, population)), form or FORMS[0])
         else:
-            text = book.export(form or FORMS[0], population)
+            text = book.reader.export(form or FORMS[0], population)
     if out is None:
         typer.echo(text, nl=False)
     else:
@@ -187,7 +187,7 @@ def grant(
         str, typer.Option("--relation", help="add-remove or replace; fixed by the first grant.")
     ] = "add-remove",
     note: Annotated[str, typer.Option("--note", help="Why; written to the ledger.")] = "",
-    page: Page = "master",
+    account: AccountName = "master",
     by: By = "custodian",
     anchor: AnchorPath = None,
     keys: KeysPath = None,
@@ -206,7 +206,7 @@ def grant(
     if relation not in list(Relation):
         raise UnknownName.among("relation", relation, list(Relation))
     with _opened(ledger, anchor, keys, may_create=True) as book:
-        entry = book.grant(population, relation, rho, delta, by=by, note=note, page=page)
+        entry = book.declarations.grant(population, relation, rho, delta, by=by, note=note, account=account)
         _confirm(book, population, entry.name, as_json)
 
 
@@ -217,10 +217,10 @@ def quota(
     rho: Annotated[str, typer.Option("--rho", help="What may be spent in all, such as 0.5 or 1/3.")],
     delta: Annotated[str, typer.Option("--delta", help="Failure probability in all.")] = "0",
     population: Population = None,
-    page: Annotated[
+    account: Annotated[
         str | None,
         typer.Option(
-            "--page", help="master, data-dependent or public-attributes; every page that has a budget if left out."
+            "--account", help="master, data-dependent or public-attributes; by default every account that has a budget."
         ),
     ] = None,
     by: By = "custodian",
@@ -231,10 +231,10 @@ def quota(
     """Set an analyst's quota inside the budget; what was spent before counts."""
     with _opened(ledger, anchor, keys) as book:
         name = _only(book, population)
-        if page is None:
-            entry = book.quota_on_every_page(name, analyst, rho, delta, by=by)[0]
+        if account is None:
+            entry = book.quota_in_every_account(name, analyst, rho, delta, by=by)[0]
         else:
-            entry = book.quota(name, analyst, rho, delta, by=by, page=page)
+            entry = book.declarations.quota(name, analyst, rho, delta, by=by, account=account)
         _confirm(book, name, entry.name, as_json)
 
 
@@ -262,7 +262,7 @@ def restore(
     out.print(styled(("Written", "green"), f" {first.name}."))
     for line in forfeited:
         out.print(
-            f"Counted as spent: rho {line.body['amounts']['rho']} of {line.population}, {line.body['page']} page."
+            f"Counted as spent: rho {line.body['cost']['rho']} of {line.population}, {line.body['account']} account."
         )
     if first.body["anchored"] is None:
         out.print(
@@ -278,7 +278,7 @@ def _confirm(book: "Ledger", population: str, entry: str, as_json: bool) -> None
     from dalenius.cli.terminal import styled
     from dalenius.core.rationals import plain
 
-    account = book.account(population)
+    account = book.reader.account(population)
     content: dict[str, Any] = {
         "entry": entry,
         "population": population,

@@ -27,11 +27,11 @@ def print_statement(statement: "Statement", reading: "OdometerReading | None", l
     lines = statement.lines[-last:] if last else statement.lines
     for line in lines:
         sign = "+" if line.kind == "grant" else ""
-        page = " *" if line.page != "master" else ""
+        mark = " *" if line.account != "master" else ""
         about = ", ".join(part for part in (line.by, line.definition, line.status or line.kind) if part)
         grid.add_row(
             line.at[:10],
-            styled(f"{line.what}{page}\n", (about, "dim")),
+            styled(f"{line.what}{mark}\n", (about, "dim")),
             sign + _short(line.rho),
             _short(line.delta),
             _short(line.left_rho),
@@ -52,17 +52,17 @@ def _print_balances(statement: "Statement") -> None:
     from rich.table import Table
 
     from dalenius.cli.output import console
-    from dalenius.ledger.account import PURSES
+    from dalenius.ledger.account import BALANCE_LABELS
 
     grid = Table(header_style="bold", title="Balances", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("purse")
+    grid.add_column("applies to")
     for column in ("limit", "spent", "left", "epsilon", "charges"):
         grid.add_column(column, justify="right", no_wrap=True)
     for balance in statement.balances:
         limit, left = balance["limit"], balance["left"]
-        page = "" if balance["page"] == "master" else " *"
+        mark = "" if balance["account"] == "master" else " *"
         grid.add_row(
-            f"{PURSES[balance['kind']]} {balance['name']}".strip() + page,
+            f"{BALANCE_LABELS[balance['kind']]} {balance['name']}".strip() + mark,
             _short(limit["rho"]) if limit else "–",
             _short(balance["spent"]["rho"]),
             _short(left["rho"]) if left else "–",

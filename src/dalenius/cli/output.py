@@ -22,7 +22,6 @@ _EXTRAS = {
     **dict.fromkeys(("openpyxl", "polars", "pandas"), "formats"),
     "psycopg": "postgres",
     "pyspark": "spark",
-    "dp_accounting": "accounting",
     "matplotlib": "plot",
 }
 

@@ -29,7 +29,7 @@ def show(
     """Print p(a, b): with which probability a count of a is shown as b."""
     from dalenius.cli.output import console, emit
     from dalenius.exact import perturbation
-    from dalenius.publish._drawing import draw_kernel
+    from dalenius.publish import draw_kernel
 
     kernel = kernel_at(source, largest)
     if draw is not None:
@@ -39,6 +39,21 @@ def show(
         return
     columns = max(1, (console().width - _LABEL) // _COLUMN)
     typer.echo(perturbation.show(kernel, most=columns, largest=largest))
+
+
+@app.command()
+def design(
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Largest perturbation.", show_default=False)],
+    variance: Annotated[float, typer.Option(min=0, help="Variance of the perturbation.", show_default=False)],
+    threshold: Annotated[int, typer.Option(min=0, max=100, help="Positive counts up to this are never shown.")] = 0,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write to this file; printed if left out.")
+    ] = None,
+) -> None:
+    """Write the classical table of cell keys: most entropy within a largest perturbation and a variance."""
+    from dalenius.exact import perturbation
+
+    _write(perturbation.to_text(perturbation.max_entropy_kernel(limit, variance, threshold)), output)
 
 
 @app.command()
@@ -52,7 +67,10 @@ def export(
     """Write the table in the format of the R packages ptable and cellKey."""
     from dalenius.exact import perturbation
 
-    text = perturbation.to_text(kernel_at(source, largest))
+    _write(perturbation.to_text(kernel_at(source, largest)), output)
+
+
+def _write(text: str, output: Path | None) -> None:
     if output is None:
         typer.echo(text, nl=False)
     else:

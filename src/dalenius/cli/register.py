@@ -77,7 +77,7 @@ def _facts(curator: "Curator", ledger: str, policy: Path | None) -> dict[str, An
     from dalenius.ledger.policy import recorded
 
     in_force = recorded(curator.ledger, curator.domain)
-    account = curator.ledger.account(curator.domain.population)
+    account = curator.ledger.reader.account(curator.domain.population)
     slack = Fraction(1, 10**6)
     return {
         "registered": curator.domain.name,

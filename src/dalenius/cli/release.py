@@ -51,8 +51,7 @@ def release(
     from dalenius.cli.tables import print_release
     from dalenius.curator.curator import Curator
     from dalenius.errors import BudgetError
-    from dalenius.publish import save
-    from dalenius.publish._document import to_document
+    from dalenius.publish import save, to_document
     from dalenius.spec import load
 
     origin = written(request)
@@ -106,7 +105,7 @@ def _say_charge(release: "Release", *, is_new: bool) -> None:
 def _say_where(release: "Release", place: Path) -> None:
     from dalenius.cli.output import console
     from dalenius.cli.terminal import styled
-    from dalenius.publish._files import written_names
+    from dalenius.publish import written_names
 
     files = f": {', '.join(written_names(release))}" if place.is_dir() else ""
     console().print(styled("Written to ", (str(place), "bold"), f"{files}."))

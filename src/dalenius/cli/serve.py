@@ -99,11 +99,11 @@ def _reset_password(settings: "ServerConfig", name: str) -> None:
 
 def _set_approval(settings: "ServerConfig", given: str) -> None:
     """The rule that one custodian alone cannot weaken from the browser."""
-    from dalenius.server.operations import Desk
+    from dalenius.server.operations import RequestService
 
     population, _, rho = given.rpartition(":")
-    desk = Desk(settings)
-    desk.ledger.approval(population, None if rho == "none" else rho, by="command line")
+    desk = RequestService(settings)
+    desk.ledger.declarations.approval(population, None if rho == "none" else rho, by="command line")
     desk.close()
     typer.echo(f"{population}: a second person approves above rho {rho}")
 

@@ -21,7 +21,7 @@ def show(
     from dalenius.cli.documents import read_release
     from dalenius.cli.output import emit
     from dalenius.cli.tables import print_release
-    from dalenius.publish._document import to_document
+    from dalenius.publish import to_document
 
     document = read_release(release)
     if as_json:

@@ -109,7 +109,8 @@ def _unit(unit: str, columns: "Mapping[str, ColumnSummary]") -> tuple[str, int]:
 
     names = list(columns)
     likely = next((n for n, column in columns.items() if column.is_identifier and n.isprintable()), "")
-    # Who takes several rows of one unit for several units promises too much: a column that names units and repeats them
+    # Who takes several rows of one unit for several units guarantees too much: a column that names units and repeats
+    # them
     # is told.
     repeats = likely != "" and columns[likely].distinct < columns[likely].rows - columns[likely].missing
     hint = f" The column {likely} repeats its values." if repeats else ""

@@ -41,7 +41,7 @@ def show_trade_off(
     elif not wanted:
         _print(points, getattr(document.privacy, points[0].unit))
     if plot is not None:
-        from dalenius.publish._drawing import draw_trade_off
+        from dalenius.publish import draw_trade_off
 
         draw_trade_off(points[0].unit, [(float(p.amount), p.margin, p.power) for p in points], plot)
 

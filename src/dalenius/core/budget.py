@@ -14,7 +14,7 @@ from dalenius.errors import ParameterError, Unsupported
 
 UNIT = Fraction(1, 10**12)
 MOST_EPSILON = 1000
-# The account that every promise which holds everywhere is charged to.
+# The account that every guarantee which holds everywhere is charged to.
 MASTER = "master"
 
 
@@ -88,9 +88,13 @@ class Budget:
     delta: Fraction | None = None
     rho: Fraction | None = None
 
+    @property
+    def amounts(self) -> dict[str, Fraction | None]:
+        """Every amount by its name, None where it is not set."""
+        return {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+
     def __post_init__(self) -> None:
-        for name in ("epsilon", "rho"):
-            amount = getattr(self, name)
+        for name, amount in (("epsilon", self.epsilon), ("rho", self.rho)):
             if amount is not None and not 0 < amount <= MOST_EPSILON:
                 raise ParameterError(
                     f"{name} must be greater than 0 and at most {MOST_EPSILON}; received {plain(amount)}.", name=name
@@ -110,5 +114,4 @@ class Budget:
 
     def to_dict(self) -> dict[str, str]:
         """For documents."""
-        amounts = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        return {"definition": self.definition} | {k: plain(v) for k, v in amounts.items() if v is not None}
+        return {"definition": self.definition} | {k: plain(v) for k, v in self.amounts.items() if v is not None}

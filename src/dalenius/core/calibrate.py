@@ -31,7 +31,7 @@ class StatedFamily:
 
     name: str
     member: Callable[[Fraction], Mechanism]
-    near: Callable[[Sensitivity, Budget], Sequence[Fraction]]
+    neighbours: Callable[[Sensitivity, Budget], Sequence[Fraction]]
 
     def family(self, size: Fraction, budget: Budget) -> Mechanism:
         """Member at `size`, whatever the budget."""
@@ -39,7 +39,7 @@ class StatedFamily:
 
     def guesses(self, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
         """Sizes to begin with."""
-        return self.near(sensitivity, budget)
+        return self.neighbours(sensitivity, budget)
 
 
 def calibrate(
@@ -55,7 +55,7 @@ def calibrate(
     `family`.
     """
     for name in definition.amounts:
-        if getattr(budget, name) is None:
+        if budget.amounts[name] is None:
             raise ParameterError(f"The definition {definition.name!r} needs {name}.", name=name)
 
     def member(size: Fraction, fits: Fits) -> Mechanism | None:
@@ -92,8 +92,7 @@ def calibrate(
 
 
 def _shown(budget: Budget) -> str:
-    amounts = {"epsilon": budget.epsilon, "delta": budget.delta, "rho": budget.rho}
-    return ", ".join(f"{k} = {plain(v)}" for k, v in amounts.items() if v is not None)
+    return ", ".join(f"{k} = {plain(v)}" for k, v in budget.amounts.items() if v is not None)
 
 
 def _search(member: Callable[[Fraction], Mechanism | None], guesses: list[Fraction], halvings: int) -> Mechanism | None:

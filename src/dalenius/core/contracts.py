@@ -290,7 +290,7 @@ class Plan(Protocol):
 
     @property
     def neighbours(self) -> Neighbours:
-        """Between which data sets the promise is made."""
+        """Between which data sets the guarantee is made."""
 
     def steps(self) -> Generator[Measurement, Outcome, None]:
         """Run by the gate, step by step."""
@@ -299,14 +299,14 @@ class Plan(Protocol):
 class Definition(Protocol):
     """A privacy definition: what a sequence of steps costs under it.
 
-    `page` is the account that pays; mechanisms of `by_name_only` are used if a request names them.
+    `account` is the account that is charged; mechanisms of `by_name_only` are used if a request names them.
     """
 
     name: ClassVar[str]
     scope: ClassVar[Scope]
     amounts: ClassVar[tuple[str, ...]]
     evidence: ClassVar[Evidence]
-    page: ClassVar[str]
+    account: ClassVar[str]
     by_name_only: ClassVar[tuple[str, ...]]
     warnings: ClassVar[tuple[str, ...]]
 

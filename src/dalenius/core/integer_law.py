@@ -91,6 +91,10 @@ class StatedSymmetry(Protocol):
 class Tails:
     """Probabilities of a law from its exact weights, each tail summed from its own end."""
 
+    first: int
+    last: int
+    pmf: FloatArray
+
     def __init__(self, law: IntegerLaw) -> None:
         table = law.weights(128)
         total = sum(table.upper)

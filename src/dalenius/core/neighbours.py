@@ -1,4 +1,4 @@
-"""Which data sets count as neighbours: the unit, the relation, and where the promise is made."""
+"""Which data sets count as neighbours: the unit, the relation, and where the guarantee is made."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,17 +14,17 @@ class Relation(StrEnum):
 
 
 class Scope(StrEnum):
-    """Which pairs of data sets the promise is made for."""
+    """Which pairs of data sets the guarantee is made for."""
 
-    EVERYWHERE = "everywhere"
-    AT_THE_DATA = "at the data"
-    WITHIN_THE_DATA = "within the data"
+    ALL_DATA = "all data"
+    ACTUAL_DATA = "actual data"
+    OBSERVED_ROWS = "observed rows"
     GIVEN_THE_PUBLIC = "given the public attributes"
 
     @property
     def is_data_dependent(self) -> bool:
         """Whether which pairs are meant depends on the data at hand, and with it the noise."""
-        return self in (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
+        return self in (Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Neighbours:
     relation: Relation = Relation.ADD_REMOVE
     unit: str = "row"
     max_rows: int = 1
-    scope: Scope = Scope.EVERYWHERE
+    scope: Scope = Scope.ALL_DATA
     public: tuple[str, ...] = ()
     persons: int = 1
 

@@ -40,12 +40,12 @@ def largest_error(errors: Iterable[float]) -> float:
 class TablePlan:
     """A fixed list of measurements, and the public map from what was measured to what is shown.
 
-    The common plan. `neighbours` carries the scope of the promise, `page` the account that pays; both come from the
-    definition. `limits` are what the values of the first table can be, by the declared bounds. `group` says for how
-    many units together the budget's promise holds. `preview` holds what is known before any data are read: cells,
-    expected error, strategy. `subject` are the words of what was asked, where somebody will read the plan. `warnings`
-    stand in a release too, `advice` is for who asks; `noted` are the notes that measured blocks add, which stand first
-    in the release.
+    The common plan. `neighbours` carries the scope of the guarantee, `account` the account that is charged; both come
+    from the definition. `limits` are what the values of the first table can be, by the declared bounds. `group`
+    says for how many units together the budget's guarantee holds. `preview` holds what is known before any data are
+    read: cells, expected error, strategy. `subject` are the words of what was asked, where somebody will read the
+    plan. `warnings` stand in a release too, `advice` is for who asks; `noted` are the notes that measured blocks
+    add, which stand first in the release.
     """
 
     measurements: tuple[Measurement, ...]
@@ -57,7 +57,7 @@ class TablePlan:
     strategy: str
     evidence: Evidence
     neighbours: Neighbours
-    page: str = MASTER
+    account: str = MASTER
     preview: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
@@ -77,12 +77,12 @@ class TablePlan:
         return self.budget.definition
 
     @property
-    def promise(self) -> str:
-        """Between which data sets the budget's promise is made, in words."""
+    def guarantee(self) -> str:
+        """Between which data sets the budget's guarantee is made, in words."""
         if self.group == 1:
             return self.neighbours.sentence()
         return (
-            f"{self.neighbours.grouped(self.group).sentence()} So the promise holds for any {self.group} of them "
+            f"{self.neighbours.grouped(self.group).sentence()} So the guarantee holds for any {self.group} of them "
             "together;"
             " the account is charged for one."
         )

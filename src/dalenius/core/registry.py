@@ -6,7 +6,7 @@ The module's name is the extension's name; its public object is the first name i
 import importlib
 import pkgutil
 from functools import cache
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from dalenius.errors import UnknownName
@@ -25,10 +25,15 @@ PACKAGES = (
 )
 
 
+def module_of(place: str) -> ModuleType:
+    """Import a module or package of this library by its place, as `spec.table`: nobody else imports by a string."""
+    return importlib.import_module(f"dalenius.{place}")
+
+
 @cache
 def names(package: str) -> tuple[str, ...]:
     """Names of the extensions in a package, without importing them."""
-    root = importlib.import_module(f"dalenius.{package}")
+    root = module_of(package)
     return tuple(sorted(m.name for m in pkgutil.iter_modules(root.__path__) if not (m.ispkg or m.name.startswith("_"))))
 
 
@@ -37,7 +42,7 @@ def get(package: str, name: str) -> Any:
     """The public object of one extension."""
     if name not in names(package):
         raise UnknownName.among(package.removesuffix("s"), name, names(package))
-    module = importlib.import_module(f"dalenius.{package}.{name}")
+    module = module_of(f"{package}.{name}")
     return getattr(module, module.__all__[0])
 
 

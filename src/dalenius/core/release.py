@@ -64,12 +64,12 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The words of one release. `labels` name variables; `rows`, `columns` and `wafers` hold names of axes as asked
+    """The words of one release. `labels` name variables; `rows`, `columns` and `layers` hold names of axes as asked
     for.
 
-    `universe` is a sentence on whose records are covered; empty where an older release does not say. `q` is the level
+    `universe` is a sentence on whose records are covered; empty where it is not stated. `q` is the level
     of a quantile, as exact text. `candidates` are the axes whose cells an answer was selected from; they are left out
-    where nothing was selected, as `q` is, so that documents from before them keep their bytes. `other` is the second
+    where nothing was selected, as `q` is. `other` is the second
     variable of a ratio, covariance or correlation, left out in the same way; so are `within`, the range or the property
     that a range count or a proportion is about, `per`, of how many units a rate is, `which` end was looked for, and
     `parts`, the variables of which an axis does not show every declared value.
@@ -85,7 +85,7 @@ class Subject:
     labels: Mapping[str, str] = field(default_factory=dict)
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    wafers: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
     universe: str = ""
     q: str = ""
     candidates: tuple[Axis, ...] = ()
@@ -102,7 +102,7 @@ class Subject:
     @property
     def order(self) -> tuple[str, ...]:
         """Names of axes in reading order."""
-        return (*self.rows, *self.columns, *self.wafers)
+        return (*self.rows, *self.columns, *self.layers)
 
     def to_dict(self) -> dict[str, Any]:
         """For documents."""
@@ -117,7 +117,7 @@ class Subject:
         content = dict(document)
         for name in ("where", "within"):
             content[name] = tuple(_condition(c) for c in content.get(name, ()))
-        for name in ("rows", "columns", "wafers", "parts"):
+        for name in ("rows", "columns", "layers", "parts"):
             content[name] = tuple(content.get(name, ()))
         content["candidates"] = tuple(
             Axis(variable=axis["variable"], labels=tuple(axis["labels"]), level=axis.get("level", ""))
@@ -128,44 +128,40 @@ class Subject:
     @classmethod
     def derived(cls, request: Mapping[str, Any], dataset: str = "") -> "Subject":
         """What a canonical request says by itself: names for labels, and ends of ranges counted in declared steps."""
-        options = request.get("options") or {}
-        measure, q = measure_of(str(request.get("measure") or "count"), options)
+        keys = request.get("keys") or {}
+        measure, q = measure_of(str(request.get("measure") or "count"), keys)
         return cls(
             dataset=dataset,
             measure=measure,
             q=q,
             candidates=tuple(_candidate(axis) for axis in request.get("axes") or ()),
             of=str(request.get("of") or ""),
-            other=str(options.get("other") or ""),
-            within=_property(str(request.get("of") or ""), options),
-            per=str(options.get("per") or ""),
-            which=str(options.get("which") or ""),
+            other=str(keys.get("other") or ""),
+            within=_property(str(request.get("of") or ""), keys),
+            per=str(keys.get("per") or ""),
+            which=str(keys.get("which") or ""),
             weight=str(request.get("weight") or ""),
             where=tuple(_derived(c) for c in request.get("where") or ()),
         )
 
 
-def _property(of: str, options: Mapping[str, Any]) -> tuple[Condition, ...]:
+def _property(of: str, keys: Mapping[str, Any]) -> tuple[Condition, ...]:
     """The range or the categories that a method's own keys name, as they were written."""
-    labels = tuple(map(str, options.get("among") or ()))
-    low, high = (str(options.get(end) or "") for end in ("at_least", "at_most"))
+    labels = tuple(map(str, keys.get("among") or ()))
+    low, high = (str(keys.get(end) or "") for end in ("at_least", "at_most"))
     return (Condition(variable=of, kept=labels, low=low, high=high),) if labels or low or high else ()
 
 
-def measure_of(measure: str, options: Mapping[str, Any]) -> tuple[str, str]:
-    """The method that a measure and its options ask for, and the level of a quantile.
+def measure_of(measure: str, keys: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the measure to be named, and the level of a quantile; that of level 1/2 is the median.
 
-    An older spelling names a statistic among the options, and a median with another level is a quantile.
-
-    >>> quartile, middle = {"q": "1/4"}, {"q": "0.5"}
-    >>> measure_of("total", {"statistic": "maximum"}), measure_of("median", quartile), measure_of("median", middle)
-    (('maximum', ''), ('quantile', '0.25'), ('median', ''))
+    >>> measure_of("quantile", {"q": "1/4"}), measure_of("quantile", {"q": "0.5"})
+    (('quantile', '0.25'), ('median', ''))
     """
-    name = str(options.get("statistic") or measure)
-    if name not in ("median", "quantile"):
-        return name, ""
-    level = rational(options.get("q", "1/2"), "q")
-    return ("median", "") if name == "median" and level == Fraction(1, 2) else ("quantile", plain(level))
+    if measure != "quantile":
+        return measure, ""
+    level = rational(keys.get("q", "1/2"), "q")
+    return ("median", "") if level == Fraction(1, 2) else ("quantile", plain(level))
 
 
 def _candidate(described: Mapping[str, Any]) -> Axis:
@@ -361,13 +357,13 @@ class Release:
 
     @property
     def about(self) -> Subject:
-        """What it is about: its own subject, or what the canonical request of an older release says."""
+        """What it is about: its own subject, or what the canonical request says by itself."""
         request = self.provenance.request
         if self.subject is None:
             return Subject.derived(request, self.provenance.dataset)
         if "measure" not in request:
             return self.subject
-        measure, q = measure_of(str(request["measure"]), request.get("options") or {})
+        measure, q = measure_of(str(request["measure"]), request.get("keys") or {})
         return replace(self.subject, measure=measure, q=q)
 
     @property

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 from dalenius import version
 from dalenius.core.budget import MASTER, Cost
 from dalenius.core.contracts import Adjustment, Source
+from dalenius.core.domain import Domain
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
 from dalenius.core.release import Block, Provenance, Release, Status, Subject
@@ -25,7 +26,7 @@ from dalenius.core.sealed import Confidential
 from dalenius.curator import gate, rules
 from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.curator.planner import Planner
-from dalenius.curator.source import Holding
+from dalenius.curator.source import RegisteredSource
 from dalenius.errors import (
     AfterCharge,
     DaleniusError,
@@ -43,9 +44,8 @@ from dalenius.ledger.policy import bind, check_ledger, ensure_quotas
 from dalenius.ledger.reserve import new_lease
 from dalenius.ledger.stopping import stopped
 from dalenius.measurements.blocks.function import OwnFunction
-from dalenius.postprocess._possible import within
-from dalenius.postprocess._show import adds_up, adjustments, declared_totals, shown
-from dalenius.publish._document import as_read, from_json, to_json
+from dalenius.postprocess import adds_up, adjustments, declared_totals, shown, within
+from dalenius.publish import as_read, from_json, write_json
 from dalenius.rendering import two_lines
 from dalenius.spec import load
 from dalenius.spec.batch import (
@@ -81,6 +81,11 @@ class Curator:
     `inspection`.
     """
 
+    domain: Domain
+    holding: RegisteredSource
+    planner: Planner
+    policy: PolicyDocument
+
     def __init__(
         self,
         document: DatasetDocument,
@@ -91,7 +96,7 @@ class Curator:
         rng: RandomSource | None = None,
         owns_ledger: bool = False,
     ) -> None:
-        self.holding = Holding(document, ledger=ledger, policy=policy, data=data)
+        self.holding = RegisteredSource(document, ledger=ledger, policy=policy, data=data)
         self.document, self.policy, self.ledger = document, self.holding.policy, ledger
         self.domain = self.holding.domain
         self._functions: dict[str, OwnFunction] = {}
@@ -213,7 +218,7 @@ class Curator:
     @property
     def left(self) -> Cost:
         """What the population may still spend on its master account."""
-        return self.ledger.account(self.domain.population).left
+        return self.ledger.reader.account(self.domain.population).left
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -265,7 +270,7 @@ class Curator:
             document, plan, form, fingerprint, analyst=analyst, approved_by=approved_by, is_official=is_official
         )
         # What was published of this version is answered for ever, whatever became of the file.
-        published = self.ledger.find(charge.key)
+        published = self.ledger.reader.find(charge.key)
         adjust = self.adjustments(document)
         rules.rehearse(plan, form, self.domain, self.policy, adjust)
         if published is not None:
@@ -300,7 +305,7 @@ class Curator:
         charge = self.charge(document, plan, form, fingerprint, analyst=analyst, is_official=is_official)
         rules.rehearse(plan, form, self.domain, self.policy, self.adjustments(document))
         quotas: list[Command] = []
-        if self.ledger.find(charge.key) is None:
+        if self.ledger.reader.find(charge.key) is None:
             self._check_universe(document)
             self.planner.check_functions(plan)
             ensure_quotas(
@@ -364,7 +369,7 @@ class Curator:
             definition=plan.definition,
             budget=plan.budget.to_dict(),
             cost=plan.reservation,
-            page=plan.page,
+            account=plan.account,
             analyst=analyst,
             variables=self._sensitive(document, overlaps),
             events=_events(plan),
@@ -379,7 +384,7 @@ class Curator:
 
     def _overlaps(self) -> tuple[str, ...]:
         """Populations whose accounts pay as well; one that the document names and the ledger does not is refused."""
-        overlaps = self.ledger.overlaps(self.domain.population)
+        overlaps = self.ledger.reader.overlaps(self.domain.population)
         for other in self.domain.overlaps:
             if other not in overlaps:
                 raise NotRegistered(
@@ -407,7 +412,7 @@ class Curator:
         try:
             measured = self._measure(plan, reservation, form, document, stage)
             release = self._as_asked(measured.with_(status=status, subject=Subject()), document)
-            content = to_json(release)
+            content = write_json(release)
             stage("storing")
             stored = self.ledger.commit(reservation, content, status=str(status))
             if stored.document != content:
@@ -480,7 +485,7 @@ class Curator:
             plan.provenance(self.domain, request=form.content, digest=form.digest, software=software),
             ledger_entry=reservation.entry,
             ledger_head=reservation.head,
-            guarantee=f"{definition.sentence(plan.budget)} {plan.promise}{together}",
+            guarantee=f"{definition.sentence(plan.budget)} {plan.guarantee}{together}",
             is_tainted=self._rng.is_tainted,
         )
 
@@ -497,17 +502,15 @@ class Curator:
                 has_conditions=bool(document.table.where),
             )
         if show.anchor:
-            stored = self.ledger.release(show.anchor)
+            stored = self.ledger.reader.release(show.anchor)
             if stored.status != Status.PUBLISHED:
                 raise NotPublic("Only what is published can be agreed with.", entry=show.anchor)
             anchor = from_json(stored.document)
         return adjustments(show, published, anchor)
 
     def _sensitive(self, document: Asked, overlaps: tuple[str, ...]) -> tuple[str, ...]:
-        """Variables and records whose values the request reads and that carry a cap, here or with a population that
-        pays as well.
-        """
-        capped = {name for other in overlaps for name in self.ledger.account(other).capped}
+        """Return the variables and records that the request reads and that carry a cap, here or where others pay."""
+        capped = {name for other in overlaps for name in self.ledger.reader.account(other).capped}
         return self.domain.sensitive(document.variables(self.domain), capped | self.policy.sensitive.keys())
 
     def _check_universe(self, document: Asked) -> None:
@@ -527,6 +530,6 @@ class Curator:
 
 def _events(plan: TablePlan) -> tuple[Event, ...]:
     """What the ledger line says was done, where the steps do not depend on earlier answers or on the data."""
-    if plan.page != MASTER or type(plan).steps is not TablePlan.steps:
+    if plan.account != MASTER or type(plan).steps is not TablePlan.steps:
         return ()
     return events_in([measurement.profile(plan.neighbours) for measurement in plan.measurements])

@@ -15,8 +15,7 @@ from dalenius.core.contracts import DraftSource
 from dalenius.core.domain import DROP, Categories, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.rationals import plain
-from dalenius.engines._choice import engine_for, suffixes
-from dalenius.engines._column_summary import MOST_CATEGORIES, ColumnSummary, is_called_identifier, summarise
+from dalenius.engines import MOST_CATEGORIES, ColumnSummary, engine_for, is_called_identifier, suffixes, summarise
 from dalenius.errors import RequestError
 
 __all__ = ["ColumnSummary", "draft", "labels_of", "may_be_listed", "summaries", "toml_key", "toml_text"]
@@ -201,9 +200,7 @@ def _listed(texts: tuple[str, ...]) -> list[str]:
 
 
 def labels_of(texts: tuple[str, ...]) -> dict[str, str]:
-    """Each value with its label; "drop" is the word for rows that are left out, so a value of that name
-    takes another.
-    """
+    """Return each value with its label; a value called "drop" takes another one, which is a rule's word."""
     return {text: text if text != DROP else "drop (value)" for text in texts}
 
 

@@ -22,15 +22,15 @@ from dalenius.core.query import LabelsQuery, Query, RowsQuery, SizesQuery, Table
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, NoReply
 from dalenius.core.sealed import Sealed
-from dalenius.engines._rows import rows_of
+from dalenius.engines import rows_of
 from dalenius.errors import AfterCharge, InternalError
-from dalenius.ledger.composition import as_one
+from dalenius.ledger.composition import compose
 
 Stage = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Passage:
+class GateResult:
     """What came through the door."""
 
     blocks: tuple[Block, ...]
@@ -74,7 +74,7 @@ def run(
     *,
     entry: str = "",
     stage: Stage = lambda _: None,
-) -> Passage:
+) -> GateResult:
     """Drive a plan step by step against one reservation that is already on disk."""
     if not plan.reservation.fits(reserved):
         raise InternalError("The reservation does not cover the plan; nothing was read.")
@@ -88,7 +88,7 @@ def run(
 
 def _drive(
     plan: Plan, source: Source, neighbours: Neighbours, reserved: Cost, rng: RandomSource, stage: Stage
-) -> Passage:
+) -> GateResult:
     by_step: list[Block | None] = []
     silent: list[str] = []
     taken: list[Measurement] = []
@@ -116,7 +116,7 @@ def _drive(
         except StopIteration:
             measurement = None
     blocks = tuple(block for block in by_step if block is not None)
-    return Passage(blocks=blocks, silent=tuple(silent), by_step=tuple(by_step))
+    return GateResult(blocks=blocks, silent=tuple(silent), by_step=tuple(by_step))
 
 
 def _begins_batch(plan: Plan, taken: Sequence[Measurement], neighbours: Neighbours, reserved: Cost) -> bool:
@@ -128,7 +128,7 @@ def _begins_batch(plan: Plan, taken: Sequence[Measurement], neighbours: Neighbou
         return False
     if not all(step is listed for step, listed in zip(taken, plan.measurements, strict=False)):
         return False
-    return as_one([step.profile(neighbours) for step in plan.measurements], reserved.delta).fits(reserved)
+    return compose([step.profile(neighbours) for step in plan.measurements], reserved.delta).fits(reserved)
 
 
 def _fetch(source: Source, queries: Sequence[Query]) -> tuple[Sealed, ...]:  # type: ignore[type-arg]

@@ -24,10 +24,11 @@ from dalenius.core.release import Release
 from dalenius.core.sealed import Confidential
 from dalenius.curator.memo import plan_digest
 from dalenius.curator.planner import Planner
-from dalenius.curator.source import Holding
-from dalenius.engines._tally import axis_positions, passes
+from dalenius.curator.source import RegisteredSource
+from dalenius.engines import axis_positions, passes
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.measurements._at_the_data import (
+from dalenius.measurements.bootstrap_totals import BootstrapTotals
+from dalenius.measurements.inspection.actual_data import (
     checklist,
     compare_options,
     dominance,
@@ -35,7 +36,6 @@ from dalenius.measurements._at_the_data import (
     sensitivities,
     true_delta,
 )
-from dalenius.measurements.bootstrap_totals import BootstrapTotals
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.coding import DROPPED_NUMBER
@@ -52,7 +52,7 @@ __all__ = ["Inspection", "Confidential", "inspect_plan", "rows_of", "dominated"]
 class Inspection:
     """What only the custodian may see of one data set."""
 
-    holding: Holding
+    holding: RegisteredSource
     planner: Planner
 
     @property
@@ -87,7 +87,7 @@ class Inspection:
             )
         form, query = self._asked(request)
         self._note({"request": form.content, "what": method.name}, by)
-        names, statistic = method.judged(query, str(request.table.of), request.privacy.options)
+        names, statistic = method.judged(query, str(request.table.of), request.table.keys)
         verdicts = dominated(self.holding.source, names, statistic)
         return Confidential(f"Dominated cells of {self._domain.name} {self._domain.version}", verdicts)
 
@@ -108,9 +108,7 @@ class Inspection:
     def values(
         self, request: RequestDocument, look: Callable[[list[int]], Mapping[str, Any]], *, by: str
     ) -> Confidential:
-        """What a function of the custodian's own says of the values of `of` (in steps) under the request's
-        conditions.
-        """
+        """Return what the custodian's function says of the values of `of`, in steps, under the conditions."""
         form, _ = self._asked(request)
         if request.table.of is None or form.space.axes:
             raise Unsupported('A function sees one list of values: of = "variable", with where, not rows or columns.')
@@ -153,7 +151,7 @@ class Inspection:
         """The line that says that somebody looks, written before the first row is read."""
         self.holding.registered_fingerprint()
         population = self._domain.population
-        self.holding.ledger.note("inspection", {"population": population, **payload}, by, population)
+        self.holding.ledger.declarations.note("inspection", {"population": population, **payload}, by, population)
 
 
 def dominated(source: Source, names: Sequence[str], statistic: Any) -> dict[str, object]:
@@ -199,7 +197,7 @@ def _order_statistic(step: LocalLaplace, source: Source) -> dict[str, Any]:
         "sensitivity": step.sensitivity(values),
         "scale": float(max(step.floor, step.sensitivity(values)) / step.epsilon),
     }
-    if step.neighbours.scope is Scope.AT_THE_DATA:
+    if step.neighbours.scope is Scope.ACTUAL_DATA:
         report["against an intruder who knows the algorithm"] = true_delta(
             step.statistic, values, step.epsilon, step.floor, step.neighbours
         )
@@ -214,9 +212,7 @@ def _table(source: Source, query: object) -> IntArray:
 def rows_of(
     source: Source, space: CellSpace, where: tuple[Filter, ...], value: str | None
 ) -> tuple[IntArray, IntArray]:
-    """Flat cell (-1: outside the table) and value (0 where none is asked for) of every row, in the order of
-    the file.
-    """
+    """Return the flat cell (-1: outside) and the value (0: none asked for) of every row, in file order."""
     names = [*(a.variable for a in space.axes), *(f.variable for f in where), *([] if value is None else [value])]
     cells, values = [], []
     for batch in source.scan(list(dict.fromkeys(names)) or list(source.domain.variables)[:1]):

@@ -33,17 +33,16 @@ from dalenius.errors import (
     Unsupported,
 )
 from dalenius.exact.calibrations import calibrated
-from dalenius.plans.batch import BatchAsked, Purse, batch_of, member_plans
-from dalenius.postprocess._show import adjustments
-from dalenius.postprocess._show import check as check_show
+from dalenius.plans.batch import BatchAsked, MemberBudget, batch_of, member_plans
+from dalenius.postprocess import adjustments, check_show
 from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of, places_of
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.document import Part
 from dalenius.spec.method import Method
 from dalenius.spec.noise import kinds_of_noise
+from dalenius.spec.notes import note
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
 
@@ -115,9 +114,7 @@ class Planner:
         return plan
 
     def check_functions(self, plan: TablePlan) -> None:
-        """Refuse plans with a function that is not registered in this process, or that cannot be run on
-        this machine.
-        """
+        """Refuse plans that need a function not registered in this process, or not runnable here."""
         for name in functions_of(plan):
             if name not in self.functions:
                 raise NotAllowed(
@@ -152,9 +149,9 @@ class Planner:
         shares = [batch.shares[place] for place in places]
         asked = BatchAsked(shares=tuple(shares), budget=budget, definition=definition, neighbours=neighbours)
 
-        def planned(number: int, purse: Purse) -> TablePlan:
+        def planned(number: int, allotment: MemberBudget) -> TablePlan:
             with _of_table(places[number] + 1):
-                return self._planned(members[number], purse)
+                return self._planned(members[number], allotment)
 
         def ruled(number: int, plan: TablePlan) -> TablePlan:
             with _of_table(places[number] + 1):
@@ -166,12 +163,12 @@ class Planner:
         tables = [plan.preview["tables"][places.index(place)] for place in range(len(places))]
         return replace(plan, preview={**plan.preview, "tables": tables})
 
-    def _planned(self, request: RequestDocument, purse: Purse | None = None) -> TablePlan:
+    def _planned(self, request: RequestDocument, allotment: MemberBudget | None = None) -> TablePlan:
         """The plan of a method, for the request's own budget or for a part of a batch's."""
         rules.check_weight(request, self.domain)
         check_show(request.show, request.method, request.margins(self.domain))
         method = self._method(request)
-        question = self.question(request, purse)
+        question = self.question(request, allotment)
         _check_scope(method, question)
         with bounded(limits.ATOMS):
             plan = method.plan(question)
@@ -190,13 +187,13 @@ class Planner:
         return self._said(rules.shaped(plan, self.policy.table), request)
 
     def _for_one(self, plan: TablePlan, request: RequestDocument, question: Question) -> TablePlan:
-        """The plan of a promise to groups, charged for one unit: the account is about units, whose loss is smaller."""
+        """Return the plan of a guarantee to groups, charged for one unit, whose loss is smaller."""
         size = request.privacy.group
         if size == 1:
             return plan
-        if question.scope is not Scope.EVERYWHERE:
+        if question.scope is not Scope.ALL_DATA:
             raise Unsupported(
-                f"A promise to groups is made under differential privacy; {question.definition.name!r} knows groups "
+                f"A guarantee to groups is made under differential privacy; {question.definition.name!r} knows groups "
                 "of its own"
                 " in [table], where they are proved.",
                 received=size,
@@ -209,9 +206,7 @@ class Planner:
         return replace(plan, reservation=question.definition.cost(profiles), neighbours=one, group=size)
 
     def _said(self, plan: TablePlan, request: RequestDocument) -> TablePlan:
-        """The plan with a sentence on whose records it counts; a release keeps it as a note where margins leave some
-        out.
-        """
+        """Return the plan with a sentence on whose records it counts."""
         universe = universe_of(request, self.domain)
         labels = {name: self.domain.variable(name).label for name in universe.named}
         sentence = universe.sentence(labels)
@@ -219,7 +214,7 @@ class Planner:
         parts = ", ".join(labels[part.variable] or part.variable for part in universe.parts)
         return replace(
             plan,
-            advice=(*plan.advice, *([remark("part", names=parts)] if parts else [])),
+            advice=(*plan.advice, *([note("part", names=parts)] if parts else [])),
             preview={**plan.preview, **_series(plan, request.privacy.waves), "universe": sentence},
             warnings=(*plan.warnings, sentence) if is_said else plan.warnings,
         )
@@ -230,23 +225,19 @@ class Planner:
         if name not in registry.names("methods"):
             raise UnknownName.among("measure", name, registry.names("methods"))
         method: Method = registry.get("methods", name)
-        keys = method.Parameters.model_fields
-        for key in request.privacy.options:
-            if key not in keys and key != "statistic":
-                raise UnknownName.among(f"option of {name!r}", key, list(keys))
         return method
 
-    def question(self, request: RequestDocument, purse: Purse | None = None) -> Question:
+    def question(self, request: RequestDocument, allotment: MemberBudget | None = None) -> Question:
         """A request as its method reads it."""
-        if purse is None:
+        if allotment is None:
             budget = request.budget()
             definition = self.definition(budget)
             _check_amounts(budget, definition)
         else:
-            # A batch's own promise was checked; in which currency a part of it is spent is arithmetic.
-            definition, budget = purse
-        request = request.in_order(self.domain)
+            # A batch's own guarantee was checked; in which currency a part of it is spent is arithmetic.
+            definition, budget = allotment
         form = canonical(request, self.domain)
+        request = request.in_order(self.domain)
         self.check(request, form)
 
         neighbours = self._neighbours(definition, request.privacy.group)
@@ -266,24 +257,24 @@ class Planner:
         )
 
     def _neighbours(self, definition: Definition, group: int) -> Neighbours:
-        """The declared neighbours, of whom a promise may leave out what is publicly known."""
-        near = replace(self.domain.neighbours.grouped(group), scope=definition.scope)
+        """The declared neighbours, of whom a guarantee may leave out what is publicly known."""
+        neighbours = replace(self.domain.neighbours.grouped(group), scope=definition.scope)
         if definition.scope is not Scope.GIVEN_THE_PUBLIC:
-            return near
+            return neighbours
         public = self.domain.public_attributes
         if not public:
             raise Unsupported(
-                f"The definition {definition.name!r} leaves publicly known attributes out of its promise, and the "
+                f"The definition {definition.name!r} leaves publicly known attributes out of its guarantee, and the "
                 "dataset"
                 ' document declares none: public = "where everybody can read it" in [variables.…].',
                 definition=definition.name,
             )
-        return replace(near, relation=Relation.REPLACE, public=public)
+        return replace(neighbours, relation=Relation.REPLACE, public=public)
 
     def definition(self, budget: Budget) -> Definition:
         """The definition that a budget names, if the policy opens it."""
         definition: Definition = registry.get("definitions", budget.definition)()
-        is_weaker = definition.scope is not Scope.EVERYWHERE
+        is_weaker = definition.scope is not Scope.ALL_DATA
         if is_weaker and budget.definition not in self.policy.allow.acknowledge:
             raise NotAllowed(
                 f"The definition {budget.definition!r} protects less than differential privacy; the policy must "
@@ -401,9 +392,7 @@ class Planner:
         definition: Definition,
         relation: Relation,
     ) -> Mechanism:
-        """The member that the request's parameters fix, or the best one in which they hold; within the budget or
-        refused.
-        """
+        """Return the mechanism with the request's parameters, or the best one in which they hold."""
         stated = registry.get("mechanisms", name).stated(noise)
         keys = ", ".join(f"{key} = {value}" for key, value in noise.model_dump(mode="json").items() if value)
         if not isinstance(stated, Mechanism):
@@ -437,8 +426,8 @@ def _check_amounts(budget: Budget, definition: Definition) -> None:
         return
     has_delta = definition.name == "zero_concentrated" or definition.scope is Scope.GIVEN_THE_PUBLIC
     optional = ("delta",) if has_delta else ()
-    for name in ("epsilon", "delta", "rho"):
-        if getattr(budget, name) is not None and name not in (*definition.amounts, *optional):
+    for name, amount in budget.amounts.items():
+        if amount is not None and name not in (*definition.amounts, *optional):
             raise ParameterError(
                 f"The definition {definition.name!r} takes {' and '.join(definition.amounts)}; it does not use {name}.",
                 name=name,
@@ -459,7 +448,7 @@ def _series(plan: TablePlan, waves: int) -> dict[str, float]:
 
 
 def _check_scope(method: Method, question: Question) -> None:
-    """A method answers under the promises for which its claim is proved, and no other."""
+    """A method answers under the guarantees for which its claim is proved, and no other."""
     if question.scope in method.scopes:
         return
     served = [

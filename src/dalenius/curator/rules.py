@@ -31,14 +31,12 @@ from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
 from dalenius.errors import AfterCharge, NotAllowed, UnknownName, Unsupported
 from dalenius.plans.ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
-from dalenius.postprocess._possible import within
-from dalenius.postprocess._show import adds_up, adjusted, adjustments
-from dalenius.postprocess._shown_counts import largest_error, shown_from
+from dalenius.postprocess import adds_up, adjusted, adjustments, largest_error, shown_from, within
 from dalenius.spec.axis import COMPLETE, OWN
 from dalenius.spec.canonical import Canonical
 from dalenius.spec.method import counts_records, takes_weight
+from dalenius.spec.notes import note
 from dalenius.spec.policy import PolicyDocument, TableRules
-from dalenius.spec.remarks import remark
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.show import ShowPart
 from dalenius.spec.universe import universe_of
@@ -103,9 +101,7 @@ def check_show(show: ShowPart, policy: PolicyDocument) -> None:
 
 
 def check_universe(request: RequestDocument, domain: Domain) -> None:
-    """Margins of one cross leave out the records that lack a value on any axis; a request must say that it
-    wants that.
-    """
+    """Raise where margins would leave records out that lack a value on an axis and the request does not say so."""
     lost = universe_of(request, domain).unshown
     if lost and request.table.universe is None:
         names = ", ".join(repr(name) for name in lost)
@@ -230,7 +226,7 @@ def shaped(plan: TablePlan, rules: TableRules) -> TablePlan:
     elif rules.variance_cap is not None:
         for variance in variances(plan):
             check_variance(rules, float(largest_error(np.array([variance]), least)[0]) if isfinite(variance) else inf)
-    said = remark("no_negatives") if least == 1 else remark("small_counts", least=least)
+    said = note("no_negatives") if least == 1 else note("small_counts", least=least)
     return replace(plan, law=law, warnings=(*plan.warnings, said))
 
 

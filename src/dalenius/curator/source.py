@@ -6,7 +6,7 @@ from functools import cached_property
 from dalenius.core.contracts import ConnectedSource, FileSource, Source, StampedSource
 from dalenius.core.domain import Domain
 from dalenius.core.sealed import Confidential
-from dalenius.engines._choice import open_source
+from dalenius.engines import open_source
 from dalenius.errors import DataChanged, DocumentError, NotAllowed, NotRegistered
 from dalenius.ledger import Ledger
 from dalenius.ledger.charge import Registration
@@ -19,8 +19,12 @@ from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 
 
-class Holding:
+class RegisteredSource:
     """A declared data set, its file, and the account of its population."""
+
+    notices: tuple[str, ...]
+    policy: PolicyDocument
+    trusts_earlier: bool
 
     def __init__(
         self, document: DatasetDocument, *, ledger: Ledger, policy: PolicyDocument | None, data: object = None
@@ -104,8 +108,8 @@ class Holding:
 
         The custodian learns that it differs, and nothing else: a message holds no figure from a file.
         """
-        declared, near = self.domain.public_size, self.domain.neighbours
-        if declared is not None and near.is_replace and declared != units:
+        declared, neighbours = self.domain.public_size, self.domain.neighbours
+        if declared is not None and neighbours.is_replace and declared != units:
             what = "rows" if self.domain.unit_id is None else f"different values of {self.domain.unit_id!r}"
             raise DocumentError(
                 f"[dataset] declares size = {declared:,}, and the file does not hold as many {what}. Under replace the"
@@ -120,7 +124,7 @@ class Holding:
 
     def registration(self) -> Registration:
         """What was registered, if it is what the document declares; the file is not looked at."""
-        registration = self.ledger.registration(self.domain.name, self.domain.version)
+        registration = self.ledger.reader.registration(self.domain.name, self.domain.version)
         if registration is None or registration.population != self.domain.population:
             raise NotRegistered(
                 f"{self.domain.name} {self.domain.version} is not registered in this ledger; run"
@@ -148,9 +152,7 @@ class Holding:
         return fingerprint
 
     def _was_seen(self, fingerprint: str, stamp: tuple[object, ...]) -> bool:
-        """Whether an earlier process found these very files to have the fingerprint; asked before this one has read
-        them.
-        """
+        """Whether an earlier process found the fingerprint of these very files."""
         if self._checked is not None or not self.trusts_earlier or not isinstance(self.source, FileSource):
             return False
         is_lasting = self.source.changed_at() is not None

@@ -1,6 +1,4 @@
-"""What more privacy costs in accuracy, and the smallest amount for a wanted accuracy: from plans alone, no data are
-read.
-"""
+"""Accuracy against privacy, and the smallest budget for a wanted accuracy, from plans alone."""
 
 from bisect import bisect_left
 from collections.abc import Sequence

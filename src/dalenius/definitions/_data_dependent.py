@@ -1,4 +1,4 @@
-"""What every data-dependent promise shares: how it composes, and what a reader must be told."""
+"""What every data-dependent guarantee shares: how it composes, and what a reader must be told."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -8,31 +8,29 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
 from dalenius.definitions._composition import one_relation, summed_cost
 from dalenius.errors import ParameterError
-from dalenius.spec.remarks import remark
+from dalenius.spec.notes import note
 
-PAGE = "data-dependent"
+ACCOUNT = "data-dependent"
 
-REPETITION = remark("repetition")
-SCALE = remark("scale")
-WHO_BOOTSTRAP = remark("who_bootstrap")
-WHO_INDIVIDUAL = remark("who_individual")
-CLAMP = remark("clamp")
-MEMBERSHIP = remark("membership")
+REPETITION = note("repetition")
+SCALE = note("scale")
+WHO_BOOTSTRAP = note("who_bootstrap")
+WHO_INDIVIDUAL = note("who_individual")
 
 
 class DataDependent:
     """What the definitions share; each says between which pairs it speaks, and to whom."""
 
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
-    page: ClassVar[str] = PAGE
+    account: ClassVar[str] = ACCOUNT
     by_name_only: ClassVar[tuple[str, ...]] = ()
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-        """Whether the sequence stays within the budget between the pairs that the promise is about."""
+        """Whether the sequence stays within the budget between the pairs that the guarantee is about."""
         return fits(profiles, budget)
 
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """Charged to the data-dependent page."""
+        """Return the charge to the data-dependent account."""
         return cost(profiles)
 
     @staticmethod
@@ -44,7 +42,7 @@ class DataDependent:
 
 
 def fits(profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-    """Whether a sequence stays within (epsilon), (epsilon, delta) or (rho), between the pairs the promise is about.
+    """Whether a sequence stays within (epsilon), (epsilon, delta) or (rho), between the pairs the guarantee is about.
 
     Losses of a fixed pair of data sets compose as they do under differential privacy; the pairs are fewer.
     """
@@ -63,5 +61,5 @@ def fits(profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
 
 
 def cost(profiles: Sequence[PrivacyProfile]) -> Cost:
-    """What the data-dependent page is charged; never the master account."""
+    """Return the charge to the data-dependent account; never to the master account."""
     return summed_cost(profiles)

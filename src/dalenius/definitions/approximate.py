@@ -37,9 +37,9 @@ class Approximate:
     """(epsilon, delta)-differential privacy."""
 
     name: ClassVar[str] = "approximate"
-    scope: ClassVar[Scope] = Scope.EVERYWHERE
+    scope: ClassVar[Scope] = Scope.ALL_DATA
     amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
-    page: ClassVar[str] = MASTER
+    account: ClassVar[str] = MASTER
     by_name_only: ClassVar[tuple[str, ...]] = ()
     warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(

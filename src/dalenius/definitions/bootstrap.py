@@ -1,4 +1,4 @@
-"""Bootstrap differential privacy: the promise is kept between data sets made of the rows at hand.
+"""Bootstrap differential privacy: the guarantee is kept between data sets made of the rows at hand.
 
 Guarantee
     For the data set D and any neighbours D1, D2 whose rows all occur in D (or in a declared larger list), with the
@@ -6,7 +6,7 @@ Guarantee
 Requires
     Steps whose scale is never published, a floor fixed by the policy, and the policy's consent by name.
 Evidence
-    None as a privacy promise: it is met by mechanisms that publish every distinct row of D. What is proved is that
+    None as a privacy guarantee: it is met by mechanisms that publish every distinct row of D. What is proved is that
     our steps meet it, and that it composes (Result 7; Result 8 only where membership of the parts is public).
 References
     O'Keefe & Charest (2018), Definition 5, Results 6-8 and 11; corrections in docs/explanation/errata.md.
@@ -26,7 +26,7 @@ class Bootstrap(data_dependent.DataDependent):
     """epsilon-bootstrap differential privacy for the data at hand; (epsilon, delta) and rho variants alike."""
 
     name: ClassVar[str] = "bootstrap"
-    scope: ClassVar[Scope] = Scope.WITHIN_THE_DATA
+    scope: ClassVar[Scope] = Scope.OBSERVED_ROWS
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.NONE,
         references=("O'Keefe & Charest (2018), Definition 5",),

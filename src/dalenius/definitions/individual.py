@@ -1,4 +1,4 @@
-"""Individual differential privacy: the promise is kept between the data at hand and their neighbours.
+"""Individual differential privacy: the guarantee is kept between the data at hand and their neighbours.
 
 Guarantee
     For the data set D and each of its neighbours D', with the mechanism fixed at D:
@@ -6,7 +6,8 @@ Guarantee
 Requires
     Steps whose scale is never published, a floor fixed by the policy, and the policy's consent by name.
 Evidence
-    None as a privacy promise: an intruder compares M_D(D) with M_D'(D'), about which the definition says nothing, and a
+    None as a privacy guarantee: an intruder compares M_D(D) with M_D'(D'), about which the definition says nothing, and
+    a
     mechanism that publishes f(D) within one unit satisfies it. What is proved is that our steps meet it and compose.
 References
     Soria-Comas, Domingo-Ferrer, Sanchez & Megias (2017), Definition 5, Theorem 3; corrections in
@@ -27,7 +28,7 @@ class Individual(data_dependent.DataDependent):
     """(epsilon, D)-individual differential privacy."""
 
     name: ClassVar[str] = "individual"
-    scope: ClassVar[Scope] = Scope.AT_THE_DATA
+    scope: ClassVar[Scope] = Scope.ACTUAL_DATA
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.NONE,
         references=("Soria-Comas et al. (2017), Definition 5",),

@@ -39,9 +39,9 @@ class Probabilistic:
     """(epsilon, delta)-probabilistic differential privacy."""
 
     name: ClassVar[str] = "probabilistic"
-    scope: ClassVar[Scope] = Scope.EVERYWHERE
+    scope: ClassVar[Scope] = Scope.ALL_DATA
     amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
-    page: ClassVar[str] = MASTER
+    account: ClassVar[str] = MASTER
     # Pure noise never fails and truncated noise sometimes does, for hardly less variance.
     by_name_only: ClassVar[tuple[str, ...]] = ("truncated_laplace",)
     warnings: ClassVar[tuple[str, ...]] = ()

@@ -25,11 +25,11 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.definitions._composition import summed_cost
-from dalenius.spec.remarks import remark
+from dalenius.spec.notes import note
 
 __all__ = ["PublicAttributes"]
 
-LINKAGE = remark("linkage")
+LINKAGE = note("linkage")
 
 
 class PublicAttributes:
@@ -38,7 +38,7 @@ class PublicAttributes:
     name: ClassVar[str] = "public_attributes"
     scope: ClassVar[Scope] = Scope.GIVEN_THE_PUBLIC
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
-    page: ClassVar[str] = "public-attributes"
+    account: ClassVar[str] = "public-attributes"
     by_name_only: ClassVar[tuple[str, ...]] = ()
     warnings: ClassVar[tuple[str, ...]] = (LINKAGE,)
     evidence: ClassVar[Evidence] = Evidence(
@@ -57,7 +57,7 @@ class PublicAttributes:
         return _among_replaced(budget).fits(profiles, budget)
 
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """Charged to the page of this promise; never to the master account."""
+        """Return the charge to the public-attributes account; never to the master account."""
         return summed_cost(profiles)
 
     def sentence(self, budget: Budget) -> str:

@@ -29,9 +29,9 @@ class Pure:
     """epsilon-differential privacy."""
 
     name: ClassVar[str] = "pure"
-    scope: ClassVar[Scope] = Scope.EVERYWHERE
+    scope: ClassVar[Scope] = Scope.ALL_DATA
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
-    page: ClassVar[str] = MASTER
+    account: ClassVar[str] = MASTER
     by_name_only: ClassVar[tuple[str, ...]] = ()
     warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Dwork, McSherry, Nissim & Smith (2006)",))

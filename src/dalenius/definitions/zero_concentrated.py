@@ -31,9 +31,9 @@ class ZeroConcentrated:
     """rho-zero-concentrated differential privacy."""
 
     name: ClassVar[str] = "zero_concentrated"
-    scope: ClassVar[Scope] = Scope.EVERYWHERE
+    scope: ClassVar[Scope] = Scope.ALL_DATA
     amounts: ClassVar[tuple[str, ...]] = ("rho",)
-    page: ClassVar[str] = MASTER
+    account: ClassVar[str] = MASTER
     by_name_only: ClassVar[tuple[str, ...]] = ()
     warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Bun & Steinke (2016)",))

@@ -1,4 +1,4 @@
-"""The demo's farms: a small public file with one row a unit, whose policy opens the promises that depend on
+"""The demo's farms: a small public file with one row a unit, whose policy opens the guarantees that depend on
 the data.
 """
 

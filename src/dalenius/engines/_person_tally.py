@@ -71,6 +71,12 @@ class PersonStatements:
     What is counted: different persons, or, where a query is clipped, persons by steps and size.
     """
 
+    coded: Any
+    counted: str
+    may_be_in_doubt: bool
+    names: tuple[str, ...]
+    sized: str
+
     def __init__(self, pushed: Any, query: TableQuery) -> None:
         self.names = used_variables(query)
         domain = pushed.domain

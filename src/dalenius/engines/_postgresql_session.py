@@ -147,6 +147,8 @@ def quoted(name: str) -> str:
 class Session:
     """A connection that is opened when it is needed, checked each time it is opened, and never shared with a fork."""
 
+    relation: str
+
     def __init__(self, address: Address, others: Sequence[Address] = ()) -> None:
         try:
             import psycopg

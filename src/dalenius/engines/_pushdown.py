@@ -211,10 +211,10 @@ class Pushdown:
 
     def _remarks(self, variable: Variable) -> dict[str, int]:
         read = reader(variable)
-        remarks = {str(remark): 0 for remark in Remark}
+        notes = {str(note): 0 for note in Remark}
         for value, count in self.contents(variable.name):
-            remarks[str(read(value)[1])] += count
-        return remarks
+            notes[str(read(value)[1])] += count
+        return notes
 
     def _zero_rows(self, batch: Batch, counts: IntArray) -> int:
         inside = np.zeros(len(counts), dtype=bool)

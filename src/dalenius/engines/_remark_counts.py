@@ -53,7 +53,7 @@ def remark_counts(
     columns: Sequence[JudgedColumn], relation: str, stream: Stream, *, is_one_pass: bool
 ) -> dict[str, dict[str, int]]:
     """Remarks and their numbers for each variable; in one pass over all columns where a pass is what costs."""
-    counts = {c.variable.name: {str(remark): 0 for remark in Remark} for c in columns}
+    counts = {c.variable.name: {str(note): 0 for note in Remark} for c in columns}
     numbers = [c for c in columns if c.number]
     decided = _count_numbers(numbers, relation, stream, counts)
     rests = [c for c in columns if c.rest]

@@ -46,6 +46,8 @@ class RowChoice:
     smallest hash.
     """
 
+    persons: int
+
     def __init__(self, most: int, factor: int, hashed: Callable[[IntArray, NDArray[Any]], Words]) -> None:
         self._most, self._hashed, self._factor = most, hashed, np.uint64(factor)
         self._chunks: list[_Chunk] = []

@@ -92,6 +92,9 @@ class SparkAddress:
 class SparkFrame:
     """Parquet files as a view that statements can name."""
 
+    kinds: dict[Any, str]
+    relation: str
+
     def __init__(self, address: SparkAddress, beside: "SparkFrame | None" = None) -> None:
         self._process = os.getpid()
         self._address = address

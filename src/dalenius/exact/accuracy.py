@@ -31,19 +31,6 @@ def coverage(answers: int, gamma: float) -> float:
     return float(exp(answers * log1p(-gamma / answers))) if gamma < answers else 0.0
 
 
-def exact_half_width(answers: int, gamma: float, sensitivity: float, epsilon: float) -> float:
-    """The least bound that holds with probability exactly 1 - gamma."""
-    _check(answers, gamma, sensitivity, epsilon)
-    if gamma == 1:
-        return 0.0
-    return -log(-expm1(log1p(-gamma) / answers)) * sensitivity / epsilon
-
-
-def accuracy(answers: int, gamma: float, sensitivity: float, epsilon: float) -> float:
-    """gamma-accuracy: one over the half width."""
-    return 1 / half_width(answers, gamma, sensitivity, epsilon)
-
-
 def gain(declared: int | Fraction, observed: int | Fraction) -> Fraction:
     """Ratio of accuracies when the sensitivity falls from `declared` to `observed`, whatever gamma, k and epsilon."""
     if observed <= 0 or declared < observed:

@@ -93,6 +93,12 @@ class Thresholds:
     says that the last value of the table is the last of the support, so that F is 1 there.
     """
 
+    first: int
+    high: list[int]
+    is_final: bool
+    is_initial: bool
+    low: list[int]
+
     def __init__(self, law: IntegerLaw, precision: int, bits: int) -> None:
         table = law.weights(bits)
         if len(table.lower) > LARGEST_TABLE:

@@ -105,6 +105,8 @@ class TwoSidedGeometric:
     bits of G are drawn as digits of at most eight bits; the leading part is drawn from a table.
     """
 
+    width: int
+
     def __init__(self, rate: Fraction, low_bits: int | None = None) -> None:
         if low_bits is None:
             low_bits = max((rate.denominator // rate.numerator).bit_length() - 3, 0)

@@ -3,6 +3,7 @@
 Everything here takes a release (or released values with their law) and nothing else; no data engine is imported.
 """
 
+from dalenius.algebra.joint import covariance, cross_covariance
 from dalenius.inference.association import cramers_v, goodman_kruskal_lambda, odds_ratio, phi
 from dalenius.inference.bayes import Posterior, posterior
 from dalenius.inference.binomial import binomial_test
@@ -36,7 +37,9 @@ __all__ = [
     "compare",
     "conditional_independence",
     "count_interval",
+    "covariance",
     "cramers_v",
+    "cross_covariance",
     "difference",
     "equipartition",
     "from_values",

@@ -51,7 +51,6 @@ class Posterior:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """Axes of the table."""
         return self.observation.axes
 
     @property

@@ -198,9 +198,7 @@ def calibrate(
 
 
 def is_safe(observation: Observed | JointObserved, mean: FloatArray) -> bool:
-    """Whether every fitted mean is large enough, by itself and against the noise, for the chi-square law to
-    be shown.
-    """
+    """Whether every fitted mean is large enough, by itself and against the noise, for the chi-square law."""
     inside = observation.possible
     smallest = mean[inside].min(initial=np.inf)
     return bool(smallest >= SAFE_MEAN and np.all(observation.variance(mean)[inside] < SAFE_SHARE * smallest))

@@ -1,7 +1,7 @@
 """Intervals for every cell of a released table, of either kind, one by one or all together.
 
-kind "population"   the exact count (or total) in the file: privacy noise only kind "parameter"    the Poisson mean
-behind the count, or the process behind an estimate: privacy noise and sampling
+kind "population"   the exact count (or total) in the file: privacy noise only
+kind "parameter"    the Poisson mean behind the count, or the process behind an estimate: noise and sampling
 
 The two answer different questions and carry different names in every output.
 """
@@ -149,9 +149,7 @@ def _totals(release: Release, names: tuple[str, ...], confidence: float, togethe
 
 
 def _reach(law: Additive, terms: int, level: float) -> float:
-    """Half the width of an interval for a sum of so many cells, in steps: by the law, or by its variance where it is
-    too wide.
-    """
+    """Half-width for a sum of so many cells, in steps: by the law, or by its variance where that is too wide."""
     if terms == 1:
         return law.half_width(level)
     if has_table(law):

@@ -79,15 +79,12 @@ class Shifted:
         return Compressed(self.noise)
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
-        """Add simulated noise."""
         return counts + pick(self.noise.first, self.noise.pmf, counts.shape, rng)
 
     def centre(self, values: IntArray) -> FloatArray:
-        """Value minus the mean of the noise."""
         return np.asarray(values - self.noise.mean, dtype=np.float64)
 
     def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
-        """The same for every count."""
         return np.full(np.shape(mean), self.noise.variance)
 
 
@@ -129,7 +126,6 @@ class CensoredShift:
         return Window(first, np.arange(length), rows)
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
-        """Add simulated noise and hide what may not be shown."""
         shown = Shifted(self.noise).send(counts, rng)
         return np.where(shown >= self.least, shown, 0)
 
@@ -194,7 +190,6 @@ class Kernelled:
         return Window(first.astype(np.int64), np.arange(length), rows)
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
-        """Simulated outputs by inversion, row by row."""
         firsts, table = self._rows
         row = np.minimum(counts, len(firsts) - 1)
         return np.asarray(pick_rows(table, row, rng) + firsts[row] + (counts - row), dtype=np.int64)
@@ -204,7 +199,6 @@ class Kernelled:
         return np.asarray(values - self._moments[0][-1], dtype=np.float64)
 
     def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
-        """Variance of the row nearest to the mean."""
         row = np.clip(np.rint(mean).astype(np.int64), 0, len(self.kernel.rows) - 1)
         return np.asarray(self._moments[1][row])
 

@@ -61,7 +61,6 @@ class Combined:
         return "\n".join([*lines, *(f"  {n}" for n in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:
-        """For documents."""
         return {
             "axes": [a.name for a in self.axes],
             "values": self.values.reshape(-1).tolist(),
@@ -140,7 +139,6 @@ class Equipartition:
         )
 
     def to_dict(self) -> dict[str, float]:
-        """For documents."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 

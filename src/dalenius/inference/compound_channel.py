@@ -38,11 +38,9 @@ class Repeated:
         return Window(first, np.arange(length), total)
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
-        """One column for each release."""
         return np.stack([c.send(counts, rng) for c in self.channels], axis=-1)
 
     def centre(self, values: IntArray) -> FloatArray:
-        """Inverse-variance mean of the single guesses."""
         guesses = np.stack([c.centre(values[..., k]) for k, c in enumerate(self.channels)], axis=-1)
         mean = guesses.mean(-1)
         weights = np.stack(
@@ -53,7 +51,6 @@ class Repeated:
         return np.asarray(guesses[..., 0] + beyond.sum(-1) / weights.sum(-1))
 
     def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
-        """Variance of that mean."""
         weights = [1 / np.maximum(c.variance(mean, values[..., k]), 1e-12) for k, c in enumerate(self.channels)]
         return np.asarray(1 / np.sum(weights, axis=0))
 
@@ -69,7 +66,6 @@ class Grouped:
     groups: IntArray
 
     def window(self, values: IntArray) -> Window:
-        """Each group's own windows, padded to the longest."""
         parts = [Shifted(n).window(values[values[:, 1] == g, 0]) for g, n in enumerate(self.noises)]
         length = max(p.rows.shape[1] for p in parts)
         first, rows = np.zeros(len(values), dtype=np.int64), np.full((len(values), length), -np.inf)
@@ -89,11 +85,9 @@ class Grouped:
         return answers
 
     def centre(self, values: IntArray) -> FloatArray:
-        """Value minus the mean of its noise."""
         means = np.array([n.mean for n in self.noises])
         return np.asarray(values[..., 0] - means[values[..., 1]])
 
     def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
-        """That of the cell's group."""
         spread = np.array([n.variance for n in self.noises])
         return np.broadcast_to(spread[values[..., 1]], np.shape(mean)).copy()

@@ -125,7 +125,6 @@ def _from_to(name: str, label: str, own: Sequence[str]) -> Sequence[str]:
 
 
 def describe(where: Where) -> str:
-    """A selection in words."""
     parts = [f"{k} {v if isinstance(v, str) else '/'.join(v)}" for k, v in where.items()]
     return ", ".join(parts) or "all cells"
 
@@ -187,9 +186,7 @@ def _linear(
 
 
 def standard_errors(observation: Seen | TreeObserved, kind: str, confidence: float) -> float:
-    """How many of them hold a combination of cells: normal with sampling; of noise alone what the noise of the blocks
-    asks for.
-    """
+    """How many hold a combination of cells: normal with sampling, else what the noise of the blocks needs."""
     if kind == "population" and isinstance(observation, TreeObserved | JointObserved):
         return joint.reach(observation.laws, confidence)
     return float(ndtri((1 + confidence) / 2))
@@ -220,6 +217,5 @@ def made(low: float, high: float, confidence: float, kind: Kind, method: str) ->
 
 
 def assumptions(observation: Seen | TreeObserved, kind: str) -> tuple[str, ...]:
-    """What an answer of this kind assumes."""
     sampling = (f"Assumes Poisson counts. {condition(observation)}",) if kind == "parameter" else ()
     return (*sampling, *observation.notes)

@@ -65,7 +65,6 @@ def condition(counts: DrawnCounts) -> str:
 
 
 def refuse_clusters(draws: Draws) -> None:
-    """Raise `Unsupported` for records that were drawn in clusters."""
     if draws is Draws.CLUSTERS:
         raise Unsupported(
             "The records were drawn in clusters, and this analysis is for records that were drawn independently: its "
@@ -88,9 +87,8 @@ def refuse_weights(draws: Draws) -> None:
     """Raise `Unsupported` for weighted numbers of a data set that does not say how its records were drawn."""
     if not draws.has_sampling(is_weighted=True):
         raise Unsupported(
-            "With survey weights an error of sampling needs a data set that says how its records were drawn: "
-            "[design] with draws ="
-            " \"independent\". Ask about the population (kind = 'population').",
+            "With survey weights an error of sampling needs a data set that says how its records were drawn: [design] "
+            "with draws = \"independent\". Ask about the population (kind = 'population').",
             draws=str(draws),
         )
 

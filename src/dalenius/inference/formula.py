@@ -1,8 +1,10 @@
 """Hierarchical log-linear models written as formulas.
 
-    A + B          main effects only: independence A * B          main effects and interaction A:B            the
-    interaction (and, because models are hierarchical, everything inside it) (A + B + C)^2  all interactions up to
-    second order 1              the same mean in every cell
+    A + B          main effects only: independence
+    A * B          main effects and interaction
+    A:B            the interaction (and, because models are hierarchical, everything inside it)
+    (A + B + C)^2  all interactions up to second order
+    1              the same mean in every cell
 
 Names with other signs than letters, digits, `_` and `.` are written in backquotes. A left side such as `count ~` may
 be given and is ignored.
@@ -75,7 +77,6 @@ def closed(terms: Iterable[Term]) -> frozenset[Term]:
 
 
 def saturated(names: Sequence[str]) -> Model:
-    """Every term there is."""
     return Model(closed([frozenset(range(len(names)))]), tuple(names))
 
 
@@ -96,8 +97,7 @@ def design(chosen: Model, axes: Sequence[Axis]) -> tuple[FloatArray, list[str]]:
     if prod(shape) * width > MOST_ENTRIES:
         raise TooLarge(
             f"The model has {width:,} coefficients on {prod(shape):,} cells, which is more than is served. Use fewer "
-            "or "
-            "coarser axes, or a smaller model."
+            "or coarser axes, or a smaller model."
         )
     cells = np.indices(shape).reshape(len(shape), -1)
     columns, labels = [], []

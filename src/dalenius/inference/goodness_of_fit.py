@@ -39,9 +39,7 @@ def goodness_of_fit(
     seed: int = 0,
     total: int | None = None,
 ) -> TestResult:
-    """Test that the counts follow the given cell probabilities (equal ones for all possible cells if none
-    are given).
-    """
+    """Test that the counts follow the given cell probabilities, or equal ones in all possible cells."""
     if method not in METHODS[:2]:
         raise ParameterError(f"method must be one of {', '.join(METHODS[:2])}; received {method!r}.")
     observation = observe(source, *names, total=total)

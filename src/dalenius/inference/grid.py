@@ -35,9 +35,7 @@ def _runs(s: FloatArray) -> list[slice]:
 
 
 def _counts(mu: FloatArray, low: int, high: int) -> slice:
-    """Counts within ten standard deviations and fifty of some means: all others have probability below exp(-48)
-    together.
-    """
+    """Counts within ten standard deviations and fifty of some means; all others have less than exp(-48)."""
     least, most = float(mu[0]), float(mu[-1])
     start = min(max(int(least - 10 * np.sqrt(least)) - 50, low), high - 1)
     return slice(start, max(min(int(most + 10 * np.sqrt(most)) + 51, high), start + 1))
@@ -60,6 +58,8 @@ def _sums(chances: FloatArray, mu: FloatArray, span: slice) -> tuple[FloatArray,
 
 class GridLikelihood:
     """Same answers as `CountLikelihood`, for values of any shape, fast enough for thousands of tables."""
+
+    shape: tuple[int, ...]
 
     def __init__(self, channel: Channel, values: IntArray) -> None:
         """`values` are single releases (one number for each cell)."""

@@ -77,8 +77,7 @@ def nested_test(
     if method == "asymptotic" and not calibration.is_asymptotic_safe:
         raise ParameterError(
             "The chi-square law is not safe here: the noise variance must be below 0.05 times the smallest fitted "
-            "mean, "
-            "and that mean at least 5. Use method='monte-carlo'."
+            "mean, and that mean at least 5. Use method='monte-carlo'."
         )
     return result(observation, calibration, title, method)
 

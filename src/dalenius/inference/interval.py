@@ -1,7 +1,7 @@
 """Confidence intervals for one released count, of two kinds that are never mixed.
 
-population count     the exact count in the file; uncertainty is the privacy noise alone model parameter      the
-Poisson or binomial parameter behind the count; noise and sampling together
+population count   the exact count in the file; uncertainty is the privacy noise alone
+model parameter    the Poisson or binomial parameter behind the count; noise and sampling together
 
 Guarantee
     Population count: a lies in [x - q, x + q] with probability at least `confidence`, q the smallest integer with
@@ -32,7 +32,6 @@ NOISE_LAW = "quantiles of the published noise law"
 
 
 def as_noise(law: Additive | Noise) -> Noise:
-    """The tabulated noise of a law."""
     return law if isinstance(law, Noise) else Noise.of(law)
 
 
@@ -134,8 +133,7 @@ def _mixed(
     """P(released <= x) and P(released >= x), with the method's share of P(released = x) in each."""
     first = x - noise.last - 1
     a = (first[:, None] + np.arange(len(noise.pmf) + 1)) // multiple
-    # F(a) for a = x - l - 1 and a = x - l share one table: neighbours along the noise (and floors of both over the
-    # multiple).
+    # F(a) for a = x - l - 1 and a = x - l share one table: neighbours along the noise, both over the multiple.
     f = np.where(a < 0, 0.0, cdf(np.maximum(a, 0).astype(np.float64)))
     weights = noise.pmf[::-1]
     at_most, less = f[:, 1:] @ weights, f[:, :-1] @ weights

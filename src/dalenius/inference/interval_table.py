@@ -46,7 +46,6 @@ class IntervalTable:
         return self.at(place)
 
     def at(self, cell: int) -> Interval:
-        """The interval of one cell by position."""
         return Interval(
             lower=float(self.lower[cell]),
             upper=float(self.upper[cell]),
@@ -56,7 +55,6 @@ class IntervalTable:
         )
 
     def labels(self) -> list[tuple[str, ...]]:
-        """Labels of every cell."""
         return list(product(*(axis.labels for axis in self.axes)))
 
     def __str__(self) -> str:
@@ -73,7 +71,6 @@ class IntervalTable:
         return "\n".join([*lines, *(f"  {n}" for n in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:
-        """For documents."""
         cells = zip(self.labels(), self.values, self.lower, self.upper, strict=True)
         return {
             "axes": [axis.name for axis in self.axes],

@@ -94,9 +94,7 @@ class JointObserved:
         return float(self.covariance.sum()) + spread
 
     def counts(self, means: FloatArray, rng: np.random.Generator) -> FloatArray | IntArray:
-        """New exact cells for each table of means; weighted ones are multiples of Poisson counts with the right
-        variance.
-        """
+        """New exact cells for each table of means; weighted ones are multiples of Poisson counts of right variance."""
         if self.dispersion is None:
             return simulation.counts(means, rng, self.total)
         return np.asarray(self.dispersion * simulation.counts(means / self.dispersion, rng), dtype=np.float64)

@@ -2,8 +2,9 @@
 
 For a cell with released value x and mean mu the weights are w(a) = P(x | a) Poisson(a; mu). With theta = log mu
 
-    log-likelihood    log sum w posterior mean    E = sum w a / sum w          score        E - mu posterior var.    V =
-    sum w (a - E)^2 / sum w  information  mu - V
+    log-likelihood  log sum w
+    posterior mean  E = sum w a / sum w          score        E - mu
+    posterior var.  V = sum w (a - E)^2 / sum w  information  mu - V
 
 (the missing-information identity). Everything runs in log space, vectorised over cells, with the windows of P(x | a)
 computed once for each distinct released value.
@@ -38,12 +39,13 @@ class Moments:
         return np.maximum(mean - self.variance, INFORMATION_FLOOR * mean)
 
     def reshaped(self, shape: tuple[int, ...]) -> "Moments":
-        """The same numbers in another shape."""
         return Moments(self.log_likelihood.reshape(shape), self.residual.reshape(shape), self.variance.reshape(shape))
 
 
 class CountLikelihood:
     """The likelihood of released values, as a function of their Poisson means."""
+
+    values: IntArray
 
     def __init__(self, channel: Channel, values: IntArray) -> None:
         """`values` has one row for each cell (and one column for each release, if there are several)."""

@@ -63,7 +63,6 @@ class LoglinearFit:
 
     @property
     def covariance(self) -> FloatArray:
-        """Covariance matrix of the coefficients."""
         return covariance(self.fit)
 
     @property
@@ -129,7 +128,6 @@ class LoglinearFit:
         return "\n".join([*lines, f"  {sampling_note(self.observation)}", *(f"  {n}" for n in self.observation.notes)])
 
     def to_dict(self) -> dict[str, Any]:
-        """For documents."""
         return {
             "model": str(self.model),
             "notation": self.model.notation,

@@ -33,7 +33,6 @@ class Many:
             self._grids.append((every, GridLikelihood(channel, values.reshape(len(values), -1))))
 
     def __call__(self, mean: FloatArray, select: IntArray) -> Moments:
-        """Moments of the selected tables."""
         if len(self._grids) == 1:
             moments = self._grids[0][1](mean.reshape(len(mean), -1), select).reshaped(mean.shape)
         elif self._direct is None:

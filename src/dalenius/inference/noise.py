@@ -34,17 +34,14 @@ class Noise:
 
     @classmethod
     def none(cls) -> "Noise":
-        """No noise: exact values."""
         return cls(0, np.ones(1))
 
     @property
     def last(self) -> int:
-        """Largest value of the table."""
         return self.first + len(self.pmf) - 1
 
     @property
     def points(self) -> IntArray:
-        """The values of the table."""
         return np.arange(self.first, self.last + 1, dtype=np.int64)
 
     @cached_property
@@ -59,12 +56,10 @@ class Noise:
 
     @cached_property
     def variance(self) -> float:
-        """Variance."""
         return float((self.points - self.mean) ** 2 @ self.pmf)
 
     @cached_property
     def log_pmf(self) -> FloatArray:
-        """Logarithms of the probabilities."""
         with np.errstate(divide="ignore"):
             return np.log(self.pmf)
 
@@ -162,9 +157,7 @@ class Noise:
 
 
 def has_table(law: Additive) -> bool:
-    """Whether the noise has few enough possible values to be tabulated; a fine step between wide bounds has
-    too many.
-    """
+    """Whether the noise has few enough possible values to be tabulated."""
     return 2 * law.half_width(1 - OUTER_MASS) < _WIDEST_TABLE
 
 
@@ -173,8 +166,7 @@ def _of(law: Additive) -> Noise:
     if not has_table(law):
         raise TooLarge(
             f"The noise has more than {_WIDEST_TABLE:,} possible values, too many for this analysis. Ask for the "
-            "release with a"
-            " larger budget, or declare a coarser `step` or narrower `bounds`.",
+            "release with a larger budget, or declare a coarser `step` or narrower `bounds`.",
             limit=_WIDEST_TABLE,
         )
     points, pmf = law.central(OUTER_MASS)

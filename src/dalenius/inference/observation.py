@@ -114,7 +114,6 @@ class Observed:
         return self.channel.centre(np.asarray(values, dtype=np.int64))
 
     def many(self, values: IntArray) -> Many:
-        """The likelihood of many tables of such values at once."""
         return Many(self.channel, self.possible, values)
 
     def with_total(self, total: int | None) -> "Observed":
@@ -245,8 +244,7 @@ def refuse_censored(observation: object, what: str) -> None:
     if isinstance(observation, Observed) and isinstance(observation.channel, CensoredShift):
         raise Unsupported(
             f"Counts below {observation.channel.least} are shown as 0, so that {what} have no valid error; tests of "
-            "models and"
-            " intervals of single cells use the law of what is shown."
+            "models and intervals of single cells use the law of what is shown."
         )
 
 

@@ -48,9 +48,7 @@ def _of_process(observation: Seen, *, takes_dispersion: bool) -> Seen:
 
 
 def _dispersed(observation: Observed) -> JointObserved:
-    """Counts with additive noise as values with a covariance: units with several rows make them multiples of Poisson
-    counts.
-    """
+    """Counts of units with several rows, as values with a covariance: multiples of Poisson counts plus noise."""
     channel = observation.channel
     if not isinstance(channel, Shifted) or not observation.possible.all():
         refuse_several_rows(observation.rows)
@@ -118,9 +116,7 @@ def _exact_block(release: Release, table: Table, names: tuple[str, ...]) -> Bloc
         if isinstance(b.law, Additive | Censored | Kernel) and set(names) <= {a.name for a in b.space.axes}
     ]
     if isinstance(release.law, Joint):
-        # With overlapping blocks a single one would waste the others: only a lone block decides alone, unless it is
-        # known that
-        # some of its cells are 0.
+        # Of overlapping blocks a single one would waste the others, and known zeros condition even a lone block.
         is_alone = len(release.blocks) == 1 and not release.law.parameters.get("zeros")
         return usable[0] if is_alone and usable else None
     same = [b for b in usable if b.name == table.name]
@@ -143,8 +139,7 @@ def refuse_others(releases: Sequence[object]) -> None:
     if len(sources) > 1:
         raise Unsupported(
             "The releases are not of the same version of one data set, so their numbers differ by more than noise. "
-            "Combine"
-            " releases of one version.",
+            "Combine releases of one version.",
             received=sorted(" ".join(source) for source in sources),
         )
     asked = {(about.measure, about.of, about.weight, about.where) for about in (r.about for r in made)}

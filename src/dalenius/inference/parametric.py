@@ -6,9 +6,10 @@ measurements are drawn from the fitted model and the same noise, and the estimat
 the release. How far these estimates lie from the fitted value is how far the released one may lie from the truth: both
 errors in one interval, free of charge.
 
-    released                                      model counts                                        Poisson, one mean
-    for each cell mean, variance, standard deviation            normal covariance, correlation                       two
-    normal variables
+    released                            model
+    counts                              Poisson, one mean for each cell
+    mean, variance, standard deviation  normal
+    covariance, correlation             two normal variables
 
 Sums of normal rows are drawn by their own laws (normal, chi-squared, Wishart), so that a million rows cost what ten do.
 Differences are taken on the scale on which they vary least with the value: logarithms of variances, Fisher's z of
@@ -96,8 +97,7 @@ def parametric_bootstrap(
 def _no_model(table: Table) -> Unsupported:
     return Unsupported(
         f"There is no model to simulate a {table.measure} from; counts, means, variances, standard deviations, "
-        "covariances and"
-        " correlations have one.",
+        "covariances and correlations have one.",
         measure=table.measure,
     )
 

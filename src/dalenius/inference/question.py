@@ -103,5 +103,4 @@ def _parameter(argument: Argument, annotated: Any) -> Parameter:
 
 
 def every_question() -> Mapping[str, InferenceQuestion]:
-    """Every question by its name."""
     return {question.name: question for question in registry.every("inference.questions").values()}

@@ -113,9 +113,7 @@ def _ratio(
 def _fieller(
     up: float, down: float, covariance: FloatArray, laws: tuple[Noise, Noise] | None, reach: float, confidence: float
 ) -> tuple[float, float]:
-    """Smallest and largest r >= 0 with |up - r down| within the quantile, or within so many standard errors, of the
-    noise of that combination.
-    """
+    """Smallest and largest r >= 0 for which up - r down is within the quantile or standard errors of its noise."""
 
     def accepts(angle: float) -> bool:
         # r = tan(angle): the same question in a form that also reaches r = infinity.

@@ -32,8 +32,7 @@ from dalenius.inference.observe import Source
 METHOD = "empirical Bayes: a model of small areas"
 MODEL = (
     "A model, not a measurement: cells are drawn towards the mean of their group as far as groups look alike. Cells "
-    "that are unlike their"
-    " group are better read in the released table."
+    "that are unlike their group are better read in the released table."
 )
 _LEAST_MEAN = 0.25
 

@@ -37,9 +37,7 @@ def is_weighted(release: Release) -> bool:
 
 
 def of_weighted(release: Release, names: tuple[str, ...]) -> JointObserved:
-    """The weighted counts over the named axes, or those of the first table; refused where no design says how records
-    were drawn.
-    """
+    """The weighted counts over the named axes, or of the first table; refused where no design is declared."""
     assert isinstance(release.law, Joint)
     drawn = drawn_as(release)
     refuse_clusters(drawn.draws)
@@ -115,8 +113,7 @@ def _observed(
     spread = dispersion(counts.values.reshape(-1), squares, noise, limits).reshape(counts.shape)
     note = (
         f"Weights make the variance of a cell {float(spread.min()):.3g} to {float(spread.max()):.3g} times its "
-        "weighted count, by the"
-        " released squared weights."
+        "weighted count, by the released squared weights."
     )
     return replace(counts, dispersion=spread, notes=(*counts.notes, note))
 
@@ -124,9 +121,7 @@ def _observed(
 def dispersion(
     weights: FloatArray, squares: FloatArray, noise: FloatArray, limits: tuple[float, float] | None
 ) -> FloatArray:
-    """The sum of squared weights over the sum of weights of every cell, from released sums; `noise` is the covariance
-    of the squares.
-    """
+    """Sum of squared weights over sum of weights, by cell; `noise` is the covariance of the released squares."""
     total = max(float(weights.sum()), 1e-9)
     common = max(float(squares.sum()), 0.0) / total
     doubt = float(np.sqrt(max(noise.sum(), 0.0))) / total

@@ -1,4 +1,4 @@
-"""The custodian's commands: registrations, grants, limits, approval, schedules, status, notes."""
+"""The custodian's commands: registrations, grants, limits, approval, schedules, overlaps, status, notes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from typing import Any
 from dalenius.core.neighbours import Relation
 from dalenius.core.release import Status
 from dalenius.errors import Conflict, DataChanged, LedgerMismatch, ParameterError, UnknownName
-from dalenius.ledger.account import OTHERS, TOTAL, WAVE, PurseKey, overlap_with, overlaps_of
-from dalenius.ledger.charge import PAGES, Registration, Units
+from dalenius.ledger.account import TOTAL, UNRESERVED, WAVE, BalanceKey, overlap_with, overlaps_of
+from dalenius.ledger.charge import ACCOUNTS, Registration, Units
 from dalenius.ledger.draft import Command, Draft, Needs
 from dalenius.ledger.entry import Entry
-from dalenius.ledger.state import past_of
+from dalenius.ledger.state import limited_balance, past_of
 
 _NEXT = {
     Status.DRAFT: (Status.EMBARGOED, Status.PUBLISHED, Status.WITHDRAWN),
@@ -19,6 +19,12 @@ _NEXT = {
     Status.PUBLISHED: (Status.WITHDRAWN,),
     Status.WITHDRAWN: (),
 }
+
+
+def _budgets(*populations: str) -> list[BalanceKey]:
+    """Return the total and the unreserved budget of every account."""
+    kinds = (TOTAL, UNRESERVED)
+    return [BalanceKey(name, account, kind, "") for name in populations for account in ACCOUNTS for kind in kinds]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +40,9 @@ class Register:
 
     @property
     def needs(self) -> Needs:
-        """What was registered under this name."""
         return Needs(datasets=frozenset({self.dataset}))
 
     def decide(self, draft: Draft) -> Registration:
-        """The registration as it stands."""
         owner = draft.state.owners.get(self.dataset, self.population)
         if owner != self.population:
             raise LedgerMismatch(
@@ -49,15 +53,15 @@ class Register:
         if registration is not None:
             if registration.fingerprint != self.fingerprint:
                 raise DataChanged(
-                    f"Another file is registered as {self.dataset!r}, version {self.version!r}. Register the "
-                    "changed file under a new version; both share the population's budget.",
+                    f"Another file is registered as {self.dataset!r}, version {self.version!r}. Register the changed "
+                    "file under a new version; both share the population's budget.",
                     dataset=self.dataset,
                     version=self.version,
                 )
             if registration.domain_digest != self.domain_digest:
                 raise Conflict(
-                    f"{self.dataset!r}, version {self.version!r}, is registered with another declaration. "
-                    "Register the changed declaration under a new version."
+                    f"{self.dataset!r}, version {self.version!r}, is registered with another declaration. Register the "
+                    "changed declaration under a new version."
                 )
             return registration
         body = {
@@ -72,7 +76,7 @@ class Register:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """Add to a population's limit on one page."""
+    """Add to the budget of one account of a population."""
 
     population: str
     relation: Relation
@@ -81,24 +85,21 @@ class Grant:
 
     @property
     def needs(self) -> Needs:
-        """The account."""
-        keys = [PurseKey(self.population, page, kind, "") for page in PAGES for kind in (TOTAL, OTHERS)]
-        return Needs(populations=frozenset({self.population}), purses=frozenset(keys))
+        return Needs(populations=frozenset({self.population}), balances=frozenset(_budgets(self.population)))
 
     def decide(self, draft: Draft) -> Entry:
-        """The line."""
         terms = draft.state.terms.get(self.population)
         if terms is not None and terms.relation is not self.relation:
             raise LedgerMismatch(
-                f"The account of {self.population!r} is kept under {terms.relation}; a grant under "
-                f"{self.relation} is never added to it."
+                f"The account of {self.population!r} is kept under {terms.relation}; a grant under {self.relation} is "
+                "never added to it."
             )
         return draft.emit("grant", population=self.population, by=self.by, body=self.body)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """Set the limit of one purse, keep a share back, set the size that needs approval, or declare a schedule."""
+    """Set a quota, cap or reserved share, the size that needs approval, or a schedule: a line of `kind`."""
 
     kind: str
     population: str
@@ -107,87 +108,71 @@ class Limit:
 
     @property
     def needs(self) -> Needs:
-        """The account and the purses in question."""
-        page = str(self.body.get("page", PAGES[0]))
-        keys = {PurseKey(self.population, page, TOTAL, "")}
-        if "purse" in self.body:
-            keys.add(PurseKey(self.population, page, str(self.body["purse"]), str(self.body["name"])))
+        total = BalanceKey(self.population, str(self.body.get("account", ACCOUNTS[0])), TOTAL, "")
+        keys = {total}
+        if self.kind == "limit":
+            keys.add(limited_balance(self.population, self.body))
         for wave in self.body.get("waves", ()):
-            keys.add(PurseKey(self.population, page, WAVE, wave["version"]))
-        return Needs(populations=frozenset({self.population}), purses=frozenset(keys))
+            keys.add(total._replace(kind=WAVE, name=wave["version"]))
+        return Needs(populations=frozenset({self.population}), balances=frozenset(keys))
 
     def decide(self, draft: Draft) -> Entry:
-        """The line."""
         if self.population not in draft.state.terms:
             raise UnknownName.among("population", self.population, draft.state.terms)
-        if "waves" in self.body:
-            total = draft.state.purse(PurseKey(self.population, str(self.body["page"]), TOTAL, ""))
-            rho, delta = (sum(int(w[name]) for w in self.body["waves"]) for name in ("rho", "delta"))
+        if self.kind == "schedule":
+            total = draft.state.balance(BalanceKey(self.population, str(self.body["account"]), TOTAL, ""))
+            rho, delta = (sum(int(wave[name]) for wave in self.body["waves"]) for name in ("rho", "delta"))
             if rho > total.limit_rho or delta > total.limit_delta:
                 raise ParameterError("The waves of the schedule add up to more than was granted.")
-        if self.body.get("purse") == OTHERS:
+        if self.kind == "limit" and self.body["kind"] == "share":
             self._check_share(draft)
         return draft.emit(self.kind, population=self.population, by=self.by, body=self.body)
 
     def _check_share(self, draft: Draft) -> None:
-        """A share larger than what is left would be given to the others by the next grant."""
-        page, units = str(self.body["page"]), self.body["units"]
-        total, others = (draft.state.purse(PurseKey(self.population, page, k, "")) for k in (TOTAL, OTHERS))
+        """Refuse a share larger than what is left, which the next grant would give to unofficial requests."""
+        unreserved = draft.state.balance(limited_balance(self.population, self.body))
+        total, units = draft.state.balance(unreserved.key._replace(kind=TOTAL)), self.body["units"]
         if (
-            int(units["rho"]) > total.limit_rho - others.spent_rho
-            or int(units["delta"]) > total.limit_delta - others.spent_delta
+            int(units["rho"]) > total.limit_rho - unreserved.spent_rho
+            or int(units["delta"]) > total.limit_delta - unreserved.spent_delta
         ):
             raise ParameterError("A share cannot be larger than what others have left of the grant.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenAccount:
-    """The declarations that open a population's account: all of them in one segment, once, or none."""
-
-    population: str
-    parts: tuple[Command, ...]
-
-    @property
-    def needs(self) -> Needs:
-        """Whatever its parts must see."""
-        return Needs.of_all(part.needs for part in self.parts)
-
-    def decide(self, draft: Draft) -> bool:
-        """Whether the account was opened now."""
-        if self.population in draft.state.terms:
-            return False
-        OneSegment(parts=self.parts).decide(draft)
-        return True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OneSegment:
-    """Several commands in one segment: all of them, or none. A trial writes nothing, and refuses what would
-    be refused.
-    """
+    """Several commands in one segment, all or none; a trial writes nothing and refuses the same."""
 
     parts: tuple[Command, ...]
     is_trial: bool = False
 
     @property
     def needs(self) -> Needs:
-        """Whatever its parts must see."""
         return Needs.of_all(part.needs for part in self.parts)
 
     def decide(self, draft: Draft) -> tuple[Any, ...]:
-        """The answers, in order."""
         # Tried beside the draft first: a part that refuses leaves nothing of the others.
         trial = Draft(draft.state, draft.tip, draft.now)
-        answers = tuple(part.decide(trial) for part in self.parts)
-        return answers if self.is_trial else tuple(part.decide(draft) for part in self.parts)
+        results = tuple(part.decide(trial) for part in self.parts)
+        return results if self.is_trial else tuple(part.decide(draft) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAccount(OneSegment):
+    """Declare all that opens a population's account in one segment; nothing if it is open already."""
+
+    population: str
+
+    def decide(self, draft: Draft) -> tuple[Any, ...]:
+        return () if self.population in draft.state.terms else OneSegment(parts=self.parts).decide(draft)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclareOverlap:
-    """Two populations share some persons: from now on both accounts pay for every release about either.
+    """Declare that two populations share some persons: from now on every release charges the accounts of both.
 
-    Each account is charged at once what releases about the other have spent so far, on every page; where one cannot
-    pay, nothing is declared. What is declared already stays as it is.
+    Each account is charged at once what releases about the other have spent so far; where one cannot pay, nothing is
+    declared. A repeated declaration changes nothing.
 
     What the other account paid for third populations is not charged. A person of both who is in a third population too
     makes each of them share persons with it, so that this is declared by itself. Whenever it is declared, an account
@@ -200,47 +185,42 @@ class DeclareOverlap:
 
     @property
     def needs(self) -> Needs:
-        """Both accounts with what they paid, and whether it is declared."""
         both = (self.population, self.other)
-        keys = [PurseKey(name, page, kind, "") for name in both for page in PAGES for kind in (TOTAL, OTHERS)]
         pair = (overlap_with(*both), overlap_with(*reversed(both)))
         return Needs(
             populations=frozenset(both),
-            purses=frozenset({*keys, *pair, *map(overlaps_of, both)}),
-            pasts=frozenset(both),
+            balances=frozenset({*_budgets(*both), *pair, *map(overlaps_of, both)}),
+            spenders=frozenset(both),
         )
 
     def decide(self, draft: Draft) -> Entry | None:
-        """The line, none if it stands; refused where an account is missing, or cannot pay for the other's past."""
         if self.population == self.other:
             raise ParameterError("A population shares all persons with itself; name another one.")
-        terms = [draft.state.terms.get(name) for name in (self.population, self.other)]
-        for name, one in zip((self.population, self.other), terms, strict=True):
-            if one is None:
+        relations = set()
+        for name in (self.population, self.other):
+            if name not in draft.state.terms:
                 raise UnknownName(
                     f"No account was opened for the population {name!r} in this ledger; register its data set first.",
                     received=name,
                 )
-        if len({one.relation for one in terms if one is not None}) > 1:
+            relations.add(draft.state.terms[name].relation)
+        if len(relations) > 1:
             raise LedgerMismatch(
                 f"The accounts of {self.population!r} and {self.other!r} are kept under different relations, so that "
-                "neither can pay"
-                " for the other's releases."
+                "neither can pay for the other's releases."
             )
-        if draft.state.purse(overlap_with(self.population, self.other)).charges:
+        if draft.state.balance(overlap_with(self.population, self.other)).charges:
             return None
         past = past_of(draft.state, self.population, self.other)
-        for payer, page, rho, delta, epsilon in past:
-            for kind in (TOTAL, OTHERS):
-                purse = draft.state.purse(PurseKey(payer, page, kind, ""))
-                if not purse.is_limited or not purse.pays(Units(rho, delta, epsilon)):
+        for payer, account, rho, delta, epsilon in past:
+            for kind in (TOTAL, UNRESERVED):
+                balance = draft.state.balance(BalanceKey(payer, account, kind, ""))
+                if not balance.is_limited or not balance.covers(Units(rho, delta, epsilon)):
                     raise Conflict(
                         f"{self.population!r} and {self.other!r} share persons, and something was released about one "
-                        "of them before that"
-                        f" was declared. The account of {payer!r} cannot pay on the {page} page what releases about "
-                        "the other have spent until"
-                        " now: grant it more, or give both data sets one population, in a ledger of their own. "
-                        "Nothing was declared."
+                        f"of them before that was declared. The {account} account of {payer!r} cannot pay what "
+                        "releases about the other have spent until now: grant it more, or give both data sets one "
+                        "population, in a ledger of their own. Nothing was declared."
                     )
         body = {"with": self.other, "past": past}
         return draft.emit("overlap", population=self.population, by=self.by, body=body)
@@ -248,7 +228,7 @@ class DeclareOverlap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetStatus:
-    """Move a release along draft, embargoed, published, withdrawn; nothing is given back."""
+    """Move a release along draft, embargoed, published, withdrawn; its charge stands. Returns its entry."""
 
     entry: str
     status: str
@@ -256,11 +236,9 @@ class SetStatus:
 
     @property
     def needs(self) -> Needs:
-        """The release."""
         return Needs(entries=frozenset({self.entry}))
 
     def decide(self, draft: Draft) -> str:
-        """The entry to read back."""
         release = draft.state.releases.get(self.entry)
         if release is None:
             raise UnknownName(f"There is no release under the entry {self.entry!r}.", received=self.entry)
@@ -287,11 +265,10 @@ class Note:
 
     @property
     def needs(self) -> Needs:
-        """For a secret, whether there is one already."""
         return Needs(checks=frozenset({self.population}) if self.kind == "secret" else frozenset())
 
     def decide(self, draft: Draft) -> Any:
-        """The line, or the check value that was there first; a ledger opens once."""
+        """Return the line, or of a secret the check value that was written first; a ledger opens once."""
         if self.kind == "secret" and self.population in draft.state.checks:
             return draft.state.checks[self.population]
         if self.kind == "open" and draft.head.seq:

@@ -4,7 +4,7 @@ Every segment appends a line with the head it ends in and an Ed25519 signature o
 signature beside its head, so that nobody without the key can add lines to a store that is ahead of its anchor. The
 secret key is kept outside the store; the public one stands in the ledger's first line, so that an auditor can check
 what only the custodian can sign. The file is synchronised to disk whenever the segment holds a release. Lines of
-several writers may stand in another order than the chain: each line speaks for itself.
+several writers may stand in another order than the chain.
 """
 
 import errno
@@ -30,7 +30,7 @@ _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, R
 
 @dataclass(frozen=True, slots=True)
 class AnchorLine:
-    """One anchored head, and whether its signature holds; a line that was cut short says nothing."""
+    """One anchored head, and whether its signature holds; a line that was cut short has no head."""
 
     seq: int
     head: str
@@ -40,7 +40,7 @@ class AnchorLine:
 
 
 class AnchorFile:
-    """The second file, with the key that checks its lines and, for who may write, the one that signs them."""
+    """The second file, with the key that checks its lines and, where it may be written, the one that signs them."""
 
     def __init__(self, path: Path, public: Ed25519PublicKey, secret: Ed25519PrivateKey | None = None) -> None:
         self.path = path
@@ -49,13 +49,13 @@ class AnchorFile:
 
     @classmethod
     def signed_with(cls, path: Path, key: bytes) -> "AnchorFile":
-        """For who holds the secret key."""
+        """Return the file for a holder of the secret key."""
         secret = Ed25519PrivateKey.from_private_bytes(key)
         return cls(path, secret.public_key(), secret)
 
     @classmethod
     def checked_with(cls, path: Path, public_key: str) -> "AnchorFile":
-        """For an auditor, who cannot sign."""
+        """Return the file for an auditor, who cannot sign."""
         try:
             return cls(path, Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key)))
         except ValueError as error:
@@ -63,11 +63,11 @@ class AnchorFile:
 
     @property
     def public_key(self) -> str:
-        """What the ledger's first line names."""
+        """The public key in hexadecimal, which the ledger's first line names."""
         return self._public.public_bytes_raw().hex()
 
     def at(self, path: Path | None) -> "AnchorFile":
-        """The same keys for another copy of the file."""
+        """Return the same keys for another copy of the file."""
         return self if path is None else AnchorFile(path, self._public, self._secret)
 
     def _is_signed(self, body: dict[str, object], signature: str) -> bool:
@@ -78,7 +78,7 @@ class AnchorFile:
         return True
 
     def sign(self, ledger: str, head: Head, at: str) -> str:
-        """Signature of a head, which the store keeps beside it."""
+        """Return the signature of a head, which the store keeps beside it."""
         assert self._secret is not None, "a ledger that cannot sign does not write"
         return self._secret.sign(f"{_text(ledger, head, at)}}}".encode()).hex()
 
@@ -89,9 +89,7 @@ class AnchorFile:
         return self._is_signed(_body(ledger, head, at), signature)
 
     def append(self, ledger: str, head: Head, at: str, signature: str = "", *, is_release: bool) -> None:
-        """Add a head, signed unless it comes with a signature; one write, so that lines of several processes do not
-        mix.
-        """
+        """Append a head, signed here unless it comes with a signature, in one write so that processes do not mix."""
         signature = signature or self.sign(ledger, head, at)
         # The line break comes first: a line that a power failure cut short does not spoil the next one.
         line = f'\n{_text(ledger, head, at)},"signature":"{signature}"}}'
@@ -105,7 +103,7 @@ class AnchorFile:
             os.close(descriptor)
 
     def lines(self, ledger: str) -> list[AnchorLine]:
-        """Every line of the file; one that cannot be read, or speaks of another ledger, is not signed."""
+        """Return every line of the file; one that cannot be read, or names another ledger, is not signed."""
         if not self.path.exists():
             return []
         heads = []
@@ -120,11 +118,10 @@ class AnchorFile:
         return heads
 
     def last_lines(self) -> tuple[str, ...]:
-        """The end of the file as it stands."""
         return last_lines(self.path)
 
     def furthest(self, texts: Iterable[str]) -> AnchorLine | None:
-        """The line furthest along the chain that this key signed, for whichever ledger; each is checked in turn."""
+        """Return the line furthest along the chain that this key signed, for whichever ledger, or None."""
         for text in sorted(texts, key=_place, reverse=True):
             line = self._checked(text)
             if line.is_signed:
@@ -132,7 +129,6 @@ class AnchorFile:
         return None
 
     def _checked(self, text: str) -> AnchorLine:
-        """A line, and whether this key signed it."""
         try:
             document = json.loads(text)
             signature = str(document.pop("signature"))
@@ -143,17 +139,16 @@ class AnchorFile:
 
 
 def _body(ledger: str, head: Head, at: str) -> dict[str, object]:
-    """What is signed of a head."""
     return {"ledger": ledger, "seq": head.seq, "head": head.digest, "at": at}
 
 
 def _text(ledger: str, head: Head, at: str) -> str:
-    """The canonical text of what is signed, without its last brace: the names are in order."""
+    """Return the canonical text of what is signed, without its last brace: the names are in order."""
     return f'{{"at":{_quoted(at)},"head":{_quoted(head.digest)},"ledger":{_quoted(ledger)},"seq":{head.seq}'
 
 
 def last_lines(path: Path) -> tuple[str, ...]:
-    """The end of an anchor as text, without what was cut short: enough to find where its ledger stood."""
+    """Return the end of an anchor as text, without lines that were cut short."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -166,7 +161,7 @@ def last_lines(path: Path) -> tuple[str, ...]:
 
 
 def _is_cut(text: str) -> bool:
-    """Whether a power failure explains the line: it begins like one and does not end."""
+    """Whether a line begins like one and does not end, as after a power failure."""
     return _BEGINNING.startswith(text) or (text.startswith(_BEGINNING) and not text.endswith("}"))
 
 

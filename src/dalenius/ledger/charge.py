@@ -1,4 +1,4 @@
-"""What is asked of the ledger and what it hands back: charges, reservations, stored releases, registrations."""
+"""What the ledger is asked to charge and what it returns: charges, reservations, stored releases, registrations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,15 +12,13 @@ from dalenius.errors import NotAllowed, ParameterError
 
 DATA_DEPENDENT = "data-dependent"
 PUBLIC_ATTRIBUTES = "public-attributes"
-PAGES = (MASTER, DATA_DEPENDENT, PUBLIC_ATTRIBUTES)
+ACCOUNTS = (MASTER, DATA_DEPENDENT, PUBLIC_ATTRIBUTES)
 _MOST_UNITS = 10**17
 
 
-def relation_on(page: str, account: Relation) -> Relation:
-    """How neighbours differ in the charges of a page: as the account says, but whoever keeps what is public is
-    replaced.
-    """
-    return Relation.REPLACE if page == PUBLIC_ATTRIBUTES else account
+def relation_of(account: str, declared: Relation) -> Relation:
+    """Return the relation of charges to an account: the population's, or replace where membership is public."""
+    return Relation.REPLACE if account == PUBLIC_ATTRIBUTES else declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class Units:
 
     @classmethod
     def of(cls, cost: Cost) -> "Units":
-        """Rounded towards privacy."""
+        """Return a cost in ledger units, rounded up."""
         pure = None if cost.epsilon is None else units_up(cost.epsilon)
         units = cls(units_up(cost.rho), units_up(cost.delta), pure)
         if min(units.rho, units.delta, pure or 0) < 0 or max(units.rho, units.delta, pure or 0) > _MOST_UNITS:
@@ -41,21 +39,21 @@ class Units:
         return units
 
     def to_dict(self) -> dict[str, int | None]:
-        """For lines."""
         return {"rho": self.rho, "delta": self.delta, "epsilon": self.epsilon}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """One request to be paid: everything here is known before any data are read.
+    """One request to be charged; everything here is known before any data are read.
 
-    key             memo key, the digest of the canonical request with all that determines its answer
-    page            "master", "data-dependent" for definitions whose promise is made only at or within the data, or
-                    "public-attributes" for one that leaves out what everybody knows
-    variables       variables that carry a cap of their own events          what will be done, in words a loss
-    distribution can be computed from units           the cost in ledger units, rounded up is_official     whether the
-    request is one of the official tables, for which a share may be kept back overlaps        populations that share
-    some persons, whose accounts pay as well
+    key          memo key: digest of the canonical request with all that determines its release
+    account      "master"; "data-dependent" for definitions that hold for the actual data only; "public-attributes" for
+                 one that leaves out what is publicly known
+    variables    variables that have a cap
+    events       what will be done, in terms from which a loss distribution can be computed
+    units        cost in ledger units, rounded up
+    is_official  whether this is an official table, for which a share may be reserved
+    overlaps     populations that share some persons, whose accounts are charged as well
     """
 
     population: str
@@ -67,7 +65,7 @@ class Charge:
     definition: str
     budget: Mapping[str, Any]
     cost: Cost
-    page: str = MASTER
+    account: str = MASTER
     analyst: str = ""
     variables: tuple[str, ...] = ()
     events: tuple[Mapping[str, Any], ...] = ()
@@ -77,42 +75,40 @@ class Charge:
     is_public_data: bool = False
     approved_by: str = ""
     is_official: bool = False
-    scope: Scope = Scope.EVERYWHERE
+    scope: Scope = Scope.ALL_DATA
     overlaps: tuple[str, ...] = ()
     units: Units = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", Relation(self.relation))
         object.__setattr__(self, "units", Units.of(self.cost))
-        if self.page not in PAGES:
-            raise ParameterError(f"page must be one of {', '.join(PAGES)}; received {self.page!r}.")
+        check_account(self.account)
         if not self.key or not self.population:
             raise ParameterError("A charge needs a key and a population.")
         if self.cost.relation is not self.relation:
             raise ParameterError(f"The cost was computed under {self.cost.relation}, the charge says {self.relation}.")
-        if self.page == MASTER and self._promise is not Scope.EVERYWHERE:
+        if self.account == MASTER and self._scope is not Scope.ALL_DATA:
             raise NotAllowed(
-                f"The definition {self.definition!r} promises something only {self._promise}; it is charged on a "
-                "page of its "
-                "own, never to the master account.",
+                f"The guarantee of the definition {self.definition!r} has the scope '{self._scope}'; it is charged to "
+                "a separate account, never to the master account.",
                 definition=self.definition,
             )
         if self.is_tainted and not self.is_public_data:
             raise NotAllowed(
-                f"Release {self.key[:12]} would be made with recorded randomness; the ledger accepts that only "
-                "for a data set that is marked public.",
+                f"Release {self.key[:12]} would be made with recorded randomness; the ledger accepts that only for a "
+                "data set that is marked public.",
                 dataset=self.dataset,
             )
 
     @property
-    def _promise(self) -> Scope:
-        """Where the definition makes its promise: as its own module states it, or as the charge does."""
-        if self.scope is Scope.EVERYWHERE and self.definition in registry.names("definitions"):
+    def _scope(self) -> Scope:
+        """Scope of the guarantee: as the definition's own module states it, or as the charge does."""
+        if self.scope is Scope.ALL_DATA and self.definition in registry.names("definitions"):
             return Scope(registry.get("definitions", self.definition).scope)
         return self.scope
 
     def body(self) -> dict[str, Any]:
-        """What the ledger line says."""
+        """Return the body of the ledger line."""
         return {
             "key": self.key,
             "dataset": self.dataset,
@@ -122,7 +118,7 @@ class Charge:
             "budget": dict(self.budget),
             "cost": self.cost.to_dict(),
             "units": self.units.to_dict(),
-            "page": self.page,
+            "account": self.account,
             "analyst": self.analyst,
             "variables": list(self.variables),
             "events": [dict(event) for event in self.events],
@@ -135,9 +131,15 @@ class Charge:
         } | ({"overlaps": list(self.overlaps)} if self.overlaps else {})
 
 
+def check_account(account: str) -> None:
+    """Raise `ParameterError` unless the account is one of the three."""
+    if account not in ACCOUNTS:
+        raise ParameterError(f"`account` must be one of {', '.join(ACCOUNTS)}; received {account!r}.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRelease:
-    """A release as it is read back from the store: the only form in which one is ever answered."""
+    """A release as it was read back from the store; no other form leaves the ledger."""
 
     entry: str
     key: str
@@ -149,7 +151,7 @@ class StoredRelease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """A charge that is on disk, and the right to complete it; `stored` is set where nothing had to be paid."""
+    """A charge that is on disk, and the lease to complete it; `stored` is set where nothing had to be charged."""
 
     entry: str
     lease: str
@@ -159,19 +161,6 @@ class Reservation:
     analyst: str = ""
     fingerprint: str = ""
     plan_digest: str = ""
-
-    def under(self, head: str, stored: StoredRelease | None) -> "Reservation":
-        """The same reservation with the head that it was written under, and the release that answers it."""
-        return Reservation(
-            entry=self.entry,
-            lease=self.lease,
-            head=head,
-            stored=stored,
-            key=self.key,
-            analyst=self.analyst,
-            fingerprint=self.fingerprint,
-            plan_digest=self.plan_digest,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

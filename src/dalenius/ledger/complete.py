@@ -1,4 +1,4 @@
-"""The second command of a release: store what came out, and decide who is served it again."""
+"""The second command of a release: store its document, and decide who is served it again."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from dalenius.ledger.state import ChargeRow, ReleaseRow
 
 
 def is_served(release: ReleaseRow, row: ChargeRow, analyst: str) -> bool:
-    """Published releases answer everybody; drafts and embargoed ones only who asked for them first."""
+    """Whether a stored release may be served: published to everybody, earlier only to whom it was charged."""
     if release.status == Status.PUBLISHED:
         return True
     return release.status in (Status.DRAFT, Status.EMBARGOED) and row.analyst == analyst
@@ -19,7 +19,7 @@ def is_served(release: ReleaseRow, row: ChargeRow, analyst: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """Store the release of a reservation, if absent; the answer is the entry under which one is stored."""
+    """Store the release of a reservation, if absent; returns the entry under which one is stored."""
 
     reservation: Reservation
     document: bytes
@@ -28,11 +28,9 @@ class Complete:
 
     @property
     def needs(self) -> Needs:
-        """The charge and its release."""
         return Needs(keys=frozenset({self.reservation.key}))
 
     def decide(self, draft: Draft) -> str:
-        """The entry to read back."""
         row = draft.state.charges.get(self.reservation.key)
         if row is None or row.entry != self.reservation.entry:
             raise LedgerMismatch("This reservation does not belong to this ledger.")
@@ -42,9 +40,7 @@ class Complete:
                 raise NotPublic(f"The release of this request is {release.status}.", status=release.status)
             return row.entry
         if row.lease != self.reservation.lease:
-            raise Conflict(
-                "Another process has taken over this request; its release will be the answer.", entry=row.entry
-            )
+            raise Conflict("Another process has taken over this request and will store its release.", entry=row.entry)
         if (row.fingerprint, row.plan_digest) != (self.reservation.fingerprint, self.reservation.plan_digest):
             raise Conflict("A charge is completed only on the data and plan it was made for.", entry=row.entry)
         if (row.is_tainted or self.is_tainted) and not row.is_public_data:
@@ -63,17 +59,15 @@ class Complete:
 
 @dataclass(frozen=True, slots=True)
 class Abandon:
-    """Let go of a lease after a failure, so that the next asker need not wait for it to run out; the charge stands."""
+    """Give up a lease after a failure, so that nobody waits for it to end; the charge stands. Whether there was one."""
 
     reservation: Reservation
 
     @property
     def needs(self) -> Needs:
-        """The charge."""
         return Needs(keys=frozenset({self.reservation.key}))
 
     def decide(self, draft: Draft) -> bool:
-        """Whether there was a lease to let go of."""
         row = draft.state.charges.get(self.reservation.key)
         if row is None or row.is_done or not row.lease or row.lease != self.reservation.lease:
             return False

@@ -1,108 +1,33 @@
-"""What several steps cost together: in sequence, in parallel, for a group; and the optimum for a fixed plan.
+"""What several steps cost together: in sequence, and as one event where all are fixed in advance.
 
-Sums hold however steps are chosen. Parallel composition holds only for a partition whose rule looks at one record at
-a time and was fixed without looking at data. The optimum holds for steps whose parameters were fixed in advance.
+Sums hold however steps are chosen. Loss distributions hold for steps whose parameters were fixed in advance.
 
-References: Kairouz, Oh & Viswanath (2017); Bun & Steinke (2016); McSherry (2009) for parallel composition.
+References: Kairouz, Oh & Viswanath (2017); Bun & Steinke (2016).
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import reduce
 
 from dalenius.core.budget import Cost
-from dalenius.core.conversions import pure_of_group, rho_of_group, to_replace
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.search import narrow
-from dalenius.errors import ParameterError, TooLarge, Unsupported
+from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.approximate_concentrated import rho_of
 from dalenius.exact.composed import composed_losses
-from dalenius.exact.loss import LossDistribution, of_statement
+from dalenius.exact.loss import LossDistribution
 
 _STEP = Fraction(1, 10**9)
 
 
 def in_sequence(costs: Iterable[Cost], relation: Relation = Relation.ADD_REMOVE) -> Cost:
-    """The sum; costs under another relation are refused."""
+    """Return the sum of costs; refuses one under another relation."""
     return reduce(Cost.__add__, costs, Cost(relation=relation, rho=Fraction(0), epsilon=Fraction(0)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionPart:
-    """What is done inside one part of a partition: its cost under add-remove, and under replace if it is known.
-
-    A part must be private under add-remove, because the sizes of the parts change. A step that takes its part's size
-    for public gives no guarantee.
-    """
-
-    add_remove: Cost
-    replace: Cost | None = None
-
-    def __post_init__(self) -> None:
-        if self.add_remove.relation is not Relation.ADD_REMOVE:
-            raise Unsupported("Each part of a partition must be private under add-remove.")
-        if self.replace is not None and self.replace.relation is not Relation.REPLACE:
-            raise Unsupported("The second cost of a part is the one under replace.")
-
-    @property
-    def replaced(self) -> Cost:
-        """Cost of a replacement inside the part: as stated, or as one removal and one addition."""
-        return self.replace if self.replace is not None else to_replace(self.add_remove)
-
-
-def in_parallel(parts: Sequence[PartitionPart], relation: Relation, *, is_fixed_in_advance: bool) -> Cost:
-    """The cost of all parts together.
-
-    Add-remove: one record touches one part, so the largest counts. Replace: a record may change inside its part, or
-    leave one part and enter another; the larger of the two counts. Refused for a partition that depends on data.
-    """
-    if not is_fixed_in_advance:
-        raise Unsupported(
-            "Parallel composition needs a partition fixed in advance by a rule that looks at one record at a time; "
-            "add the costs up instead."
-        )
-    if not parts:
-        raise ParameterError("A partition has at least one part.")
-    alone = [part.add_remove for part in parts]
-    inside = alone if relation is Relation.ADD_REMOVE else [part.replaced for part in parts]
-
-    def whole(read: Callable[[Cost], Fraction]) -> Fraction:
-        most = max(read(cost) for cost in inside)
-        if relation is Relation.ADD_REMOVE:
-            return most
-        return max(most, sum(sorted((read(cost) for cost in alone), reverse=True)[:2], Fraction(0)))
-
-    is_pure = all(cost.epsilon is not None for cost in (*alone, *inside))
-    return Cost(
-        relation=relation,
-        rho=whole(lambda cost: cost.rho),
-        delta=whole(lambda cost: cost.delta),
-        epsilon=whole(lambda cost: cost.epsilon or Fraction(0)) if is_pure else None,
-    )
-
-
-def for_group(cost: Cost, size: int) -> Cost:
-    """The cost for a group of units, such as a household: epsilon times the size, rho times its square."""
-    if size < 1:
-        raise ParameterError(f"A group has at least one unit; received {size}.")
-    if cost.delta and size > 1:
-        raise Unsupported(
-            "A cost with a failure probability has no zero-concentrated group statement; state it as (epsilon, "
-            "delta) and use the bound for those."
-        )
-    return Cost(
-        relation=cost.relation,
-        rho=rho_of_group(cost.rho, size),
-        delta=cost.delta,
-        epsilon=None if cost.epsilon is None else pure_of_group(cost.epsilon, size),
-    )
-
-
-def as_one(profiles: Sequence[PrivacyProfile], delta: Fraction | None = None) -> Cost:
-    """What the master account is charged for steps that are all fixed in advance, as one event: never more than their
-    sum.
+def compose(profiles: Sequence[PrivacyProfile], delta: Fraction | None = None) -> Cost:
+    """Return the charge for steps that are all fixed in advance, as one event: never more than their sum.
 
     With a failure probability, `delta`, it is the least rho that the loss distribution of all steps together has
     outside an event of that probability; the failures that steps state themselves are part of it. It is the sum where
@@ -121,16 +46,8 @@ def as_one(profiles: Sequence[PrivacyProfile], delta: Fraction | None = None) ->
     return Cost(relation=whole.relation, rho=rho, delta=failure)
 
 
-def optimum(steps: Iterable[tuple[Fraction, Fraction, int]]) -> LossDistribution:
-    """The worst loss of (epsilon, delta, times) steps fixed in advance, in exact integers."""
-    parts = [of_statement(epsilon, delta).times(times) for epsilon, delta, times in steps]
-    if not parts:
-        return of_statement(Fraction(0))
-    return reduce(LossDistribution.beside, parts)
-
-
 def epsilon_at(loss: LossDistribution, delta: Fraction) -> Fraction:
-    """The least epsilon at which a loss fails with at most delta, rounded up."""
+    """Return the least epsilon at which a loss fails with at most delta, rounded up."""
     if loss.delta(Fraction(10**6)) > delta:
         raise ParameterError("These steps fail more often than delta, at any epsilon.")
     low, high = Fraction(0), Fraction(1)

@@ -1,4 +1,4 @@
-"""What the custodian declares: files, budgets, quotas, caps, shares, schedules, approval, and notes."""
+"""What the custodian declares: files, budgets, quotas, caps, shares, schedules, approval, overlaps and notes."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,10 +9,9 @@ from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
 from dalenius.ledger.administer import DeclareOverlap, Grant, Limit, Note, OpenAccount, Register
-from dalenius.ledger.charge import PAGES, Registration
+from dalenius.ledger.charge import Registration, check_account
 from dalenius.ledger.draft import Command
 from dalenius.ledger.entry import Entry, canonical_body
-from dalenius.ledger.state import LIMIT_KINDS
 
 
 @dataclass(frozen=True)
@@ -25,15 +24,17 @@ class Declarations:
         self, population: str, dataset: str, version: str, fingerprint: str, domain_digest: str, by: str = ""
     ) -> Registration:
         """Tie a file to its version; `DataChanged` if another file is registered under it."""
-        command = Register(
-            population=population,
-            dataset=dataset,
-            version=version,
-            fingerprint=fingerprint,
-            domain_digest=domain_digest,
-            by=by,
+        registration: Registration = self.submit(
+            Register(
+                population=population,
+                dataset=dataset,
+                version=version,
+                fingerprint=fingerprint,
+                domain_digest=domain_digest,
+                by=by,
+            )
         )
-        return self.submit(command)  # type: ignore[no-any-return]
+        return registration
 
     def grant(
         self,
@@ -43,49 +44,37 @@ class Declarations:
         delta: object,
         by: str,
         note: str = "",
-        page: str = MASTER,
+        account: str = MASTER,
     ) -> Entry:
-        """Add to the population's budget on a page."""
-        body = _amounts(rho, delta, page) | {"relation": str(Relation(relation)), "note": note}
-        return self.submit(  # type: ignore[no-any-return]
-            Grant(population=population, relation=Relation(relation), body=body, by=by)
-        )
+        """Add to the budget of one of the population's accounts."""
+        body = _budget(rho, delta, account) | {"relation": str(Relation(relation)), "note": note}
+        return self._line(Grant(population=population, relation=Relation(relation), body=body, by=by))
 
-    def _limit(self, kind: str, population: str, name: str, rho: object, delta: object, by: str, page: str) -> Entry:
-        body = _amounts(rho, delta, page) | {"purse": LIMIT_KINDS[kind], "name": name, "as": kind}
-        return self.submit(Limit(kind="limit", population=population, body=body, by=by))  # type: ignore[no-any-return]
-
-    def quota(self, population: str, analyst: str, rho: object, delta: object, by: str, page: str = MASTER) -> Entry:
+    def quota(self, population: str, analyst: str, rho: object, delta: object, by: str, account: str = MASTER) -> Entry:
         """Set what an analyst may spend in all; what was spent before counts."""
-        return self._limit("quota", population, analyst, rho, delta, by, page)
+        return self._limit("quota", population, analyst, rho, delta, by, account)
 
-    def cap(self, population: str, variable: str, rho: object, delta: object, by: str, page: str = MASTER) -> Entry:
+    def cap(self, population: str, variable: str, rho: object, delta: object, by: str, account: str = MASTER) -> Entry:
         """Set what all requests that use a sensitive variable may spend together."""
-        return self._limit("cap", population, variable, rho, delta, by, page)
+        return self._limit("cap", population, variable, rho, delta, by, account)
 
-    def share(self, population: str, rho: object, delta: object, by: str, page: str = MASTER) -> Entry:
-        """Keep a share of the budget back for official tables."""
-        return self._limit("share", population, "", rho, delta, by, page)
+    def share(self, population: str, rho: object, delta: object, by: str, account: str = MASTER) -> Entry:
+        """Reserve a share of the budget for official tables."""
+        return self._limit("share", population, "", rho, delta, by, account)
 
     def approval(self, population: str, above: object, by: str) -> Entry:
-        """Ask for a second person's approval of every charge of more than this rho; None asks no more."""
-        body = {"above": None if above is None else _amounts(above, 0, MASTER)["units"]["rho"]}
-        limit = Limit(kind="approval", population=population, body=body, by=by)
-        return self.submit(limit)  # type: ignore[no-any-return]
+        """Require a second person's approval of every charge above this rho; None requires none."""
+        body = {"above": None if above is None else _budget(above, 0, MASTER)["units"]["rho"]}
+        return self._line(Limit(kind="approval", population=population, body=body, by=by))
 
     def schedule(
-        self, population: str, waves: Iterable[tuple[str, object, object]], by: str, page: str = MASTER
+        self, population: str, waves: Iterable[tuple[str, object, object]], by: str, account: str = MASTER
     ) -> Entry:
-        """Spread the budget over versions: (version, rho, delta) for each wave. Others are then refused."""
-        _amounts(0, 0, page)
-        body = {
-            "page": page,
-            "waves": [
-                {"version": version} | dict(_amounts(rho, delta, page)["units"]) for version, rho, delta in waves
-            ],
-        }
-        limit = Limit(kind="schedule", population=population, body=body, by=by)
-        return self.submit(limit)  # type: ignore[no-any-return]
+        """Spread the budget over versions: (version, rho, delta) for each wave. Other versions are then refused."""
+        check_account(account)
+        spread = [{"version": version} | _budget(rho, delta, account)["units"] for version, rho, delta in waves]
+        body = {"account": account, "waves": spread}
+        return self._line(Limit(kind="schedule", population=population, body=body, by=by))
 
     def open_account(self, population: str, declare: "Callable[[Declarations], None]") -> bool:
         """Write all that `declare` declares as one segment; False, and nothing, if the account is open already."""
@@ -94,28 +83,34 @@ class Declarations:
         return bool(self.submit(OpenAccount(population=population, parts=tuple(parts))))
 
     def overlap(self, population: str, other: str, by: str) -> Entry | None:
-        """Declare that two populations share some persons: each account pays for what was and will be released about
-        either.
-        """
-        return self.submit(DeclareOverlap(population=population, other=other, by=by))  # type: ignore[no-any-return]
+        """Declare that two populations share persons: each account pays for earlier and later releases about either."""
+        entry: Entry | None = self.submit(DeclareOverlap(population=population, other=other, by=by))
+        return entry
 
     def note(self, kind: str, payload: Mapping[str, Any], by: str, population: str = "") -> Entry:
         """Record something that costs nothing, such as an inspection by the custodian."""
         body = {"kind": kind, "payload": dict(payload)}
         canonical_body(body)
-        return self.submit(Note(kind="note", population=population, body=body, by=by))  # type: ignore[no-any-return]
+        return self._line(Note(kind="note", population=population, body=body, by=by))
+
+    def _limit(self, kind: str, population: str, name: str, rho: object, delta: object, by: str, account: str) -> Entry:
+        body = _budget(rho, delta, account) | {"kind": kind, "name": name}
+        return self._line(Limit(kind="limit", population=population, body=body, by=by))
+
+    def _line(self, command: Command) -> Entry:
+        entry: Entry = self.submit(command)
+        return entry
 
 
-def _amounts(rho: object, delta: object, page: str) -> dict[str, Any]:
-    """Exact amounts and their units, rounded down because they are limits."""
+def _budget(rho: object, delta: object, account: str) -> dict[str, Any]:
+    """Return a budget as exact text and in ledger units, rounded down because it is a limit."""
+    check_account(account)
     exact = {"rho": rational(rho, "rho"), "delta": rational(delta, "delta")}
-    if page not in PAGES:
-        raise ParameterError(f"page must be one of {', '.join(PAGES)}; received {page!r}.")
     for name, most in (("rho", 1000), ("delta", 1)):
         if not 0 <= exact[name] <= most:
             raise ParameterError(f"{name} must lie between 0 and {most}; received {plain(exact[name])}.", name=name)
     return {
-        "page": page,
-        "amounts": {name: plain(amount) for name, amount in exact.items()},
-        "units": {name: units_down(amount) for name, amount in exact.items()},
+        "account": account,
+        "budget": {name: plain(value) for name, value in exact.items()},
+        "units": {name: units_down(value) for name, value in exact.items()},
     }

@@ -1,12 +1,12 @@
-"""One batch in the making: the touched part of the state, and the lines that will follow the head."""
+"""A batch before it is written: the touched part of the state, and the lines that will follow the head."""
 
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from dalenius.ledger.account import PurseKey
+from dalenius.ledger.account import BalanceKey
 from dalenius.ledger.entry import Entry, check_text, stamp
 from dalenius.ledger.state import State
 
@@ -19,43 +19,37 @@ class Head:
     digest: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
-    """What a command must see to decide."""
+class Needs(NamedTuple):
+    """Names of what a command must see to decide; of `spenders` what their own releases have spent."""
 
     populations: frozenset[str] = frozenset()
-    purses: frozenset[PurseKey] = frozenset()
+    balances: frozenset[BalanceKey] = frozenset()
     keys: frozenset[str] = frozenset()
     entries: frozenset[str] = frozenset()
     datasets: frozenset[str] = frozenset()
     checks: frozenset[str] = frozenset()
-    pasts: frozenset[str] = frozenset()
+    spenders: frozenset[str] = frozenset()
 
     @classmethod
     def of_all(cls, parts: Iterable["Needs"]) -> "Needs":
-        """What several commands must see together."""
+        """Return what several commands must see together."""
         needs = list(parts)
         if len(needs) == 1:
             return needs[0]
-        return cls(
-            populations=frozenset().union(*(n.populations for n in needs)),
-            purses=frozenset().union(*(n.purses for n in needs)),
-            keys=frozenset().union(*(n.keys for n in needs)),
-            entries=frozenset().union(*(n.entries for n in needs)),
-            datasets=frozenset().union(*(n.datasets for n in needs)),
-            checks=frozenset().union(*(n.checks for n in needs)),
-            pasts=frozenset().union(*(n.pasts for n in needs)),
-        )
+        return cls(*(frozenset(chain.from_iterable(names)) for names in zip(*needs, strict=True)))
 
     @property
     def texts(self) -> Iterable[str]:
-        """Every name by which the store will be asked."""
-        names = (self.populations, self.keys, self.entries, self.datasets, self.checks, self.pasts)
-        return chain(*names, *self.purses)
+        """Every name by which the store will be searched."""
+        names = (self.populations, self.keys, self.entries, self.datasets, self.checks, self.spenders)
+        return chain(*names, *self.balances)
 
 
 class Draft:
     """Commands decide against `state` and emit lines; nothing here touches the store."""
+
+    state: State
+    at: str
 
     def __init__(self, state: State, head: Head, now: float) -> None:
         self.before = state
@@ -87,36 +81,40 @@ class Draft:
         return entry
 
     def seal(self, state: str) -> None:
-        """Name the state that the segment leaves behind in its last line."""
+        """Name the state after the segment in its last line."""
         self._unsealed = self.lines[-1]
         self.lines[-1] = self._unsealed.sealed(state)
         self.tip = Head(self.tip.seq, self.lines[-1].digest)
 
-    def answer(self, answer: Any) -> Any:
-        """What a command answered, with the last line as it was sealed."""
-        if isinstance(answer, tuple):
-            return tuple(map(self.answer, answer))
-        return self.lines[-1] if answer is not None and answer is self._unsealed else answer
+    def result(self, result: Any) -> Any:
+        """Return what a command returned, with the last line as it was sealed."""
+        if isinstance(result, tuple):
+            return tuple(map(self.result, result))
+        return self.lines[-1] if result is not None and result is self._unsealed else result
 
 
 class Command(Protocol):
-    """One thing to be done to the ledger. `decide` raises before it emits, or not at all."""
+    """One change to the ledger. `decide` raises before it emits a line, or not at all."""
 
     @property
     def needs(self) -> Needs:
         """What must be loaded first."""
 
     def decide(self, draft: Draft) -> Any:
-        """Emit lines, or refuse."""
+        """Emit lines and return the result, or raise."""
 
 
 class Submission:
-    """A command with its answer; whoever waits is woken when it is done, or when it is appointed to lead."""
+    """A command with its result; its thread is woken when it is done, or when it becomes the leader."""
+
+    needs: Needs
+    is_done: bool
+    leads: bool
 
     def __init__(self, command: Command) -> None:
         self.command = command
         self.needs = command.needs
-        self.answer: Any = None
+        self.result: Any = None
         self.error: BaseException | None = None
         self.is_done = False
         self.leads = False
@@ -124,9 +122,8 @@ class Submission:
         self._gate.acquire()
 
     def wait(self, seconds: float = -1) -> bool:
-        """Until somebody wakes us, or the time is over; whether we were woken."""
+        """Wait until woken, or for so many seconds; whether it was woken."""
         return self._gate.acquire(timeout=seconds)
 
     def wake(self) -> None:
-        """Let the waiting thread go on."""
         self._gate.release()

@@ -1,6 +1,6 @@
 """One line of the ledger: canonical JSON, chained to the line before it by digest.
 
-A line says what was done and is never edited. Its digest covers every field, so that a change anywhere breaks the
+A line records what was done and is never edited. Its digest covers every field, so that a change anywhere breaks the
 chain at that place. The last line of a segment is sealed: it also names the state that the segment leaves behind. The
 public name of a line is the beginning of its digest before it was sealed, which tells nobody how many lines there are.
 """
@@ -8,7 +8,7 @@ public name of a line is the beginning of its digest before it was sealed, which
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
@@ -27,7 +27,7 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 
 
 def canonical(document: object) -> str:
-    """The one text of a document: sorted names, no blanks, ASCII.
+    """Return the only text of a document: sorted names, no blanks, ASCII.
 
     >>> canonical({"b": 1, "a": ["é"]})
     '{"a":["\\\\u00e9"],"b":1}'
@@ -36,7 +36,7 @@ def canonical(document: object) -> str:
 
 
 def canonical_body(body: object) -> str:
-    """The canonical text of what a caller wrote; refused if it would not read back as the same text."""
+    """Return the canonical text of what a caller wrote; refuses what would not read back as the same text."""
     try:
         if _is_plain(body, _MOST_NESTED):
             return canonical(body)
@@ -48,7 +48,7 @@ def canonical_body(body: object) -> str:
 
 
 def _is_plain(value: object, depth: int) -> bool:
-    """Names that are not text are sorted by another rule when the line is read again."""
+    """Whether a value reads back as it was written: names that are not text would be sorted by another rule."""
     if isinstance(value, dict):
         if not _TEXT.issuperset(map(type, value)) and not all(isinstance(name, str) for name in value):
             return False
@@ -66,7 +66,7 @@ def _is_plain(value: object, depth: int) -> bool:
 
 
 def check_text(*texts: str) -> None:
-    """Names that every store can hold: no NUL, no half of a character."""
+    """Refuse names that some store cannot hold: no NUL, no half of a character."""
     text = "".join(texts)
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise ParameterError("A name holds half of a character.")
@@ -80,17 +80,17 @@ def digest_of(content: bytes) -> str:
 
 
 def without_seal(line: str) -> str:
-    """A sealed line as it was before."""
+    """Return a sealed line as it was before."""
     return line[:-_SEAL_SIZE] + "}"
 
 
 def public_name(line: str, digest: str, *, is_sealed: bool) -> str:
-    """Public name of a stored line: the beginning of the digest that it had before it was sealed."""
+    """Return the public name of a stored line: how its digest began before it was sealed."""
     return (digest_of(without_seal(line).encode()) if is_sealed else digest)[:NAME_LENGTH]
 
 
 def stamp(seconds: float) -> str:
-    """A moment as lines carry it: UTC, whole milliseconds.
+    """Return a time in seconds since 1970 as lines hold it: UTC, whole milliseconds.
 
     >>> stamp(0)
     '1970-01-01T00:00:00.000Z'
@@ -127,7 +127,7 @@ class Entry:
         previous: str,
         text: str | None = None,
     ) -> "Entry":
-        """The line that follows `previous`; `text` is the body's canonical text where it is known already."""
+        """Return the line that follows `previous`; `text` is the body's canonical text where it is known."""
         # The names are in sorted order, so the parts put together are the canonical text of the whole.
         line = (
             f'{{"at":"{at}","body":{text or canonical(body)},"by":{_quoted(by)},"format":"{FORMAT}","kind":"{kind}",'
@@ -148,25 +148,13 @@ class Entry:
         )
 
     def sealed(self, state: str) -> "Entry":
-        """The same line under the same name, naming the state that its segment leaves behind."""
+        """Return the line under the same name, with the state that its segment leaves behind."""
         line = self.line[:-1] + _SEAL.format(state)
-        return Entry(
-            seq=self.seq,
-            kind=self.kind,
-            population=self.population,
-            at=self.at,
-            by=self.by,
-            body=self.body,
-            previous=self.previous,
-            line=line,
-            digest=digest_of(line.encode()),
-            name=self.name,
-            state=state,
-        )
+        return replace(self, line=line, digest=digest_of(line.encode()), state=state)
 
     @classmethod
     def read(cls, line: str) -> "Entry":
-        """A stored line; its digest is computed here and never believed."""
+        """Parse a stored line; its digest is computed, never taken from the store."""
         try:
             document = json.loads(line)
             digest, state = digest_of(line.encode()), str(document.get("state", ""))
@@ -187,9 +175,8 @@ class Entry:
             raise LedgerCorrupt("A ledger line is not of the ledger's format.") from error
 
     def to_line(self) -> dict[str, Any]:
-        """The line as a document."""
         return dict(json.loads(self.line))
 
     def to_dict(self) -> dict[str, Any]:
-        """For exports: the line, its name and its digest."""
+        """Return the line with its name and digest, for exports."""
         return self.to_line() | {"entry": self.name, "digest": self.digest}

@@ -1,8 +1,8 @@
-"""Events: what was done, in words from which a loss distribution can be computed, and those distributions.
+"""Events: what was done, in terms from which a loss distribution can be computed, and those distributions.
 
-A ledger line may say of a charge what noise was added and how far one unit can move it. Composed as a fixed plan such
-events say more than the rho that was charged: rho covers every law of that rho, the worst of them included. Losses are
-exact integers, rounded up; lines without events keep what they say, a pure epsilon or a rho.
+The ledger line of a charge may state what noise was added and how far one unit can move it. Composed as a fixed plan,
+such events give a sharper bound than the rho that was charged, which covers the worst distribution of that rho. Losses
+are exact integers, rounded up; lines without events keep what they state, a pure epsilon or a rho.
 """
 
 import json
@@ -27,33 +27,33 @@ Event = Mapping[str, Any]
 
 
 def number_of(event: Event, name: str) -> Fraction:
-    """What an event says under a name, exactly; refused where it is missing or negative."""
+    """Return the exact number of an event under a name; refuses a missing or negative one."""
     if name not in event:
         raise ParameterError(f"An event of kind {event.get('kind')!r} needs {name!r}.")
-    amount = rational(event[name], name)
-    if amount < 0:
+    number = rational(event[name], name)
+    if number < 0:
         raise ParameterError(f"{name} must not be negative; received {event[name]!r}.")
-    return amount
+    return number
 
 
 def whole_of(event: Event, name: str) -> int:
-    """An integer; a fraction is refused, because cutting it off would report too little."""
-    amount = number_of(event, name)
-    if amount.denominator != 1:
+    """Return an integer; refuses a fraction, because truncating it would report too little."""
+    number = number_of(event, name)
+    if number.denominator != 1:
         raise ParameterError(f"{name} must be a whole number; received {event[name]!r}.")
-    return int(amount)
+    return int(number)
 
 
 def positive_of(event: Event, name: str) -> Fraction:
-    """A number above zero."""
-    amount = number_of(event, name)
-    if not amount:
+    """Return a number above zero."""
+    number = number_of(event, name)
+    if not number:
         raise ParameterError(f"{name} must be positive.")
-    return amount
+    return number
 
 
 def times_of(event: Event) -> int:
-    """How often the event happens, once unless it says more."""
+    """Return how often the event happens, once by default."""
     times = whole_of({"times": 1} | dict(event), "times")
     if times < 1:
         raise ParameterError(f"times must be at least 1; received {times}.")
@@ -103,7 +103,7 @@ LISTED: dict[str, Callable[[Event], LossDistribution]] = {
 
 
 def events_in(profiles: Sequence[PrivacyProfile]) -> tuple[Event, ...]:
-    """Steps of symmetric named noise with one worst move each, as events; none where one step is something else."""
+    """Return steps of symmetric named noise with one worst move each as events; none if any step is something else."""
     moves = [_worst_move(profile.shifts) for profile in profiles]
     shifts = [shift for move in moves if move is not None for shift in move]
     if None in moves or not all(map(_is_named, shifts)):
@@ -121,7 +121,7 @@ def events_in(profiles: Sequence[PrivacyProfile]) -> tuple[Event, ...]:
 
 
 def _worst_move(moves: tuple[tuple[Shift, ...], ...]) -> tuple[Shift, ...] | None:
-    """The move that contains all others, cell by cell; without the cells that it has more it gives no more away."""
+    """Return the move that contains all others cell by cell, and so loses most, or None."""
 
     def contains(move: tuple[Shift, ...], other: tuple[Shift, ...]) -> bool:
         return all(any(s.law == o.law and s.size == o.size and s.times >= o.times for s in move) for o in other)
@@ -130,14 +130,14 @@ def _worst_move(moves: tuple[tuple[Shift, ...], ...]) -> tuple[Shift, ...] | Non
 
 
 def _is_named(shift: Shift) -> bool:
-    """Whether an event can name the noise: the registry makes the same law from the same parameters."""
+    """Whether an event can name the noise: the registry makes the same distribution from the same parameters."""
     if shift.law.name not in registry.names("mechanisms") or not is_symmetric(shift.law):
         return False
     return bool(registry.get("mechanisms", shift.law.name)(**shift.law.parameters) == shift.law)
 
 
 def events_of_charge(body: Mapping[str, Any]) -> tuple[Event, ...] | None:
-    """The events of a charge's ledger line, or its pure epsilon as one; None where it states a rho alone."""
+    """Return the events of a charge's line, or its pure epsilon as one; None where it states a rho alone."""
     if body.get("events"):
         return tuple(body["events"])
     cost = body["cost"]
@@ -147,9 +147,9 @@ def events_of_charge(body: Mapping[str, Any]) -> tuple[Event, ...] | None:
 
 
 def loss_of(events: Iterable[Event], most: int | None = None) -> LossDistribution:
-    """The exact worst loss of events fixed in advance, all of integer noise or pure; equal ones are composed together.
+    """Return the exact worst loss of events fixed in advance, all of integer noise or pure.
 
-    Refused where more than `most` of them differ.
+    Equal ones are composed together; refuses more than `most` different ones.
     """
     alike: Counter[str] = Counter()
     for event in events:

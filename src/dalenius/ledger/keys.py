@@ -1,4 +1,4 @@
-"""Private keys in private files, outside the store: made once, never overwritten, never shown."""
+"""Private keys in private files, outside the store: created once, never overwritten, never shown."""
 
 import hashlib
 import os
@@ -20,11 +20,10 @@ class KeyFolder:
         self.folder = folder
 
     def path(self, name: str) -> Path:
-        """Where a secret lies, or would lie."""
         return self.folder / (hashlib.sha256(name.encode()).hexdigest()[:24] + ".key")
 
     def find(self, name: str) -> bytes | None:
-        """The secret, if there is one."""
+        """Return the secret, or None."""
         try:
             content = self.path(name).read_bytes()
         except FileNotFoundError:
@@ -34,7 +33,7 @@ class KeyFolder:
         return content
 
     def get_or_make(self, name: str) -> bytes:
-        """The secret; of several processes that make one at the same moment, the first wins."""
+        """Return the secret, created if missing; of several processes that create one, the first wins."""
         key = self.find(name)
         if key is not None:
             return key
@@ -66,7 +65,7 @@ class KeyFolder:
 def secret_of(
     population: str, keys: KeyFolder, recorded: str | None, record: Callable[[str], str], *, may_make: bool
 ) -> bytes:
-    """A population's secret bytes, made once; the ledger records only a value to recognise them by."""
+    """Return a population's secret bytes, created once; the ledger records only a value to recognise them by."""
     name = f"population/{population}"
     secret = keys.find(name)
     if secret is None and recorded is not None:

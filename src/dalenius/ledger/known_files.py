@@ -1,8 +1,8 @@
 """Files that were digested before: a later process that finds the same stamp need not read them again.
 
 For each registration one small file lies in the folder of keys. It holds a keyed hash of the fingerprint and of the
-stamp under which the file was found to have it, and nothing else: who does not have the population's secret can neither
-make one nor learn anything from it. Where it is missing, damaged or about another stamp, the file is digested.
+stamp under which the file had it, and nothing else: without the population's secret nobody can make one or learn
+anything from it. Where it is missing, damaged or about another stamp, the file is digested.
 """
 
 import hmac
@@ -18,14 +18,14 @@ SETTLED_SECONDS = 3.0
 
 
 class KnownFiles:
-    """What is remembered of the files of one population."""
+    """The digested files of one population."""
 
     def __init__(self, folder: Path, secret: bytes, *, may_write: bool) -> None:
         self._folder, self._may_write = folder, may_write
         self._key = hmac.digest(secret, b"dalenius known files 1", sha256)
 
     def holds(self, fingerprint: str, stamp: tuple[object, ...]) -> bool:
-        """Whether data with this stamp were found to have this fingerprint."""
+        """Whether data with this stamp had this fingerprint."""
         try:
             stored = self._path(fingerprint).read_text("ascii")
         except (OSError, ValueError):
@@ -33,7 +33,7 @@ class KnownFiles:
         return hmac.compare_digest(stored, self._line(fingerprint, stamp))
 
     def keep(self, fingerprint: str, stamp: tuple[object, ...]) -> None:
-        """Remember it; where nothing can be written, the next process reads the data again."""
+        """Remember the fingerprint; where nothing can be written, the next process reads the data again."""
         if not self._may_write or not self._folder.is_dir():
             return
         path = self._path(fingerprint)

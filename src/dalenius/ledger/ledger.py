@@ -1,7 +1,7 @@
 """The ledger as the curator sees it: open, quote, reserve, commit.
 
-Order of a release: reserve the worst case (charged, on disk), measure, commit the document, answer what is read
-back. A crash may waste a charge. Nothing is ever refunded.
+Order of a release: reserve the worst case (charged, on disk), measure, commit the document, return what is read back. A
+crash may waste a charge. Nothing is ever refunded.
 """
 
 import hashlib
@@ -20,18 +20,18 @@ from dalenius.errors import Conflict, LedgerCorrupt, LedgerMismatch, NotPublic, 
 from dalenius.ledger import schema
 from dalenius.ledger.administer import Note, OneSegment, SetStatus
 from dalenius.ledger.anchor import AnchorFile, last_lines
-from dalenius.ledger.books import Books
 from dalenius.ledger.charge import Charge, Reservation, StoredRelease
 from dalenius.ledger.complete import Abandon, Complete
-from dalenius.ledger.continuity import Break, check_lines, find_break, refuse_new_beside
+from dalenius.ledger.continuity import RESTORE_HINT, Break, check_lines, find_break, refuse_new_beside
 from dalenius.ledger.declarations import Declarations
 from dalenius.ledger.draft import Command, Draft, Head, Needs
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.keys import KeyFolder, secret_of
 from dalenius.ledger.known_files import KnownFiles
+from dalenius.ledger.reader import LedgerReader
 from dalenius.ledger.reserve import Busy, Reserve, new_lease
 from dalenius.ledger.seal import Witness
-from dalenius.ledger.store import Lost, Store, load, read_back, read_head
+from dalenius.ledger.store import ConnectionLost, Store, load, read_back, read_head
 from dalenius.ledger.writer import ReadOnly, Writer
 from dalenius.rendering import two_lines
 
@@ -43,7 +43,7 @@ _BEFORE_RELEASE = frozenset({"charge", "takeover", "abandon"})
 
 
 def connect(location: str, *, may_write: bool = True) -> Store:
-    """The store that a location names; without the right to write, nothing is made."""
+    """Open the store at a location; without the right to write, nothing is created."""
     if location.startswith(("postgresql://", "postgres://")):
         from dalenius.ledger.postgres_store import PostgresStore
 
@@ -54,7 +54,7 @@ def connect(location: str, *, may_write: bool = True) -> Store:
 
 
 def places(location: str | Path, anchor: str | Path | None, keys: str | Path | None) -> dict[str, Any]:
-    """Where anchor and keys lie: where they were said to, beside a file, or in the user's state folder.
+    """Return where anchor and keys lie: as given, beside a file, or in the user's state folder for a database.
 
     Whole paths without links, so that a process which changes its folder goes on with the same files.
     """
@@ -73,9 +73,12 @@ def places(location: str | Path, anchor: str | Path | None, keys: str | Path | N
 class Ledger:
     """An open ledger. Threads share one; a forked process opens its own.
 
-    It holds two nouns, whose answers are its own: the `books`, which read (accounts, entries, releases, statements, the
-    odometer, `verify`), and the `declarations`, which write what the custodian decides (grants, quotas, caps, notes).
+    `reader` reads (accounts, entries, releases, statements, the odometer, `verify`); `declarations` writes what the
+    custodian decides (grants, quotas, caps, notes).
     """
+
+    reader: LedgerReader
+    declarations: Declarations
 
     def __init__(
         self,
@@ -91,20 +94,17 @@ class Ledger:
         is_checked: bool = True,
     ) -> None:
         self._pid = os.getpid()
-        self.location = location
-        self.clock = clock
+        self._location, self._clock, self._keys = location, clock, keys
         self._lease_seconds, self._wait_seconds = lease_seconds, wait_seconds
-        self._keys = keys
         may_write = may_write and public_key is None
-        self._store = self._reader = connect(location, may_write=may_write)
+        self._store = self._read_store = connect(location, may_write=may_write)
         try:
             signed = self._find_anchor(anchor, public_key, may_write)
-            self._reader = connect(location, may_write=may_write)
-            self.books = Books(self._reader, signed, wait_seconds)
-            witness = Witness(signed, lambda: self.books.name)
+            self._read_store = connect(location, may_write=may_write)
+            self.reader = LedgerReader(self._read_store, signed, wait_seconds)
+            witness = Witness(signed, lambda: self.reader.name)
             self._writer = Writer(self._store, clock, witness, self._anchor_segment) if may_write else ReadOnly()
             self.declarations = Declarations(self.submit)
-            self._answer_for_both()
             self._last: Head | None = None
             self._open()
             if may_write and is_checked:
@@ -131,10 +131,10 @@ class Ledger:
     ) -> "Ledger":
         """Open the SQLite file or PostgreSQL database; a missing ledger is created.
 
-        `anchor` is the second file for signed heads, best on another disk; `keys` the private folder for secrets. Both
-        lie next to a SQLite file unless told otherwise, and in the user's state folder for a database. With
-        `public_key` instead of the keys a ledger can be read and verified, and nothing is written; so too with the keys
-        if it may not be written. `AnchorMismatch` if it may, and the store is not the one that its anchor knows.
+        `anchor` is the second file for signed heads, best on another disk; `keys` the private folder for secrets. By
+        default both lie next to a SQLite file, and in the user's state folder for a database. With `public_key` instead
+        of the keys, or without `may_write`, a ledger can be read and verified, and nothing is written. Raises
+        `AnchorMismatch` if it may be written and the store is not the one recorded by the anchor.
         """
         return cls(
             str(location),
@@ -146,23 +146,11 @@ class Ledger:
             may_write=may_write,
         )
 
-    def _answer_for_both(self) -> None:
-        books, declarations = self.books, self.declarations
-        self.account, self.populations, self.entries = books.account, books.populations, books.entries
-        self.registration, self.release, self.releases = books.registration, books.release, books.releases
-        self.find, self.is_stored = books.find, books.is_stored
-        self.statement, self.odometer, self.export = books.statement, books.odometer, books.export
-        self.verify, self.notes, self.is_registered = books.verify, books.notes, books.is_registered
-        self.register, self.grant, self.quota = declarations.register, declarations.grant, declarations.quota
-        self.cap, self.share, self.schedule = declarations.cap, declarations.share, declarations.schedule
-        self.approval, self.note = declarations.approval, declarations.note
-        self.overlap, self.overlaps = declarations.overlap, books.overlaps
-
     def _refuse_break(self) -> None:
-        """A store that its anchor does not know is not sold from."""
-        patience = time.monotonic() + _MOMENT
+        """Raise `AnchorMismatch` if the store is not the one recorded by the anchor."""
+        deadline = time.monotonic() + _MOMENT
         gap = self.find_break()
-        while gap is not None and gap.is_anchor_missing and time.monotonic() < patience:
+        while gap is not None and gap.is_anchor_missing and time.monotonic() < deadline:
             # Whoever opened the ledger first may be about to write its first heads.
             time.sleep(0.02)
             gap = self.find_break()
@@ -174,55 +162,55 @@ class Ledger:
 
         def compare() -> None:
             with self._store.snapshot():
-                witness.check_all(self._store.ask)
+                witness.check_all(self._store.query)
                 check_lines(self._store)
 
-        self.books.patiently(compare)
+        self.reader.retry(compare)
 
     def find_break(self) -> Break | None:
-        """Where store and anchor part, if they do."""
-        name, anchor = self.books.name, self.books.anchor
+        """Return the first difference between store and anchor, or None."""
+        name, anchor = self.reader.name, self.reader.anchor
         texts = anchor.last_lines()
-        return self.books.look(lambda reader: find_break(reader, name, anchor, texts))
+        return self.reader.read(lambda store: find_break(store, name, anchor, texts))
 
     def _find_anchor(self, path: Path, public_key: str | None, may_write: bool) -> AnchorFile:
-        """The keys this ledger was opened with first; new ones are made for a new ledger only."""
+        """Return the anchor with the key this ledger was opened with first; only a new ledger gets a new key."""
         if public_key is not None:
             return AnchorFile.checked_with(path, public_key)
         # Read before the store: a ledger that somebody else begins meanwhile is not taken for a lost one.
         is_used = bool(last_lines(path))
         try:
             is_new = read_head(self._store).seq == 0
-        except Lost as error:
+        except ConnectionLost as error:
             raise StorageError("The ledger's database cannot be reached.") from error
         if is_new and is_used and may_write:
             raise refuse_new_beside(path)
         secret = self._keys.get_or_make("anchor") if is_new and may_write else self._keys.find("anchor")
         if secret is None:
             raise LedgerMismatch(
-                "The key that signs this ledger is not in its folder of keys. Restore the folder, or give the "
-                "ledger's public key to read and verify it."
+                "The key that signs this ledger is not in its folder of keys. Restore the folder, or give the ledger's "
+                "public key to read and verify it."
             )
         return AnchorFile.signed_with(path, secret)
 
     @property
     def public_key(self) -> str:
         """The key that checks the signatures of heads; publish it where it cannot be replaced with the ledger."""
-        return self.books.anchor.public_key
+        return self.reader.anchor.public_key
 
     @property
     def head(self) -> Head:
         """The last line of the chain."""
-        return self.books.head
+        return self.reader.head
 
     @property
     def left(self) -> dict[str, Cost]:
-        """What every population may still spend on its master account."""
-        return {name: self.books.account(name).left for name in self.books.populations()}
+        """What every population may still spend of its master account."""
+        return {name: self.reader.account(name).left for name in self.reader.populations()}
 
     def __repr__(self) -> str:
         # An address may hold a password.
-        place = "in a PostgreSQL database" if "://" in self.location else f"at {self.location!r}"
+        place = "in a PostgreSQL database" if "://" in self._location else f"at {self._location!r}"
         return two_lines(f"Ledger {place}", f"public key {self.public_key[:16]}…")
 
     def __enter__(self) -> "Ledger":
@@ -232,11 +220,11 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Let go of the store; a forked process leaves it to the one that opened it."""
+        """Close the store. Does nothing in a forked child."""
         if os.getpid() != self._pid:  # pragma: no cover - true in forked children only
             return
         self._store.close()
-        self._reader.close()
+        self._read_store.close()
 
     def _open(self) -> None:
         if self.head.seq == 0:
@@ -244,10 +232,10 @@ class Ledger:
             body = {"nonce": nonce, "public_key": self.public_key}
             self.submit(Note(kind="open", population="", body=body, by=""))
         # The name is read once, before anybody else reads over the same connection.
-        if self.books.name and Entry.read(self.books.first_line()[4]).body.get("public_key") != self.public_key:
+        if self.reader.name and Entry.read(self.reader.first_line()[4]).body.get("public_key") != self.public_key:
             raise LedgerMismatch(
-                "The key is not the one named in this ledger's first line. Restore the ledger's own folder of keys; "
-                "if that is the one in use, the first line was changed."
+                "The key is not the one named in this ledger's first line. Restore the ledger's own folder of keys; if "
+                "that is the one in use, the first line was changed."
             )
 
     def _anchor_segment(self, draft: Draft, signature: str) -> None:
@@ -258,40 +246,33 @@ class Ledger:
         self._store.check()
         self._check_continued(draft)
         if any(line.kind not in _BEFORE_RELEASE for line in draft.lines):
-            self.books.patiently(lambda: read_back(self._store, draft.lines))
-        name = draft.lines[0].digest if draft.lines[0].seq == 1 else self.books.name
+            self.reader.retry(lambda: read_back(self._store, draft.lines))
+        name = draft.lines[0].digest if draft.lines[0].seq == 1 else self.reader.name
         is_release = any(line.kind == "release" for line in draft.lines)
-        self.books.anchor.append(name, draft.tip, draft.lines[-1].at, signature, is_release=is_release)
+        self.reader.anchor.append(name, draft.tip, draft.lines[-1].at, signature, is_release=is_release)
 
     def _check_continued(self, draft: Draft) -> None:
         """Raise `LedgerCorrupt` where the last line that this process knew is no longer in the store."""
         last, self._last = self._last, draft.tip
         if last is None or last == draft.head:
             return
-        rows = self.books.patiently(lambda: self._store.ask(schema.DIGESTS, (last.seq, last.seq)))
+        rows = self.reader.retry(lambda: self._store.query(schema.DIGESTS, (last.seq, last.seq)))
         if [tuple(row) for row in rows] != [(last.seq, last.digest)]:
             self._last = last
             raise LedgerCorrupt(
-                "The last line that this process knew is no longer in the store: an older copy was put back while "
-                "the ledger was open. Nothing is"
-                " released. Put the newest store back; if its last lines are lost, `dalenius ledger restore` goes on "
-                "from what"
-                " there is and counts every budget as spent."
+                "The last line that this process knew is no longer in the store: an older copy was put back while the "
+                f"ledger was open. Nothing is released. {RESTORE_HINT}"
             )
 
     def submit(self, command: Command) -> Any:
-        """Write one line. What was lost on the way is not repeated blindly: a grant would be granted twice."""
+        """Write what one command decides. After a lost connection it is not repeated, as a grant would count twice."""
         try:
             return self._writer.submit(command)[0]
-        except Lost as error:
+        except ConnectionLost as error:
             raise StorageError(
-                "The connection to the ledger's database was lost while this was written. "
-                "Look at the statement before you repeat it."
+                "The connection to the ledger's database was lost while this was written. Look at the statement before "
+                "you repeat it."
             ) from error
-
-    def open_account(self, population: str, declare: Callable[[Declarations], None]) -> bool:
-        """Write all that `declare` declares as one segment; False, and nothing, if the account is open already."""
-        return Declarations(self.submit).open_account(population, declare)
 
     def together(self, declare: Callable[[Declarations], None], *, is_trial: bool = False) -> None:
         """Write all that `declare` declares as one segment, or nothing; a trial writes nothing and refuses the same."""
@@ -300,44 +281,44 @@ class Ledger:
         self.submit(OneSegment(parts=tuple(parts), is_trial=is_trial))
 
     def secret(self, population: str) -> bytes:
-        """The population's 32 secret bytes, made once; the ledger holds only a value to recognise them by."""
+        """Return the population's 32 secret bytes, made once; the ledger holds only a value to recognise them by."""
 
         def record(check: str) -> str:
             return str(self.submit(Note(kind="secret", population=population, body={"check": check}, by="")))
 
-        recorded, may_make = self.books.check_value(population), not isinstance(self._writer, ReadOnly)
+        recorded, may_make = self.reader.check_value(population), not isinstance(self._writer, ReadOnly)
         return secret_of(population, self._keys, recorded, record, may_make=may_make)
 
     def known_files(self, population: str) -> KnownFiles:
-        """Which files of a population earlier processes have digested."""
+        """Return the files of a population that earlier processes have digested."""
         may_write = not isinstance(self._writer, ReadOnly)
         return KnownFiles(self._keys.folder, self.secret(population), may_write=may_write)
 
-    def quota_on_every_page(
+    def quota_in_every_account(
         self, population: str, analyst: str, rho: object, delta: object, by: str
     ) -> tuple[Entry, ...]:
-        """Set the same quota on each page that has a budget; on a page without one the analyst is refused."""
-        pages = self.books.account(population).pages
-        return tuple(self.declarations.quota(population, analyst, rho, delta, by, page) for page in pages)
+        """Set the same quota in each account that has a budget; where an account has none the analyst is refused."""
+        accounts = self.reader.account(population).granted
+        return tuple(self.declarations.quota(population, analyst, rho, delta, by, account) for account in accounts)
 
     def set_status(self, entry: str, status: str, by: str) -> StoredRelease:
         """Publish, embargo or withdraw; the charge stands."""
-        return self.books.release(self.submit(SetStatus(entry=entry, status=str(status), by=by)))
+        return self.reader.release(self.submit(SetStatus(entry=entry, status=str(status), by=by)))
 
     def quote(self, charge: Charge, first: Sequence[Command] = ()) -> Cost:
-        """What a reservation would pay now, zero where a stored release answers; refuses as `reserve` would.
+        """Return what a reservation would be charged now, zero where a stored release is served. Writes nothing.
 
-        `first` holds what a release would declare before it is charged, such as a default quota. Nothing is written.
+        Refuses as `reserve` would. `first` holds what a release would declare before, such as a default quota.
         """
         commands = (*first, Reserve.of(charge))
 
-        def look(reader: Store) -> Draft:
-            with reader.snapshot():
+        def read(store: Store) -> Draft:
+            with store.snapshot():
                 needs = Needs.of_all(command.needs for command in commands)
-                state, head, _ = load(reader, needs, self.books.witness)
-                return Draft(state, head, self.clock())
+                state, head, _ = load(store, needs, self.reader.witness)
+                return Draft(state, head, self._clock())
 
-        draft = self.books.look(look)
+        draft = self.reader.read(read)
         try:
             for command in commands:
                 command.decide(draft)
@@ -348,48 +329,48 @@ class Ledger:
         return replace(charge.cost, rho=Fraction(0), delta=Fraction(0), epsilon=Fraction(0))
 
     def reserve(self, charge: Charge, lease: str = "") -> Reservation:
-        """Pay the worst case and take the lease, or find the release that was paid for before.
+        """Charge the worst case and take the lease, or find the release that was charged before.
 
-        Raises `BudgetExhausted`, `QuotaExhausted` or `ApprovalRequired` before anything is spent. Waits for a
-        while if the same request is being completed elsewhere, then raises `Conflict`. Who names the lease (by
-        `new_lease`) can let go of it even if this call is interrupted.
+        Raises `BudgetExhausted`, `QuotaExhausted` or `ApprovalRequired` before anything is spent. Waits up to
+        `wait_seconds` while the same request is completed elsewhere, then raises `Conflict`. A caller that names the
+        lease (by `new_lease`) can give it up even if this call is interrupted.
         """
         command = Reserve.of(charge, lease or new_lease(), self._lease_seconds)
-        patience = time.monotonic() + self._wait_seconds
+        deadline = time.monotonic() + self._wait_seconds
         pause = 0.005
         while True:
             try:
-                answer, head = self.books.patiently(lambda: self._writer.submit(command))
+                result, head = self.reader.retry(lambda: self._writer.submit(command))
                 break
             except Busy:
-                if time.monotonic() > patience:
+                if time.monotonic() > deadline:
                     raise Conflict(
-                        "The same request is being completed elsewhere; ask again later for its release.",
+                        "The same request is being completed elsewhere. Repeat it later to get its release.",
                         key=charge.key,
                     ) from None
                 time.sleep(pause)
                 pause = min(2 * pause, 0.25)
-        reservation: Reservation = answer
-        stored = None if reservation.lease else self.books.release(reservation.entry)
-        return reservation.under(head.digest, stored)
+        reservation: Reservation = result
+        stored = None if reservation.lease else self.reader.release(reservation.entry)
+        return replace(reservation, head=head.digest, stored=stored)
 
     def commit(
         self, reservation: Reservation, document: bytes, status: str = Status.PUBLISHED, *, is_tainted: bool = False
     ) -> StoredRelease:
-        """Store the document if no release is stored under the key, and answer what is read back."""
+        """Store the document if no release is stored under the key, and return what is read back."""
         if reservation.stored is not None:
             return reservation.stored
         if status not in list(Status):
             raise UnknownName.among("status", str(status), list(Status))
         command = Complete(reservation, document, str(status), is_tainted)
-        entry, _ = self.books.patiently(lambda: self._writer.submit(command))
-        stored = self.books.release(entry)
+        entry, _ = self.reader.retry(lambda: self._writer.submit(command))
+        stored = self.reader.release(entry)
         if stored.status != Status.PUBLISHED and stored.analyst != reservation.analyst:
-            # Completed for somebody else, who asked first and paid: stored, and not shown here.
+            # Completed for the analyst who was charged: stored, and not shown here.
             raise NotPublic(f"The release of this request is {stored.status}.", status=stored.status)
         return stored
 
     def abandon(self, reservation: Reservation) -> bool:
-        """Let go of the lease when nothing was stored and nothing left the process; nothing is given back."""
-        let_go, _ = self.books.patiently(lambda: self._writer.submit(Abandon(reservation)))
-        return bool(let_go)
+        """Give up the lease when nothing was stored and nothing left the process; the charge stands."""
+        was_held, _ = self.reader.retry(lambda: self._writer.submit(Abandon(reservation)))
+        return bool(was_held)

@@ -1,10 +1,10 @@
-"""The odometer: what has been spent, as two named figures, and what they mean in words. Never the limit in their place.
+"""The odometer: what was spent, never the limit, as two named figures, and what they mean in words.
 
-fixed plan   of what was charged, valid if it was fixed before the first answer what would be asked: the smallest of the
-             sum of epsilons (delta 0, while every charge is pure), the conversion of the rho spent, and the exact loss
-             distribution of the charges, where each is pure or says which noise it added
-running      valid whenever one looks, however requests were chosen from earlier answers: the sum of epsilons, or the
-             bound below
+fixed plan   valid if all requests were fixed before the first release: the smallest of the sum of epsilons (delta 0,
+             while every charge is pure), the conversion of the rho spent, and the exact loss distribution of the
+             charges, where each is pure or states which noise it added
+running      valid at any time, however requests were chosen from earlier releases: the sum of epsilons, or the bound
+             below
 
 Running bound. Along any sequence of zero-concentrated steps chosen from the past, with rho spent so far and loss L,
 exp(k (L - rho) - k^2 rho) is a supermartingale for each k > 0. Mixed over k with a half-normal density of precision g,
@@ -14,7 +14,7 @@ with x = L - rho, v = x / (2 sqrt(rho + g)) and erf(v) >= 1 - exp(-v^2), it is a
 delta, serve small and large budgets alike; they are fixed here.
 
 The sharper conversion of rho is not a tail bound, so it serves the fixed plan only. A failure probability that was
-charged depends on earlier answers, so the running figure counts every failure that was granted. References: Canonne,
+charged depends on earlier releases, so the running figure counts every failure that was granted. References: Canonne,
 Kamath & Steinke (2020); Kairouz, Oh & Viswanath (2017); Whitehouse, Ramdas, Rogers & Wu (2023).
 """
 
@@ -45,7 +45,7 @@ _NEAR = Fraction(99, 100)
 
 
 def running_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """epsilon that the loss exceeds at any moment with probability at most delta, when rho is spent; rounded up."""
+    """Return the epsilon that the loss ever exceeds with probability at most delta, when rho is spent; rounded up."""
     if not 0 < delta < 1:
         raise ParameterError(f"delta must lie strictly between 0 and 1; received {plain(delta)}.")
     if rho == 0:
@@ -59,13 +59,13 @@ def running_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def power_of_test(epsilon: Fraction, delta: Fraction, level: Fraction) -> Fraction:
-    """Largest power of any test of that level between two neighbours, under (epsilon, delta)-DP; rounded up."""
+    """Return the largest power of any test of that level between neighbours, under (epsilon, delta)-DP; rounded up."""
     bounds = (Fraction(1), exp_upper(epsilon) * level + delta, 1 - exp_lower(-epsilon) * (1 - delta - level))
     return min(bounds)
 
 
 def power_under_rho(rho: Fraction, delta: Fraction, level: Fraction) -> Fraction:
-    """The same under approximate zero-concentrated DP: the best of many valid (epsilon, delta) statements."""
+    """Return the same under approximate zero-concentrated DP: the best of many valid (epsilon, delta) statements."""
     if rho == 0:
         return min(Fraction(1), level + delta)
     step = max(sqrt_upper(rho) / 8, Fraction(1, 1000)).limit_denominator(1000)
@@ -74,15 +74,13 @@ def power_under_rho(rho: Fraction, delta: Fraction, level: Fraction) -> Fraction
 
 
 def power_under_loss(loss: LossDistribution, most: Fraction, level: Fraction) -> Fraction:
-    """The same under a loss distribution, by the statements that it makes up to the epsilon `most`."""
+    """Return the same under a loss distribution, by its statements up to the epsilon `most`."""
     return min(power_of_test(e, loss.delta(e), level) for e in (most * i / 256 for i in range(257)))
 
 
-def _shown(amount: Fraction, digits: int = 4) -> str:
-    """A few significant digits, rounded up: words promise no more than numbers do."""
-    rounded = Context(prec=digits, rounding=ROUND_CEILING).divide(
-        Decimal(amount.numerator), Decimal(amount.denominator)
-    )
+def _digits(value: Fraction, digits: int = 4) -> str:
+    """Return a few significant digits, rounded up so that words claim no more than numbers do."""
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).divide(Decimal(value.numerator), Decimal(value.denominator))
     return f"{float(rounded):.{digits}g}"
 
 
@@ -105,11 +103,9 @@ class Figure:
 
     @property
     def words(self) -> str:
-        """As a pair."""
-        return f"({_shown(self.epsilon)}, {_shown(self.delta, 2)})-differentially private"
+        return f"({_digits(self.epsilon)}, {_digits(self.delta, 2)})-differentially private"
 
     def to_dict(self) -> dict[str, Any]:
-        """For documents."""
         return {
             "epsilon": plain(self.epsilon),
             "delta": plain(self.delta),
@@ -120,7 +116,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OdometerReading:
-    """What the odometer shows of the master page, and how many charges on each other page it says nothing about.
+    """What the odometer shows of the master account, and how many charges to each other account it does not cover.
 
     `bounds` holds every epsilon that was compared. `power` is that of the best test at `level` under the fixed plan.
     """
@@ -135,50 +131,45 @@ class OdometerReading:
     not_covered: Mapping[str, int] = field(default_factory=dict)
 
     def sentences(self) -> tuple[str, ...]:
-        """The reading in words."""
         pair = (
             "whether a person is in the data or not"
             if self.relation is Relation.ADD_REMOVE
             else "which of two records a person has"
         )
-        further = [(page, charges) for page, charges in self.not_covered.items() if charges]
-        others = " and ".join(f"the {page} page ({_counted(charges)})" for page, charges in further)
+        further = [(account, charges) for account, charges in self.not_covered.items() if charges]
+        others = " and ".join(f"the {account} account ({_counted(charges)})" for account, charges in further)
         if further and not self.charges:
             return (f"Nothing was charged to the master account, and no statement covers {others}.",)
         scope = f"what was charged to the master account ({_counted(self.charges)})"
-        # Each sentence may be quoted alone, so each says what it leaves out.
+        # Each sentence may be quoted alone, so each states what it leaves out.
         besides = f"; {others} {'is' if len(further) == 1 else 'are'} not covered" if further else ""
         fixed, running = self.fixed, self.running
-        failure = f", but for a probability of {_shown(running.delta, 2)}" if running.delta else ""
+        failure = f", but for a probability of {_digits(running.delta, 2)}" if running.delta else ""
         return (
-            f"Together {scope} is {fixed.words} as a fixed plan, that is if what would be asked was decided before "
-            "the first "
-            f"answer{besides or '; nothing was charged to another page'}.",
-            f"Running bound: {scope} is {running.words} whenever one looks, however requests followed from earlier "
-            "answers"
-            f"{besides}.",
-            f"Likelihood ratio: {scope} is at most {_shown(exp_upper(running.epsilon))} times as likely "
-            f"under one answer to the question {pair} as under the other{failure}, by the running bound{besides}.",
+            f"Together {scope} is {fixed.words} as a fixed plan, that is if all requests were decided before the first "
+            f"release{besides or '; nothing was charged to another account'}.",
+            f"Running bound: {scope} is {running.words} at any time, however requests followed from earlier "
+            f"releases{besides}.",
+            f"Likelihood ratio: {scope} is at most {_digits(exp_upper(running.epsilon))} times as likely under one "
+            f"answer to the question {pair} as under the other{failure}, by the running bound{besides}.",
             f"Best test: an intruder who knows everything else and accepts {float(self.level):.0%} false alarms "
             f"recognises the truth from {scope} in at most {float(round_up(self.power, 1000)):.1%} of cases, as a "
-            "fixed plan"
-            f"{besides}.",
+            f"fixed plan{besides}.",
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For documents."""
         return {
             "fixed_plan": self.fixed.to_dict() | {"level": plain(self.level), "power": float_upper(self.power)},
             "running": self.running.to_dict(),
             "bounds": {name: plain(value) for name, value in self.bounds.items()},
-            "covers": {"page": MASTER, "charges": self.charges},
+            "covers": {"account": MASTER, "charges": self.charges},
             "not_covered": {DATA_DEPENDENT: 0} | dict(self.not_covered),
             "words": list(self.sentences()),
         }
 
 
 def _loss_of(events: Sequence[Event] | None) -> LossDistribution | None:
-    """The exact worst loss of events fixed in advance; None where they are unknown or of too many kinds."""
+    """Return the exact worst loss of events fixed in advance; None where they are unknown or of too many kinds."""
     if not events:
         return None
     try:
@@ -193,9 +184,9 @@ def read_odometer(
     level: Fraction = Fraction(1, 20),
     events: Sequence[Event] | None = None,
 ) -> OdometerReading:
-    """What was charged to the master account; `delta` comes on top of the account's own failures.
+    """Return what was charged to the master account; `delta` is added to the account's own failures.
 
-    `events` are those of all charges, if a loss distribution is known of every one and somebody listed them.
+    `events` are those of all charges, if a loss distribution is known of every one.
     """
     spent, sum_of_epsilons = account.spent, account.pure
     loss = _loss_of(events)
@@ -225,6 +216,6 @@ def read_odometer(
         relation=account.relation,
         power=power,
         level=level,
-        charges=account.entries,
-        not_covered=account.beside,
+        charges=account.charges,
+        not_covered=account.other_charges,
     )

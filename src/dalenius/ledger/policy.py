@@ -4,8 +4,8 @@ A line holds the whole policy and its digest. Of the lines that record a first u
 written at the same moment; of those that adopt another policy, the last. A data set that is not registered yet comes
 under the policy of its population, so that registering the same people again under another name brings no laxer rules.
 
-Rules (`RULES`) bind: with other ones in the file nothing opens. Amounts became lines of their own when the account was
-opened; other amounts in the file change nothing, and that is said with the command that would.
+Rules (`RULES`) bind: with other ones in the file nothing opens. Budgets became lines of their own when the account was
+opened; other budgets in the file change nothing, and a notice names the command that would.
 """
 
 from collections.abc import Iterable
@@ -43,38 +43,35 @@ class Recorded:
 
     @classmethod
     def read(cls, entry: Entry) -> "Recorded":
-        """From its line."""
         payload = entry.body["payload"]
         policy = PolicyDocument.from_dict(payload["policy"])
         return cls(policy, str(payload["digest"]), entry.by, entry.at, entry.name)
 
 
 def policy_digest(policy: PolicyDocument) -> str:
-    """Digest of what a policy says; which population it is meant for and the order of names are not part of it."""
+    """Return the digest of a policy's content; its population and the order of names are not part of it."""
     return digest(_content(policy))
 
 
 def recorded(ledger: Ledger, domain: Domain) -> Recorded | None:
-    """The policy in force for a data set; None where nothing was recorded yet."""
-    notes = ledger.notes(domain.population, POLICY_NOTE)
+    """Return the policy in force for a data set; None where nothing was recorded yet."""
+    notes = ledger.reader.notes(domain.population, POLICY_NOTE)
     own = _in_force(note for note in notes if note.body["payload"]["dataset"] == domain.name)
-    if own is None and not ledger.is_registered(domain.name):
+    if own is None and not ledger.reader.is_registered(domain.name):
         own = _in_force(notes)
     return None if own is None else Recorded.read(own)
 
 
 def policy_in_force(ledger: Ledger, domain: Domain, given: PolicyDocument | None) -> PolicyDocument:
-    """What the ledger recorded, or what was given where it recorded nothing; refuses rules that differ."""
+    """Return the recorded policy, or the given one where none is recorded; refuses rules that differ."""
     in_force = recorded(ledger, domain)
     if in_force is None:
         return given or PolicyDocument()
     if given is not None and (changes := differences(in_force.policy, given, RULES)):
         raise PolicyDiffers(
             f"The policy is not the one in force for {domain.name!r} (recorded {in_force.at[:10]} by "
-            f"{in_force.by or 'nobody named'},"
-            f" digest {in_force.digest[:12]}). Different: {'; '.join(changes)}. Leave the policy out to use the "
-            "recorded one;"
-            f" {_ADOPT}.",
+            f"{in_force.by or 'nobody named'}, digest {in_force.digest[:12]}). Different: {'; '.join(changes)}. Leave "
+            f"the policy out to use the recorded one; {_ADOPT}.",
             recorded=in_force.digest,
             received=policy_digest(given),
             different=[change.split(":")[0] for change in changes],
@@ -92,17 +89,17 @@ def ensure_quotas(
     is_official: bool,
     declarations: Declarations | None = None,
 ) -> None:
-    """Give an analyst the policy's quota, and that of the populations whose accounts pay as well (`overlaps`).
+    """Declare an analyst's quotas by the policy, and by those of overlapping populations, where they are missing.
 
-    Lines that are missing go to `declarations`, those of the ledger unless given: a quote collects them.
-    Raises `QuotaExhausted` where everybody has a quota and nobody is named, unless the table is official.
+    Lines go to `declarations`, those of the ledger unless given: a quote collects them. Raises `QuotaExhausted` where
+    every analyst has a quota and none is named, unless the table is official.
     """
     if not is_official:
         ensure_quota(ledger, population, analyst, policy, declarations)
     if not analyst and is_official:
         return
     for other in overlaps:
-        notes = ledger.notes(other, POLICY_NOTE)
+        notes = ledger.reader.notes(other, POLICY_NOTE)
         datasets = dict.fromkeys(note.body["payload"]["dataset"] for note in notes)
         own = [[note for note in notes if note.body["payload"]["dataset"] == name] for name in datasets]
         policies = [Recorded.read(line).policy for line in map(_in_force, own) if line is not None]
@@ -114,7 +111,7 @@ def ensure_quotas(
 
 def bind(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str) -> None:
     """Record the policy on first use; refuse one that is not in force any more."""
-    notes = ledger.notes(domain.population, POLICY_NOTE)
+    notes = ledger.reader.notes(domain.population, POLICY_NOTE)
     if all(note.body["payload"]["dataset"] != domain.name for note in notes):
         _record(ledger, domain, policy, by, "first use")
     # Read again: of two that were written at the same moment, the first line decides.
@@ -122,28 +119,27 @@ def bind(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str) -> Non
 
 
 def adopt(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, note: str = "") -> list[str]:
-    """Put another policy in force: limits that changed become lines, then the policy does. The budget is
-    not touched.
-    """
+    """Put another policy in force and return what changed: changed limits become lines, the budget stays."""
     in_force = recorded(ledger, domain)
     before = PolicyDocument() if in_force is None else in_force.policy
-    changed = {name for name in LIMITS if getattr(before, name) != getattr(policy, name)}
-    if changed and domain.population in ledger.populations():
+    old, new = before.model_dump(include=set(LIMITS)), policy.model_dump(include=set(LIMITS))
+    changed = {name for name in LIMITS if old[name] != new[name]}
+    if changed and domain.population in ledger.reader.populations():
         declare_limits(ledger.declarations, domain.population, policy, by, changed)
     _record(ledger, domain, policy, by, "adopted", note)
     return differences(before, policy, tuple(PolicyDocument.model_fields))
 
 
 def notices(ledger: Ledger, domain: Domain, given: PolicyDocument | None) -> tuple[str, ...]:
-    """What the given file says about amounts and the ledger does not, with the command that changes it."""
+    """Return where the file's budgets differ from the ledger's, with the command that changes it."""
     if given is None:
         return ()
-    said = [text] if (text := _budget_notice(ledger, domain.population, given)) else []
+    texts = [text] if (text := _budget_notice(ledger, domain.population, given)) else []
     if in_force := recorded(ledger, domain):
-        amounts = tuple(name for name in LIMITS if name not in RULES)
-        if changes := differences(in_force.policy, given, amounts):
-            said.append(f"The policy file differs from the ledger in {'; '.join(changes)}. {_ADOPT}.")
-    return tuple(said)
+        budgets = tuple(name for name in LIMITS if name not in RULES)
+        if changes := differences(in_force.policy, given, budgets):
+            texts.append(f"The policy file differs from the ledger in {'; '.join(changes)}. {_ADOPT}.")
+    return tuple(texts)
 
 
 def check_ledger(document: DatasetDocument, given: str | Path | None) -> None:
@@ -154,48 +150,46 @@ def check_ledger(document: DatasetDocument, given: str | Path | None) -> None:
     is_same = str(given) == named or Path(given).resolve() == Path(named).resolve()
     if not is_same:
         raise LedgerMismatch(
-            f"The dataset document keeps the account of {document.dataset.population!r} in {_place(named)}, and"
-            f" {_place(str(given))} was named. Two ledgers would be two budgets on the same people: leave the ledger "
-            "out, or"
-            " correct the document."
+            f"The dataset document keeps the account of {document.dataset.population!r} in {_place(named)}, and "
+            f"{_place(str(given))} was named. Two ledgers would be two budgets on the same people: leave the ledger "
+            "out, or correct the document."
         )
 
 
 def differences(recorded: PolicyDocument, given: PolicyDocument, names: Iterable[str]) -> list[str]:
-    """Key by key, what the ledger holds and what the file says."""
+    """Return what the ledger holds and what the file has, for each key that differs."""
     left, right = _leaves(_content(recorded), names), _leaves(_content(given), names)
     return [
-        f"{key}: {_shown(left.get(key))} in the ledger, {_shown(right.get(key))} in the file"
+        f"{key}: {_or_not_set(left.get(key))} in the ledger, {_or_not_set(right.get(key))} in the file"
         for key in sorted(left.keys() | right.keys())
         if left.get(key) != right.get(key)
     ]
 
 
 def _place(location: str) -> str:
-    """A file's name; an address may hold a password."""
+    """Return a file's name; an address may hold a password."""
     return "a database" if "://" in location else repr(location)
 
 
 def _budget_notice(ledger: Ledger, population: str, given: PolicyDocument) -> str:
     try:
-        limit = ledger.account(population).limit
+        limit = ledger.reader.account(population).limit
     except UnknownName:
         return ""
     rho, delta = given.budget.rho - limit.rho, given.budget.delta - limit.delta
     if not rho and not delta:
         return ""
-    said = (
-        f"The policy file says budget {_amounts(given.budget.rho, given.budget.delta)}; the account of "
-        f"{population!r} was"
-        f" granted {_amounts(limit.rho, limit.delta)}, and that holds."
+    notice = (
+        f"The policy file has budget {_in_words(given.budget.rho, given.budget.delta)}; the account of {population!r} "
+        f"was granted {_in_words(limit.rho, limit.delta)}, and that holds."
     )
     if rho < 0 or delta < 0:
-        return f"{said} What was granted cannot be taken back."
+        return f"{notice} What was granted cannot be taken back."
     more = f"--rho {plain(rho)} --delta {plain(delta)}"
-    return f"{said} `dalenius ledger grant --population {population} {more}` adds the rest."
+    return f"{notice} `dalenius ledger grant --population {population} {more}` adds the rest."
 
 
-def _amounts(rho: Fraction, delta: Fraction) -> str:
+def _in_words(rho: Fraction, delta: Fraction) -> str:
     return f"rho {plain(rho)}, delta {plain(delta)}"
 
 
@@ -215,7 +209,7 @@ def _record(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, how
         "how": how,
         "note": note,
     }
-    ledger.note(POLICY_NOTE, payload, by, domain.population)
+    ledger.declarations.note(POLICY_NOTE, payload, by, domain.population)
 
 
 def _content(policy: PolicyDocument) -> dict[str, Any]:
@@ -229,7 +223,7 @@ def _content(policy: PolicyDocument) -> dict[str, Any]:
 
 
 def _leaves(content: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """`allow.definitions`, `analysts.ada.rho`, …: one key for each value."""
+    """Return one key for each value: `allow.definitions`, `analysts.ada.rho`, …"""
     leaves: dict[str, Any] = {}
     for name in names:
         value = content.get(name)
@@ -240,5 +234,5 @@ def _leaves(content: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return leaves
 
 
-def _shown(value: object) -> str:
+def _or_not_set(value: object) -> str:
     return "not set" if value is None else str(value)

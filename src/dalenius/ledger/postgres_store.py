@@ -11,7 +11,7 @@ from dalenius.errors import InternalError, LedgerCorrupt, LedgerMismatch, Missin
 from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
 from dalenius.ledger.rows import Row
-from dalenius.ledger.store import Lost, Query, Raced, Statement
+from dalenius.ledger.store import ConnectionLost, Query, Statement, WriteConflict
 
 _SCHEMA = "dalenius"
 _GUARDS = """
@@ -89,7 +89,7 @@ class PostgresStore:
 
     @contextmanager
     def _used(self) -> Iterator[None]:
-        """The connection is this thread's alone; one that broke is made anew, one that was closed is not."""
+        """Hold the connection for one thread; refuses a closed store."""
         if os.getpid() != self._pid:  # pragma: no cover - true in forked children only
             raise InternalError("A ledger is not shared with a forked process; open it there again.")
         with self._turn:
@@ -99,20 +99,19 @@ class PostgresStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Writers queue at the head's row, so that few batches are written in vain."""
+        """Open a write transaction; writers queue at the head's row, so that few batches conflict."""
         begin = (f"BEGIN ISOLATION LEVEL {self._isolation}", "SELECT seq FROM head WHERE id = 1 FOR UPDATE")
         with self._bracket(begin, "COMMIT"):
             yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Everything as of one moment."""
         with self._bracket(("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",), "ROLLBACK"):
             yield
 
     @contextmanager
     def _bracket(self, begin: tuple[str, ...], end: str) -> Iterator[None]:
-        """`begin` travels with the first call inside; without one there is nothing to end."""
+        """Send `begin` with the first call inside; without one there is nothing to end."""
         with self._used(), self._translated():
             self._reconnect()
             self._begin = begin
@@ -140,9 +139,9 @@ class PostgresStore:
         except (errors.DataCorrupted, errors.IndexCorrupted, errors.UndefinedTable, errors.UndefinedColumn) as error:
             raise LedgerCorrupt(f"The ledger's database is damaged: {type(error).__name__}.") from error
         except (errors.SerializationFailure, errors.DeadlockDetected, errors.IntegrityError) as error:
-            raise Raced(type(error).__name__) from error
+            raise WriteConflict(type(error).__name__) from error
         except (self._psycopg.OperationalError, self._psycopg.InterfaceError) as error:
-            raise Lost("The connection to the ledger's database was lost.") from error
+            raise ConnectionLost("The connection to the ledger's database was lost.") from error
 
     def _reconnect(self) -> None:
         if self._connection.broken or self._connection.closed:
@@ -150,32 +149,27 @@ class PostgresStore:
             self._connect()
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
-        """Rows touched by each statement; all of them travel to the server in one pipeline."""
         with self._used():
-            return self._run(statements)
+            cursors = [self._connection.cursor() for _ in statements]
+            with self._pipeline():
+                self._send_begin()
+                for cursor, (sql, rows) in zip(cursors, statements, strict=True):
+                    cursor.executemany(_placeholders(sql), rows)
+            return [int(cursor.rowcount) for cursor in cursors]
 
-    def _run(self, statements: Sequence[Statement]) -> list[int]:
-        cursors = [self._connection.cursor() for _ in statements]
-        with self._pipeline():
-            self._send_begin()
-            for cursor, (sql, rows) in zip(cursors, statements, strict=True):
-                cursor.executemany(_placeholders(sql), rows)
-        return [int(cursor.rowcount) for cursor in cursors]
+    def query(self, sql: str, parameters: Row = ()) -> list[Any]:
+        return self.query_all([(sql, parameters)])[0]
 
-    def ask(self, sql: str, parameters: Row = ()) -> list[Any]:
-        """Rows of a query."""
-        return self.ask_all([(sql, parameters)])[0]
-
-    def ask_all(self, queries: Sequence[Query]) -> list[list[Any]]:
-        """Rows of each query; a broken connection is made anew first, but never in the middle of a transaction."""
+    def query_all(self, queries: Sequence[Query]) -> list[list[Any]]:
+        """Return the rows of each query; reconnects first, but never inside a transaction."""
         with self._used():
             if self._is_inside:
-                return self._asked(queries)
+                return self._fetch(queries)
             with self._translated():
                 self._reconnect()
-                return self._asked(queries)
+                return self._fetch(queries)
 
-    def _asked(self, queries: Sequence[Query]) -> list[list[Any]]:
+    def _fetch(self, queries: Sequence[Query]) -> list[list[Any]]:
         if len(queries) == 1 and not self._begin:
             sql, parameters = queries[0]
             return [self._cursor.execute(_placeholders(sql), parameters).fetchall()]
@@ -188,7 +182,7 @@ class PostgresStore:
 
     @contextmanager
     def _pipeline(self) -> Iterator[None]:
-        """After an error the client believes in prepared statements that the server skipped: such a connection ends."""
+        """Close the connection after an error: the client would believe in statements that the server skipped."""
         try:
             with self._connection.pipeline():
                 yield
@@ -202,20 +196,20 @@ class PostgresStore:
         self._begin = ()
 
     def check(self) -> None:
-        """Nothing to compare: the server owns its files, and a database that is made anew ends its connections."""
+        """Do nothing: the server owns its files, and a database that is created anew ends its connections."""
 
     @contextmanager
     def fresh(self) -> Iterator["PostgresStore"]:
-        """A second connection, which only reads; it is kept, because a server's connections all see one store."""
+        """Yield a second connection, which only reads; it is kept, because all connections see one store."""
         if self._witness is None:
             try:
                 self._witness = PostgresStore(self._location, may_write=False)
             except StorageError as error:
-                raise Lost("The ledger's database cannot be reached.") from error
+                raise ConnectionLost("The ledger's database cannot be reached.") from error
         yield self._witness
 
     def close(self) -> None:
-        """Let go of the connection, once whoever uses it is done."""
+        """Close the connections, once no thread uses them."""
         with self._turn:
             self._is_closed = True
             self._connection.close()
@@ -225,5 +219,5 @@ class PostgresStore:
 
 @lru_cache(maxsize=1 << 10)
 def _placeholders(sql: str) -> str:
-    """The statements are written with question marks; none of them holds one in its text."""
+    """Replace question marks by the driver's placeholders; no statement holds one in its text."""
     return sql.replace("?", "%s")

@@ -1,8 +1,8 @@
 """Going on from a store that lost its last lines: a deliberate act, a line of the ledger, and never a new budget.
 
 Guarantee
-    After a restore no population has anything left of what the store knows to be granted: whatever was sold in the
-    lost lines was sold out of it. The custodian grants anew, by a line of their own, what they can answer for.
+    After a restore no population has anything left of what the store knows to be granted: whatever the lost lines
+    charged was charged to it. The custodian grants anew, by a line of their own, what they can answer for.
 Requires
     No grant is among the lost lines; nobody can know what was spent of one that is not in the store.
 """
@@ -14,10 +14,8 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-from dalenius.core.budget import UNIT
-from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError
-from dalenius.ledger.account import TOTAL, Purse, PurseKey
+from dalenius.ledger.account import TOTAL, Balance, BalanceKey, exact_text
 from dalenius.ledger.anchor import AnchorFile
 from dalenius.ledger.continuity import Break
 from dalenius.ledger.draft import Draft, Needs
@@ -27,51 +25,48 @@ from dalenius.ledger.ledger import WAIT_SECONDS, Ledger, connect, places
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restore:
-    """Say that lines were lost, and count what is left of every budget as spent; `purses` empty forfeits nothing."""
+    """Record that lines were lost, and count what is left of these balances as spent.
+
+    Returns one line for the ledger, and one for each account that had something left.
+    """
 
     body: Mapping[str, Any]
-    purses: frozenset[PurseKey]
+    balances: frozenset[BalanceKey]
     by: str
 
     @property
     def needs(self) -> Needs:
-        """Every purse that has a limit."""
-        return Needs(populations=frozenset(key.population for key in self.purses), purses=frozenset(self.purses))
+        return Needs(populations=frozenset(key.population for key in self.balances), balances=frozenset(self.balances))
 
     def decide(self, draft: Draft) -> tuple[Entry, ...]:
-        """One line for the ledger, and one for each page that had something left."""
         lines = [draft.emit("restore", population="", by=self.by, body=self.body)]
-        for population, page in sorted({key[:2] for key in self.purses}):
-            kept = [draft.state.purse(key) for key in sorted(self.purses) if key[:2] == (population, page)]
-            left = [purse for purse in kept if _left(purse) != (0, 0)]
+        for population, account in sorted({key[:2] for key in self.balances}):
+            kept = [draft.state.balance(key) for key in sorted(self.balances) if key[:2] == (population, account)]
+            left = [balance for balance in kept if balance.left != (0, 0)]
             if left:
-                lines.append(draft.emit("forfeit", population=population, by=self.by, body=_forfeit(page, left)))
+                lines.append(draft.emit("forfeit", population=population, by=self.by, body=_forfeit(account, left)))
         return tuple(lines)
 
 
-def _left(purse: Purse) -> tuple[int, int]:
-    return purse.limit_rho - purse.spent_rho, purse.limit_delta - purse.spent_delta
-
-
-def _forfeit(page: str, left: list[Purse]) -> dict[str, Any]:
-    rho, delta = next((_left(purse) for purse in left if purse.key.kind == TOTAL), (0, 0))
+def _forfeit(account: str, left: list[Balance]) -> dict[str, Any]:
+    total = next((balance.left for balance in left if balance.key.kind == TOTAL), (0, 0))
     return {
-        "page": page,
-        "amounts": {"rho": plain(rho * UNIT), "delta": plain(delta * UNIT)},
-        "purses": [[purse.key.kind, purse.key.name, *_left(purse)] for purse in left],
+        "account": account,
+        "cost": exact_text(*total),
+        "balances": [[balance.key.kind, balance.key.name, *balance.left] for balance in left],
     }
 
 
 def restore(
     location: str | Path, *, by: str, note: str, anchor: str | Path | None = None, keys: str | Path | None = None
 ) -> tuple[Entry, ...]:
-    """Go on from the store as it is; its lines say so. Refused where store and anchor agree, or nothing is there.
+    """Continue with the store as it is and return the lines that record it; refused where store and anchor agree.
 
     The anchor that knew more is kept beside the new one. Where only the anchor was lost nothing is forfeited: the store
-    may be whole, and the custodian says so by this line.
+    may be whole, and the custodian states so by this line.
     """
     if not note.strip():
-        raise ParameterError("A restore says why; it is written to the ledger.")
+        raise ParameterError("A restore needs a `note` with the reason; it is written to the ledger.")
     connect(str(location), may_write=False).close()
     ledger = Ledger(
         str(location),
@@ -87,31 +82,30 @@ def restore(
             raise ParameterError("The store goes on where its anchor ends; there is nothing to restore.")
         if fault.is_other_anchor:
             raise fault.error()
-        lines = _written(ledger, fault, by, note)
+        lines = _write_lines(ledger, fault, by, note)
         if not fault.is_anchor_missing:
-            _set_aside(ledger.books.anchor, ledger, lines[-1], fault)
+            _set_aside(ledger.reader.anchor, ledger, lines[-1], fault)
     return lines
 
 
-def _written(ledger: Ledger, gap: Break, by: str, note: str) -> tuple[Entry, ...]:
+def _write_lines(ledger: Ledger, gap: Break, by: str, note: str) -> tuple[Entry, ...]:
     last, head = gap.anchored, ledger.head
     body = {
         "store": {"seq": head.seq, "head": head.digest},
         "anchored": None if last is None else {"seq": last.seq, "head": last.head, "ledger": last.ledger},
         "note": note,
     }
-    purses = ledger.books.purses()
-    spent = frozenset(p.key for p in purses if p.is_limited and not gap.is_anchor_missing)
-    lines: tuple[Entry, ...] = ledger.submit(Restore(body=body, purses=spent, by=by))
+    forfeited = [] if gap.is_anchor_missing else [b.key for b in ledger.reader.balances() if b.is_limited]
+    lines: tuple[Entry, ...] = ledger.submit(Restore(body=body, balances=frozenset(forfeited), by=by))
     return lines
 
 
 def _set_aside(anchor: AnchorFile, ledger: Ledger, line: Entry, gap: Break) -> None:
-    """The new anchor is complete before the old one steps aside; a crash in between is a restore to be repeated."""
+    """Rename the old anchor once the new one is complete; after a crash in between, the restore is repeated."""
     assert gap.anchored is not None
     fresh = anchor.path.with_name(f"{anchor.path.name}.new")
     fresh.unlink(missing_ok=True)
-    anchor.at(fresh).append(ledger.books.name, ledger.head, line.at, is_release=True)
+    anchor.at(fresh).append(ledger.reader.name, ledger.head, line.at, is_release=True)
     aside = anchor.path.with_name(f"{anchor.path.name}.until-{gap.anchored.seq}-{gap.anchored.head[:8]}")
     os.replace(anchor.path, aside)
     os.replace(fresh, anchor.path)

@@ -1,8 +1,8 @@
 """The tables and the statements, written by hand for both stores.
 
-The statements carry the invariants themselves: a purse moves only if what it then holds is within its limit, a key
-is charged once, a charge is completed by the holder of its lease, the head moves only from where it was read. What
-a statement does not touch, as often as it should, rolls the batch back. No claim rests on an isolation level.
+The statements hold the invariants themselves: a balance changes only if it stays within its limit, a key is charged
+once, a charge is completed by the holder of its lease, the head moves only from where it was read. A statement that
+touches fewer rows than it should rolls the batch back. No claim rests on an isolation level.
 
 Every table of the state names with each row the signed line that last changed it and holds the salt of its leaf in the
 tree (`seal`). `STATE` lists their columns, and the statements that read them are made of that list.
@@ -43,9 +43,9 @@ CREATE TABLE IF NOT EXISTS terms (
     changed         BIGINT NOT NULL,
     salt            {blob} NOT NULL
 );
-CREATE TABLE IF NOT EXISTS purses (
+CREATE TABLE IF NOT EXISTS balances (
     population     TEXT NOT NULL,
-    page           TEXT NOT NULL,
+    account           TEXT NOT NULL,
     kind           TEXT NOT NULL,
     name           TEXT NOT NULL,
     limit_rho      BIGINT NOT NULL,
@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS purses (
     charges        BIGINT NOT NULL,
     changed        BIGINT NOT NULL,
     salt           {blob} NOT NULL,
-    PRIMARY KEY (population, page, kind, name),
+    PRIMARY KEY (population, account, kind, name),
     CHECK (spent_rho >= 0 AND spent_delta >= 0 AND spent_epsilon >= 0),
     CHECK (spent_rho <= limit_rho),
     CHECK (spent_delta <= limit_delta)
@@ -135,14 +135,19 @@ class StateTable(NamedTuple):
         """The statement that reads whole rows, salts last."""
         return f"SELECT {', '.join(self.stored)} FROM {self.name}"
 
+    @property
+    def insert(self) -> str:
+        """The statement that adds a whole row."""
+        return f"INSERT INTO {self.name} ({', '.join(self.stored)}) VALUES ({', '.join('?' * len(self.stored))})"
+
 
 TERMS_TABLE = StateTable("terms", b"0", 1, ("population", "relation", "approval_above", "is_scheduled"))
-PURSES_TABLE = StateTable(
-    "purses",
+BALANCES_TABLE = StateTable(
+    "balances",
     b"1",
     4,
     (
-        *("population", "page", "kind", "name", "limit_rho", "limit_delta", "spent_rho", "spent_delta"),
+        *("population", "account", "kind", "name", "limit_rho", "limit_delta", "spent_rho", "spent_delta"),
         *("spent_epsilon", "impure", "charges"),
     ),
 )
@@ -162,10 +167,8 @@ REGISTRATIONS_TABLE = StateTable(
 CHECKS_TABLE = StateTable("checks", b"5", 1, ("population", "value"))
 STATE = {
     table.name: table
-    for table in (TERMS_TABLE, PURSES_TABLE, CHARGES_TABLE, RELEASES_TABLE, REGISTRATIONS_TABLE, CHECKS_TABLE)
+    for table in (TERMS_TABLE, BALANCES_TABLE, CHARGES_TABLE, RELEASES_TABLE, REGISTRATIONS_TABLE, CHECKS_TABLE)
 }
-TERMS, PURSES, CHARGES = TERMS_TABLE.select, PURSES_TABLE.select, CHARGES_TABLE.select
-RELEASES, REGISTRATIONS, CHECKS = RELEASES_TABLE.select, REGISTRATIONS_TABLE.select, CHECKS_TABLE.select
 
 FIRST_HEAD = "INSERT INTO head (id, seq, digest, salt, signature) VALUES (1, 0, ?, ?, '') ON CONFLICT (id) DO NOTHING"
 HEAD = "SELECT seq, digest FROM head WHERE id = 1"
@@ -182,38 +185,34 @@ PUT_NODE = (
 
 ADD_ENTRY = "INSERT INTO entries (seq, name, kind, population, line, previous, digest) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
-PUT_TERMS = """
-INSERT INTO terms (population, relation, approval_above, is_scheduled, changed, salt) VALUES (?, ?, ?, ?, ?, ?)
+PUT_TERMS = f"""
+{TERMS_TABLE.insert}
 ON CONFLICT (population) DO UPDATE SET approval_above = excluded.approval_above, is_scheduled = excluded.is_scheduled,
                                        changed = excluded.changed, salt = excluded.salt
 WHERE terms.relation = excluded.relation
 """
 
-OPEN_PURSE = """
-INSERT INTO purses (population, page, kind, name, limit_rho, limit_delta,
+OPEN_BALANCE = """
+INSERT INTO balances (population, account, kind, name, limit_rho, limit_delta,
                     spent_rho, spent_delta, spent_epsilon, impure, charges, changed, salt)
 VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?, ?)
 """
 
 SET_LIMIT = """
-UPDATE purses SET limit_rho = ?, limit_delta = ?, changed = ?, salt = ?
-WHERE population = ? AND page = ? AND kind = ? AND name = ?
+UPDATE balances SET limit_rho = ?, limit_delta = ?, changed = ?, salt = ?
+WHERE population = ? AND account = ? AND kind = ? AND name = ?
   AND limit_rho = ? AND limit_delta = ? AND spent_rho <= ? AND spent_delta <= ?
 """
 
-# The heart of the ledger: what is over the limit is not charged, whoever else is writing.
+# The heart of the ledger: nothing above the limit is charged, whoever else is writing.
 PAY = """
-UPDATE purses SET spent_rho = spent_rho + ?, spent_delta = spent_delta + ?, spent_epsilon = spent_epsilon + ?,
+UPDATE balances SET spent_rho = spent_rho + ?, spent_delta = spent_delta + ?, spent_epsilon = spent_epsilon + ?,
                   impure = impure + ?, charges = charges + ?, changed = ?, salt = ?
-WHERE population = ? AND page = ? AND kind = ? AND name = ?
+WHERE population = ? AND account = ? AND kind = ? AND name = ?
   AND spent_rho + ? <= limit_rho AND spent_delta + ? <= limit_delta
 """
 
-ADD_CHARGE = """
-INSERT INTO charges (seq, key, entry, population, dataset, version, definition, analyst, fingerprint, plan_digest,
-                     is_tainted, is_public_data, is_done, lease, lease_until, changed, salt)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
+ADD_CHARGE = CHARGES_TABLE.insert
 
 TAKE_LEASE = """
 UPDATE charges SET lease = ?, lease_until = ?, changed = ?, salt = ?
@@ -232,16 +231,12 @@ ON CONFLICT DO NOTHING
 
 SET_STATUS = "UPDATE releases SET status = ?, changed = ?, salt = ? WHERE entry = ? AND status = ?"
 
-ADD_REGISTRATION = """
-INSERT INTO registrations (dataset, version, population, fingerprint, domain_digest, entry, changed, salt)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-"""
-
-ADD_CHECK = "INSERT INTO checks (population, value, changed, salt) VALUES (?, ?, ?, ?)"
+ADD_REGISTRATION = REGISTRATIONS_TABLE.insert
+ADD_CHECK = CHECKS_TABLE.insert
 
 _RELEASED = [f"r.{column}" for column in RELEASES_TABLE.stored]
 _CHARGED = [f"c.{column}" for column in CHARGES_TABLE.stored]
-# What is answered, and after it the two rows of the state by which it is answered.
+# A stored release, and after it the two rows of the state that it is checked against.
 DOCUMENTS = f"""
 SELECT r.entry, r.key, r.document, r.status, c.population, c.analyst, r.digest,
        {", ".join(_RELEASED)}, {", ".join(_CHARGED)}

@@ -1,4 +1,4 @@
-"""The state of a store, bound to the chain: what decides about money or permission cannot be edited beside it.
+"""The state of a store, bound to the chain: what decides about budgets cannot be edited beside it.
 
 Guarantee
     Every row of the state is a leaf of a hash tree (`tree`). The last line of each segment names SHA-256 of a fresh
@@ -13,7 +13,7 @@ Cost
     A row that is read or changed costs the nodes above it, and nothing is scanned. Nodes and rows that were compared
     once are remembered; what is remembered counts only under a root that the chain names.
 Absence
-    Rows are looked up under the beginning of their names (a population's purses, a data set's versions), so that a
+    Rows are looked up under the beginning of their names (a population's balances, a data set's versions), so that a
     missing one is noticed too. A charge is found by its key and named by its line: a removed charge is noticed on
     opening; until then the same request would be paid once more.
 """
@@ -31,14 +31,24 @@ from dalenius.ledger.draft import Draft, Head
 from dalenius.ledger.entry import GENESIS, Entry, canonical
 from dalenius.ledger.rows import Row
 from dalenius.ledger.schema import StateTable
-from dalenius.ledger.tree import EMPTY, SALT_SIZE, HashTree, Lacking, Node, decode, leaf_digest, node_digest, places_in
+from dalenius.ledger.tree import (
+    EMPTY,
+    SALT_SIZE,
+    HashTree,
+    MissingNode,
+    Node,
+    decode,
+    leaf_digest,
+    node_digest,
+    places_in,
+)
 
 _MOST_REMEMBERED = 20_000
 _POPULATION = 1 + 32
-_NEXT = "Put the newest whole copy of the store back; `dalenius ledger verify` says what else is wrong."
+_NEXT = "Put the newest whole copy of the store back; `dalenius ledger verify` lists what else is wrong."
 
 Rows = Mapping[str, Iterable[Row]]
-Ask = Callable[[str, Sequence[Any]], list[Row]]
+QueryStore = Callable[[str, Sequence[Any]], list[Row]]
 
 
 def _digits(*values: Any) -> bytes:
@@ -51,21 +61,20 @@ def _keyed(tag: bytes, *key: Any) -> bytes:
 
 
 def scope_of(table: StateTable, *key: Any) -> bytes:
-    """Beginning of the names of all rows whose key begins with these values."""
+    """Return how the names of all rows begin whose key begins with these values."""
     if not table.keys:
         return b"%b%016x" % (table.tag, *key)
     return _keyed(table.tag, *key)
 
 
 def name_of(table: StateTable, row: Row) -> bytes:
-    """Name of a row's leaf."""
     if not table.keys:
         return b"%b%016x" % (table.tag, row[0])
     return _keyed(table.tag, *row[: table.keys])
 
 
 def leaf_of(table: StateTable, row: Row) -> bytes:
-    """Digest of a row: its columns and the line that last changed it, under its salt, which stands last."""
+    """Return the digest of a row: its columns and the line that last changed it, under its salt, which stands last."""
     *columns, salt = row
     if not isinstance(salt, bytes) or len(salt) != SALT_SIZE:
         raise ValueError("not a salt")
@@ -73,21 +82,21 @@ def leaf_of(table: StateTable, row: Row) -> bytes:
 
 
 def blind(salt: bytes, root: bytes) -> str:
-    """What a line says of a state."""
+    """Return what a line holds of a state."""
     return sha256(salt + root).hexdigest()
 
 
 def changed_outside(table: str) -> LedgerCorrupt:
-    """The refusal; it says nothing of what the row holds or held."""
+    """Return the refusal, which shows nothing of what the row holds or held."""
     return LedgerCorrupt(
-        f"The table {table!r} of the ledger's store was changed outside the ledger: a row is not the one that the last "
-        f"signed line names. {_NEXT}",
+        f"The table {table!r} of the ledger's store was changed outside the ledger: a row is not the one that the "
+        f"last signed line names. {_NEXT}",
         table=table,
     )
 
 
 def only(heads: Sequence[Row]) -> Row:
-    """The row of the head."""
+    """Return the only row of the head."""
     if len(heads) != 1:
         raise LedgerCorrupt("The ledger has no head.")
     return heads[0]
@@ -105,8 +114,8 @@ class Witness:
         self._scopes: dict[bytes, tuple[bytes, ...]] = {}
         self._written: list[tuple[bytes, Row]] = []
 
-    def tree(self, ask: Ask, row: Row, scopes: Iterable[bytes] = ()) -> HashTree:
-        """The tree that the stored head names; refused if nothing signed names it."""
+    def tree(self, query: QueryStore, row: Row, scopes: Iterable[bytes] = ()) -> HashTree:
+        """Return the tree that the stored head names; refuses a head that was not signed."""
         latest = self._latest
         if latest is None or latest[0] != row:
             self._rows, self._scopes = {}, {}
@@ -114,13 +123,13 @@ class Witness:
                 self._memory = {}
             # Places that were right under an older root most likely still are.
             likely = {s[:n] for s in scopes for n in range(len(s)) if s[:n] in self._memory}
-            root = self._fetch(ask, {b"", *likely}).get(b"", EMPTY)
+            root = self._fetch(query, {b"", *likely}).get(b"", EMPTY)
             self._check_head(row, root)
             latest = self._latest = (row, root)
         return HashTree(latest[1], self._memory)
 
     def _check_head(self, row: Row, root: bytes) -> None:
-        """A head is the digest of its line, which names the state and is signed."""
+        """Raise unless the head is the digest of its line, which names the state and is signed."""
         seq, digest, salt, signature, line = row
         if (seq, digest, root) == (0, GENESIS, EMPTY):
             return
@@ -132,13 +141,13 @@ class Witness:
         if not is_right or not self._anchor.has_signed(self._name(), Head(seq, digest), entry.at, signature):
             raise changed_outside("head")
 
-    def _fetch(self, ask: Ask, places: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Read nodes; their digests by place."""
+    def _fetch(self, query: QueryStore, places: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Read nodes and return their digests by place."""
         wanted = sorted(place.decode() for place in places)
         digests: dict[bytes, bytes] = {}
         for start in range(0, len(wanted), 200):
             part = wanted[start : start + 200]
-            digests |= self._remember(ask(f"{schema.NODES} WHERE place IN ({', '.join('?' * len(part))})", part))
+            digests |= self._remember(query(f"{schema.NODES} WHERE place IN ({', '.join('?' * len(part))})", part))
         return digests
 
     def _remember(self, nodes: Iterable[Row]) -> dict[bytes, bytes]:
@@ -152,22 +161,22 @@ class Witness:
             raise changed_outside("tree") from error
         return digests
 
-    def _leaves(self, ask: Ask, tree: HashTree, scope: bytes) -> dict[bytes, bytes]:
-        """Leaves of a scope; nodes that are not remembered are read from the store and compared."""
+    def _leaves(self, query: QueryStore, tree: HashTree, scope: bytes) -> dict[bytes, bytes]:
+        """Return the leaves of a scope; nodes that are not remembered are read from the store and compared."""
         leaves: dict[bytes, bytes] = {}
         while True:
             try:
                 tree.gather(scope, leaves)
                 return leaves
-            except Lacking as gap:
-                self._supply(ask, gap)
+            except MissingNode as gap:
+                self._supply(query, gap)
 
-    def _supply(self, ask: Ask, gap: Lacking) -> None:
-        if self._fetch(ask, [gap.place]) != {gap.place: gap.digest}:
+    def _supply(self, query: QueryStore, gap: MissingNode) -> None:
+        if self._fetch(query, [gap.place]) != {gap.place: gap.digest}:
             raise changed_outside("tree")
 
-    def check(self, ask: Ask, tree: HashTree, rows: Rows, scopes: Iterable[bytes]) -> None:
-        """Compare rows with their leaves: under the scopes and the rows' own names there are these, and no others."""
+    def check(self, query: QueryStore, tree: HashTree, rows: Rows, scopes: Iterable[bytes]) -> None:
+        """Compare rows with their leaves: under the scopes and the rows' own names there must be exactly these."""
         read: dict[bytes, Row] = {}
         for table_name, several in rows.items():
             table = schema.STATE[table_name]
@@ -179,7 +188,7 @@ class Witness:
                 if name in self._scopes:
                     if self._rows.get(name) != row:
                         raise changed_outside(table_name)
-                elif self._leaves(ask, tree, name).get(name) != _digest(table, row):
+                elif self._leaves(query, tree, name).get(name) != _digest(table, row):
                     raise changed_outside(table_name)
                 elif table.keys:
                     self._rows[name], self._scopes[name] = row, (name,)
@@ -187,21 +196,21 @@ class Witness:
         for scope in scopes:
             names = self._scopes.get(scope)
             if names is None:
-                names = tuple(self._leaves(ask, tree, scope))
+                names = tuple(self._leaves(query, tree, scope))
                 if scope[:1] not in _NUMBERED:
                     self._scopes[scope] = names
             if not names_read.issuperset(names):
                 raise changed_outside(_table_of(scope))
 
-    def check_all(self, ask: Ask) -> None:
+    def check_all(self, query: QueryStore) -> None:
         """Compare all rows and all nodes with the head, inside a snapshot."""
         self._memory, self._latest = {}, None
-        head = only(ask(schema.SEALED_HEAD, ()))
-        stored = set(self._remember(ask(schema.NODES, ())))
-        tree = self.tree(ask, head)
-        leaves = self._leaves(ask, tree, b"")
+        head = only(query(schema.SEALED_HEAD, ()))
+        stored = set(self._remember(query(schema.NODES, ())))
+        tree = self.tree(query, head)
+        leaves = self._leaves(query, tree, b"")
         for name, table in schema.STATE.items():
-            for row in ask(table.select, ()):
+            for row in query(table.select, ()):
                 if leaves.pop(_name(table, row), None) != _digest(table, row):
                     raise changed_outside(name)
         if leaves:
@@ -210,7 +219,7 @@ class Witness:
             raise changed_outside("tree")
 
     def seal(
-        self, ask: Ask, draft: Draft, tree: HashTree, rows: Sequence[tuple[StateTable, Row]]
+        self, query: QueryStore, draft: Draft, tree: HashTree, rows: Sequence[tuple[StateTable, Row]]
     ) -> tuple[list[Row], bytes, str]:
         """Put the changed rows into the tree and name its root in the draft's last line.
 
@@ -224,19 +233,19 @@ class Witness:
             at += SALT_SIZE
             marks.append(mark)
             name = name_of(table, row)
-            self._put(ask, tree, name, leaf_digest(mark[1], ascii((table.name, [*row, seq]))))
+            self._put(query, tree, name, leaf_digest(mark[1], ascii((table.name, [*row, seq]))))
             if table.keys:
                 self._written.append((name, (*row, *mark)))
         draft.seal(blind(salts[:SALT_SIZE], tree.seal()))
         ledger = draft.lines[0].digest if draft.lines[0].seq == 1 else self._name()
         return marks, salts[:SALT_SIZE], self._anchor.sign(ledger, draft.tip, draft.lines[-1].at)
 
-    def _put(self, ask: Ask, tree: HashTree, name: bytes, digest: bytes) -> None:
+    def _put(self, query: QueryStore, tree: HashTree, name: bytes, digest: bytes) -> None:
         while True:
             try:
                 return tree.put(name, digest)
-            except Lacking as gap:
-                self._supply(ask, gap)
+            except MissingNode as gap:
+                self._supply(query, gap)
 
     def keep(self, tree: HashTree, head: Row) -> None:
         """Remember what was written under this head, once it is stored."""

@@ -37,7 +37,7 @@ os.register_at_fork(before=_creating.acquire, after_in_parent=_creating.release,
 
 
 def identity_of(path: Path | str) -> Identity | None:
-    """Device and inode of a file, or None where there is none; the file is not opened."""
+    """Return device and inode of a file, or None where there is none; the file is not opened."""
     status = _status_of(path)
     return None if status is None else (status.st_dev, status.st_ino)
 
@@ -67,11 +67,9 @@ class OpenFiles:
             status = _status_of(name)
             if status is None or (status.st_dev, status.st_ino) != identity:
                 raise LedgerCorrupt(
-                    f"The file {Path(name).name!r} was replaced or removed while the ledger was open: what is "
-                    "written to"
-                    " its log would be lost, so nothing is released. Let only Dalenius and SQLite open the store, "
-                    "and open"
-                    " the ledger again; `dalenius ledger verify` compares it with its anchor."
+                    f"The file {Path(name).name!r} was replaced or removed while the ledger was open: what is written "
+                    "to its log would be lost, so nothing is released. Let only Dalenius and SQLite open the store, "
+                    "and open the ledger again; `dalenius ledger verify` compares it with its anchor."
                 )
             if name == self._store:
                 _refuse_second_name(self._path, status)
@@ -85,6 +83,6 @@ def refuse_hard_link(path: Path) -> None:
 def _refuse_second_name(path: Path, status: os.stat_result) -> None:
     if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
         raise LedgerMismatch(
-            f"{path.name!r} has a second name (a hard link), and SQLite keeps a log for each name: lines would be lost."
-            " Remove the other name, or copy the file; a symbolic link is accepted."
+            f"{path.name!r} has a second name (a hard link), and SQLite keeps a log for each name: lines would be "
+            "lost. Remove the other name, or copy the file; a symbolic link is accepted."
         )

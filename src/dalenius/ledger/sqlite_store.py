@@ -15,7 +15,7 @@ from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
 from dalenius.ledger.rows import Row
 from dalenius.ledger.sqlite_files import Identity, OpenFiles, create_private, identity_of, refuse_hard_link
-from dalenius.ledger.store import Query, Raced, Statement
+from dalenius.ledger.store import Query, Statement, WriteConflict
 
 _GUARDS = """
 CREATE TRIGGER IF NOT EXISTS entries_stay BEFORE UPDATE ON entries
@@ -33,15 +33,13 @@ _FORKED = "A ledger is not shared with a forked process"
 
 
 def _close_all() -> None:
-    """At the end of the process: close what nobody closed and nobody uses."""
+    """Close the stores that nobody uses, at the end of the process."""
     for store in list(_open_stores):
         store.close_if_idle()
 
 
 def _leave_inherited() -> None:  # pragma: no cover - called in forked children only
-    """In a forked child: the connections are the parent's, and SQLite here believes that this process has
-    their locks.
-    """
+    """Leave the connections to the parent in a forked child, where SQLite believes that it holds their locks."""
     for store in list(_open_stores):
         _inherited.add(store.identity)
         store.leave()
@@ -52,7 +50,7 @@ os.register_at_fork(after_in_child=_leave_inherited)
 
 
 class _Turn:
-    """The connection of a store for one thread alone; what SQLite refuses meanwhile is told as one of our errors.
+    """Exclusive use of a store's connection by one thread; errors of SQLite are translated.
 
     A class, because a charge takes three turns and a generator costs as much as a statement.
     """
@@ -72,7 +70,7 @@ class _Turn:
 
 
 class SqliteStore:
-    """One connection to the file. Writers of several processes queue at a lock file, so that nobody starves.
+    """One connection to the file. Writers of several processes queue at a lock file, so that none starves.
 
     One thread at a time uses the connection, and closing waits for it: SQLite crashes where a connection is closed
     under a statement that runs. A store whose files were replaced refuses to be used.
@@ -93,13 +91,13 @@ class SqliteStore:
             self._files = OpenFiles(path)
             _open_stores.add(self)
         except OSError as error:
-            self._let_go()
+            self._release()
             raise StorageError(f"The ledger {path.name!r} cannot be opened: {error.strerror}.") from error
         except sqlite3.DatabaseError as error:
-            self._let_go()
+            self._release()
             raise _opening_error(path, error) from error
         except BaseException:
-            self._let_go()
+            self._release()
             raise
 
     @property
@@ -108,7 +106,7 @@ class SqliteStore:
         return self._files.identity
 
     def _look(self, path: Path) -> None:
-        """For an auditor: nothing is made, and permission to write is not needed."""
+        """Open to read: nothing is created, and permission to write is not needed."""
         # Without a log and without the right to make one, the file is all there is.
         is_still = not Path(f"{path}-wal").exists() and not os.access(path.parent, os.W_OK)
         place = f"{path.as_uri()}?mode=ro" + ("&immutable=1" if is_still else "")
@@ -142,12 +140,11 @@ class SqliteStore:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def _refuse_inherited(self, path: Path) -> None:
-        """A second connection here would take no locks of its own, and lose its log when the parent closes."""
+        """Raise in a forked child: a second connection would take no locks, and lose its log when the parent closes."""
         if identity_of(path) in _inherited:  # pragma: no cover - true in forked children only
             raise InternalError(
-                f"{_FORKED}: this one was forked while {path.name!r} was open, and SQLite would lose its locks. "
-                "Close the"
-                " ledger before the fork, or start the process anew (multiprocessing: the method 'spawn')."
+                f"{_FORKED}: this one was forked while {path.name!r} was open, and SQLite would lose its locks. Close "
+                "the ledger before the fork, or start the process anew (multiprocessing: the method 'spawn')."
             )
 
     def _create(self) -> None:
@@ -166,7 +163,7 @@ class SqliteStore:
         self._connection.execute("COMMIT")
 
     def take_turn(self) -> None:
-        """Wait for the connection and take it: open, and to the files that are there. `leave_turn` gives it back."""
+        """Wait for the connection and check that it is open, to the files that are there. `leave_turn` returns it."""
         if os.getpid() != self._pid:  # pragma: no cover - true in forked children only
             raise InternalError(f"{_FORKED}; open it there again.")
         self._turn.acquire()
@@ -179,7 +176,6 @@ class SqliteStore:
             raise
 
     def leave_turn(self) -> None:
-        """Let the next thread use the connection."""
         self._turn.release()
 
     def check(self) -> None:
@@ -198,7 +194,6 @@ class SqliteStore:
 
     @contextmanager
     def fresh(self) -> Iterator["SqliteStore"]:
-        """The same file through a connection that is opened now, and reads what every other process would."""
         store = SqliteStore(self._path, may_write=False)
         try:
             yield store
@@ -207,7 +202,7 @@ class SqliteStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Durable: the log is synchronised before COMMIT returns."""
+        """Open a write transaction; the log is synchronised before COMMIT returns."""
         with _Turn(self):
             fcntl.flock(self._lock, fcntl.LOCK_EX)
             try:
@@ -220,7 +215,6 @@ class SqliteStore:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """A read transaction of the log: writers go on, this reader does not see them."""
         with _Turn(self):
             try:
                 self._connection.execute("BEGIN")
@@ -233,22 +227,19 @@ class SqliteStore:
             self._connection.execute("ROLLBACK")
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
-        """Rows touched by each statement, all of its executions together."""
         with _Turn(self):
             return [self._connection.executemany(sql, rows).rowcount for sql, rows in statements]
 
-    def ask(self, sql: str, parameters: Row = ()) -> list[Row]:
-        """Rows of a query."""
+    def query(self, sql: str, parameters: Row = ()) -> list[Row]:
         with _Turn(self):
             return self._connection.execute(sql, parameters).fetchall()
 
-    def ask_all(self, queries: Sequence[Query]) -> list[list[Row]]:
-        """Rows of each query."""
+    def query_all(self, queries: Sequence[Query]) -> list[list[Row]]:
         with _Turn(self):
             return [self._connection.execute(sql, parameters).fetchall() for sql, parameters in queries]
 
     def close(self) -> None:
-        """Bring the log into the file and let go of both, once whoever uses them is done. Nothing in a forked child."""
+        """Checkpoint the log and close, once no thread uses the store. Does nothing in a forked child."""
         if os.getpid() != self._pid:  # pragma: no cover - true in forked children only
             return
         with self._turn:
@@ -260,10 +251,10 @@ class SqliteStore:
                 self._abandon()
             else:
                 self._checkpoint()
-            self._let_go()
+            self._release()
 
     def _checkpoint(self) -> None:
-        """Empty the log into the file, unless somebody writes or reads it now: they will when they close."""
+        """Empty the log into the file, unless it is in use: whoever uses it does so when they close."""
         if self._lock < 0:
             return
         try:
@@ -271,7 +262,7 @@ class SqliteStore:
             self._connection.execute("PRAGMA busy_timeout = 0")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except (OSError, sqlite3.Error):
-            # Every line stands in the log; whoever opens the ledger next finds it there.
+            # Every line stands in the log, and is found there when the ledger is opened next.
             return
 
     def close_if_idle(self) -> None:
@@ -291,13 +282,13 @@ class SqliteStore:
             self._lock = -1
 
     def _abandon(self) -> None:
-        """Leave the connection open for ever: closing it would write its log over what others have written since."""
+        """Leave the connection open: closing it would write its log over what others have written since."""
         import ctypes
 
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
         self._connection = sqlite3.connect(":memory:")
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         self._is_closed = True
         _open_stores.discard(self)
         self._connection.close()
@@ -310,9 +301,9 @@ class SqliteStore:
 
 
 def _translate(error: sqlite3.DatabaseError) -> Exception:
-    """A refusal of SQLite as one of ours: somebody was first, the disk refuses, or the file is damaged."""
+    """Return an error of SQLite as one of ours: a write conflict, a disk that refuses, or a damaged file."""
     if isinstance(error, sqlite3.IntegrityError):
-        return Raced(str(error))
+        return WriteConflict(str(error))
     if isinstance(error, sqlite3.OperationalError):
         # Without a code of SQLite: a column holds what Python cannot read as text.
         if getattr(error, "sqlite_errorcode", None) in (None, sqlite3.SQLITE_ERROR):

@@ -4,7 +4,7 @@ The writer and `verify` use the same fold. The writer folds the lines of a batch
 batch touches; `verify` folds all lines from the first one and compares the result with the stored tables.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -12,28 +12,28 @@ from dalenius.core.budget import MASTER
 from dalenius.core.neighbours import Relation
 from dalenius.errors import LedgerCorrupt
 from dalenius.ledger.account import (
-    ANALYST,
-    OTHERS,
+    CAP,
+    QUOTA,
     TOTAL,
-    VARIABLE,
+    UNRESERVED,
     WAVE,
-    Purse,
-    PurseKey,
+    Balance,
+    BalanceKey,
     Terms,
+    balances_elsewhere,
     overlap_with,
     overlaps_of,
-    purses_elsewhere,
 )
-from dalenius.ledger.charge import DATA_DEPENDENT, PAGES, Registration, Units
+from dalenius.ledger.charge import ACCOUNTS, DATA_DEPENDENT, Registration, Units
 from dalenius.ledger.entry import Entry
 
 
 class ChargeRow(NamedTuple):
     """A charge and who may complete it; the lease is in no line, and bound by the state that lines name."""
 
-    entry: str
-    key: str
     seq: int
+    key: str
+    entry: str
     population: str
     dataset: str
     version: str
@@ -51,11 +51,11 @@ class ChargeRow(NamedTuple):
 class ReleaseRow(NamedTuple):
     """A completed charge: the digest of its document, whether it is public, and the line that charged it."""
 
+    seq: int
     entry: str
     key: str
     digest: str
     status: str
-    seq: int
 
 
 @dataclass(slots=True)
@@ -63,37 +63,42 @@ class State:
     """All of it, or the part that a batch touches."""
 
     terms: dict[str, Terms] = field(default_factory=dict)
-    purses: dict[PurseKey, Purse] = field(default_factory=dict)
+    balances: dict[BalanceKey, Balance] = field(default_factory=dict)
     charges: dict[str, ChargeRow] = field(default_factory=dict)
     releases: dict[str, ReleaseRow] = field(default_factory=dict)
     registrations: dict[tuple[str, str], Registration] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
     checks: dict[str, str] = field(default_factory=dict)
-    own: dict[PurseKey, Purse] = field(default_factory=dict)
-    """What was spent for releases about a population itself, by page: of its own lines alone, and kept in no table."""
+    own_spending: dict[BalanceKey, Balance] = field(default_factory=dict)
+    """What releases about a population itself have spent, by account: from its own lines, kept in no table."""
 
     def copy(self) -> "State":
-        """Independent dictionaries over the same frozen rows."""
+        """Return independent dictionaries over the same frozen rows."""
         return State(
             dict(self.terms),
-            dict(self.purses),
+            dict(self.balances),
             dict(self.charges),
             dict(self.releases),
             dict(self.registrations),
             dict(self.owners),
             dict(self.checks),
-            dict(self.own),
+            dict(self.own_spending),
         )
 
-    def purse(self, key: PurseKey) -> Purse:
-        """The purse, or an empty one without limit."""
-        return self.purses.get(key) or Purse(key=key)
+    def balance(self, key: BalanceKey) -> Balance:
+        """Return the balance, or an empty one without limit."""
+        return self.balances.get(key) or Balance(key=key)
 
-    def fold_own(self, entry: Entry) -> None:
-        """Of a line that was written before: only what it spent for a release about its own population."""
-        key = PurseKey(entry.population, entry.body["page"], TOTAL, "")
-        before = self.own.get(key) or Purse(key=key)
-        self.own[key] = before.after(SPENT[entry.kind](entry.body))
+    def spend(self, keys: Iterable[BalanceKey], units: Units) -> None:
+        """Add a charge to each balance."""
+        for key in keys:
+            self.balances[key] = self.balance(key).after(units)
+
+    def fold_own_spending(self, entry: Entry) -> None:
+        """Add what a line spent for a release about its own population."""
+        key = BalanceKey(entry.population, entry.body["account"], TOTAL, "")
+        before = self.own_spending.get(key) or Balance(key=key)
+        self.own_spending[key] = before.after(SPENDING[entry.kind](entry.body))
 
     def fold(self, entry: Entry) -> None:
         """Apply one line."""
@@ -106,32 +111,42 @@ class State:
             raise LedgerCorrupt(f"Line {entry.seq} lacks what its kind needs.", seq=entry.seq) from error
 
 
-def _nothing(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
-    """Lines that record something without changing a balance."""
+def _unchanged(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
+    """Accept a line that changes no balance."""
 
 
-# Every grant opens these pages, the other ones with nothing; a further page has no purse before its own grant.
-FIRST_PAGES = (MASTER, DATA_DEPENDENT)
+# Every grant opens these accounts, the other one with nothing; a further account opens with its own grant.
+FIRST_ACCOUNTS = (MASTER, DATA_DEPENDENT)
 
 
 def _grant(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     relation = Relation(body["relation"])
     state.terms.setdefault(entry.population, Terms(population=entry.population, relation=relation))
-    for page in dict.fromkeys((*FIRST_PAGES, body["page"])):
-        rho, delta = (int(body["units"]["rho"]), int(body["units"]["delta"])) if page == body["page"] else (0, 0)
-        for kind in (TOTAL, OTHERS):
-            key = PurseKey(entry.population, page, kind, "")
-            purse = state.purses.get(key) or Purse(key=key, limit_rho=0, limit_delta=0)
-            state.purses[key] = purse.with_limit(purse.limit_rho + rho, purse.limit_delta + delta)
+    for account in dict.fromkeys((*FIRST_ACCOUNTS, body["account"])):
+        rho, delta = _rho_delta(body) if account == body["account"] else (0, 0)
+        for kind in (TOTAL, UNRESERVED):
+            key = BalanceKey(entry.population, account, kind, "")
+            balance = state.balances.get(key) or Balance(key=key, limit_rho=0, limit_delta=0)
+            state.balances[key] = balance.with_limit(balance.limit_rho + rho, balance.limit_delta + delta)
+
+
+def _rho_delta(body: Mapping[str, Any]) -> tuple[int, int]:
+    return int(body["units"]["rho"]), int(body["units"]["delta"])
+
+
+def limited_balance(population: str, body: Mapping[str, Any]) -> BalanceKey:
+    """Return the balance that a limit line limits; a reserved share limits the unreserved budget."""
+    kind = {"share": UNRESERVED, "quota": QUOTA, "cap": CAP}[body["kind"]]
+    return BalanceKey(population, body["account"], kind, body["name"])
 
 
 def _limit(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
-    key = PurseKey(entry.population, body["page"], body["purse"], body["name"])
-    rho, delta = int(body["units"]["rho"]), int(body["units"]["delta"])
-    if key.kind == OTHERS:
-        total = state.purse(key._replace(kind=TOTAL))
+    key = limited_balance(entry.population, body)
+    rho, delta = _rho_delta(body)
+    if key.kind == UNRESERVED:
+        total = state.balance(key._replace(kind=TOTAL))
         rho, delta = max(total.limit_rho - rho, 0), max(total.limit_delta - delta, 0)
-    state.purses[key] = state.purse(key).with_limit(rho, delta)
+    state.balances[key] = state.balance(key).with_limit(rho, delta)
 
 
 def _approval(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
@@ -142,8 +157,8 @@ def _approval(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
 def _schedule(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     state.terms[entry.population] = replace(state.terms[entry.population], is_scheduled=True)
     for wave in body["waves"]:
-        key = PurseKey(entry.population, body["page"], WAVE, wave["version"])
-        state.purses[key] = state.purse(key).with_limit(int(wave["rho"]), int(wave["delta"]))
+        key = BalanceKey(entry.population, body["account"], WAVE, wave["version"])
+        state.balances[key] = state.balance(key).with_limit(int(wave["rho"]), int(wave["delta"]))
 
 
 def _register(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
@@ -163,17 +178,20 @@ def _secret(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
 
 
 def _units_of(body: Mapping[str, Any]) -> Units:
-    return Units(int(body["units"]["rho"]), int(body["units"]["delta"]), body["units"]["epsilon"])
+    return Units(*_rho_delta(body), body["units"]["epsilon"])
+
+
+def charged_balances(population: str, body: Mapping[str, Any]) -> tuple[BalanceKey, ...]:
+    """Return every balance that a charge line counts against, those of overlapping populations included."""
+    own = [BalanceKey(population, body["account"], kind, name) for kind, name in body["balances"]]
+    overlaps = body.get("overlaps", ())
+    others = balances_elsewhere(overlaps, body["account"], analyst=body["analyst"], variables=body["variables"])
+    return (*own, *others)
 
 
 def _charge(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
-    units = _units_of(body)
-    for kind, name in body["purses"]:
-        key = PurseKey(entry.population, body["page"], kind, name)
-        state.purses[key] = state.purse(key).after(units)
-    for key in elsewhere_of(body):
-        state.purses[key] = state.purse(key).after(units)
-    state.fold_own(entry)
+    state.spend(charged_balances(entry.population, body), _units_of(body))
+    state.fold_own_spending(entry)
     state.charges[body["key"]] = ChargeRow(
         entry=entry.name,
         key=body["key"],
@@ -190,54 +208,46 @@ def _charge(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     )
 
 
-def elsewhere_of(body: Mapping[str, Any]) -> tuple[PurseKey, ...]:
-    """The purses of other populations that a charge is paid by, from its line."""
-    return purses_elsewhere(
-        body.get("overlaps", ()), body["page"], analyst=body["analyst"], variables=body["variables"]
-    )
-
-
 def _overlap(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
-    """Two populations that share persons: each counts one more, and pays for what the other had spent before."""
+    """Count one more overlap for each of two populations, and charge each what the other had spent before."""
     pair = (entry.population, str(body["with"]))
-    for key in (*map(overlaps_of, pair), overlap_with(*pair), overlap_with(*reversed(pair))):
-        state.purses[key] = state.purse(key).after(Units(0, 0, 0))
-    for payer, page, rho, delta, epsilon in body["past"]:
-        for key in purses_elsewhere((payer,), page):
-            state.purses[key] = state.purse(key).after(Units(int(rho), int(delta), epsilon))
+    state.spend((*map(overlaps_of, pair), overlap_with(*pair), overlap_with(*reversed(pair))), Units(0, 0, 0))
+    for payer, account, rho, delta, epsilon in body["past"]:
+        state.spend(balances_elsewhere((payer,), account), Units(int(rho), int(delta), epsilon))
 
 
 def names_overlaps(state: State, population: str, named: Sequence[str]) -> bool:
-    """Whether the named populations are those that were declared to share persons with this one, each once."""
-    declared = {other for other in named if state.purse(overlap_with(population, other)).charges}
-    return state.purse(overlaps_of(population)).charges == len(declared) == len(named)
+    """Whether the named populations are exactly those declared to share persons with this one."""
+    declared = {other for other in named if state.balance(overlap_with(population, other)).charges}
+    return state.balance(overlaps_of(population)).charges == len(declared) == len(named)
 
 
 def past_of(state: State, population: str, other: str) -> list[list[Any]]:
-    """What was spent on each page for releases about each of two, beside the account of the other, which pays for it:
-    (payer, page, rho, delta, epsilon).
+    """Return what releases about each of two populations have spent, to be charged to the other's accounts.
+
+    Rows of (payer, account, rho, delta, epsilon), in ledger units.
     """
     past: list[list[Any]] = []
     for payer, spender in ((population, other), (other, population)):
-        for page in PAGES:
-            purse = state.own.get(PurseKey(spender, page, TOTAL, ""))
-            if purse is not None and purse.charges:
-                pure = None if purse.impure else purse.spent_epsilon
-                past.append([payer, page, purse.spent_rho, purse.spent_delta, pure])
+        for account in ACCOUNTS:
+            spent = state.own_spending.get(BalanceKey(spender, account, TOTAL, ""))
+            if spent is not None and spent.charges:
+                pure = None if spent.impure else spent.spent_epsilon
+                past.append([payer, account, spent.spent_rho, spent.spent_delta, pure])
     return past
 
 
 def _forfeit(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
-    """What was left is counted as spent by something that is not known, and so was not pure."""
-    for kind, name, rho, delta in body["purses"]:
-        key = PurseKey(entry.population, body["page"], kind, name)
-        state.purses[key] = state.purse(key).after(Units(int(rho), int(delta), None))
-    state.fold_own(entry)
+    """Count what was left as spent by charges that are not known, and so not pure."""
+    for kind, name, rho, delta in body["balances"]:
+        key = BalanceKey(entry.population, body["account"], kind, name)
+        state.spend((key,), Units(int(rho), int(delta), None))
+    state.fold_own_spending(entry)
 
 
 def _forfeited(body: Mapping[str, Any]) -> Units:
-    """Of the whole budget: lost lines may all have been about the population itself."""
-    lost = [(int(rho), int(delta)) for kind, _, rho, delta in body["purses"] if kind == TOTAL]
+    """Return what is forfeited of the total: lost lines may all have been about the population itself."""
+    lost = [(int(rho), int(delta)) for kind, _, rho, delta in body["balances"] if kind == TOTAL]
     return Units(*(lost[0] if lost else (0, 0)), None)
 
 
@@ -253,14 +263,14 @@ def _status(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     state.releases[body["entry"]] = state.releases[body["entry"]]._replace(status=body["to"])
 
 
-SPENT: dict[str, Callable[[Mapping[str, Any]], Units]] = {"charge": _units_of, "forfeit": _forfeited}
-"""Lines that spend something for releases about their own population, and how much of the whole budget."""
+SPENDING: dict[str, Callable[[Mapping[str, Any]], Units]] = {"charge": _units_of, "forfeit": _forfeited}
+"""Kinds of lines that spend on releases about their own population, and how much of the total."""
 
 _STEPS: dict[str, Callable[[State, Entry, Mapping[str, Any]], None]] = {
-    "open": _nothing,
-    "note": _nothing,
-    "takeover": _nothing,
-    "abandon": _nothing,
+    "open": _unchanged,
+    "note": _unchanged,
+    "takeover": _unchanged,
+    "abandon": _unchanged,
     "secret": _secret,
     "register": _register,
     "grant": _grant,
@@ -269,10 +279,8 @@ _STEPS: dict[str, Callable[[State, Entry, Mapping[str, Any]], None]] = {
     "schedule": _schedule,
     "charge": _charge,
     "overlap": _overlap,
-    "restore": _nothing,
+    "restore": _unchanged,
     "forfeit": _forfeit,
     "release": _release,
     "status": _status,
 }
-
-LIMIT_KINDS = {"share": OTHERS, "quota": ANALYST, "cap": VARIABLE}

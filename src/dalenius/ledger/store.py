@@ -1,4 +1,4 @@
-"""What both stores share: load the touched part of the state, and apply a drafted batch or none of it."""
+"""What both stores share: load the part of the state that a batch touches, and apply all of the batch or nothing."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -9,45 +9,43 @@ from typing import Protocol
 
 from dalenius.errors import DaleniusError, LedgerCorrupt
 from dalenius.ledger import schema
-from dalenius.ledger.account import Purse, PurseKey
+from dalenius.ledger.account import Balance, BalanceKey
 from dalenius.ledger.draft import Draft, Head, Needs
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.rows import (
     Row,
+    as_balance,
     as_charge,
-    as_purse,
     as_registration,
     as_release,
     as_terms,
+    of_balance,
     of_charge,
-    of_purse,
     of_registration,
-    of_release,
     of_terms,
 )
 from dalenius.ledger.schema import StateTable
 from dalenius.ledger.seal import Rows, Witness, changed_outside, only, scope_of
-from dalenius.ledger.state import SPENT, ChargeRow, ReleaseRow, State
+from dalenius.ledger.state import SPENDING, ChargeRow, ReleaseRow, State
 from dalenius.ledger.tree import HashTree
 
 _CHUNK = 200
-_PURSE, _LINES = ("population", "page", "kind", "name"), ("population", "kind")
 _READ = (*schema.STATE, "own")
 
 Query = tuple[str, Row]
 Statement = tuple[str, Sequence[Row]]
 
 
-class Raced(Exception):
-    """A statement did not touch what it should: somebody else was first. The batch is rolled back and redone."""
+class WriteConflict(Exception):
+    """A statement did not touch what it should: somebody else was first. The batch is rolled back and repeated."""
 
 
-class Lost(Exception):
-    """The connection broke; whether the last batch was written is not known until somebody looks."""
+class ConnectionLost(Exception):
+    """The connection broke; whether the last batch was written is not known."""
 
 
 class Store(Protocol):
-    """A place that keeps the ledger: how a call travels differs, the hand-written SQL is the same."""
+    """A database that holds the ledger; the SQL is the same for all of them."""
 
     def transaction(self) -> AbstractContextManager[None]:
         """A durable write transaction; on any exception nothing of it remains."""
@@ -56,47 +54,45 @@ class Store(Protocol):
         """A read transaction in which everything is seen at one moment."""
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
-        """Execute each for each of its rows of parameters, inside the transaction; how many rows each touched."""
+        """Execute each statement for each of its rows of parameters; how many rows each statement touched."""
 
-    def ask(self, sql: str, parameters: Row = ()) -> list[Row]:
-        """Rows of a query, inside the transaction or snapshot if there is one."""
+    def query(self, sql: str, parameters: Row = ()) -> list[Row]:
+        """Return the rows of a query, inside the transaction or snapshot if there is one."""
 
-    def ask_all(self, queries: Sequence[Query]) -> list[list[Row]]:
-        """Rows of several queries, in one journey where the store is far away."""
+    def query_all(self, queries: Sequence[Query]) -> list[list[Row]]:
+        """Return the rows of several queries, in one round trip."""
 
     def check(self) -> None:
-        """Raise `LedgerCorrupt` where the connection no longer leads to the store that others see."""
+        """Raise `LedgerCorrupt` where the connection does not lead to the store that others see."""
 
     def fresh(self) -> AbstractContextManager["Store"]:
-        """The same store through another connection, which has seen nothing of what this one wrote."""
+        """Open the same store through another connection, which has seen nothing of what this one wrote."""
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
 
 
 def read_head(store: Store) -> Head:
-    """The last line."""
-    return head_of(only(store.ask(schema.HEAD)))
+    return head_of(only(store.query(schema.HEAD)))
 
 
 def head_of(row: Row) -> Head:
-    """The head in a row that begins with its place and digest."""
+    """Return the head in a row that begins with its place and digest."""
     if not isinstance(row[0], int) or not isinstance(row[1], str):
         raise changed_outside("head")
     return Head(row[0], row[1])
 
 
 def read_back(store: Store, lines: Sequence[Entry]) -> None:
-    """Raise `LedgerCorrupt` unless a segment that was written stands there for whoever looks from outside."""
+    """Raise `LedgerCorrupt` unless a written segment can be read through a new connection."""
     rows: list[Row] = []
     # A connection that finds no log, or that of another store, cannot read at all.
     with suppress(DaleniusError), store.fresh() as witness:
-        rows = witness.ask(schema.DIGESTS, (lines[0].seq, lines[-1].seq))
+        rows = witness.query(schema.DIGESTS, (lines[0].seq, lines[-1].seq))
     if [tuple(row) for row in rows] != [(line.seq, line.digest) for line in lines]:
         raise LedgerCorrupt(
             "A line that was written to the ledger could not be read back through a new connection, so nothing is "
-            "released."
-            " Open the ledger again; `dalenius ledger verify` compares it with its anchor."
+            "released. Open the ledger again; `dalenius ledger verify` compares it with its anchor."
         )
 
 
@@ -105,11 +101,11 @@ Search = tuple[str, str, Row]
 
 
 def _where(what: str, sql: str, columns: tuple[str, ...], values: Collection[tuple[str, ...]]) -> Iterator[Search]:
-    """Queries for the rows whose columns equal one of the given tuples."""
+    """Yield queries for the rows whose first columns equal one of the given tuples."""
     wanted = sorted(values)
     for start in range(0, len(wanted), _CHUNK):
         part = wanted[start : start + _CHUNK]
-        yield what, _lookup(sql, columns, len(part)), tuple(chain.from_iterable(part))
+        yield what, _lookup(sql, columns[: len(part[0])], len(part)), tuple(chain.from_iterable(part))
 
 
 @lru_cache(maxsize=1 << 10)
@@ -121,57 +117,53 @@ def _lookup(sql: str, columns: tuple[str, ...], count: int) -> str:
 
 
 def load(store: Store, needs: Needs, witness: Witness) -> tuple[State, Head, HashTree]:
-    """The part of the state that a batch must see, the head it will follow, and the tree that the head names."""
-    searches, scopes = _accounts(needs.populations, needs.purses, needs.datasets, needs.checks, needs.pasts)
+    """Return the part of the state that a batch must see, the head it will follow, and the tree that the head names."""
+    searches, scopes = _accounts(needs.populations, needs.balances, needs.datasets, needs.checks, needs.spenders)
     searches = (*searches, *_releases(needs))
     # The head comes first: had anything below changed after it was read, the batch could not move it.
     queries = [(schema.SEALED_HEAD, ()), *[(sql, values) for _, sql, values in searches]]
-    heads, *answers = store.ask_all(queries)
+    heads, *results = store.query_all(queries)
     rows: dict[str, list[Row]] = {what: [] for what in _READ}
-    for (what, _, _), answer in zip(searches, answers, strict=True):
-        rows[what] += answer
+    for (what, _, _), part in zip(searches, results, strict=True):
+        rows[what] += part
     head, own = only(heads), rows.pop("own")
     tree = compare(store, head, rows, scopes, witness)
     state = _as_state(rows)
     for row in own:
-        state.fold_own(Entry.read(row[4]))
+        state.fold_own_spending(Entry.read(row[4]))
     return state, head_of(head), tree
 
 
 @lru_cache(maxsize=1 << 8)
 def _accounts(
     populations: frozenset[str],
-    purses: frozenset[PurseKey],
+    balances: frozenset[BalanceKey],
     datasets: frozenset[str],
     checks: frozenset[str],
-    pasts: frozenset[str],
+    spenders: frozenset[str],
 ) -> tuple[tuple[Search, ...], frozenset[bytes]]:
-    """What does not depend on a single request: where to look, and the scopes by which a missing row is noticed."""
+    """Return the searches that do not depend on a single request, and the scopes by which missing rows are noticed."""
+    keyed: tuple[tuple[StateTable, Collection[tuple[str, ...]]], ...] = (
+        (schema.TERMS_TABLE, _single(populations)),
+        (schema.CHECKS_TABLE, _single(checks)),
+        (schema.BALANCES_TABLE, balances),
+        (schema.REGISTRATIONS_TABLE, _single(datasets)),
+    )
+    lines = [(population, kind) for population in spenders for kind in SPENDING]
     searches = (
-        *_where("terms", schema.TERMS, ("population",), _single(populations)),
-        *_where("checks", schema.CHECKS, ("population",), _single(checks)),
-        *_where("purses", schema.PURSES, _PURSE, purses),
-        *_where("registrations", schema.REGISTRATIONS, ("dataset",), _single(datasets)),
-        *_where("own", schema.ENTRIES, _LINES, [(p, k) for p in pasts for k in SPENT]),
+        *(search for table, keys in keyed for search in _where(table.name, table.select, table.columns, keys)),
+        *_where("own", schema.ENTRIES, ("population", "kind"), lines),
     )
-    scopes = frozenset(
-        (
-            *(scope_of(schema.TERMS_TABLE, population) for population in populations),
-            *(scope_of(schema.CHECKS_TABLE, population) for population in checks),
-            *(scope_of(schema.PURSES_TABLE, *key) for key in purses),
-            *(scope_of(schema.REGISTRATIONS_TABLE, dataset) for dataset in datasets),
-        )
-    )
-    return searches, scopes
+    return searches, frozenset(scope_of(table, *key) for table, keys in keyed for key in keys)
 
 
 def _releases(needs: Needs) -> Iterator[Search]:
-    """Charges and releases under the keys and the entries of a batch."""
+    """Yield searches for charges and releases under the keys and the entries of a batch."""
     for column, values in (("key", needs.keys), ("entry", needs.entries)):
         if values:
             wanted = _single(values)
-            yield from _where("charges", schema.CHARGES, (column,), wanted)
-            yield from _where("releases", schema.RELEASES, (column,), wanted)
+            for table in (schema.CHARGES_TABLE, schema.RELEASES_TABLE):
+                yield from _where(table.name, table.select, (column,), wanted)
 
 
 def _single(values: Collection[str]) -> list[tuple[str, ...]]:
@@ -183,21 +175,20 @@ def compare(store: Store, head: Row, rows: Rows, scopes: Iterable[bytes], witnes
     wanted = {*scopes}
     for table, other in ((schema.RELEASES_TABLE, "charges"), (schema.CHARGES_TABLE, "releases")):
         wanted.update(scope_of(table, row[0]) for row in rows.get(other, ()) if isinstance(row[0], int))
-    tree = witness.tree(store.ask, head, wanted)
-    witness.check(store.ask, tree, rows, wanted)
+    tree = witness.tree(store.query, head, wanted)
+    witness.check(store.query, tree, rows, wanted)
     return tree
 
 
 def load_all(store: Store) -> State:
-    """All of it, for verification."""
-    return _as_state({name: store.ask(table.select) for name, table in schema.STATE.items()})
+    return _as_state({name: store.query(table.select) for name, table in schema.STATE.items()})
 
 
 def _as_state(rows: Mapping[str, Sequence[Row]]) -> State:
     state = State()
     state.terms = {row[0]: as_terms(row) for row in rows["terms"]}
     state.checks = {row[0]: row[1] for row in rows["checks"]}
-    state.purses = {purse.key: purse for purse in map(as_purse, rows["purses"])}
+    state.balances = {balance.key: balance for balance in map(as_balance, rows["balances"])}
     state.charges = {charge.key: charge for charge in map(as_charge, rows["charges"])}
     state.releases = {release.entry: release for release in map(as_release, rows["releases"])}
     for registration in map(as_registration, rows["registrations"]):
@@ -209,10 +200,10 @@ def _as_state(rows: Mapping[str, Sequence[Row]]) -> State:
 def apply(store: Store, draft: Draft, tree: HashTree, witness: Witness) -> Row:
     """Write what the batch changed and return the new head's row; its last line names the state it leaves behind.
 
-    Each statement holds its own invariant; `Raced` if one of them did not.
+    Each statement holds its own invariant; `WriteConflict` if one of them did not.
     """
     changes = _changes(draft)
-    marks, salt, signature = witness.seal(store.ask, draft, tree, [(table, row) for table, row, _ in changes])
+    marks, salt, signature = witness.seal(store.query, draft, tree, [(table, row) for table, row, _ in changes])
     moved = (draft.tip.seq, draft.tip.digest, salt, signature, draft.head.seq, draft.head.digest)
     statements = [
         *_statements(changes, marks),
@@ -223,7 +214,7 @@ def apply(store: Store, draft: Draft, tree: HashTree, witness: Witness) -> Row:
     for (sql, rows), touched in zip(statements, store.run(statements), strict=True):
         # Every row of parameters must touch exactly one row of the store.
         if touched != len(rows):
-            raise Raced(sql.split(maxsplit=1)[0])
+            raise WriteConflict(sql.split(maxsplit=1)[0])
     return (*moved[:4], draft.lines[-1].line)
 
 
@@ -234,7 +225,7 @@ Change = tuple[StateTable, Row, list[Write]]
 
 
 def _statements(changes: Iterable[Change], marks: Iterable[Row]) -> list[Statement]:
-    """The steps of all changes, those of one statement together, in the order in which they may run."""
+    """Return the steps of all changes, those of one statement together, in the order in which they may run."""
     statements: dict[str, list[Row]] = {}
     for (_, _, steps), mark in zip(changes, marks, strict=True):
         for sql, before, after in steps:
@@ -242,9 +233,9 @@ def _statements(changes: Iterable[Change], marks: Iterable[Row]) -> list[Stateme
     return [(sql, statements[sql]) for sql in _ORDER if sql in statements]
 
 
-# Limits come before payments: what a batch spends from one purse is one conditional statement.
+# Limits come before payments: what a batch spends from one balance is one conditional statement.
 _ORDER = (
-    *(schema.PUT_TERMS, schema.OPEN_PURSE, schema.SET_LIMIT, schema.PAY, schema.ADD_CHARGE, schema.TAKE_LEASE),
+    *(schema.PUT_TERMS, schema.OPEN_BALANCE, schema.SET_LIMIT, schema.PAY, schema.ADD_CHARGE, schema.TAKE_LEASE),
     *(schema.COMPLETE, schema.ADD_RELEASE, schema.SET_STATUS, schema.ADD_REGISTRATION, schema.ADD_CHECK),
 )
 
@@ -257,8 +248,8 @@ def _changes(draft: Draft) -> list[Change]:
         if old.terms.get(name) != terms
     ]
     # A fixed order of the rows keeps two writers from waiting for each other in a circle.
-    for where in sorted([key for key, purse in new.purses.items() if purse != old.purses.get(key)]):
-        changes.append(_purse_change(new.purses[where], old.purses.get(where)))
+    for where in sorted([key for key, balance in new.balances.items() if balance != old.balances.get(key)]):
+        changes.append(_balance_change(new.balances[where], old.balances.get(where)))
     for key, charge in new.charges.items():
         if charge != old.charges.get(key):
             changes.append(_charge_change(charge, old.charges.get(key)))
@@ -275,25 +266,25 @@ def _changes(draft: Draft) -> list[Change]:
     return changes
 
 
-def _purse_change(purse: Purse, was: Purse | None) -> Change:
-    key, limit = purse.key, purse[1:3]
+def _balance_change(balance: Balance, was: Balance | None) -> Change:
+    key, limit = balance.key, balance[1:3]
     steps: list[Write] = []
     if was is None:
-        steps.append((schema.OPEN_PURSE, (*key, *limit), ()))
-        was = Purse(key, *limit)
+        steps.append((schema.OPEN_BALANCE, (*key, *limit), ()))
+        was = Balance(key, *limit)
     elif limit != was[1:3]:
         steps.append((schema.SET_LIMIT, limit, (*key, *was[1:3], *limit)))
-    paid = tuple(map(sub, purse[3:], was[3:]))
+    paid = tuple(map(sub, balance[3:], was[3:]))
     if any(paid):
         steps.append((schema.PAY, paid, (*key, paid[0], paid[1])))
-    return schema.PURSES_TABLE, of_purse(purse), steps
+    return schema.BALANCES_TABLE, of_balance(balance), steps
 
 
 def _charge_change(charge: ChargeRow, was: ChargeRow | None) -> Change:
     row = of_charge(charge)
-    steps: list[Write] = []
     if was is None:
         return schema.CHARGES_TABLE, row, [(schema.ADD_CHARGE, row, ())]
+    steps: list[Write] = []
     same = (charge.fingerprint, charge.plan_digest)
     taken = (charge.lease, charge.lease_until)
     if taken != (was.lease, was.lease_until):
@@ -304,7 +295,8 @@ def _charge_change(charge: ChargeRow, was: ChargeRow | None) -> Change:
 
 
 def _release_change(release: ReleaseRow, was: ReleaseRow | None, document: bytes | None) -> Change:
-    row = of_release(release)
     if was is None:
-        return schema.RELEASES_TABLE, row, [(schema.ADD_RELEASE, row, (document,))]
-    return schema.RELEASES_TABLE, row, [(schema.SET_STATUS, (release.status,), (release.entry, was.status))]
+        step: Write = (schema.ADD_RELEASE, release, (document,))
+    else:
+        step = (schema.SET_STATUS, (release.status,), (release.entry, was.status))
+    return schema.RELEASES_TABLE, release, [step]

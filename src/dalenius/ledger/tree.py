@@ -22,7 +22,7 @@ Node = dict[int, bytes]
 """By the next digit: kind, length of the rest of the name, that rest, digest."""
 
 
-class Lacking(Exception):
+class MissingNode(Exception):
     """A node of the tree is not in memory: its place, and the digest that its parent names."""
 
     def __init__(self, place: bytes, digest: bytes) -> None:
@@ -31,12 +31,11 @@ class Lacking(Exception):
 
 
 def leaf_digest(salt: bytes, text: str) -> bytes:
-    """Digest of a leaf; the salt has a fixed length, so that it cannot run into the text."""
+    """Return the digest of a leaf; the salt has a fixed length, so that it cannot run into the text."""
     return sha256(b"\0" + salt + text.encode()).digest()
 
 
 def node_digest(content: bytes) -> bytes:
-    """Digest of a node as it is stored."""
     return sha256(b"\1" + content).digest()
 
 
@@ -44,12 +43,12 @@ EMPTY = node_digest(b"")
 
 
 def encode(node: Node) -> bytes:
-    """The one text of a node: its branches in order."""
+    """Return the bytes of a node: its branches in order."""
     return b"".join([node[digit] for digit in sorted(node)])
 
 
 def decode(content: bytes) -> Node:
-    """Branches of a stored node; `ValueError` or `IndexError` if the text is none."""
+    """Return the branches of a stored node; raises `ValueError` or `IndexError` if it is none."""
     node, at = {}, 0
     while at < len(content):
         end = at + 2 + content[at + 1] + _SIZE
@@ -65,7 +64,7 @@ def _branch(kind: int, rest: bytes, digest: bytes) -> bytes:
 
 
 def places_in(memory: Mapping[bytes, tuple[bytes, Node]]) -> set[bytes]:
-    """Places that the root or a node names."""
+    """Return the places that the root or a node names."""
     below = {
         place + branch[2:-_SIZE]
         for place, (_, node) in memory.items()
@@ -76,7 +75,7 @@ def places_in(memory: Mapping[bytes, tuple[bytes, Node]]) -> set[bytes]:
 
 
 def _split(one: bytes, other: bytes) -> int:
-    """How many digits two different names have in common."""
+    """Return how many digits two different names have in common."""
     return next(n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
 
 
@@ -99,11 +98,11 @@ class HashTree:
         if entry is None or entry[0] != digest:
             if digest == EMPTY and not place:
                 return {}
-            raise Lacking(place, digest)
+            raise MissingNode(place, digest)
         return entry[1]
 
     def gather(self, scope: bytes, leaves: dict[bytes, bytes]) -> None:
-        """Add the digests of all leaves whose names begin with `scope` to `leaves`; raises `Lacking`."""
+        """Add the digests of all leaves whose names begin with `scope` to `leaves`; raises `MissingNode`."""
         place, digest = b"", self.root
         while len(place) < len(scope):
             branch = self._node(place, digest).get(scope[len(place)])
@@ -127,9 +126,7 @@ class HashTree:
                 self._gather_all(name, branch[-_SIZE:], leaves)
 
     def put(self, name: bytes, digest: bytes) -> None:
-        """Add or replace a leaf; the root is out of date until `seal`. Raises `Lacking` and has then
-        changed nothing.
-        """
+        """Add or replace a leaf; the root is out of date until `seal`. `MissingNode` leaves the tree unchanged."""
         last = self._changed.get(self._last)
         if last is not None and name.startswith(self._last):
             rest = name[len(self._last) :]
@@ -163,7 +160,7 @@ class HashTree:
         self._last = place
 
     def _fork(self, place: bytes, node: Node, branch: bytes, rest: bytes, digest: bytes) -> tuple[bytes, Node]:
-        """A new node where a branch and a new name part, in the place of the branch."""
+        """Return a new node, in the place of a branch, where that branch and a new name part."""
         below = branch[2:-_SIZE]
         at = _split(below, rest)
         fork = place + rest[:at]
@@ -174,7 +171,7 @@ class HashTree:
         return fork, {below[at]: moved, rest[at]: _branch(_LEAF, rest[at:], digest)}
 
     def seal(self) -> bytes:
-        """The root with everything that was put: from the lowest changed nodes upwards."""
+        """Return the root with all that was put, computed from the lowest changed nodes upwards."""
         for place in sorted(self._changed, key=len, reverse=True):
             node = self._changed[place]
             content = encode(node)
@@ -189,12 +186,12 @@ class HashTree:
         return self.root
 
     def changes(self) -> Iterator[tuple[bytes, bytes]]:
-        """(place, content) of every node that `seal` leaves changed."""
+        """Yield (place, content) of every node that `seal` changed."""
         for place, (_, _, content) in self._sealed.items():
             yield place, content
 
     def keep(self) -> None:
-        """Put the changes into the shared memory, once they are stored."""
+        """Copy the changes into the shared memory, once they are stored."""
         for place, (digest, node, _) in self._sealed.items():
             self._memory[place] = (digest, node)
         self._changed, self._parents, self._sealed = {}, {}, {}

@@ -1,19 +1,19 @@
-"""Verification: recompute the chain, the totals and the digests of stored releases, and say what cannot be known."""
+"""Verification: recompute the chain, the balances and the digests of stored releases; state what cannot be known."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dalenius.core.budget import Cost
 from dalenius.errors import LedgerCorrupt
 from dalenius.ledger import schema
-from dalenius.ledger.account import PurseKey, purses_elsewhere
+from dalenius.ledger.account import BalanceKey, balances_elsewhere
 from dalenius.ledger.anchor import AnchorLine
 from dalenius.ledger.charge import Units
 from dalenius.ledger.entry import GENESIS, Entry, canonical, digest_of
 from dalenius.ledger.seal import Witness
-from dalenius.ledger.state import State, elsewhere_of, names_overlaps, past_of
-from dalenius.ledger.store import Lost, Store, load_all, read_head
+from dalenius.ledger.state import State, charged_balances, names_overlaps, past_of
+from dalenius.ledger.store import ConnectionLost, Store, load_all, read_head
 
 _CHUNK = 2000
 _MOST_PROBLEMS = 50
@@ -21,7 +21,7 @@ _MOST_PROBLEMS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport:
-    """What was found. `unknown` lists, in words, what this verification could not have noticed."""
+    """What was found; `unknown` lists what this verification could not have noticed."""
 
     is_ok: bool
     lines: int
@@ -34,22 +34,11 @@ class VerifyReport:
     unknown: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """For documents."""
-        return {
-            "is_ok": self.is_ok,
-            "lines": self.lines,
-            "head": self.head,
-            "charges": self.charges,
-            "releases": self.releases,
-            "unfinished": self.unfinished,
-            "anchored": self.anchored,
-            "problems": list(self.problems),
-            "unknown": list(self.unknown),
-        }
+        return asdict(self) | {"problems": list(self.problems), "unknown": list(self.unknown)}
 
 
 class _Findings(list[str]):
-    """Problems in the order found, cut off where more would not help."""
+    """The first problems, in the order found."""
 
     def add(self, message: str) -> None:
         if len(self) < _MOST_PROBLEMS:
@@ -59,7 +48,7 @@ class _Findings(list[str]):
 def verify_store(
     store: Store, anchored: list[AnchorLine] | None, public_key: str, heads: Iterable[str], witness: Witness
 ) -> VerifyReport:
-    """Check everything against everything. The anchor must have been read before this is called."""
+    """Check everything against everything. The anchor must have been read before."""
     problems = _Findings()
     wanted = {line.seq for line in anchored or ()}
     with store.snapshot():
@@ -79,7 +68,7 @@ def verify_store(
                     problems.add("The first line names another key than the one that signs this ledger.")
         try:
             # What stands at no place of the chain is not read above, and would be shown in statements.
-            stray = store.ask("SELECT COUNT(*) FROM entries")[0][0] - count
+            stray = store.query("SELECT COUNT(*) FROM entries")[0][0] - count
             if stray:
                 problems.add(f"{stray} lines stand outside the chain.")
             head = read_head(store)
@@ -87,10 +76,10 @@ def verify_store(
                 problems.add(f"The head names line {head.seq}; the chain ends with line {count}.")
             _compare(state, load_all(store), problems)
             _check_documents(store, state, problems)
-            witness.check_all(store.ask)
+            witness.check_all(store.query)
         except LedgerCorrupt as error:
             problems.add(error.message)
-        except Lost:
+        except ConnectionLost:
             raise
         except Exception:
             # Whatever somebody put there, the answer is a report.
@@ -114,7 +103,7 @@ def verify_store(
 
 def _lines(store: Store) -> Iterator[Any]:
     after = 0
-    while rows := store.ask(f"{schema.ENTRIES} WHERE seq > ? ORDER BY seq LIMIT {_CHUNK}", (after,)):
+    while rows := store.query(f"{schema.ENTRIES} WHERE seq > ? ORDER BY seq LIMIT {_CHUNK}", (after,)):
         yield from rows
         after = rows[-1][0]
 
@@ -128,7 +117,7 @@ def _check_line(row: Any, place: int, previous: str, problems: _Findings) -> Ent
         return None
     stated = (row[0], row[1], row[2], row[3], row[5], row[6])
     if stated != (place, entry.name, entry.kind, entry.population, entry.previous, entry.digest):
-        problems.add(f"Line {place} is not what its columns and digest say.")
+        problems.add(f"Line {place} does not agree with its columns and digest.")
     if entry.previous != previous or entry.seq != place:
         problems.add(f"Line {place} does not follow the line before it.")
     if not is_canonical:
@@ -144,10 +133,10 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
                 problems.add(f"Line {entry.seq} charges a request that was charged before.")
             if Units.of(Cost.from_dict(body["cost"])).to_dict() != body["units"]:
                 problems.add(f"Line {entry.seq}: the units are not the exact cost rounded up.")
-            if ["total", ""] not in body["purses"]:
+            if ["total", ""] not in body["balances"]:
                 problems.add(f"Line {entry.seq} charges no account.")
             if not names_overlaps(state, entry.population, body.get("overlaps", ())):
-                problems.add(f"Line {entry.seq} is not paid by exactly the populations that share persons.")
+                problems.add(f"Line {entry.seq} does not charge exactly the populations that share persons.")
         if entry.kind == "release" and entry.body["entry"] in state.releases:
             problems.add(f"Line {entry.seq} completes a charge that was completed before.")
         if entry.kind == "overlap" and entry.body["past"] != past_of(state, entry.population, entry.body["with"]):
@@ -155,27 +144,33 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
                 f"Line {entry.seq} does not charge what earlier releases about the other population had spent."
             )
         state.fold(entry)
-        paid: list[PurseKey] = []
+        charged: Iterable[BalanceKey] = ()
         if entry.kind == "overlap":
-            pages = [(payer, page) for payer, page, *_ in entry.body["past"]]
-            paid = [key for payer, page in pages for key in purses_elsewhere((payer,), page)]
+            charged = [
+                key for payer, account, *_ in entry.body["past"] for key in balances_elsewhere((payer,), account)
+            ]
         if entry.kind == "charge":
-            page = entry.body["page"]
-            own = [PurseKey(entry.population, page, kind, name) for kind, name in entry.body["purses"]]
-            paid = [*own, *elsewhere_of(entry.body)]
-        for key in paid:
-            purse, kind, name = state.purses[key], key.kind, key.name
-            if purse.spent_rho > purse.limit_rho or purse.spent_delta > purse.limit_delta:
-                problems.add(f"Line {entry.seq} spends more than the limit of {kind} {name}".rstrip() + ".")
+            charged = charged_balances(entry.population, entry.body)
+        for key in charged:
+            balance = state.balances[key]
+            if balance.spent_rho > balance.limit_rho or balance.spent_delta > balance.limit_delta:
+                problems.add(f"Line {entry.seq} spends more than the limit of {key.kind} {key.name}".rstrip() + ".")
     except Exception:
-        problems.add(f"Line {entry.seq} does not say what its kind must say.")
+        problems.add(f"Line {entry.seq} lacks what its kind needs.")
 
 
 def _compare(replayed: State, tables: State, problems: _Findings) -> None:
-    """The tables must be what the lines add up to; leases are in no line, and bound by the sealed state."""
+    """Compare the tables with what the lines add up to; leases are in no line, and bound by the sealed state."""
     tables.charges = {k: c._replace(lease="", lease_until=0.0) for k, c in tables.charges.items()}
-    for name in ("terms", "purses", "charges", "releases", "registrations", "checks"):
-        left, right = getattr(replayed, name), getattr(tables, name)
+    pairs: dict[str, tuple[Mapping[Any, object], Mapping[Any, object]]] = {
+        "terms": (replayed.terms, tables.terms),
+        "balances": (replayed.balances, tables.balances),
+        "charges": (replayed.charges, tables.charges),
+        "releases": (replayed.releases, tables.releases),
+        "registrations": (replayed.registrations, tables.registrations),
+        "checks": (replayed.checks, tables.checks),
+    }
+    for name, (left, right) in pairs.items():
         for key in sorted(left.keys() | right.keys(), key=str):
             if left.get(key) != right.get(key):
                 shown = " ".join(part for part in key if part) if isinstance(key, tuple) else str(key)[:16]
@@ -184,15 +179,15 @@ def _compare(replayed: State, tables: State, problems: _Findings) -> None:
 
 def _check_documents(store: Store, state: State, problems: _Findings) -> None:
     after = ""
-    earlier = set()
-    while rows := store.ask(f"{schema.DOCUMENTS} WHERE r.entry > ? ORDER BY r.entry LIMIT 100", (after,)):
+    stored = set()
+    while rows := store.query(f"{schema.DOCUMENTS} WHERE r.entry > ? ORDER BY r.entry LIMIT 100", (after,)):
         for row in rows:
-            earlier.add(row[0])
+            stored.add(row[0])
             release = state.releases.get(row[0])
             if release is None or not isinstance(row[2], bytes) or digest_of(row[2]) != release.digest:
                 problems.add(f"The stored release {row[0]} is not the one that the ledger recorded.")
         after = rows[-1][0]
-    for entry in sorted(set(state.releases) - earlier):
+    for entry in sorted(set(state.releases) - stored):
         problems.add(f"The release {entry} is recorded and not stored.")
 
 
@@ -226,15 +221,15 @@ def _unknown(last: int | None, count: int, anchored: list[AnchorLine] | None) ->
         )
     else:
         yield (
-            "Whether the anchor itself lost its last lines together with the store. Compare the head with one that "
-            "was kept elsewhere, or with the heads printed in published releases."
+            "Whether the anchor itself lost its last lines together with the store. Compare the head with one that was "
+            "kept elsewhere, or with the heads printed in published releases."
         )
         cut = sum(line.is_cut for line in anchored)
         if cut:
-            yield f"What {cut} lines of the anchor said that were cut short, as by a power failure."
+            yield f"What {cut} lines of the anchor held that were cut short, as by a power failure."
         first = min((line.seq for line in anchored if line.is_signed), default=1)
         if first > 1:
             yield f"Whether an older anchor was removed: this one begins at line {first}."
         if last is not None and last < count:
             yield f"Whether lines {last + 1} to {count}, written after the last anchored head, are complete."
-    yield "Whether a release was computed as its line says, and what happened outside this ledger."
+    yield "Whether a release was computed as its line states, and what happened outside this ledger."

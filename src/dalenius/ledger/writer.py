@@ -1,4 +1,4 @@
-"""One writer: whoever holds the pen writes for everybody who waits, as one transaction and one chain segment."""
+"""One writer at a time: the thread that leads writes for all that wait, as one transaction and one chain segment."""
 
 import os
 import threading
@@ -13,7 +13,7 @@ from dalenius.ledger.entry import check_text
 from dalenius.ledger.reserve import Busy
 from dalenius.ledger.rows import Row
 from dalenius.ledger.seal import Witness
-from dalenius.ledger.store import Lost, Raced, Store, apply, load
+from dalenius.ledger.store import ConnectionLost, Store, WriteConflict, apply, load
 
 _MOST = 256
 _ATTEMPTS = 200
@@ -21,10 +21,9 @@ _MOMENT = 0.003
 
 
 class ReadOnly:
-    """The writer of a ledger that was opened to be looked at."""
+    """The writer of a ledger that may not be written."""
 
     def submit(self, command: Command) -> tuple[Any, Head]:
-        """Refuses."""
         raise LedgerMismatch(
             "This ledger was opened with its public key, to be read and verified; nothing is written to it."
         )
@@ -33,8 +32,8 @@ class ReadOnly:
 class Writer:
     """Group commit without a thread of its own.
 
-    The first caller becomes the leader and writes for all who wait; before it leaves it appoints the next one.
-    `settled` is called with each segment that is on disk and the signature of its head, before anybody is answered.
+    The first caller becomes the leader, writes for all that wait, and then appoints the next leader. `settled` is
+    called with each segment that is on disk and the signature of its head, before any caller gets its result.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class Writer:
         self._pid = os.getpid()
 
     def submit(self, command: Command) -> tuple[Any, Head]:
-        """The command's answer and the head of the segment it was written in; raises what the command raised."""
+        """Return the command's result and the head of its segment; raises what the command raised."""
         if os.getpid() != self._pid:
             raise InternalError("A ledger is not shared with a forked process; open it there again.")
         job = Submission(command)
@@ -73,11 +72,11 @@ class Writer:
             raise
         if job.error is not None:
             raise job.error
-        answer, head = job.answer
-        return answer, head
+        result, head = job.result
+        return result, head
 
     def _lead(self, leader: Submission) -> None:
-        """Write one batch, which holds at least the leader's own job, and appoint whoever waits next."""
+        """Write one batch, which holds at least the leader's own job, and appoint the next leader."""
         self._gather(leader)
         with self._mutex:
             batch = tuple(self._waiting.popleft() for _ in range(min(len(self._waiting), _MOST)))
@@ -93,7 +92,7 @@ class Writer:
                     job.wake()
 
     def _appoint(self) -> None:
-        """Let whoever waits longest lead next."""
+        """Let the job that waits longest lead next."""
         with self._mutex:
             successor = self._waiting[0] if self._waiting else None
             self._has_leader = successor is not None
@@ -102,7 +101,7 @@ class Writer:
                 successor.wake()
 
     def _leave(self, job: Submission) -> None:
-        """Somebody was interrupted while waiting: withdraw the job if it is not written yet, and pass the lead on."""
+        """Withdraw a job whose thread was interrupted, if it is not written yet, and pass the lead on."""
         with self._mutex:
             if self._gathering is job:
                 self._gathering = None
@@ -113,7 +112,7 @@ class Writer:
             self._appoint()
 
     def _gather(self, leader: Submission) -> None:
-        """Those who were answered together tend to come back together: wait for them a moment."""
+        """Wait a moment for as many jobs as the last batch had: its callers tend to return together."""
         with self._mutex:
             if len(self._waiting) >= self._usual:
                 return
@@ -124,35 +123,35 @@ class Writer:
             if self._gathering is leader:
                 self._gathering = None
                 return
-        # The last one came just as patience ended, and the gate is open.
+        # The last one came just as the time ended, and the gate is open.
         leader.wait()
 
     def _write(self, batch: tuple[Submission, ...]) -> None:
-        """Settle together; if something unforeseen happens, each alone, so that nobody pays for a neighbour."""
+        """Settle together; after an unforeseen error each alone, so that no job fails for another."""
         try:
             self._attempt(batch)
-        except Lost as error:
+        except ConnectionLost as error:
             for job in batch:
                 job.error = error
         except Exception as error:
             if len(batch) > 1:
                 for job in batch:
-                    job.error = Lost("The thread that wrote was interrupted.")
+                    job.error = ConnectionLost("The thread that wrote was interrupted.")
                 for job in batch:
                     self._write((job,))
             else:
                 batch[0].error = error
         except BaseException:
-            # Only the leader was interrupted; the others look again whether theirs was written.
+            # Only the leader was interrupted; the others check again whether theirs was written.
             for job in batch:
-                job.error = Lost("The thread that wrote was interrupted.")
+                job.error = ConnectionLost("The thread that wrote was interrupted.")
             raise
 
     def _attempt(self, batch: tuple[Submission, ...]) -> None:
         for attempt in range(_ATTEMPTS):
             try:
                 return self._settle(batch)
-            except Raced:
+            except WriteConflict:
                 # Processes wait for different times, so that they do not meet again.
                 time.sleep(0.0005 * min(attempt + 1, 20) * (1 + os.getpid() % 7))
         raise InternalError("The ledger is too busy; nothing was written.")
@@ -164,21 +163,21 @@ class Writer:
             state, head, tree = load(self._store, needs, self._witness)
             draft = Draft(state, head, self._clock())
             for job in batch:
-                job.answer = job.error = None
+                job.result = job.error = None
                 try:
-                    job.answer = job.command.decide(draft)
+                    job.result = job.command.decide(draft)
                 except (DaleniusError, Busy) as refusal:
                     job.error = refusal
             if draft.lines:
                 row = apply(self._store, draft, tree, self._witness)
         for job in batch:
-            job.answer = (draft.answer(job.answer), draft.tip)
+            job.result = (draft.result(job.result), draft.tip)
         if draft.lines:
             self._witness.keep(tree, row)
             self._anchor(batch, draft, row[3])
 
     def _anchor(self, batch: tuple[Submission, ...], draft: Draft, signature: str) -> None:
-        """The lines are on disk: whatever fails from here on is told, and nothing is written again."""
+        """Anchor the lines that are on disk; a failure is reported, and nothing is written again."""
         try:
             self._settled(draft, signature)
         except DaleniusError as error:
@@ -192,7 +191,7 @@ class Writer:
 
 
 def _fail(batch: tuple[Submission, ...], error: DaleniusError) -> None:
-    """Give everybody whose line was written the error instead of the answer."""
+    """Give every job whose line was written the error instead of its result."""
     for job in batch:
         if job.error is None:
             job.error = error

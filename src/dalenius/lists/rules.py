@@ -4,12 +4,14 @@ A sum of published numbers costs nothing and tells nothing new, so no rule here 
 custodian's word about what is shown under their name, and hold whether a number was bought or added up. The list itself
 was planned under the rules of its day; a sum has more noise than its parts, and the rules may have changed since.
 
-rule                                    kept by variance_cap                            every shown cell and every
-measured block within it truncation, maximum_entropy             cells of a list with exactly that noise, one by one: a
-sum reaches farther unbiased                                a list that shows unbiased numbers threshold, nonnegative
-a list that was released under them sparse                                  tables whose mean released count is large
-enough structural_zeros = false                tables and lists without declared impossible cells floors
-lists whose noise does not follow the data, or that were released under them
+rule                         kept by
+variance_cap                 every shown cell and every measured block within it
+truncation, maximum_entropy  cells of a list with exactly that noise, one by one: a sum reaches farther
+unbiased                     a list that shows unbiased numbers
+threshold, nonnegative       a list that was released under them
+sparse                       tables whose mean released count is large enough
+structural_zeros = false     tables and lists without declared impossible cells
+floors                       lists whose noise does not follow the data, or that were released under them
 """
 
 from collections.abc import Iterator
@@ -40,8 +42,7 @@ def refused(stored: Release, rule: str, reason: str) -> NotAllowed:
     entry = stored.provenance.ledger_entry
     return NotAllowed(
         f"The stored list holds this table, and a rule of the policy does not let it be shown: {reason} What is "
-        "published"
-        f" stays readable as release {entry!r}; the same fact is not measured a second time.",
+        f"published stays readable as release {entry!r}; the same fact is not measured a second time.",
         rule=rule,
         list=entry,
     )
@@ -56,7 +57,7 @@ def check_keys(request: RequestDocument, stored: Release) -> None:
         ("strategy", privacy.strategy, about.strategy),
         ("objective", None if table.objective == "cells" else table.objective, made.get("objective")),
         ("weights", list(map(str, table.weights)) or None, None),
-        ("options", dict(privacy.options) or None, made.get("options")),
+        ("keys", dict(table.keys) or None, made.get("keys")),
     ):
         if named not in (None, used):
             raise Conflict(

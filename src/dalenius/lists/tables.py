@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.algebra import joint
 from dalenius.algebra.margins import subsets
 from dalenius.algebra.range_law import STRUCTURE as RANGES
 from dalenius.algebra.range_law import RangeLaw
@@ -29,9 +28,6 @@ from dalenius.methods.margins.nested import resolve
 from dalenius.methods.margins.plan import inside_filters, shows_structural_zero, table_name
 from dalenius.spec.canonical import describe_axis, describe_condition
 from dalenius.spec.method import counts_records
-
-# Cells of a table whose covariances are held at once.
-_MOST_DENSE = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +101,8 @@ def answer_from_list(
 
 
 def _counts_records(asked: Mapping[str, Any]) -> bool:
-    """Whether a canonical request was for records in declared cells: of a range or of texts found in data no other
-    table is a sum.
-    """
-    return counts_records(measure_of(str(asked.get("measure") or "count"), asked.get("options") or {})[0])
+    """Whether a canonical request counted records in declared cells; nothing is a sum of ranges or found texts."""
+    return counts_records(measure_of(str(asked.get("measure") or "count"), asked.get("keys") or {})[0])
 
 
 def _margin(domain: Domain, space: CellSpace, margin: Sequence[str]) -> CellSpace:
@@ -260,9 +254,7 @@ def _block(table: Table, law: Censored) -> Block:
 def _variance(release: Release, piece: _SummedTable) -> FloatArray:
     """Exact: of one cell what the list says, of a sum what the list's law says."""
     law, table, selections = release.law, piece.source, piece.selections
-    is_one_draw = isinstance(law, Additive) or (
-        isinstance(law, Joint) and law.structure == "nested" and len(release.blocks) == 1
-    )
+    is_one_draw = isinstance(law, Additive) or (isinstance(law, Joint) and law.structure == "nested")
     if piece.is_picked or is_one_draw:
         return _summed(table.variance.reshape(table.shape), selections)
     if isinstance(law, Joint) and law.structure == "margins":
@@ -272,8 +264,6 @@ def _variance(release: Release, piece: _SummedTable) -> FloatArray:
         return _placed(selections, lambda groups: TreeLaw.of(law).grouped_variance(position, groups))
     if isinstance(law, Joint) and law.structure == RANGES:
         return _placed(selections, RangeLaw.of(law).grouped_variance)
-    if isinstance(law, Joint) and law.structure == "nested" and table.space.size <= _MOST_DENSE:
-        return _dense_variance(release, table, selections)
     raise Unsupported("The stored list has no law from which variances of sums follow.")
 
 
@@ -305,12 +295,3 @@ def _component_variance(law: Joint, table: Table, selections: Sequence[_Selectio
             part = np.multiply.outer(part, factor)
         total += part
     return total
-
-
-def _dense_variance(release: Release, table: Table, selections: Sequence[_Selection]) -> FloatArray:
-    """From the covariance of all cells of the table: sums over its rows, then the same sums over its columns."""
-    size, shape = table.space.size, [selection.size for selection in selections]
-    covariance = joint.covariance(release, table, range(size))
-    half = np.stack([_summed(row.reshape(table.shape), selections).ravel() for row in covariance])
-    sums = [_summed(column.reshape(table.shape), selections).ravel() for column in half.T]
-    return np.array([sums[cell][cell] for cell in range(len(sums))]).reshape(shape)

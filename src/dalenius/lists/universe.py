@@ -34,7 +34,6 @@ def is_inside(part: Values, whole: Values) -> bool:
 
 
 def common(first: Values, second: Values) -> Values:
-    """The values in both."""
     if isinstance(first, range) and isinstance(second, range):
         return range(max(first.start, second.start), max(min(first.stop, second.stop), first.start))
     return frozenset(first) & frozenset(second)
@@ -60,9 +59,7 @@ def combined(filters: Iterable[Filter], domain: Domain) -> dict[str, Values]:
 
 
 def cells_of(axis: Axis, domain: Domain) -> list[Values]:
-    """The values behind each label of an axis that carries codes or cuts; the label of the rest has none that could be
-    named.
-    """
+    """The values behind each label of an axis with codes or cuts; the label of the rest has none to name."""
     if axis.cuts:
         bounds = domain.variable(axis.variable).bounds
         inside = range(bounds.low, bounds.high + 1)
@@ -111,7 +108,6 @@ class Cross:
         return cls(axes, np.array(cells, dtype=np.int64).reshape(len(cells), len(axes)), domain)
 
     def find(self, variable: str) -> Axis | None:
-        """The axis of a variable."""
         return next((axis for axis in self.axes if axis.variable == variable), None)
 
     def applies(self, variable: str, wanted: Values) -> bool:
@@ -125,9 +121,7 @@ class Cross:
     def placed(
         self, axis: Axis, cells: Sequence[Values], target: Axis | None, condition: Values | None
     ) -> list[int] | None:
-        """`placed` on an axis of the answer; what it shows nowhere is its rest, if it has one and the list holds all of
-        it.
-        """
+        """`placed` on an axis of the answer; what it shows nowhere is its rest, if the list holds all of that."""
         groups = None if target is None else cells_of(target, self.domain)
         positions = placed(cells, groups, condition)
         if positions is None or target is None or not target.has_rest:
@@ -153,10 +147,9 @@ class Cross:
         where = {name: self._condition(name) for name in variables}
         listed = ", ".join(repr(name) for name in variables)
         raise OtherRows(
-            f"The stored list leaves out records without one of its values of {listed}; this table would count them."
-            " Add the conditions in `where` to be answered from the list. A list that leaves nothing out needs a "
-            "category"
-            " for missing and unseen values in the dataset document.",
+            f"The stored list leaves out records without one of its values of {listed}; this table would count them. "
+            "Add the conditions in `where` to be answered from the list. A list that leaves nothing out needs a "
+            "category for missing and unseen values in the dataset document.",
             variables=list(variables),
             where=where,
         )

@@ -100,7 +100,7 @@ class BootstrapTotals:
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Within the data; refused for any other scope, which this step does not protect."""
-        if neighbours.scope is not Scope.WITHIN_THE_DATA or neighbours.relation is not self.neighbours.relation:
+        if neighbours.scope is not Scope.OBSERVED_ROWS or neighbours.relation is not self.neighbours.relation:
             raise Unsupported(
                 "Noise scaled to the values that occur is private within the data only; it is no differential privacy."
             )

@@ -53,7 +53,7 @@ from dalenius.measurements._one_number import block_of
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.quantile import Quantile
 
-__all__ = ["Cascade"]
+__all__ = ["Cascade", "DistanceStatistic"]
 
 MOST_BOUNDS = 12
 # Shares of the tests' loss that go to the noise itself are multiples of one over this; the rest pays for several

@@ -35,7 +35,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.enclosures import times
 from dalenius.exact.ideal_rounding import START_BITS, Ideal, LazyUniform, exponential, uniform_bits
 from dalenius.measurements._example import TOTALS, Exact, MeasurementExample, on_cells
-from dalenius.measurements._selection import selection_block
+from dalenius.measurements.selections.cells import selection_block
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
 __all__ = ["DataDependentSelection"]
@@ -87,7 +87,7 @@ class DataDependentSelection:
         """How far any single total can move; exact, confidential."""
         pairs = [(int(a), int(b)) for a, b in zip(minima, maxima, strict=True) if a <= b]
         own = max((max(abs(a), abs(b)) for a, b in pairs), default=0)
-        if self.neighbours.scope is Scope.WITHIN_THE_DATA:
+        if self.neighbours.scope is Scope.OBSERVED_ROWS:
             within = max((b - a for a, b in pairs), default=0)
             return max(own, within if self.neighbours.is_replace else 0)
         low, high = self.statistic.low, self.statistic.high

@@ -28,7 +28,7 @@ from dalenius.core.randomness import RandomSource, below
 from dalenius.core.release import Outcome
 from dalenius.core.sealed import Sealed
 from dalenius.exact.bernoulli import coin_exp
-from dalenius.measurements._selection import CellSelection, candidates, chosen, gaps
+from dalenius.measurements.selections.cells import CellSelection, candidates, chosen, gaps
 
 __all__ = ["ExponentialSelection"]
 

@@ -11,7 +11,7 @@ Requires
 Noise
     Equal on all combinations; the matrices are chosen for the ranges that are asked (`dalenius.algebra.ranges`).
 Evidence
-    Proved: noise on the integers, integer shifts; every neighbour of tiny data, tests/methods/test_ranged_count.py.
+    Proved: noise on the integers, integer shifts; every neighbour of tiny data, tests/plans/test_ranged_count.py.
 References
     Li et al. (2015); Canonne, Kamath & Steinke (2020).
 """

@@ -83,7 +83,7 @@ class LocalLaplace:
             raise ParameterError("epsilon must be positive.", name="epsilon")
         if not self.neighbours.scope.is_data_dependent:
             raise Unsupported("Noise scaled to the data is no differential privacy; use smooth noise.")
-        if self.group > 1 and self.neighbours.scope is not Scope.AT_THE_DATA:
+        if self.group > 1 and self.neighbours.scope is not Scope.ACTUAL_DATA:
             raise Unsupported("Groups are served under individual privacy.")
         # Refusals come before data are read.
         self.statistic.local(np.array([], dtype=np.int64), self.neighbours, self.group)
@@ -91,7 +91,7 @@ class LocalLaplace:
     @property
     def law(self) -> Withheld:
         """Withheld; two scales that differ by declaration have two different laws."""
-        is_smaller_too = self.neighbours.scope is Scope.WITHIN_THE_DATA and not self.neighbours.is_replace
+        is_smaller_too = self.neighbours.scope is Scope.OBSERVED_ROWS and not self.neighbours.is_replace
         also = ", and of smaller data sets made of them" if is_smaller_too else ""
         return Withheld(f"The scale of the noise is the local sensitivity of the confidential data{also}.")
 
@@ -129,7 +129,7 @@ class LocalLaplace:
 
     def sensitivity(self, values: IntArray) -> int:
         """The sensitivity that the scope asks for: exact, confidential."""
-        if self.neighbours.scope is Scope.WITHIN_THE_DATA:
+        if self.neighbours.scope is Scope.OBSERVED_ROWS:
             return self.statistic.bootstrap(values, self.neighbours)
         return self.statistic.local(values, self.neighbours, self.group)
 

@@ -41,7 +41,7 @@ from dalenius.measurements._one_number import block_of
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.quantile import Quantile
 
-__all__ = ["ProposeTestRelease"]
+__all__ = ["ProposeTestRelease", "DistanceStatistic"]
 
 
 @dataclass(frozen=True, kw_only=True)

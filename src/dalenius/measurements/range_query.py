@@ -103,7 +103,7 @@ class RangeQuery:
         """epsilon; with the clamp to the data only at the data."""
         if neighbours.max_rows > 1:
             raise Unsupported("Range queries are for one row to a unit.")
-        if self.clamp is Clamp.DATA and neighbours.scope is not Scope.AT_THE_DATA:
+        if self.clamp is Clamp.DATA and neighbours.scope is not Scope.ACTUAL_DATA:
             raise Unsupported("An answer clamped to the data is private at the data only.")
         if self.clamp is Clamp.SIZE and not neighbours.is_replace:
             raise Unsupported("The number of records is not public under add-remove.")

@@ -117,7 +117,7 @@ class ResampledTotals:
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """From the composed loss distribution of the relation that the noise was calibrated for."""
-        if neighbours.scope is not Scope.EVERYWHERE or neighbours.max_rows > self.price.rows:
+        if neighbours.scope is not Scope.ALL_DATA or neighbours.max_rows > self.price.rows:
             raise Unsupported("These replicates were calibrated for units or groups of fewer rows.")
         if neighbours.is_replace != self.price.is_replace:
             raise Unsupported("These replicates were calibrated for other neighbours.")

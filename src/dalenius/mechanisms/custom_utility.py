@@ -89,12 +89,12 @@ class CustomUtility:
         if parameters.rate is not None:
             return replace(unit, rate=parameters.rate)
 
-        def near(sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
+        def neighbours(sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
             if budget.epsilon is None or not sensitivity.l1:
                 return ()
             return (budget.epsilon / (sensitivity.l1 * max(unit.largest_loss(1), Fraction(1))),)
 
-        return StatedFamily(cls.name, lambda size: replace(unit, rate=size), near)
+        return StatedFamily(cls.name, lambda size: replace(unit, rate=size), neighbours)
 
     @cached_property
     def losses(self) -> tuple[int, ...]:

@@ -131,12 +131,11 @@ def plan_variance_at_the_data(question: Question) -> TablePlan:
 
 def _public_rows(question: Question, measure: str) -> int:
     """The declared number of rows where it is public, and one number is asked for."""
-    size, bounds, near = question.domain.public_size, question.bounds, question.neighbours
-    if not near.is_replace or size is None or question.where or DROP in (bounds.missing, bounds.outside):
+    size, bounds, neighbours = question.domain.public_size, question.bounds, question.neighbours
+    if not neighbours.is_replace or size is None or question.where or DROP in (bounds.missing, bounds.outside):
         raise Unsupported(
             f"A {measure} under this definition is of a public number of rows: it needs relation = 'replace', a "
-            "declared size,"
-            " no condition, and a rule that keeps every row (missing = a number, outside = 'clamp')."
+            "declared size, no condition, and a rule that keeps every row (missing = a number, outside = 'clamp')."
         )
     if question.space.axes:
         raise Unsupported(

@@ -6,10 +6,10 @@ from dalenius.core.conversions import rho_to_delta
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.core.search import narrow
-from dalenius.definitions import _data_dependent as warnings
 from dalenius.errors import NotAllowed, Unsupported
 from dalenius.measurements.bootstrap_totals import BootstrapTotals, Option
 from dalenius.methods._data_dependent import acknowledged, choice, floor, plan_withheld
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 
@@ -38,7 +38,7 @@ def plan_bootstrap_total(question: Question) -> TablePlan:
         floor=floor(question),
         declared=_declared(question),
     )
-    further = (warnings.MEMBERSHIP,) if membership is Membership.PUBLIC else ()
+    further = (note("membership"),) if membership is Membership.PUBLIC else ()
     return plan_withheld(question, measurement, "total", question.bounds.step, further)
 
 

@@ -10,11 +10,10 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError
-from dalenius.measurements._distance_test import DistanceStatistic
-from dalenius.measurements.cascade import Cascade
+from dalenius.measurements.cascade import Cascade, DistanceStatistic
 from dalenius.plans.priced import additive_preview, additive_table, limits_of, priced
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 
 def plan_cascade(question: Question, estimate: str, statistic: DistanceStatistic, delta: Fraction) -> TablePlan:
@@ -49,7 +48,7 @@ def plan_cascade(question: Question, estimate: str, statistic: DistanceStatistic
             "thresholds": list(step.thresholds),
             "sure_from": list(step.sure),
         },
-        warnings=(remark("cascade", distances=distances),),
+        warnings=(note("cascade", distances=distances),),
         refusal=f"Tests and an answer do not fit {question.budget.definition!r}; use approximate.",
     )
 

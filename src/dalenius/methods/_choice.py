@@ -18,19 +18,19 @@ from dalenius.core.plan import Assemble, TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.core.search import largest
 from dalenius.errors import ParameterError, UnknownName, Unsupported
-from dalenius.measurements._selection import Scores
 from dalenius.measurements.exponential_selection import ExponentialSelection
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
+from dalenius.measurements.selections.cells import Scores
 from dalenius.plans.priced import priced
 from dalenius.spec.document import Part
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 _WAYS: dict[str, type[ExponentialSelection] | type[PermuteAndFlip]] = {
     "exponential": ExponentialSelection,
     "permute_and_flip": PermuteAndFlip,
 }
-_TIMED = remark("timed")
+_TIMED = note("timed")
 _DOUBT = 0.05
 _GRID = 10**6
 

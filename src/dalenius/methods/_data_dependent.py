@@ -1,4 +1,4 @@
-"""Plans whose noise follows the data: bootstrap and individual privacy, on a ledger page of their own.
+"""Plans whose noise follows the data: bootstrap and individual privacy, charged to a separate account.
 
 Everything is refused unless the policy names it in `acknowledge`, and everything that could be chosen by looking at the
 data is named beforehand:
@@ -84,7 +84,7 @@ def plan_withheld(
         selected(measure, step, is_unbiased=True),
         mechanism=type(measurement).__module__.rpartition(".")[2],
         strategy=question.definition.name,
-        preview={"cells": cells, "law": {"kind": "withheld"}, "page": question.definition.page},
+        preview={"cells": cells, "law": {"kind": "withheld"}, "account": question.definition.account},
         warnings=further,
         limits=limits,
         refusal=f"This request needs epsilon, or rho, under {question.definition.name!r}.",

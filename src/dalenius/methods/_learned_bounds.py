@@ -19,8 +19,8 @@ from dalenius.core.release import Block, Outcome, Table, Value
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.learned_bounds import LearnedBounds, cell_queries
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 DEFAULT_SHARE = Fraction(15, 100)
 QUANTILE = Fraction(95, 100)
@@ -52,13 +52,13 @@ class LearnedBoundsPlan(TablePlan):
 
 def plan_learned_bounds(question: Question) -> LearnedBoundsPlan:
     """Price both steps; a share of epsilon goes to the bounds, which aim at the 95 % quantile of |x|."""
-    budget, near, bounds = question.budget, question.neighbours, question.bounds
+    budget, neighbours, bounds = question.budget, question.neighbours, question.bounds
     if budget.epsilon is None:
         raise ParameterError("Totals with learned bounds need epsilon.", name="epsilon")
     part = rational(question.parameter("learn_bounds", DEFAULT_SHARE), "learn_bounds")
     if not 0 < part < 1:
         raise ParameterError("learn_bounds is a share between 0 and 1.", name="learn_bounds")
-    touched = near.max_rows * (2 if near.is_replace else 1)
+    touched = neighbours.max_rows * (2 if neighbours.is_replace else 1)
     largest = max(abs(bounds.low), abs(bounds.high), 1)
     first = LearnedBounds(
         name=f"bounds of {question.of}",
@@ -76,7 +76,7 @@ def plan_learned_bounds(question: Question) -> LearnedBoundsPlan:
         bounds=(largest,) * question.space.size,
         epsilon=epsilon,
     )
-    profiles = [first.profile(near), worst.profile(near)]
+    profiles = [first.profile(neighbours), worst.profile(neighbours)]
     if not question.definition.fits(profiles, budget):
         raise Unsupported(f"Learned bounds do not fit {budget.definition!r} at this budget.")
     plan = LearnedBoundsPlan(
@@ -88,14 +88,14 @@ def plan_learned_bounds(question: Question) -> LearnedBoundsPlan:
         mechanism="discrete_laplace",
         strategy="learned_bounds",
         evidence=worst.evidence,
-        neighbours=near,
+        neighbours=neighbours,
         preview={
             "cells": question.space.size,
             "share": str(part),
             "q": str(QUANTILE),
             "largest_std_error": float(np.sqrt(worst.variances.max())) * float(bounds.step),
         },
-        warnings=(remark("learned_bounds"),),
+        warnings=(note("learned_bounds"),),
         first=first,
         epsilon=epsilon,
     )

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._order_statistic import OrderStatisticParameters, order_statistic_written, plan_order_statistic
+from dalenius.methods._order_statistic import OrderStatisticParameters, plan_order_statistic
 from dalenius.spec.document import Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
@@ -26,7 +26,6 @@ class OrderStatisticMethod:
     statistic: Callable[[Question], Any]
     is_difference: bool = False
 
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
@@ -35,9 +34,9 @@ class OrderStatisticMethod:
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """Under which promises it has a route."""
-        at_hand = (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
-        return at_hand if self.is_difference else (Scope.EVERYWHERE, *at_hand)
+        """Under which guarantees it has a route."""
+        at_hand = (Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
+        return at_hand if self.is_difference else (Scope.ALL_DATA, *at_hand)
 
     @property
     def words(self) -> Mapping[str, Words]:
@@ -66,8 +65,8 @@ class OrderStatisticMethod:
         return (local,) if self.is_difference else (smooth, local)
 
     def written(self, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The older spelling, under which its requests are kept."""
-        return order_statistic_written(self.name)(parameters)
+        """As it is."""
+        return self.name, dict(parameters)
 
     def plan(self, question: Question) -> TablePlan:
         """At the smooth sensitivity, or at the data."""

@@ -5,7 +5,7 @@ under rho), with an optional public `beta` and, for the last three, `shape`; qua
 `unbounded`. Under individual and bootstrap privacy the noise follows the data and takes no method.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from math import isqrt
 from typing import Any, ClassVar
@@ -39,19 +39,14 @@ class OrderStatisticParameters(Part):
     method: str | None = None
     beta: Exact | None = None
     shape: Exact | None = None
-    group: Whole = 1
-
-
-def order_statistic_written(name: str) -> Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]]]:
-    """The older spelling, under which these requests are kept."""
-    return lambda parameters: ("total", {"statistic": name, **parameters})
+    group_size: Whole = 1
 
 
 def plan_order_statistic(
     question: Question, name: str, statistic: Callable[[], Any], *, is_difference: bool = False
 ) -> TablePlan:
     """At the data where the definition says so, otherwise at the smooth sensitivity."""
-    if question.scope is not Scope.EVERYWHERE:
+    if question.scope is not Scope.ALL_DATA:
         return plan_local(question, name, statistic(), is_difference=is_difference)
     assert not is_difference, "a difference has no route that holds everywhere"
     method = str(question.parameter("method", "exponential"))
@@ -140,9 +135,9 @@ def plan_local(question: Question, name: str, statistic: LocalStatistic, *, is_d
 
 
 def _group(question: Question) -> int:
-    size = rational(question.parameter("group", 1), "group")
+    size = rational(question.parameter("group_size", 1), "group_size")
     if size.denominator != 1 or not 1 <= size <= 1000:
-        raise ParameterError("group must be a whole number from 1 to 1000.", name="group")
+        raise ParameterError("group_size must be a whole number from 1 to 1000.", name="group_size")
     return int(size)
 
 

@@ -12,11 +12,11 @@ from dalenius.core.release import Block, Table
 from dalenius.errors import InternalError, Unsupported
 from dalenius.plans.priced import priced
 from dalenius.spec.document import DEFAULT_MEASURE
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
-BIASED = remark("biased_table")
-CLAMPED = remark("clamped_table")
+BIASED = note("biased_table")
+CLAMPED = note("clamped_table")
 
 
 def named_step(question: Question, name: str) -> Measurement | None:

@@ -1,4 +1,4 @@
-"""Tables under a promise that leaves publicly known attributes out: what they may not be."""
+"""Tables under a guarantee that leaves publicly known attributes out: what they may not be."""
 
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
@@ -17,11 +17,9 @@ def refuse_public_alone(question: Question, sensitivity: Sensitivity) -> Sensiti
         return sensitivity
     sources = {name: question.domain.variable(name).public_source for name in question.neighbours.public}
     raise Unsupported(
-        "These numbers follow from publicly known attributes alone, so that this promise would release them without "
-        "noise."
-        f" Take them from where they are public ({'; '.join(f'{n}: {s}' for n, s in sources.items())}), or ask under "
-        "differential"
-        " privacy.",
+        "These numbers follow from publicly known attributes alone, so that this guarantee would release them without "
+        f"noise. Take them from where they are public ({'; '.join(f'{n}: {s}' for n, s in sources.items())}), or ask "
+        "under differential privacy.",
         definition=question.definition.name,
         public=list(sources),
     )

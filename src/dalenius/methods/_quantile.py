@@ -17,30 +17,26 @@ from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.unbounded_quantile import GROWTH, UnboundedQuantile
 from dalenius.methods._order_statistic import METHODS, plan_local, plan_number, plan_smooth
-from dalenius.methods._quantiles import plan_quantiles
 from dalenius.plans.moments import SAMPLING
 from dalenius.plans.priced import priced, selected
+from dalenius.plans.quantiles import plan_quantiles
 from dalenius.spec.method import spelled
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.quantile import Quantile
 
 UNBOUNDED = "unbounded"
 QUANTILE_METHODS = (*METHODS, UNBOUNDED)
 
 
-def plan_quantile(question: Question, q: object) -> TablePlan:
-    """The plan of the route that the request takes."""
-    level = rational(q, "q")
-    if question.scope is not Scope.EVERYWHERE:
+def plan_quantile(question: Question, name: str, level: Fraction) -> TablePlan:
+    """Plan the route that the request takes."""
+    if question.scope is not Scope.ALL_DATA:
         statistic = Quantile.of(question.domain, question.of, level, question.where)
-        older = question.parameter("statistic")
-        name = older or ("median" if question.parameter("q") is None else "quantile")
-        return plan_local(question, str(name), statistic)
+        return plan_local(question, name, statistic)
     method = question.parameter("method")
-    if question.parameter("statistic") is None and method is None:
+    if method is None:
         return plan_quantiles(question, (level,), _measure(level))
-    name, method = str(question.parameter("statistic", "quantile")), str(method or "exponential")
     if method not in QUANTILE_METHODS:
         raise UnknownName.among("method", method, QUANTILE_METHODS)
     if method == UNBOUNDED:
@@ -114,7 +110,7 @@ def _table(question: Question, level: Fraction, score: Score) -> TablePlan:
         mechanism="exponential_quantile",
         strategy="selection",
         preview={"cells": question.space.size, "law": measurement.law.to_dict(), "step": plain(bounds.step)},
-        warnings=(remark("selected_median"),),
+        warnings=(note("selected_median"),),
         refusal=f"Medians are selections of bounded loss; they do not fit {question.budget.definition!r} here.",
     )
 

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
-from dalenius.definitions import _data_dependent as warnings
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.range_query import ACKNOWLEDGEMENT, Clamp, RangeQuery
 from dalenius.methods._data_dependent import acknowledged, choice, plan_withheld
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 
 
@@ -31,5 +31,5 @@ def plan_range_count(question: Question, query: TableQuery | None = None) -> Tab
         size=question.domain.public_size,
         acknowledged=question.policy.allow.acknowledge,
     )
-    further = (warnings.CLAMP,) if clamp is Clamp.DATA else ()
+    further = (note("clamp"),) if clamp is Clamp.DATA else ()
     return plan_withheld(question, measurement, "count", Fraction(1), further)

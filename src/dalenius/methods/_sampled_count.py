@@ -1,8 +1,8 @@
 """Counts of a secret sample that is drawn for this release: less noise is needed, and the error of sampling is added.
 
 `sample` is the chance of every record. The noise is that of the larger epsilon, log(1 + (e^epsilon - 1) / q), which the
-sample turns into the promised one. A small share loses far more by sampling than it gains by noise: the plan says what
-to expect.
+sample turns into the guaranteed one. A small share loses far more by sampling than it gains by noise: the plan says
+what to expect.
 """
 
 from fractions import Fraction
@@ -21,8 +21,8 @@ from dalenius.exact.amplification import Scheme, SecretSample
 from dalenius.measurements.sampled_count import SampledCount
 from dalenius.plans.priced import priced
 from dalenius.spec.document import DEFAULT_MEASURE
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.count import Count
 
 TYPICAL = 1000
@@ -58,13 +58,13 @@ def plan_sampled(question: Question) -> TablePlan:
         mechanism=mechanism.name,
         strategy="secret_sample",
         preview=_preview(question, step.law),
-        warnings=(remark("secret_sample", fraction=str(fraction)),),
+        warnings=(note("secret_sample", fraction=str(fraction)),),
         refusal="This secret sample does not fit the budget.",
     )
 
 
 def _inside(epsilon: Fraction, fraction: Fraction) -> Fraction:
-    """The largest epsilon on the sample that is known to give the promised one on all records."""
+    """The largest epsilon on the sample that is known to give the guaranteed one on all records."""
     inside = min(log_lower(1 + (exp_lower(epsilon) - 1) / fraction), Fraction(MOST_EPSILON))
     inside = Fraction(int(inside * _GRID), _GRID)
     while inside > 0 and SecretSample(fraction=fraction, scheme=Scheme.POISSON).epsilon(inside) > epsilon:

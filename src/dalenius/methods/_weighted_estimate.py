@@ -15,7 +15,6 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.methods._pairs import OTHER, OTHER_SQUARES, other_of
 from dalenius.plans.moments import (
     CLIPPED,
     MeasuredPart,
@@ -26,9 +25,10 @@ from dalenius.plans.moments import (
     sampling_notes,
     wants_sampling,
 )
+from dalenius.plans.pairs import OTHER, OTHER_SQUARES, other_of
 from dalenius.plans.weighted import fixed_weight
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.mirrored_totals import MirroredTotals
@@ -95,7 +95,7 @@ def plan_weighted_mean(question: Question) -> TablePlan:
             "least": Fraction(max(3 * spread, 1.0)).limit_denominator(1000),
         },
         (bounds.lower, bounds.upper),
-        warnings=(remark("regularised"),) if regular.common else (),
+        warnings=(note("regularised"),) if regular.common else (),
     )
 
 
@@ -119,8 +119,7 @@ def _regular(question: Question, weights: Bounds) -> _Regular:
     if not 0 < part < 1 or part.denominator > _MOST_PARTS:
         raise ParameterError(
             f"regularise is a share between 0 and 1, of at most {_MOST_PARTS} parts: 0.5 draws every weight half of "
-            "the way to the"
-            " common one. For 1 leave the weight out.",
+            "the way to the common one. For 1 leave the weight out.",
             name="regularise",
         )
     common = rational(
@@ -276,9 +275,9 @@ def _planned(
     name: str = "",
     warnings: tuple[str, ...] = (),
 ) -> TablePlan:
-    warnings = (*warnings, remark("fixed_weights"), CLIPPED, *sampling_notes(question, is_weighted=True))
+    warnings = (*warnings, note("fixed_weights"), CLIPPED, *sampling_notes(question, is_weighted=True))
     if wants_sampling(question, is_weighted=True):
-        warnings = (*warnings, remark("design_error"))
+        warnings = (*warnings, note("design_error"))
     return plan_estimate(
         question,
         f"weighted {measure}",

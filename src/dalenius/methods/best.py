@@ -11,6 +11,7 @@ from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.translation import translated
 
 __all__ = ["BestMethod"]
 
@@ -29,28 +30,21 @@ class BestMethod:
     """Label of (nearly) the cell whose total is the largest, or the smallest."""
 
     name: ClassVar[str] = "best"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = BestParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Category with the {which} total of {of}",
             preview="With 95 % probability the total of the category that is named falls short of the best one by at "
             "most {error}.",
             caption="One category was chosen; another one with a total nearby may be the best.",
-        ),
-        "de": Words(
-            title="Kategorie mit der {which} Summe von {of}",
-            preview="Mit 95 % Wahrscheinlichkeit bleibt die Summe der genannten Kategorie um höchstens {error} "
-            "hinter der besten zurück.",
-            caption="Eine Kategorie wurde gewählt; eine andere mit naher Summe kann die beste sein.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["region"], "measure": "best", "of": "income"},

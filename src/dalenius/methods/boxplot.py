@@ -13,10 +13,11 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
-from dalenius.methods._quantiles import plan_quantiles
+from dalenius.plans.quantiles import plan_quantiles
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words, spelled
 from dalenius.spec.question import Question
+from dalenius.translation import translated
 
 __all__ = ["BoxplotMethod"]
 
@@ -37,34 +38,22 @@ class BoxplotMethod:
     """The values between which most records, half of them, and each half lie."""
 
     name: ClassVar[str] = "boxplot"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = BoxplotParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Box plot of {of}",
-            preview="In a cell of {records} records, expect the interval of a number of the box plot to reach "
-            "{error} ranks to either side (95 %)"
-            " through privacy noise.",
+            preview="In a cell of {records} records, expect the interval of a number of the box plot to reach {error} "
+            "ranks to either side (95 %) through privacy noise.",
             caption="± is the margin of error from privacy noise, {level}, between points that released counts "
             "certify; it holds however"
             " many records share a value. Whiskers reach to quantiles, not to single records.",
-        ),
-        "de": Words(
-            title="Boxplot von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall einer Zahl des Boxplots durch das "
-            "Schutzrauschen voraussichtlich"
-            " {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
-            "Anzahlen belegen; sie"
-            " gilt, wie viele Datensätze auch einen Wert teilen. Die Antennen reichen bis zu Quantilen, nicht bis zu "
-            "einzelnen Datensätzen.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "boxplot", "of": "income"},

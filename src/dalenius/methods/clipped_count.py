@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._clipped import ClippedParameters, clip_fields, has_several_rows, plan_clipped, written_clip
+from dalenius.plans.clipped import ClippedParameters, clip_fields, has_several_rows, plan_clipped, written_clip
 from dalenius.spec.document import Part
 from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.clipped_table import ClippedTable
+from dalenius.translation import texts, translated
 
 __all__ = ["ClippedCountMethod"]
 
@@ -28,33 +29,22 @@ class ClippedCountMethod:
     """
 
     name: ClassVar[str] = "clipped_count"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = False
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ClippedCountParameters
     form_fields: ClassVar[Mapping[str, FormField]] = clip_fields(
-        FormField(
-            kind=FieldKind.NUMBERS,
-            labels={"en": "Most records of a person", "de": "Höchstens Datensätze je Person"},
-            is_needed=True,
-            first="1",
-        )
+        FormField(kind=FieldKind.NUMBERS, labels=texts("Most records of a person"), is_needed=True, first="1")
     )
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Number of records, clipped for each person",
             preview="Expect each number to be off by at most ± {error} (95 %), beside what is clipped.",
             caption="± is the margin of error from privacy noise, {level}; what was clipped is not in it.",
-        ),
-        "de": Words(
-            title="Anzahl der Datensätze, je Person gekappt",
-            preview="Jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %), neben dem Gekappten.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; das Gekappte ist nicht darin.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "columns": ["region"], "measure": "clipped_count", "clip": 2},

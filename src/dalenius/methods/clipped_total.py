@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._clipped import ClippedParameters, clip_fields, has_several_rows, plan_clipped, written_clip
+from dalenius.plans.clipped import ClippedParameters, clip_fields, has_several_rows, plan_clipped, written_clip
 from dalenius.spec.document import Part
 from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.clipped_table import ClippedTable
+from dalenius.translation import texts, translated
 
 __all__ = ["ClippedTotalMethod"]
 
@@ -28,33 +29,22 @@ class ClippedTotalMethod:
     """
 
     name: ClassVar[str] = "clipped_total"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = False
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ClippedTotalParameters
     form_fields: ClassVar[Mapping[str, FormField]] = clip_fields(
-        FormField(
-            kind=FieldKind.NUMBERS,
-            labels={"en": "Most of a person", "de": "Höchstens je Person"},
-            is_needed=True,
-            part=Fraction(1),
-        )
+        FormField(kind=FieldKind.NUMBERS, labels=texts("Most of a person"), is_needed=True, part=Fraction(1))
     )
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Total of {of}, clipped for each person",
             preview="Expect each total to be off by at most ± {error} (95 %), beside what is clipped.",
             caption="± is the margin of error from privacy noise, {level}; what was clipped is not in it.",
-        ),
-        "de": Words(
-            title="Summe von {of}, je Person gekappt",
-            preview="Jede Summe weicht voraussichtlich um höchstens ± {error} ab (95 %), neben dem Gekappten.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; das Gekappte ist nicht darin.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "clipped_total", "of": "income", "clip": 30},

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._pairs import WITH_ANOTHER, SpreadParameters, examples_of, plan_pair, words_of
+from dalenius.plans.pairs import WITH_ANOTHER, SpreadParameters, examples_of, plan_pair, words_of
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, FormField, Words, spelled
 from dalenius.spec.question import Question
@@ -17,7 +17,6 @@ class CorrelationMethod:
     """From totals, squares and products of the rows that have both variables."""
 
     name: ClassVar[str] = "correlation"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     is_symmetric: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
@@ -25,7 +24,7 @@ class CorrelationMethod:
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = False
     form_fields: ClassVar[Mapping[str, FormField]] = WITH_ANOTHER
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = SpreadParameters
     words: ClassVar[Mapping[str, Words]] = words_of("correlation", "Korrelation")
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = examples_of("correlation")

@@ -14,21 +14,22 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.methods._perturbed import named_step, plan_step, refuse_step
 from dalenius.methods._public import refuse_public_alone
 from dalenius.methods._range_count import plan_range_count
-from dalenius.methods._ranged_count import plan_ranged, written_ranges
-from dalenius.methods._refined_count import DEFAULT_SHARE, plan_refined
 from dalenius.methods._sampled_count import plan_sampled
 from dalenius.methods.margins.plan import plan_margins
 from dalenius.methods.margins.weighted import plan_weighted_list
 from dalenius.plans.priced import additive_preview, priced, shown_as
+from dalenius.plans.ranged_count import plan_ranged, written_ranges
+from dalenius.plans.refined_count import DEFAULT_SHARE, plan_refined
 from dalenius.plans.ruled_noise import mechanism_for
 from dalenius.plans.weighted import plan_weighted
 from dalenius.spec.axis import Ranges
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words, spelled
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.contingency_table import ContingencyTable
 from dalenius.statistics.count import Count
+from dalenius.translation import translated
 
 __all__ = ["CountMethod"]
 
@@ -51,25 +52,19 @@ class CountMethod:
     """Signed, unbiased counts of every declared cell."""
 
     name: ClassVar[str] = "count"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.GIVEN_THE_PUBLIC)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.GIVEN_THE_PUBLIC)
     Parameters: ClassVar[type[Part]] = CountParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Number of records",
             preview="Expect each count to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}.",
-        ),
-        "de": Words(
-            title="Anzahl der Datensätze",
-            preview="Jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {"table": {"rows": ["sex"], "columns": ["region"]}, "privacy": {"definition": "pure", "epsilon": 1}},
         {
@@ -111,7 +106,7 @@ class CountMethod:
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """The plan of the route that the request takes."""
-        if question.scope is Scope.AT_THE_DATA:
+        if question.scope is Scope.ACTUAL_DATA:
             return plan_range_count(question)
         if question.scope is Scope.GIVEN_THE_PUBLIC:
             refuse_step(question)
@@ -168,7 +163,7 @@ def _table(question: Question) -> TablePlan:
         mechanism=mechanism.name,
         strategy="keyed_list" if is_keyed else "table",
         preview=additive_preview(question, measurement.law),
-        warnings=(remark("keyed_list"),) if is_keyed else (),
+        warnings=(note("keyed_list"),) if is_keyed else (),
         refusal=f"{mechanism.name} noise does not fit {question.budget.definition!r} at this budget.",
     )
 

@@ -33,6 +33,7 @@ from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import AnswerKind, Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
+from dalenius.translation import translated
 
 __all__ = ["DistributionMethod"]
 
@@ -56,34 +57,22 @@ class DistributionMethod:
     """The share of records whose value is at most so large."""
 
     name: ClassVar[str] = "distribution"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = DistributionParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Distribution of {of}",
             preview="In a cell of {records} records, expect no point of the curve to be off by more than ± {error} "
-            "(95 %) through"
-            " privacy noise; in smaller cells by more.",
+            "(95 %) through privacy noise; in smaller cells by more.",
             caption="± is a band from privacy noise that holds at all points of a curve at once, {level}; a curve is "
-            "missing where the"
-            " released count is below one.",
-        ),
-        "de": Words(
-            title="Verteilung von {of}",
-            preview="In einer Zelle mit {records} Datensätzen weicht kein Punkt der Kurve durch das Schutzrauschen "
-            "voraussichtlich um mehr"
-            " als ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist ein Band durch das Schutzrauschen, das an allen Punkten einer Kurve zugleich gilt, "
-            "{level}; eine Kurve fehlt, wo"
-            " die veröffentlichte Anzahl unter eins liegt.",
-        ),
-    }
+            "missing where the released count is below one.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "distribution", "of": "income", "parts": 8},
@@ -123,8 +112,7 @@ def _points(question: Question) -> tuple[int, ...]:
             if not bounds.lower <= point < bounds.upper or (point / bounds.step).denominator != 1:
                 raise ParameterError(
                     f"Points of {question.of!r} are multiples of {plain(bounds.step)} from {plain(bounds.lower)} to "
-                    "below"
-                    f" {plain(bounds.upper)}; received {plain(point)}.",
+                    f"below {plain(bounds.upper)}; received {plain(point)}.",
                     name="at",
                 )
         steps = tuple(int(point / bounds.step) for point in points)
@@ -142,8 +130,7 @@ def _points(question: Question) -> tuple[int, ...]:
     if len(steps) > MOST_POINTS or shown > MOST_SHOWN:
         raise TooLarge(
             f"A distribution has at most {MOST_POINTS} points, and a table at most {MOST_SHOWN:,}; received "
-            f"{len(steps)} points in"
-            f" {question.space.size:,} cells.",
+            f"{len(steps)} points in {question.space.size:,} cells.",
             received=shown,
             limit=MOST_SHOWN,
         )
@@ -174,13 +161,13 @@ def _designs(bins: int) -> Iterator[tuple[int, ...]]:
 
 
 def _plan(question: Question, points: tuple[int, ...]) -> TablePlan:
-    size, near, bins = public_size(question), question.neighbours, len(points) + 1
+    size, neighbours, bins = public_size(question), question.neighbours, len(points) + 1
     even = np.arange(1, bins) / bins
     mechanisms: dict[int, Mechanism] = {}
 
     def mechanism(levels: int) -> Mechanism:
         if levels not in mechanisms:
-            moved = _counting(question, points, 1).sensitivity(near)
+            moved = _counting(question, points, 1).sensitivity(neighbours)
             mechanisms[levels] = question.choose(moved, share(question.budget, Fraction(1, levels)))
         return mechanisms[levels]
 

@@ -21,6 +21,7 @@ from dalenius.spec.document import Part, Whole
 from dalenius.spec.method import AnswerKind, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.dominance import Dominance
+from dalenius.translation import translated
 
 __all__ = ["DominanceMethod"]
 
@@ -72,27 +73,20 @@ class DominanceMethod:
     """One noisy number of dominated cells."""
 
     name: ClassVar[str] = "dominance"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = DominanceParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Number of cells where few contributors dominate the total of {of}",
             preview="Expect the number of dominated cells to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}; which cells they are is not published.",
-        ),
-        "de": Words(
-            title="Anzahl der Zellen, in denen wenige die Summe von {of} beherrschen",
-            preview="Die Anzahl der beherrschten Zellen weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; welche Zellen es sind, wird nicht "
-            "veröffentlicht.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["region"], "measure": "dominance", "of": "income", "p": 15},

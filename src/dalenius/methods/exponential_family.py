@@ -17,8 +17,9 @@ from dalenius.plans.design import design_notes
 from dalenius.plans.moments import constants, plan_estimate, public_size, rows_with, squares_part, totals_part
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, FieldKind, FormField, Words
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
+from dalenius.translation import texts, translated
 
 __all__ = ["ExponentialFamilyMethod"]
 
@@ -39,7 +40,6 @@ class ExponentialFamilyMethod:
     """The law of a family under which clipped values have the measured moments."""
 
     name: ClassVar[str] = "exponential_family"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
@@ -48,38 +48,23 @@ class ExponentialFamilyMethod:
     form_fields: ClassVar[Mapping[str, FormField]] = {
         "family": FormField(
             kind=FieldKind.CHOICE,
-            labels={"en": "Distribution", "de": "Verteilung"},
+            labels=texts("Distribution"),
             first="gaussian",
             is_needed=True,
-            choices={
-                "gaussian": {"en": "normal", "de": "Normalverteilung"},
-                "poisson": {"en": "Poisson", "de": "Poissonverteilung"},
-                "exponential": {"en": "exponential", "de": "Exponentialverteilung"},
-            },
+            choices={"gaussian": texts("normal"), "poisson": texts("Poisson"), "exponential": texts("exponential")},
         )
     }
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ExponentialFamilyParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Parameters of a distribution of {of}",
             preview="In a cell of {records} records spread evenly over the bounds, expect the first parameter to be "
-            "off by at most"
-            " ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            "off by at most ± {error} (95 %) through privacy noise; in smaller cells by more.",
             caption="± is the margin of error from privacy noise, {level}; parameters are missing where the released "
-            "count is below"
-            " two.",
-        ),
-        "de": Words(
-            title="Parameter einer Verteilung von {of}",
-            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht der "
-            "erste Parameter durch"
-            " das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; Parameter fehlen, wo die "
-            "veröffentlichte Anzahl unter"
-            " zwei liegt.",
-        ),
-    }
+            "count is below two.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "exponential_family", "of": "income", "family": "gaussian"},
@@ -123,7 +108,7 @@ class ExponentialFamilyMethod:
             family.ends,
             measure="exponential_family",
             shown=CellSpace((*question.space.axes, parameters), zeros),
-            warnings=(remark("family"), *design_notes(question)),
+            warnings=(note("family"), *design_notes(question)),
         )
 
     @staticmethod

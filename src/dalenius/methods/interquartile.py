@@ -2,13 +2,14 @@
 
 from dalenius.methods._order_method import OrderStatisticMethod
 from dalenius.statistics.interquartile import Interquartile
+from dalenius.translation import texts
 
 __all__ = ["INTERQUARTILE"]
 
 INTERQUARTILE = OrderStatisticMethod(
     name="interquartile",
-    titles={"en": "Interquartile range of {of}", "de": "Quartilsabstand von {of}"},
-    nouns={"en": "interquartile range", "de": "Der Quartilsabstand"},
+    titles=texts("Interquartile range of {of}"),
+    nouns=texts("interquartile range"),
     statistic=lambda question: Interquartile.of(question.domain, question.of, question.where),
     is_difference=True,
 )

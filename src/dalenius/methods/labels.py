@@ -15,8 +15,9 @@ from dalenius.measurements.label_selection import LabelSelection
 from dalenius.plans.priced import additive_preview, priced, shown_as
 from dalenius.spec.document import DEFAULT_MEASURE, Part, Whole
 from dalenius.spec.method import FieldKind, FormField, Words, spelled
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
+from dalenius.translation import texts, translated
 
 __all__ = ["LabelsMethod"]
 
@@ -33,37 +34,24 @@ class LabelsMethod:
     """Which texts that are not declared enough units have, and how many."""
 
     name: ClassVar[str] = "labels"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     finds_labels: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = LabelsParameters
     form_fields: ClassVar[Mapping[str, FormField]] = {
-        "most": FormField(
-            kind=FieldKind.WHOLE,
-            labels={"en": "Texts of a unit that count", "de": "Texte einer Einheit, die zählen"},
-            usual="1",
-            first="1",
-        )
+        "most": FormField(kind=FieldKind.WHOLE, labels=texts("Texts of a unit that count"), usual="1", first="1")
     }
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Number of units with a text that is not declared",
             preview="Texts that enough units have are listed; expect each number to be off by at most ± {error} (95 "
             "%).",
             caption="± is the margin of error from privacy noise, {level}; texts that few units have are not listed.",
-        ),
-        "de": Words(
-            title="Anzahl der Einheiten mit einem nicht erklärten Text",
-            preview="Texte, die genügend Einheiten haben, werden genannt; jede Anzahl weicht voraussichtlich um "
-            "höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; Texte, die wenige Einheiten haben, "
-            "werden nicht genannt.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"measure": "labels", "rows": ["job"]},
@@ -79,18 +67,18 @@ class LabelsMethod:
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """Half of epsilon for the list, half for the numbers, and delta for the list."""
-        variable, near, budget = _variable(question), question.neighbours, question.budget
+        variable, neighbours, budget = _variable(question), question.neighbours, question.budget
         if budget.epsilon is None or not budget.delta:
             raise ParameterError('A list of labels needs epsilon and delta: definition = "approximate".', name="delta")
-        if near.max_rows != question.domain.neighbours.max_rows:
-            raise Unsupported("A list of labels is promised to one unit at a time: leave 'group' out.")
+        if neighbours.max_rows != question.domain.neighbours.max_rows:
+            raise Unsupported("A list of labels is guaranteed to one unit at a time: leave 'group' out.")
         step = LabelSelection.fitted(
             name=variable.name,
             query=LabelsQuery(variable=variable.name, most=int(question.parameter("most", 1))),
             rest=variable.categories.unseen,
             epsilon=budget.epsilon,
             delta=budget.delta,
-            neighbours=near,
+            neighbours=neighbours,
         )
         told = {"threshold": step.threshold, "sure_from": step.sure}
         return priced(
@@ -100,7 +88,7 @@ class LabelsMethod:
             mechanism=step.noise.name,
             strategy="label_selection",
             preview={**additive_preview(question, step.law), **told, "cells": None},
-            warnings=(remark("selected_labels", threshold=step.threshold, sure=step.sure, most=step.query.most),),
+            warnings=(note("selected_labels", threshold=step.threshold, sure=step.sure, most=step.query.most),),
             refusal=f"A list of labels does not fit {budget.definition!r}; use approximate.",
         )
 
@@ -122,8 +110,7 @@ def _variable(question: Question) -> Variable:
     if not variable.is_unlisted:
         raise Unsupported(
             f"{variable.name!r} is not declared as unlisted, so that none of its texts is released but the declared "
-            "ones. The"
-            " custodian writes unlisted = true in the dataset document where that is wanted.",
+            "ones. The custodian writes unlisted = true in the dataset document where that is wanted.",
             key="rows",
         )
     return variable

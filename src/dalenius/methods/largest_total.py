@@ -1,6 +1,6 @@
 """Which cell has the largest total of a numeric variable: a selection at the data."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -8,11 +8,11 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.measurements.data_dependent_selection import DataDependentSelection
 from dalenius.methods._data_dependent import epsilon_alone, floor, plan_withheld
-from dalenius.methods._order_statistic import order_statistic_written
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.translation import translated
 
 __all__ = ["LargestTotalMethod"]
 
@@ -27,37 +27,32 @@ class LargestTotalMethod:
     """The cell that is chosen by the exponential mechanism at the sensitivity of the data."""
 
     name: ClassVar[str] = "largest_total"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     answer: ClassVar[AnswerKind] = AnswerKind.CELL
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = False
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: ClassVar[type[Part]] = LargestTotalParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Cell with the largest total of {of}",
             preview="How likely the right cell is depends on the data and is not published.",
             caption="The cell was selected with noise that follows the data; a cell with a nearby total may be the "
             "largest.",
-        ),
-        "de": Words(
-            title="Zelle mit der größten Summe von {of}",
-            preview="Wie wahrscheinlich die richtige Zelle ist, hängt von den Daten ab und wird nicht veröffentlicht.",
-            caption="Die Zelle wurde mit Rauschen ausgewählt, das den Daten folgt; eine Zelle mit naher Summe kann "
-            "die größte sein.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["region"], "measure": "largest_total", "of": "income"},
             "privacy": {"definition": "individual", "epsilon": 1},
         },
     )
-    written: ClassVar[Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]]]] = staticmethod(
-        order_statistic_written("largest_total")
-    )
+
+    @staticmethod
+    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """As it is."""
+        return "largest_total", dict(parameters)
 
     @staticmethod
     def plan(question: Question) -> TablePlan:

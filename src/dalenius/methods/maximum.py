@@ -2,12 +2,13 @@
 
 from dalenius.methods._order_method import OrderStatisticMethod
 from dalenius.statistics.extreme import Extreme
+from dalenius.translation import texts
 
 __all__ = ["MAXIMUM"]
 
 MAXIMUM = OrderStatisticMethod(
     name="maximum",
-    titles={"en": "Largest {of}", "de": "Größter Wert von {of}"},
-    nouns={"en": "largest value", "de": "Der größte Wert"},
+    titles=texts("Largest {of}"),
+    nouns=texts("largest value"),
     statistic=lambda question: Extreme.of(question.domain, question.of, where=question.where),
 )

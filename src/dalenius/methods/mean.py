@@ -18,11 +18,10 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.methods._at_the_data import plan_mean_at_the_data
-from dalenius.methods._clipped_mean import plan_clipped_mean, with_tail
-from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates, with_squares
 from dalenius.methods._weighted_estimate import plan_weighted_mean
 from dalenius.methods.margins.means import plan_means
 from dalenius.methods.margins.weighted import refuse_design
+from dalenius.plans.clipped_mean import plan_clipped_mean, with_tail
 from dalenius.plans.moments import (
     CLIPPED,
     SAMPLING,
@@ -39,13 +38,15 @@ from dalenius.plans.moments import (
     wants_sampling,
     whole_size,
 )
+from dalenius.plans.replicates import Resampled, half_width_of, plan_replicates, with_squares
 from dalenius.plans.weighted import fixed_weight
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words, spelled
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.joint_moments import JointMoments
 from dalenius.statistics.mean import Mean
+from dalenius.translation import translated
 
 __all__ = ["MeanMethod"]
 
@@ -74,13 +75,12 @@ class MeanMethod:
     """centre + total about the centre / count."""
 
     name: ClassVar[str] = "mean"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     takes_weight: ClassVar[bool] = True
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     form_errors: ClassVar[tuple[str, ...]] = (BOOTSTRAP,)
     belongs: ClassVar[Mapping[str, str]] = {
         "replicates": 'error = "bootstrap"',
@@ -92,25 +92,15 @@ class MeanMethod:
         "common_weight": "weight",
     }
     Parameters: ClassVar[type[Part]] = MeanParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Mean of {of}",
             preview="In a cell of {records} records, expect the mean to be off by at most ± {error} (95 %); in smaller"
             " cells by more.",
-            caption="± is the margin of error from privacy noise, {level}; a mean is missing where the released "
-            "count is"
-            " below one.",
-        ),
-        "de": Words(
-            title="Mittelwert von {of}",
-            preview="In einer Zelle mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± "
-            "{error}"
-            " ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Mittelwert fehlt, wo die "
-            "veröffentlichte"
-            " Anzahl unter eins liegt.",
-        ),
-    }
+            caption="± is the margin of error from privacy noise, {level}; a mean is missing where the released count "
+            "is below one.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["region"], "measure": "mean", "of": "income"},
@@ -201,7 +191,7 @@ class MeanMethod:
             if error is not None:
                 raise
             # Nobody asked for squares: without them there is the error of the noise.
-            return _moments(question, has_sampling=False, further=(remark("squares_too_large", of=question.of),))
+            return _moments(question, has_sampling=False, further=(note("squares_too_large", of=question.of),))
 
     @staticmethod
     def statistic(question: Question) -> Any:

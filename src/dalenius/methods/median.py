@@ -1,16 +1,17 @@
 """Medians of a numeric variable: one for each cell with its interval, or one without an error by a named method."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.core.rationals import rational
 from dalenius.methods._quantile import plan_quantile, written_keys
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
+from dalenius.translation import translated
 
 __all__ = ["MedianMethod"]
 
@@ -20,48 +21,35 @@ class MedianParameters(Part):
 
     section: ClassVar[str] = "[table] of a median"
 
-    q: Exact | None = None
     method: str | None = None
     beta: Exact | None = None
     shape: Exact | None = None
     growth: Exact | None = None
     score: Literal["distance", "depth"] | None = None
     error: Literal["noise", "sampling"] | None = None
-    group: Whole = 1
+    group_size: Whole = 1
 
 
 class MedianMethod:
     """The value that half of the records do not exceed."""
 
     name: ClassVar[str] = "median"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     without_error: ClassVar[tuple[str, ...]] = ("method",)
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: ClassVar[type[Part]] = MedianParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Median of {of}",
-            preview="In a cell of {records} records, expect the interval of a median to reach {error} ranks to "
-            "either side (95 %) through"
-            " privacy noise.",
+            preview="In a cell of {records} records, expect the interval of a median to reach {error} ranks to either "
+            "side (95 %) through privacy noise.",
             caption="± is the margin of error from privacy noise, {level}, between points that released counts "
-            "certify; it holds however"
-            " many records share a value.",
-        ),
-        "de": Words(
-            title="Median von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Medians durch das "
-            "Schutzrauschen voraussichtlich"
-            " {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
-            "Anzahlen belegen; sie"
-            " gilt, wie viele Datensätze auch einen Wert teilen.",
-        ),
-    }
+            "certify; it holds however many records share a value.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "median", "of": "income"},
@@ -85,19 +73,14 @@ class MedianMethod:
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """By selection, by smooth noise, or by noise at the data."""
-        is_older = question.parameter("statistic") is not None
-        return plan_quantile(question, "1/2" if is_older else question.parameter("q", "1/2"))
+        return plan_quantile(question, "median", Fraction(1, 2))
 
     @staticmethod
     def statistic(question: Question) -> Any:
         """One quantile of the rows under the conditions."""
-        level = rational(question.parameter("q", "1/2"), "q")
-        return Quantile.of(question.domain, question.of, level, question.where)
+        return Quantile.of(question.domain, question.of, Fraction(1, 2), question.where)
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """One number with a named method has its older spelling."""
-        keys = written_keys(parameters)
-        if "method" in keys:
-            return "total", {"statistic": "median", **keys}
-        return "median", keys
+        """Without what is meant anyway."""
+        return "median", written_keys(parameters)

@@ -2,12 +2,13 @@
 
 from dalenius.methods._order_method import OrderStatisticMethod
 from dalenius.statistics.extreme import Extreme
+from dalenius.translation import texts
 
 __all__ = ["MINIMUM"]
 
 MINIMUM = OrderStatisticMethod(
     name="minimum",
-    titles={"en": "Smallest {of}", "de": "Kleinster Wert von {of}"},
-    nouns={"en": "smallest value", "de": "Der kleinste Wert"},
+    titles=texts("Smallest {of}"),
+    nouns=texts("smallest value"),
     statistic=lambda question: Extreme.of(question.domain, question.of, is_largest=False, where=question.where),
 )

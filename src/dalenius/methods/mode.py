@@ -10,6 +10,7 @@ from dalenius.spec.document import Part
 from dalenius.spec.method import Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
+from dalenius.translation import translated
 
 __all__ = ["ModeMethod"]
 
@@ -18,28 +19,20 @@ class ModeMethod:
     """Label of (nearly) the fullest cell."""
 
     name: ClassVar[str] = "mode"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ChoiceParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Most frequent combination",
             preview="With 95 % probability the combination that is named has at most {error} records less than the "
             "most frequent one.",
             caption="One combination was chosen; another one of nearly as many records may be the most frequent.",
-        ),
-        "de": Words(
-            title="Häufigste Kombination",
-            preview="Mit 95 % Wahrscheinlichkeit hat die genannte Kombination höchstens {error} Datensätze weniger "
-            "als die häufigste.",
-            caption="Eine Kombination wurde gewählt; eine andere mit fast so vielen Datensätzen kann die häufigste "
-            "sein.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "columns": ["status"], "measure": "mode"},

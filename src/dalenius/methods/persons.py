@@ -14,6 +14,7 @@ from dalenius.spec.document import Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
 from dalenius.statistics.persons import Persons
+from dalenius.translation import translated
 
 __all__ = ["PersonsMethod"]
 
@@ -30,27 +31,20 @@ class PersonsMethod:
     """
 
     name: ClassVar[str] = "persons"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = False
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = PersonsParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Number of persons",
             preview="Expect each number to be off by at most ± {error} (95 %).",
             caption="A person with rows in several cells counts in each of them. ± is the margin of error from "
             "privacy noise, {level}.",
-        ),
-        "de": Words(
-            title="Anzahl der Personen",
-            preview="Jede Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="Wer Zeilen in mehreren Zellen hat, zählt in jeder. ± ist die Fehlerspanne durch das "
-            "Schutzrauschen, {level}.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "columns": ["region"], "measure": "persons"},

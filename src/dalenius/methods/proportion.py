@@ -16,14 +16,15 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.methods._replicates import Resampled, half_width_of, plan_replicates
 from dalenius.plans.design import design_notes
 from dalenius.plans.moments import MeasuredPart, noisy, plan_estimate, public_size
+from dalenius.plans.replicates import Resampled, half_width_of, plan_replicates
 from dalenius.spec.axis import ConditionPart, condition_filter
 from dalenius.spec.document import Category, Exact, Part, category
 from dalenius.spec.method import AnswerKind, FieldKind, FormField, Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
+from dalenius.translation import texts, translated
 
 __all__ = ["ProportionMethod"]
 
@@ -46,43 +47,27 @@ class ProportionMethod:
     """Records with a property / records that have the variable."""
 
     name: ClassVar[str] = "proportion"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = False
     form_fields: ClassVar[Mapping[str, FormField]] = {
-        "among": FormField(
-            kind=FieldKind.CATEGORIES,
-            labels={"en": "Share of the records with", "de": "Anteil der Datensätze mit"},
-            is_needed=True,
-        )
+        "among": FormField(kind=FieldKind.CATEGORIES, labels=texts("Share of the records with"), is_needed=True)
     }
     # Whole percentages are easier to read than parts of one.
     form_keys: ClassVar[Mapping[str, Any]] = {"per": 100}
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ProportionParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Proportion with {of} {within} {per}",
             preview="In a cell of {records} records, expect the proportion to be off by at most ± {error} (95 %) "
-            "through privacy"
-            " noise; in smaller cells by more.",
-            caption="± is the margin of error from privacy noise, {level}; a proportion is missing where the "
-            "released count is"
-            " below one.",
-        ),
-        "de": Words(
-            title="Anteil mit {of} {within} {per}",
-            preview="In einer Zelle mit {records} Datensätzen weicht der Anteil durch das Schutzrauschen "
-            "voraussichtlich um"
-            " höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Anteil fehlt, wo die "
-            "veröffentlichte Anzahl"
-            " unter eins liegt.",
-        ),
-    }
+            "through privacy noise; in smaller cells by more.",
+            caption="± is the margin of error from privacy noise, {level}; a proportion is missing where the released "
+            "count is below one.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["region"], "measure": "proportion", "of": "status", "among": ["married"]},

@@ -15,16 +15,16 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.measurements._distance_test import DistanceStatistic
-from dalenius.measurements.propose_test_release import ProposeTestRelease
+from dalenius.measurements.propose_test_release import DistanceStatistic, ProposeTestRelease
 from dalenius.methods._cascade import plan_cascade, steps_of
 from dalenius.plans.priced import additive_preview, additive_table, limits_of, priced
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import FieldKind, FormField, Words
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.interquartile import Interquartile
 from dalenius.statistics.quantile import Quantile
+from dalenius.translation import texts, translated
 
 __all__ = ["ProposeTestReleaseMethod"]
 
@@ -48,54 +48,38 @@ class ProposeTestReleaseMethod:
     """An order statistic with noise at a proposed bound, where a private test allows it."""
 
     name: ClassVar[str] = "propose_test_release"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = False
     is_one_number: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = ProposeTestReleaseParameters
     form_fields: ClassVar[Mapping[str, FormField]] = {
         "estimate": FormField(
             kind=FieldKind.CHOICE,
-            labels={"en": "Which", "de": "Welche"},
+            labels=texts("Which"),
             usual="median",
             first="median",
             choices={
-                "median": {"en": "median", "de": "Median"},
-                "interquartile": {"en": "distance of the quartiles", "de": "Quartilsabstand"},
-                "quantile": {"en": "another quantile", "de": "ein anderes Quantil"},
+                "median": texts("median"),
+                "interquartile": texts("distance of the quartiles"),
+                "quantile": texts("another quantile"),
             },
         ),
-        "q": FormField(kind=FieldKind.NUMBER, labels={"en": "Level of the quantile", "de": "Anteil des Quantils"}),
-        "bound": FormField(
-            kind=FieldKind.NUMBER,
-            labels={"en": "Proposed bound", "de": "Vorgeschlagene Schranke"},
-            is_needed=True,
-            part=Fraction(1, 20),
-        ),
+        "q": FormField(kind=FieldKind.NUMBER, labels=texts("Level of the quantile")),
+        "bound": FormField(kind=FieldKind.NUMBER, labels=texts("Proposed bound"), is_needed=True, part=Fraction(1, 20)),
         "bounds": FormField(
-            kind=FieldKind.NUMBERS,
-            labels={
-                "en": "or several bounds, tried from the smallest on",
-                "de": "oder mehrere Schranken, von der kleinsten an versucht",
-            },
-            in_place_of="bound",
+            kind=FieldKind.NUMBERS, labels=texts("or several bounds, tried from the smallest on"), in_place_of="bound"
         ),
     }
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Order statistic of {of}, after a test",
             preview="If there is a reply, expect it to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}, at the bound that was proposed.",
-        ),
-        "de": Words(
-            title="Ordnungsstatistik von {of}, nach einer Prüfung",
-            preview="Wenn es eine Antwort gibt, weicht sie voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, bei der vorgeschlagenen Schranke.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"measure": "propose_test_release", "of": "income", "bound": 20},
@@ -115,7 +99,7 @@ class ProposeTestReleaseMethod:
     def plan(question: Question) -> TablePlan:
         """Half of epsilon for the test, half for the answer, and delta for the test."""
         estimate = str(question.parameter("estimate", "median"))
-        statistic, near, budget = _statistic(question, estimate), question.neighbours, question.budget
+        statistic, neighbours, budget = _statistic(question, estimate), question.neighbours, question.budget
         if question.space.axes:
             raise Unsupported("Propose-test-release is one number of one list of records; use where.", key="rows")
         if budget.epsilon is None or not budget.delta:
@@ -134,7 +118,7 @@ class ProposeTestReleaseMethod:
             test=half,
             epsilon=half,
             delta=budget.delta,
-            neighbours=near,
+            neighbours=neighbours,
             step=question.bounds.step,
         )
         return priced(
@@ -145,7 +129,7 @@ class ProposeTestReleaseMethod:
             strategy="propose_test_release",
             limits=limits_of(question, is_difference=estimate == "interquartile"),
             preview=additive_preview(question, step.law) | {"threshold": step.threshold, "sure_from": step.sure},
-            warnings=(remark("no_reply", distance=step.sure),),
+            warnings=(note("no_reply", distance=step.sure),),
             refusal=f"A test and an answer do not fit {budget.definition!r}; use approximate.",
         )
 
@@ -176,8 +160,7 @@ def _bound(question: Question) -> int:
     if named is None:
         raise ParameterError(
             "Propose-test-release needs bound in [table]: by how much one record may move the answer. It is proposed "
-            "without looking"
-            " at the data.",
+            "without looking at the data.",
             name="bound",
         )
     return steps_of(question, named, "bound")

@@ -6,12 +6,13 @@ from typing import Any, ClassVar, Literal
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.core.rationals import rational
+from dalenius.core.rationals import plain, rational
 from dalenius.methods._quantile import plan_quantile, written_keys
-from dalenius.spec.document import Exact, Part, Whole
+from dalenius.spec.document import Exact, Part, Whole, exact
 from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
+from dalenius.translation import texts, translated
 
 __all__ = ["QuantileMethod"]
 
@@ -28,49 +29,32 @@ class QuantileParameters(Part):
     growth: Exact | None = None
     score: Literal["distance", "depth"] | None = None
     error: Literal["noise", "sampling"] | None = None
-    group: Whole = 1
+    group_size: Whole = 1
 
 
 class QuantileMethod:
     """The value below which a share q of the records lies."""
 
     name: ClassVar[str] = "quantile"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     without_error: ClassVar[tuple[str, ...]] = ("method",)
     is_offered: ClassVar[bool] = False
     form_fields: ClassVar[Mapping[str, FormField]] = {
-        "q": FormField(
-            kind=FieldKind.NUMBER,
-            labels={"en": "Share of records below it", "de": "Anteil der Datensätze darunter"},
-            first="0.9",
-            is_needed=True,
-        )
+        "q": FormField(kind=FieldKind.NUMBER, labels=texts("Share of records below it"), first="0.9", is_needed=True)
     }
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: ClassVar[type[Part]] = QuantileParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Quantile {q} of {of}",
             preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
-            "either side (95 %) through"
-            " privacy noise.",
+            "either side (95 %) through privacy noise.",
             caption="± is the margin of error from privacy noise, {level}, between points that released counts "
-            "certify; it holds however"
-            " many records share a value.",
-        ),
-        "de": Words(
-            title="Quantil {q} von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Quantils durch das "
-            "Schutzrauschen voraussichtlich"
-            " {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
-            "Anzahlen belegen; sie"
-            " gilt, wie viele Datensätze auch einen Wert teilen.",
-        ),
-    }
+            "certify; it holds however many records share a value.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "quantile", "of": "income", "q": "9/10"},
@@ -97,7 +81,7 @@ class QuantileMethod:
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """By selection, by smooth noise, or by noise at the data."""
-        return plan_quantile(question, question.parameter("q", "1/2"))
+        return plan_quantile(question, "quantile", rational(question.parameter("q", "1/2"), "q"))
 
     @staticmethod
     def statistic(question: Question) -> Any:
@@ -107,8 +91,7 @@ class QuantileMethod:
 
     @staticmethod
     def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """One number with a named method has its older spelling; a table is a median with another q."""
+        """Without what is meant anyway; the level as exact text, and 1/2 as the median that it is."""
         keys = written_keys(parameters)
-        if "method" in keys:
-            return "total", {"statistic": "quantile", **keys}
-        return "median", {"q": "1/2", **keys}
+        level = exact(keys.pop("q", "1/2"))
+        return ("median", keys) if level == Fraction(1, 2) else ("quantile", {**keys, "q": plain(level)})

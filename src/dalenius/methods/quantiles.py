@@ -15,10 +15,11 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
 from dalenius.measurements.quantile_points import MOST_QUANTILES
-from dalenius.methods._quantiles import plan_quantiles
+from dalenius.plans.quantiles import plan_quantiles
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import Words, spelled
 from dalenius.spec.question import Question
+from dalenius.translation import translated
 
 __all__ = ["QuantilesMethod"]
 
@@ -37,33 +38,21 @@ class QuantilesMethod:
     """The values below which given shares of the records lie."""
 
     name: ClassVar[str] = "quantiles"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = QuantilesParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Quantiles of {of}",
             preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
-            "either side (95 %)"
-            " through privacy noise.",
+            "either side (95 %) through privacy noise.",
             caption="± is the margin of error from privacy noise, {level}, between points that released counts "
-            "certify; it holds however"
-            " many records share a value.",
-        ),
-        "de": Words(
-            title="Quantile von {of}",
-            preview="In einer Zelle mit {records} Datensätzen reicht das Intervall eines Quantils durch das "
-            "Schutzrauschen voraussichtlich"
-            " {error} Ränge nach beiden Seiten (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}, zwischen Punkten, die veröffentlichte "
-            "Anzahlen belegen; sie"
-            " gilt, wie viele Datensätze auch einen Wert teilen.",
-        ),
-    }
+            "certify; it holds however many records share a value.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "quantiles", "of": "income"},

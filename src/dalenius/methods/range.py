@@ -2,13 +2,14 @@
 
 from dalenius.methods._order_method import OrderStatisticMethod
 from dalenius.statistics.value_range import ValueRange
+from dalenius.translation import texts
 
 __all__ = ["RANGE"]
 
 RANGE = OrderStatisticMethod(
     name="range",
-    titles={"en": "Range of {of}", "de": "Spannweite von {of}"},
-    nouns={"en": "range", "de": "Die Spannweite"},
+    titles=texts("Range of {of}"),
+    nouns=texts("range"),
     statistic=lambda question: ValueRange.of(question.domain, question.of, question.where),
     is_difference=True,
 )

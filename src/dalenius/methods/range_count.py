@@ -18,6 +18,7 @@ from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part
 from dalenius.spec.method import FieldKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
+from dalenius.translation import texts, translated
 
 __all__ = ["RangeCountMethod"]
 
@@ -39,31 +40,24 @@ class RangeCountMethod:
     """The number of records whose value lies in a range."""
 
     name: ClassVar[str] = "range_count"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = False
     is_one_number: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA)
     Parameters: ClassVar[type[Part]] = RangeCountParameters
     form_fields: ClassVar[Mapping[str, FormField]] = {
-        "at_least": FormField(kind=FieldKind.NUMBER, labels={"en": "At least", "de": "Mindestens"}, part=Fraction(0)),
-        "at_most": FormField(kind=FieldKind.NUMBER, labels={"en": "At most", "de": "Höchstens"}, part=Fraction(1)),
+        "at_least": FormField(kind=FieldKind.NUMBER, labels=texts("At least"), part=Fraction(0)),
+        "at_most": FormField(kind=FieldKind.NUMBER, labels=texts("At most"), part=Fraction(1)),
     }
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Number of records with {of} {within}",
             preview="Expect the number to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}; the number is cut to what it can be.",
-        ),
-        "de": Words(
-            title="Anzahl der Datensätze mit {of} {within}",
-            preview="Die Anzahl weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; die Anzahl ist auf das Mögliche "
-            "begrenzt.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"measure": "range_count", "of": "age", "at_least": 18, "at_most": 65},
@@ -84,7 +78,7 @@ class RangeCountMethod:
                 measure=question.method,
             )
         query = _in_range(question)
-        if question.scope is not Scope.EVERYWHERE:
+        if question.scope is not Scope.ALL_DATA:
             return plan_range_count(question, query)
         statistic = Count(query)
         mechanism = question.choose(statistic.sensitivity(question.neighbours))

@@ -13,7 +13,6 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.methods._pairs import OTHER, OTHER_SQUARES, PairParameters, other_of, products_part, total_part
 from dalenius.methods._weighted_estimate import plan_weighted_ratio
 from dalenius.plans.moments import (
     CLIPPED,
@@ -26,10 +25,12 @@ from dalenius.plans.moments import (
     wants_sampling,
     whole_size,
 )
+from dalenius.plans.pairs import OTHER, OTHER_SQUARES, PairParameters, other_of, products_part, total_part
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Words, spelled
 from dalenius.spec.question import Question
 from dalenius.statistics.ratio import Ratio
+from dalenius.translation import texts, translated
 
 __all__ = ["RatioMethod"]
 
@@ -49,7 +50,6 @@ class RatioMethod:
     """Total of one variable / total of another, over the rows that have both."""
 
     name: ClassVar[str] = "ratio"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     takes_weight: ClassVar[bool] = True
@@ -57,33 +57,20 @@ class RatioMethod:
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = False
     form_fields: ClassVar[Mapping[str, FormField]] = {
-        "other": FormField(
-            kind=FieldKind.VARIABLE, labels={"en": "To the total of", "de": "Zur Summe von"}, is_needed=True
-        ),
+        "other": FormField(kind=FieldKind.VARIABLE, labels=texts("To the total of"), is_needed=True),
         "error": WHICH_ERROR,
     }
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = RatioParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Ratio of {of} to {other} {per}",
             preview="In a cell of {records} records spread evenly over the bounds, expect the ratio to be off by at "
-            "most ± {error}"
-            " (95 %) through privacy noise; in smaller cells by more.",
+            "most ± {error} (95 %) through privacy noise; in smaller cells by more.",
             caption="± is the margin of error from privacy noise, {level}; a ratio is missing where the released "
-            "total below the"
-            " line is too small.",
-        ),
-        "de": Words(
-            title="Verhältnis von {of} zu {other} {per}",
-            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht das "
-            "Verhältnis durch"
-            " das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; ein Verhältnis fehlt, wo die "
-            "veröffentlichte Summe"
-            " im Nenner zu klein ist.",
-        ),
-    }
+            "total below the line is too small.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "ratio", "of": "income", "other": "age"},
@@ -140,10 +127,10 @@ class RatioMethod:
     @staticmethod
     def statistic(question: Question) -> Any:
         """One ratio of rows of which none can drop out where it is replaced."""
-        near, (other, beside), bounds = question.neighbours, other_of(question), question.bounds
-        if near.max_rows > 1 or question.space.axes:
+        neighbours, (other, beside), bounds = question.neighbours, other_of(question), question.bounds
+        if neighbours.max_rows > 1 or question.space.axes:
             raise Unsupported("The sensitivity of a ratio is of one number, for one row to a unit: no rows or columns.")
-        if near.is_replace and public_size(question, other) is None:
+        if neighbours.is_replace and public_size(question, other) is None:
             whole_size(question, other)
         return Ratio(
             numerator=question.of,

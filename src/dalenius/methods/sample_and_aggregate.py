@@ -16,73 +16,48 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.blocks.models import MODELS
-from dalenius.methods._blocks import plan_blocks
+from dalenius.plans.blocks import plan_blocks
 from dalenius.spec.document import Exact, Name, Part, Whole
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Words
 from dalenius.spec.question import Question
+from dalenius.translation import texts, translated
 
 __all__ = ["SampleAndAggregateMethod"]
 
 # What a form calls the models; a function of the custodian's own is not for forms.
 _NAMES: Mapping[str, Mapping[str, str]] = {
-    "beta": {"en": "first shape of a beta distribution", "de": "erster Formparameter einer Betaverteilung"},
-    "exponential": {"en": "rate of an exponential distribution", "de": "Rate einer Exponentialverteilung"},
-    "gamma": {"en": "shape of a gamma distribution", "de": "Formparameter einer Gammaverteilung"},
-    "gaussian_mean": {"en": "mean", "de": "Mittelwert"},
-    "gaussian_variance": {"en": "variance", "de": "Varianz"},
-    "huber": {"en": "location by Huber", "de": "Lage nach Huber"},
-    "logistic": {"en": "coefficient of a logistic regression", "de": "Koeffizient einer logistischen Regression"},
-    "logit": {"en": "log odds", "de": "logarithmierte Chancen"},
-    "median": {"en": "median", "de": "Median"},
-    "mixture_lower_deviation": {
-        "en": "mixture of two normal distributions: deviation of the lower one",
-        "de": "Mischung zweier Normalverteilungen: Streuung der unteren",
-    },
-    "mixture_lower_mean": {
-        "en": "mixture of two normal distributions: mean of the lower one",
-        "de": "Mischung zweier Normalverteilungen: Mittelwert der unteren",
-    },
-    "mixture_upper_deviation": {
-        "en": "mixture of two normal distributions: deviation of the upper one",
-        "de": "Mischung zweier Normalverteilungen: Streuung der oberen",
-    },
-    "mixture_upper_mean": {
-        "en": "mixture of two normal distributions: mean of the upper one",
-        "de": "Mischung zweier Normalverteilungen: Mittelwert der oberen",
-    },
-    "mixture_upper_share": {
-        "en": "mixture of two normal distributions: share of the upper one",
-        "de": "Mischung zweier Normalverteilungen: Anteil der oberen",
-    },
-    "poisson": {"en": "mean of counts", "de": "Mittelwert von Anzahlen"},
+    "beta": texts("first shape of a beta distribution"),
+    "exponential": texts("rate of an exponential distribution"),
+    "gamma": texts("shape of a gamma distribution"),
+    "gaussian_mean": texts("mean"),
+    "gaussian_variance": texts("variance"),
+    "huber": texts("location by Huber"),
+    "logistic": texts("coefficient of a logistic regression"),
+    "logit": texts("log odds"),
+    "median": texts("median"),
+    "mixture_lower_deviation": texts("mixture of two normal distributions: deviation of the lower one"),
+    "mixture_lower_mean": texts("mixture of two normal distributions: mean of the lower one"),
+    "mixture_upper_deviation": texts("mixture of two normal distributions: deviation of the upper one"),
+    "mixture_upper_mean": texts("mixture of two normal distributions: mean of the upper one"),
+    "mixture_upper_share": texts("mixture of two normal distributions: share of the upper one"),
+    "poisson": texts("mean of counts"),
 }
 _FIELDS: Mapping[str, FormField] = {
     "model": FormField(
-        kind=FieldKind.CHOICE,
-        labels={"en": "Model", "de": "Modell"},
-        first="gaussian_mean",
-        is_needed=True,
-        choices=_NAMES,
+        kind=FieldKind.CHOICE, labels=texts("Model"), first="gaussian_mean", is_needed=True, choices=_NAMES
     ),
-    "range": FormField(
-        kind=FieldKind.ENDS,
-        labels={"en": "The parameter lies between", "de": "Der Parameter liegt zwischen"},
-        is_needed=True,
-    ),
-    "predictors": FormField(
-        kind=FieldKind.VARIABLES,
-        labels={"en": "Predictors of a logistic regression", "de": "Erklärende Merkmale einer logistischen Regression"},
-    ),
-    "blocks": FormField(kind=FieldKind.WHOLE, labels={"en": "Blocks", "de": "Blöcke"}, first="40"),
+    "range": FormField(kind=FieldKind.ENDS, labels=texts("The parameter lies between"), is_needed=True),
+    "predictors": FormField(kind=FieldKind.VARIABLES, labels=texts("Predictors of a logistic regression")),
+    "blocks": FormField(kind=FieldKind.WHOLE, labels=texts("Blocks"), first="40"),
     "aggregate": FormField(
         kind=FieldKind.CHOICE,
-        labels={"en": "Put together by", "de": "Zusammengefasst durch"},
+        labels=texts("Put together by"),
         usual="mean",
         first="mean",
         choices={
-            "mean": {"en": "the mean of the blocks", "de": "den Mittelwert der Blöcke"},
-            "median": {"en": "the median of the blocks", "de": "den Median der Blöcke"},
-            "winsorised": {"en": "a mean that is cut at the ends", "de": "einen an den Enden gekappten Mittelwert"},
+            "mean": texts("the mean of the blocks"),
+            "median": texts("the median of the blocks"),
+            "winsorised": texts("a mean that is cut at the ends"),
         },
     ),
     "error": replace(WHICH_ERROR, first="sampling"),
@@ -122,7 +97,6 @@ class SampleAndAggregateMethod:
     """What a model says of the records, block by block."""
 
     name: ClassVar[str] = "sample_and_aggregate"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
@@ -130,28 +104,17 @@ class SampleAndAggregateMethod:
     is_one_number: ClassVar[bool] = True
     form_fields: ClassVar[Mapping[str, FormField]] = _FIELDS
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = SampleAndAggregateParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Parameter of {of} by sample and aggregate",
             preview="From {records} blocks of the records, expect the estimate to be off by at most ± {error} (95 %) "
-            "through"
-            " privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}; the error with sampling comes from how "
-            "far the blocks"
-            " differ.",
-        ),
-        "de": Words(
-            title="Parameter von {of} aus Blöcken",
-            preview="Aus {records} Blöcken der Datensätze weicht die Schätzung durch das Schutzrauschen "
-            "voraussichtlich um höchstens"
-            " ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; der Fehler mit Stichprobe folgt "
-            "daraus, wie sehr sich"
-            " die Blöcke unterscheiden.",
-        ),
-    }
+            "through privacy noise.",
+            caption="± is the margin of error from privacy noise, {level}; the error with sampling comes from how far "
+            "the blocks differ.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {
@@ -233,8 +196,7 @@ class SampleAndAggregateMethod:
         if ends is None:
             raise ParameterError(
                 "Sample and aggregate needs range = [lower, upper] in [table]: between which numbers the parameter "
-                "lies. It is"
-                " declared, never taken from the data.",
+                "lies. It is declared, never taken from the data.",
                 name="range",
             )
         lower, upper = (rational(end, "range") for end in ends)

@@ -2,12 +2,13 @@
 
 from dalenius.methods._order_method import OrderStatisticMethod
 from dalenius.statistics.extreme import Extreme
+from dalenius.translation import texts
 
 __all__ = ["SECOND_MAXIMUM"]
 
 SECOND_MAXIMUM = OrderStatisticMethod(
     name="second_maximum",
-    titles={"en": "Second largest {of}", "de": "Zweitgrößter Wert von {of}"},
-    nouns={"en": "second largest value", "de": "Der zweitgrößte Wert"},
+    titles=texts("Second largest {of}"),
+    nouns=texts("second largest value"),
     statistic=lambda question: Extreme.of(question.domain, question.of, rank=2, where=question.where),
 )

@@ -13,6 +13,7 @@ from dalenius.methods._variance import VarianceParameters, plan_variance
 from dalenius.spec.document import Part
 from dalenius.spec.method import WHICH_ERROR, FormField, Words
 from dalenius.spec.question import Question
+from dalenius.translation import translated
 
 __all__ = ["StandardDeviationMethod"]
 
@@ -21,34 +22,22 @@ class StandardDeviationMethod:
     """Root of the variance."""
 
     name: ClassVar[str] = "standard_deviation"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     is_offered: ClassVar[bool] = True
     form_fields: ClassVar[Mapping[str, FormField]] = {"error": WHICH_ERROR}
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE,)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
     Parameters: ClassVar[type[Part]] = VarianceParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Standard deviation of {of}",
             preview="In a cell of {records} records spread evenly over the bounds, expect the standard deviation to "
-            "be off by at most"
-            " ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            "be off by at most ± {error} (95 %) through privacy noise; in smaller cells by more.",
             caption="± is the margin of error from privacy noise, {level}; a standard deviation is missing where the "
-            "released"
-            " count is below two.",
-        ),
-        "de": Words(
-            title="Standardabweichung von {of}",
-            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht die "
-            "Standardabweichung"
-            " durch das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; eine Standardabweichung fehlt, wo die "
-            "veröffentlichte"
-            " Anzahl unter zwei liegt.",
-        ),
-    }
+            "released count is below two.",
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "standard_deviation", "of": "income"},

@@ -15,17 +15,18 @@ from dalenius.methods._at_the_data import plan_total_at_the_data
 from dalenius.methods._bootstrap_total import plan_bootstrap_total
 from dalenius.methods._learned_bounds import plan_learned_bounds
 from dalenius.methods._public import refuse_public_alone
-from dalenius.methods._replicates import Resampled, plan_replicates, with_squares
 from dalenius.methods._weighted_estimate import plan_weighted_total
 from dalenius.methods.margins.plan import plan_margins
 from dalenius.methods.margins.weighted import plan_weighted_totals
 from dalenius.plans.moments import SAMPLING, public_size
 from dalenius.plans.priced import additive_preview, priced, shown_as
+from dalenius.plans.replicates import Resampled, plan_replicates, with_squares
 from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import Words
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.total import Total
+from dalenius.translation import translated
 
 __all__ = ["TotalMethod"]
 
@@ -48,7 +49,6 @@ class TotalMethod:
     """The clamped sum in declared steps plus noise: unbiased for the total of clamped values."""
 
     name: ClassVar[str] = "total"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     takes_weight: ClassVar[bool] = True
@@ -57,18 +57,13 @@ class TotalMethod:
     scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
     form_errors: ClassVar[tuple[str, ...]] = (BOOTSTRAP,)
     Parameters: ClassVar[type[Part]] = TotalParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Total of {of}",
             preview="Expect each total to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}.",
-        ),
-        "de": Words(
-            title="Summe von {of}",
-            preview="Jede Summe weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "total", "of": "income"},
@@ -117,9 +112,9 @@ class TotalMethod:
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """One noisy total for each cell."""
-        if question.scope is Scope.AT_THE_DATA:
+        if question.scope is Scope.ACTUAL_DATA:
             return plan_total_at_the_data(question)
-        if question.scope is Scope.WITHIN_THE_DATA:
+        if question.scope is Scope.OBSERVED_ROWS:
             return plan_bootstrap_total(question)
         error = question.parameter("error")
         if error != BOOTSTRAP and question.weight is not None:
@@ -134,9 +129,9 @@ class TotalMethod:
             )
         if error is not None:
             return _replicated(question)
-        if question.scope is Scope.EVERYWHERE and question.parameter("learn_bounds") is not None:
+        if question.scope is Scope.ALL_DATA and question.parameter("learn_bounds") is not None:
             return plan_learned_bounds(question)
-        if question.scope is Scope.EVERYWHERE and (question.margins is not None or question.strategy is not None):
+        if question.scope is Scope.ALL_DATA and (question.margins is not None or question.strategy is not None):
             return plan_margins(question, Amounts.of(question.of, question.bounds))
         statistic = MagnitudeTable.of(question.domain, question.of, question.space, question.where)
         mechanism = question.choose(refuse_public_alone(question, statistic.sensitivity(question.neighbours)))

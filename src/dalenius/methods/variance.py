@@ -16,6 +16,7 @@ from dalenius.spec.document import Part
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FormField, Words
 from dalenius.spec.question import Question
 from dalenius.statistics.variance import Variance
+from dalenius.translation import translated
 
 __all__ = ["VarianceMethod"]
 
@@ -24,34 +25,23 @@ class VarianceMethod:
     """Sum of squared deviations from the mean over the number of records less one."""
 
     name: ClassVar[str] = "variance"
-    meaning: ClassVar[int] = 1
     takes_of: ClassVar[bool] = True
     counts_records: ClassVar[bool] = False
     has_error: ClassVar[bool] = True
     answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
     is_offered: ClassVar[bool] = True
     form_fields: ClassVar[Mapping[str, FormField]] = {"error": WHICH_ERROR}
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.EVERYWHERE, Scope.AT_THE_DATA, Scope.WITHIN_THE_DATA)
+    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
     Parameters: ClassVar[type[Part]] = VarianceParameters
-    words: ClassVar[Mapping[str, Words]] = {
-        "en": Words(
+    words: ClassVar[Mapping[str, Words]] = translated(
+        Words(
             title="Variance of {of}",
             preview="In a cell of {records} records spread evenly over the bounds, expect the variance to be off by "
-            "at most"
-            " ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            "at most ± {error} (95 %) through privacy noise; in smaller cells by more.",
             caption="± is the margin of error from privacy noise, {level}; a variance is missing where the released"
             " count is below two.",
-        ),
-        "de": Words(
-            title="Varianz von {of}",
-            preview="In einer Zelle mit {records} Datensätzen, gleichmäßig über die Schranken verteilt, weicht die "
-            "Varianz"
-            " durch das Schutzrauschen voraussichtlich um höchstens ± {error} ab (95 %), in kleineren Zellen um mehr.",
-            caption="± ist die Fehlerspanne durch das Schutzrauschen, {level}; eine Varianz fehlt, wo die "
-            "veröffentlichte"
-            " Anzahl unter zwei liegt.",
-        ),
-    }
+        )
+    )
     examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {
             "table": {"rows": ["sex"], "measure": "variance", "of": "income"},

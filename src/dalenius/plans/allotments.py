@@ -41,14 +41,14 @@ class Allotment:
         return registry.get("definitions", name)(), Budget(definition=name, **amounts)
 
 
-def purses(definition: Definition, budget: Budget) -> tuple[Allotment, ...]:
+def allotments(definition: Definition, budget: Budget) -> tuple[Allotment, ...]:
     """The currencies in which a definition's budget can be spent.
 
     Under (epsilon, delta) Gaussian noise is priced by its loss where one step states it, and otherwise by the rho that
     implies the budget.
     """
     name = definition.name
-    if definition.scope is not Scope.EVERYWHERE:
+    if definition.scope is not Scope.ALL_DATA:
         raise Unsupported(f"Margins are planned under definitions that hold everywhere; {name!r} does not.")
     if name == "pure" and budget.epsilon is not None:
         return (Allotment(currency="epsilon", amount=budget.epsilon),)
@@ -65,7 +65,7 @@ def purses(definition: Definition, budget: Budget) -> tuple[Allotment, ...]:
 
 
 def within_loss(
-    purse: Allotment,
+    allotment: Allotment,
     option_of: Callable[[Allotment], Option],
     steps_of: Callable[[Option], tuple[Measurement, ...]],
     neighbours: Neighbours,
@@ -74,14 +74,14 @@ def within_loss(
     """The option for the largest amount whose single step is certified: a little less is spent until it is."""
     assert budget.epsilon is not None and budget.delta is not None
     for _ in range(_MOST_BACK):
-        option = option_of(purse)
+        option = option_of(allotment)
         (step,) = steps_of(option)
         profile = step.profile(neighbours)
         if profile.curve is None:
             break
         if profile.delta_at(budget.epsilon) <= budget.delta:
             return option
-        purse = replace(purse, amount=purse.amount * _less(profile, budget))
+        allotment = replace(allotment, amount=allotment.amount * _less(profile, budget))
     raise Unsupported("This noise is too narrow to be priced by its loss.")
 
 

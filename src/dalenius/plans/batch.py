@@ -1,7 +1,7 @@
-"""How a batch is measured: what every table gets of one promise, and the price of all of them as one event.
+"""How a batch is measured: what every table gets of one guarantee, and the price of all of them as one event.
 
 Every table is planned for its share of an amount, and the amount is then raised as far as the whole still fits the
-promise: the losses of steps that are fixed in advance are added exactly (`exact/composed.py`), so that they fit with
+guarantee: the losses of steps that are fixed in advance are added exactly (`exact/composed.py`), so that they fit with
 less noise than tables that are asked for one by one. Looks at documents, never at data.
 """
 
@@ -22,14 +22,14 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.release import BATCH, Block, Table
 from dalenius.core.search import narrow
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.ledger.composition import as_one, in_sequence
-from dalenius.plans.allotments import purses
+from dalenius.ledger.composition import compose, in_sequence
+from dalenius.plans.allotments import allotments
 from dalenius.plans.priced import share
 
-Purse = tuple[Definition, Budget]
+MemberBudget = tuple[Definition, Budget]
 # The plan of one table, by its number, for a part of what is spent.
-PlanMember = Callable[[int, Purse], TablePlan]
-Spend = Callable[[Fraction], Purse]
+PlanMember = Callable[[int, MemberBudget], TablePlan]
+Spend = Callable[[Fraction], MemberBudget]
 Plans = tuple[TablePlan, ...]
 _MOST_RAISED = 8
 _HALVINGS = 6
@@ -40,7 +40,7 @@ _WORTH = Fraction(1, 100)
 
 @dataclass(frozen=True, kw_only=True)
 class BatchAsked:
-    """A promise for several tables together, and the part of it that each takes."""
+    """A guarantee for several tables together, and the part of it that each takes."""
 
     shares: tuple[Fraction, ...]
     budget: Budget
@@ -49,12 +49,11 @@ class BatchAsked:
 
 
 def member_plans(asked: BatchAsked, plan_member: PlanMember) -> Plans:
-    """The plans of all tables with the least noise that is known to fit the promise together."""
-    if asked.definition.scope is not Scope.EVERYWHERE:
+    """The plans of all tables with the least noise that is known to fit the guarantee together."""
+    if asked.definition.scope is not Scope.ALL_DATA:
         raise Unsupported(
             f"A batch is priced under definitions that hold everywhere; {asked.definition.name!r} does not. Ask for "
-            "its tables"
-            " one by one.",
+            "its tables one by one.",
             definition=asked.definition.name,
         )
     searches = []
@@ -64,7 +63,7 @@ def member_plans(asked: BatchAsked, plan_member: PlanMember) -> Plans:
             search = _Spending(asked, plan_member, spend)
             searches.append((_score(search.first), search))
     if not searches:
-        # What a table is refused for under the promise itself says more than a refusal in another currency.
+        # What a table is refused for under the guarantee itself says more than a refusal in another currency.
         own = _Spending(asked, plan_member, lambda part: (asked.definition, share(asked.budget, part)))
         return own.best()
     (_, first), *others = sorted(searches, key=lambda pair: pair[0])
@@ -77,9 +76,9 @@ def member_plans(asked: BatchAsked, plan_member: PlanMember) -> Plans:
 
 
 def _currencies(asked: BatchAsked) -> list[Spend]:
-    """Ways to spend the promise: as epsilon, as rho, or both."""
+    """Ways to spend the guarantee: as epsilon, as rho, or both."""
     try:
-        return [purse.part for purse in purses(asked.definition, asked.budget) if not purse.is_by_loss]
+        return [allotment.part for allotment in allotments(asked.definition, asked.budget) if not allotment.is_by_loss]
     except Unsupported:
         return []
 
@@ -149,13 +148,12 @@ def batch_of(asked: BatchAsked, plans: Plans) -> BatchPlan:
         if type(plan) is not TablePlan:
             raise Unsupported(
                 f"A batch is fixed in advance, and the second step of {plan.strategy!r} depends on the answer of its "
-                "first. Ask for"
-                " that table by itself.",
+                "first. Ask for that table by itself.",
                 strategy=plan.strategy,
             )
     profiles = _profiles(plans, asked.neighbours)
     single = in_sequence((profile.cost() for profile in profiles), profiles[0].relation)
-    price = as_one(profiles, asked.budget.delta)
+    price = compose(profiles, asked.budget.delta)
     if price.rho > (1 - _WORTH) * single.rho:
         price = single
     mechanisms = dict.fromkeys(name for plan in plans for name in plan.mechanism.split(", "))
@@ -170,7 +168,7 @@ def batch_of(asked: BatchAsked, plans: Plans) -> BatchPlan:
         strategy="batch",
         evidence=weakest,
         neighbours=asked.neighbours,
-        page=asked.definition.page,
+        account=asked.definition.account,
         preview=_preview(plans, asked, price, single),
         warnings=tuple(dict.fromkeys(warning for plan in plans for warning in plan.warnings)),
         advice=tuple(dict.fromkeys(said for plan in plans for said in plan.advice)),
@@ -187,8 +185,8 @@ def _assembled(plans: Plans, blocks: tuple[Block, ...]) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def _preview(plans: Plans, asked: BatchAsked, price: Cost, single: Cost) -> dict[str, Any]:
-    """Each table's own preview, and the price of the whole beside the sum of what its tables would cost."""
+def _preview(plans: Plans, asked: BatchAsked, cost: Cost, single: Cost) -> dict[str, Any]:
+    """Each table's own preview, and the cost of the whole beside the sum of what its tables would cost."""
     cells = [plan.preview.get("cells") for plan in plans]
     return {
         "cells": sum(int(number or 0) for number in cells),
@@ -196,8 +194,8 @@ def _preview(plans: Plans, asked: BatchAsked, price: Cost, single: Cost) -> dict
             {"share": str(part), "mechanism": plan.mechanism, **plan.preview}
             for part, plan in zip(asked.shares, plans, strict=True)
         ],
-        "price": price.to_dict(),
-        "sum_of_single_prices": single.to_dict(),
+        "cost": cost.to_dict(),
+        "sum_of_single_costs": single.to_dict(),
         **_one_by_one(plans, asked),
     }
 

@@ -3,8 +3,8 @@ beside it.
 """
 
 from dalenius.core.estimate import Draws
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 # Why no error of sampling is stated, by how rows were drawn.
 REASONS = {Draws.CENSUS: "census", Draws.CLUSTERS: "clusters", Draws.UNSTATED: "weights_without_design"}
@@ -23,17 +23,17 @@ def design_law(question: Question) -> dict[str, object]:
 
 def no_sampling(question: Question) -> str:
     """Why no error of sampling is stated."""
-    return remark(REASONS[question.domain.draws])
+    return note(REASONS[question.domain.draws])
 
 
 def design_notes(question: Question, *, is_asked: bool = True, is_weighted: bool = False) -> tuple[str, ...]:
     """Notes on the error of sampling: that it was not asked for, why there is none, or what it holds for."""
     if not is_asked:
-        return (remark("noise_alone"),)
+        return (note("noise_alone"),)
     if not has_sampling(question, is_weighted=is_weighted):
         return (no_sampling(question),)
     rows = question.domain.neighbours.max_rows
-    notes = (remark("rows_of_units", rows=rows),) if rows > 1 else ()
+    notes = (note("rows_of_units", rows=rows),) if rows > 1 else ()
     if question.domain.draws is Draws.INDEPENDENT:
         return notes
-    return (*notes, remark("if_independent" if rows == 1 else "if_units_independent"))
+    return (*notes, note("if_independent" if rows == 1 else "if_units_independent"))

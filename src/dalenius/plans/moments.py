@@ -26,8 +26,8 @@ from dalenius.measurements.block_totals import SILENT, BlockTotals
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.design import design_law, design_notes, has_sampling
 from dalenius.plans.priced import priced, share
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.mirrored_totals import MirroredTotals
 from dalenius.statistics.moment import Moment
@@ -38,7 +38,7 @@ TYPICAL = 1000
 MANY = 10_000_000
 _LIMIT = 2**62
 SAMPLING = "sampling"
-CLIPPED, NOISE_ALONE = remark("bounded"), remark("noise_alone")
+CLIPPED, NOISE_ALONE = note("bounded"), note("noise_alone")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +59,10 @@ def public_size(question: Question, *others: str) -> int | None:
     """The number of rows, where it is public: replace, one row a unit, everybody in one cell, and nothing that drops
     out.
     """
-    near, variables = question.neighbours, (question.domain.variable(name) for name in (question.of, *others))
+    neighbours, variables = question.neighbours, (question.domain.variable(name) for name in (question.of, *others))
     is_whole = not question.space.axes and not question.where
     keeps = not any(variable.may_drop for variable in variables)
-    is_public = near.is_replace and near.max_rows == 1 and is_whole and keeps
+    is_public = neighbours.is_replace and neighbours.max_rows == 1 and is_whole and keeps
     return question.domain.public_size if is_public else None
 
 
@@ -71,9 +71,8 @@ def whole_size(question: Question, *others: str) -> int:
     size = public_size(question, *others)
     if size is None:
         raise Unsupported(
-            "This is a statistic of a public number of rows: it needs relation = 'replace', a declared size, no "
-            "rows, columns or"
-            " conditions, and rules that keep every row. Ask for the total and the count."
+            "This is a statistic of a public number of rows: it needs relation = 'replace', a declared size, no rows, "
+            "columns or conditions, and rules that keep every row. Ask for the total and the count."
         )
     return size
 
@@ -131,8 +130,8 @@ def middle(bounds: Bounds) -> int:
 
 def noisy(question: Question, name: str, statistic: Any, part: Fraction) -> Noisy:
     """A statistic with noise for a share of the budget."""
-    near, budget = question.neighbours, share(question.budget, part)
-    return Noisy(name, statistic, question.choose(statistic.sensitivity(near), budget))
+    neighbours, budget = question.neighbours, share(question.budget, part)
+    return Noisy(name, statistic, question.choose(statistic.sensitivity(neighbours), budget))
 
 
 def totals_part(question: Question, query: TableQuery, size: int | None, part: Fraction) -> MeasuredPart:

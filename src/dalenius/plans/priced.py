@@ -46,7 +46,7 @@ def priced(
         strategy=strategy,
         evidence=evidence or measurements[-1].evidence,
         neighbours=question.neighbours,
-        page=question.definition.page,
+        account=question.definition.account,
         preview=preview,
         warnings=(*question.definition.warnings, *warnings),
         limits=limits,
@@ -61,8 +61,8 @@ def limits_of(question: Question, *, is_difference: bool = False) -> tuple[float
 
 def share(budget: Budget, part: Fraction) -> Budget:
     """A part of every amount."""
-    amounts = {name: getattr(budget, name) for name in ("epsilon", "delta", "rho")}
-    return replace(budget, **{name: amount * part for name, amount in amounts.items() if amount is not None})
+    parts: dict[str, Any] = {name: amount * part for name, amount in budget.amounts.items() if amount is not None}
+    return replace(budget, **parts)
 
 
 def selection_epsilon(budget: Budget, count: int) -> Fraction:

@@ -50,8 +50,7 @@ def _most_random(
     if not definition.fits([profile], budget):
         raise NotAllowed(
             f"Maximum-entropy noise within {rules.truncation} and of variance {float(rules.variance_cap):g} is not "
-            "within"
-            f" the budget: it gives the count away with probability {float(profile.delta):.3g}.",
+            f"within the budget: it gives the count away with probability {float(profile.delta):.3g}.",
             delta=float(profile.delta),
         )
     return law
@@ -83,8 +82,7 @@ def check_variance(rules: TableRules, variance: float) -> None:
     if not isfinite(variance):
         raise NotAllowed(
             f"The policy allows a variance of at most {cap:g}, and the variance of these numbers is not known before "
-            "data"
-            " are read. Ask for counts or totals.",
+            "data are read. Ask for counts or totals.",
             rule="variance_cap",
         )
     raise NotAllowed(

@@ -13,8 +13,8 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import additive_table, priced, share
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 from dalenius.statistics.weighted_count import WeightedCount
 
 # What a policy acknowledges to say that survey weights were fixed without looking at the sample.
@@ -53,7 +53,7 @@ def plan_weighted(question: Question) -> TablePlan:
             "largest_weight": str(bounds.upper),
             "squared_weights": True,
         },
-        warnings=(remark("fixed_weights"),),
+        warnings=(note("fixed_weights"),),
     )
 
 

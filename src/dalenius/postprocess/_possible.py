@@ -1,6 +1,4 @@
-"""Shown values and intervals cut to what the declared bounds allow: public, recorded, and only where something lies
-outside.
-"""
+"""Shown values and intervals cut to what the declared bounds allow: recorded, where something lies outside."""
 
 from dataclasses import replace
 

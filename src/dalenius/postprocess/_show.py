@@ -24,7 +24,7 @@ from dalenius.spec.show import PublishedPart, ShowPart
 NOT_ADJUSTED = "not adjusted"
 
 
-def check(show: ShowPart, measure: str, margins: Sequence[Sequence[str]] | None) -> None:
+def check_show(show: ShowPart, measure: str, margins: Sequence[Sequence[str]] | None) -> None:
     """Refuse before anything is charged what could not be shown so, from the request alone."""
     if show.is_plain:
         return

@@ -28,11 +28,9 @@ class Consistent:
 
     @classmethod
     def examples(cls, release: Release) -> "tuple[Consistent, ...]":
-        """Least squares of whatever is shown."""
         return (cls(),)
 
     def __call__(self, release: Release) -> Release:
-        """A new release; measured blocks stay."""
         # One table agrees with itself, and a list is measured so that its tables agree.
         if len(release.tables) == 1 or isinstance(release.law, Joint):
             return release

@@ -39,7 +39,6 @@ class Anchor:
 
     @classmethod
     def examples(cls, release: Release) -> "tuple[Anchor, ...]":
-        """Tied to a release of the same tables."""
         return (cls(release),)
 
     def __call__(self, release: Release) -> Release:
@@ -127,9 +126,7 @@ def _plain(value: Any) -> Any:
 
 
 def _shared(margin: Margin, anchors: list[tuple[Margin, FloatArray]]) -> dict[Margin, FloatArray]:
-    """Published margins over axes that the table has: of each published table, the part it shares; earlier tables
-    first.
-    """
+    """Published margins over axes that the table has: of each published table the part it shares, first come first."""
     totals: dict[Margin, FloatArray] = {}
     for published, values in anchors:
         common = tuple(a for a in published if a in margin)

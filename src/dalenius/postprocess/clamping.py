@@ -36,7 +36,6 @@ class Clamping:
         return (cls(), cls(lower=1.0, upper=8.0, threshold=3.0))
 
     def __call__(self, release: Release) -> Release:
-        """A new release; measured blocks stay."""
         tables = []
         for table in release.tables:
             values = np.clip(table.values, self.lower, self.upper)

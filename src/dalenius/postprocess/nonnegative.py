@@ -39,11 +39,9 @@ class Nonnegative:
 
     @classmethod
     def examples(cls, release: Release) -> "tuple[Nonnegative, ...]":
-        """The nearest table without negative cells."""
         return (cls(),)
 
     def __call__(self, release: Release) -> Release:
-        """A new release; measured blocks stay."""
         if has_levels(release) and not is_along(release):
             raise Unsupported("Several levels of one variable are shown; adjust a release of one level.")
         method = "weighted least squares"

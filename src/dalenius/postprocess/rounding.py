@@ -38,11 +38,9 @@ class Rounding:
 
     @classmethod
     def examples(cls, release: Release) -> "tuple[Rounding, ...]":
-        """Whole numbers."""
         return (cls(),)
 
     def __call__(self, release: Release) -> Release:
-        """A new release; measured blocks stay."""
         if is_along(release):
             values, method = (TopDown(release).values(whole), "largest remainder from the top of the hierarchy down")
             return self._noted(release, values, method)

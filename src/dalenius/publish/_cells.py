@@ -38,12 +38,10 @@ class Cells:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the bytes."""
         return sha256(self.content).hexdigest()
 
     @property
     def name(self) -> str:
-        """What the file is called."""
         return f"cells-{self.digest[:16]}.parquet"
 
     @classmethod

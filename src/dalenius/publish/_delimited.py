@@ -138,7 +138,6 @@ def _label(text: str, delimiter: str) -> str:
 
 
 def _field(text: str, delimiter: str) -> str:
-    """One escaped field."""
     if not text:
         return ""
     out = io.StringIO()

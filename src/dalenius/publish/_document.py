@@ -22,12 +22,10 @@ from dalenius.errors import DocumentError
 from dalenius.publish._cells import Cells, filled, is_large
 from dalenius.publish._numbers import canonical_bytes, floats, integers, one_or_floats, one_or_list
 
-LARGE_FORMAT = "dalenius-release/2"
-"""The format of documents whose numbers stand in columns."""
 _SCALARS = (str, int, float, bool, type(None))
 
 
-def to_json(release: Release) -> bytes:
+def write_json(release: Release) -> bytes:
     """Canonical bytes of a release; one with very many cells holds them in columns."""
     if is_large(release):
         return in_columns(release, Cells.of(release), is_inside=True)
@@ -39,7 +37,7 @@ def to_json(release: Release) -> bytes:
         for table in tables
     )
     if release.members:
-        parts["members"] = _listed(to_json(member) for member in release.members)
+        parts["members"] = _listed(write_json(member) for member in release.members)
     return _object({}, parts)
 
 
@@ -47,7 +45,6 @@ def in_columns(release: Release, cells: Cells, *, is_inside: bool) -> bytes:
     """The document of a large release: its numbers stand in a columnar file, in the document or beside it."""
     place = {"parquet": b64encode(cells.content).decode()} if is_inside else {"file": cells.name}
     parts = {name: canonical_bytes(value) for name, value in _heading(release).items()}
-    parts["format"] = canonical_bytes(LARGE_FORMAT)
     parts["cells"] = canonical_bytes({"sha256": cells.digest, **place})
     parts["blocks"] = _listed(canonical_bytes(_block(block)) for block in release.blocks)
     parts["tables"] = _listed(canonical_bytes(_table(table)) for table in release.tables)
@@ -74,7 +71,7 @@ def _own(release: Release) -> tuple[tuple[Block, ...], tuple[Table, ...]]:
 
 
 def as_read(release: Release) -> Release:
-    """What `from_json(to_json(release))` answers, without writing and reading the numbers."""
+    """What `from_json(write_json(release))` answers, without writing and reading the numbers."""
     if release.members:
         whole = _read(json.loads(canonical_bytes(_heading(release))) | {"blocks": [], "tables": []})
         return whole.with_members([as_read(member) for member in release.members])
@@ -166,7 +163,7 @@ def from_json(content: bytes | str, folder: Path | None = None) -> Release:
         document = json.loads(content)
     except ValueError as error:
         raise DocumentError("This is not a release document: it is not JSON.") from error
-    if not isinstance(document, dict) or document.get("format") not in (FORMAT, LARGE_FORMAT):
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DocumentError(f"This is not a release document of the format {FORMAT!r}.")
     if "file" in document.get("cells", {}):
         if folder is None:

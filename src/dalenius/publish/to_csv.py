@@ -1,6 +1,4 @@
-"""table.csv: one row per cell; one column per variable, then value, std_error, lower, upper, status, and
-the subject.
-"""
+"""table.csv: one row per cell; a column per variable, then value, errors, ends, status and the subject."""
 
 from dalenius.core.release import Release, Table
 from dalenius.publish._delimited import delimited

@@ -20,7 +20,7 @@ from dalenius.shown.crossed import crossed
 from dalenius.shown.display import Display, displayed
 from dalenius.shown.speech import DEFAULT, conditions, has_error, title_of_release
 from dalenius.shown.words import notes, number, word
-from dalenius.spec.promises import told
+from dalenius.spec.guarantees import told
 
 __all__ = ["HTML", "to_html"]
 

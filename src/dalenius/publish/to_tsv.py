@@ -1,6 +1,4 @@
-"""The columns of table.csv with tabs between them, for programs that split lines at tabs and for pasting
-into sheets.
-"""
+"""The columns of table.csv with tabs between them, for programs that split at tabs and for pasting."""
 
 from dalenius.core.release import Release, Table
 from dalenius.publish._delimited import delimited

@@ -1,6 +1,5 @@
 """The application: services, guard, error shape, routes; `create_app(config)` makes one for a worker process."""
 
-import importlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -107,4 +106,6 @@ def preload(*, with_pages: bool) -> None:
     for package in ("mechanisms", "definitions"):
         registry.every(package)
     if with_pages:
-        importlib.import_module("dalenius.server.pages")
+        from dalenius.server import pages
+
+        _ = pages

@@ -42,7 +42,7 @@ class Catalogue:
                     self._store = connect(self._location)
                 head = read_head(self._store)
                 if head.seq > self._seq:
-                    rows = self._store.ask(schema.ENTRIES + " WHERE seq > ? ORDER BY seq", (self._seq,))
+                    rows = self._store.query(schema.ENTRIES + " WHERE seq > ? ORDER BY seq", (self._seq,))
                     # Readers may be walking through the old mapping, so a new one takes its place.
                     self._releases = dict(self._releases)
                     for row in rows:

@@ -14,7 +14,7 @@ from dalenius.ledger.verify import VerifyReport
 from dalenius.server.accounts import Accounts, Role, User
 from dalenius.server.errors import Forbidden, NotFound
 from dalenius.server.jobs import Queue
-from dalenius.server.operations import Desk
+from dalenius.server.operations import RequestService
 from dalenius.server.reading import Reading
 from dalenius.server.releasing import Releasing, deactivated, document_of, renewed
 from dalenius.server.roles import READERS, RELEASERS, named, require
@@ -30,7 +30,7 @@ class Custody:
 
     store: StateStore
     accounts: Accounts
-    desk: Desk
+    desk: RequestService
     jobs: Queue
     reading: Reading
     releasing: Releasing
@@ -41,7 +41,7 @@ class Custody:
         if population not in self.desk.populations():
             raise NotFound("There is no such population here.")
         with self.desk.outages():
-            return self.desk.ledger.statement(population, None if everybody else user.name)
+            return self.desk.ledger.reader.statement(population, None if everybody else user.name)
 
     def populations(self, user: User) -> tuple[str, ...]:
         """Populations of the served data sets."""
@@ -52,19 +52,19 @@ class Custody:
         """Every line of the ledger."""
         require(user, *READERS)
         with self.desk.outages():
-            return self.desk.ledger.export(form, population)
+            return self.desk.ledger.reader.export(form, population)
 
     def verify(self, user: User) -> VerifyReport:
         """Recompute the chain, the totals and the digests of the stored releases."""
         require(user, *READERS)
         with self.desk.outages():
-            return self.desk.ledger.verify()
+            return self.desk.ledger.reader.verify()
 
     def account(self, user: User, population: str) -> Account:
         """The master account."""
         require(user, *READERS)
         with self.desk.outages():
-            return self.desk.ledger.account(population)
+            return self.desk.ledger.reader.account(population)
 
     def grant(self, user: User, population: str, rho: str, delta: str, note: str = "") -> None:
         """Add to a population's budget."""
@@ -74,15 +74,15 @@ class Custody:
         served = next(s for s in self.desk.served.values() if s.curator.domain.population == population)
         relation = served.curator.domain.neighbours.relation
         with self.desk.outages():
-            self.desk.ledger.grant(population, relation, rho, delta, by=user.name, note=note[:200])
+            self.desk.ledger.declarations.grant(population, relation, rho, delta, by=user.name, note=note[:200])
 
     def set_quota(self, user: User, population: str, analyst: str, rho: str, delta: str) -> None:
-        """Set what an analyst may spend in all, on each page that has a budget."""
+        """Set what an analyst may spend in all, in each account that has a budget."""
         require(user, Role.CUSTODIAN)
         if self.accounts.find(analyst) is None:
             raise NotFound("There is no such user.")
         with self.desk.outages():
-            self.desk.ledger.quota_on_every_page(population, analyst, rho, delta, by=user.name)
+            self.desk.ledger.quota_in_every_account(population, analyst, rho, delta, by=user.name)
 
     def approval_rule(self, user: User, population: str) -> ApprovalRule:
         """The rule of a second person as it is, and what somebody proposed instead."""
@@ -114,7 +114,7 @@ class Custody:
                 return False
             by = f"{proposed[1]} and {by}"
         with self.desk.outages():
-            self.desk.ledger.approval(population, said or None, by=by)
+            self.desk.ledger.declarations.approval(population, said or None, by=by)
         self.store.write("DELETE FROM proposals WHERE population = ?", population)
         return True
 

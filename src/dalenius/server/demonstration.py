@@ -48,7 +48,7 @@ title = "Branch, gender and race: the stored list"
 [table]
 rows = ["branch"]
 columns = ["gender"]
-wafers = ["race"]
+layers = ["race"]
 margins = "all"
 universe = "complete"
 

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 
 from dalenius.core.release import Release, Status
 from dalenius.ledger import StoredRelease
-from dalenius.publish._document import from_json
-from dalenius.publish._format import document
-from dalenius.publish._format import formats as every_format
+from dalenius.publish import document, from_json
+from dalenius.publish import formats as every_format
 from dalenius.server.errors import NotAcceptable
 from dalenius.server.views import Download
 from dalenius.shown.speech import DEFAULT

@@ -15,7 +15,7 @@ from dalenius.errors import NotRegistered, PolicyError, RequestError, Unsupporte
 from dalenius.lists.rules import check, check_keys, refused
 from dalenius.lists.tables import answer_from_list
 from dalenius.server import downloads
-from dalenius.server.operations import Desk, Served
+from dalenius.server.operations import RequestService, Served
 from dalenius.server.views import ReleaseView
 from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_request
@@ -24,7 +24,7 @@ from dalenius.spec.request import RequestDocument
 from dalenius.spec.subject import subject_of
 
 # Nobody's account can have this name; a policy with quotas may give it one of its own: [analysts."(list)"].
-LIST_PURSE = "(list)"
+LIST_QUOTA = "(list)"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class _Asked:
 class Lists:
     """The stored lists of the served data sets."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: RequestService) -> None:
         self._desk = desk
         self._lock = threading.Lock()
         self._requests: dict[str, _Asked] = {}
@@ -93,7 +93,7 @@ class Lists:
             for view in reversed(views):
                 if view.status != Status.WITHDRAWN:
                     return view.entry
-        return self._desk.release(served, document, analyst=LIST_PURSE, approved_by="", stage=lambda _: None)
+        return self._desk.release(served, document, analyst=LIST_QUOTA, approved_by="", stage=lambda _: None)
 
     def answer(self, served: Served, request: RequestDocument) -> Release | None:
         """The table from the list; None if there is no published list, or it does not hold the table.
@@ -141,7 +141,7 @@ class Lists:
             stored = self._releases.get(view.entry)
         if stored is None:
             with self._desk.outages():
-                stored = downloads.read(self._desk.ledger.release(view.entry))
+                stored = downloads.read(self._desk.ledger.reader.release(view.entry))
             with self._lock:
                 self._releases[view.entry] = stored
         return stored

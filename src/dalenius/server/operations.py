@@ -33,11 +33,11 @@ from dalenius.errors import (
     UnknownName,
 )
 from dalenius.ledger import Charge, Ledger
-from dalenius.ledger.account import ANALYST
+from dalenius.ledger.account import QUOTA
 from dalenius.ledger.policy import check_ledger, ensure_quotas
-from dalenius.ledger.store import Lost
+from dalenius.ledger.store import ConnectionLost
 from dalenius.limits import ATOMS
-from dalenius.postprocess._show import check
+from dalenius.postprocess import check_show
 from dalenius.server import logs
 from dalenius.server.catalogue import Catalogue
 from dalenius.server.config import DatasetEntry, ServerConfig
@@ -77,7 +77,7 @@ class Quote:
     charge: Charge
 
 
-class Desk:
+class RequestService:
     """Plans, charges and releases for the whole server."""
 
     def __init__(self, config: ServerConfig) -> None:
@@ -166,7 +166,7 @@ class Desk:
         if isinstance(request, BatchDocument) or request.show.is_plain:
             return []
         curator = served.curator
-        check(request.show, request.method, request.margins(curator.domain))
+        check_show(request.show, request.method, request.margins(curator.domain))
         rules.check_show(request.show, curator.policy)
         try:
             with self.outages():
@@ -192,7 +192,7 @@ class Desk:
         """Whether this version of the data set is; that an earlier version on the same population is, says nothing."""
         domain = served.curator.domain
         with self.outages():
-            return self.ledger.registration(domain.name, domain.version) is not None
+            return self.ledger.reader.registration(domain.name, domain.version) is not None
 
     def unregistered(self) -> list[str]:
         """Names of data sets that are served and cannot be planned or released yet; what was registered stays so."""
@@ -226,7 +226,7 @@ class Desk:
             plan = curator.planner.plan_stored(document) if is_stored else curator.plan(document)
         form = form_of(document, curator.domain)
         with self.outages():
-            registration = self.ledger.registration(curator.domain.name, curator.domain.version)
+            registration = self.ledger.reader.registration(curator.domain.name, curator.domain.version)
         if registration is None:
             raise NotRegistered(f"{served.name} is not registered yet; the custodian does that first.")
         charge = curator.charge(
@@ -295,13 +295,13 @@ class Desk:
         if (dataset, analyst) in self._quotas:
             return
         with self.outages(), self._lock:
-            if population in self.ledger.populations():
+            if population in self.ledger.reader.populations():
                 ensure_quotas(
                     self.ledger,
                     population,
                     analyst,
                     curator.policy,
-                    overlaps=self.ledger.overlaps(population),
+                    overlaps=self.ledger.reader.overlaps(population),
                     is_official=not analyst,
                 )
                 self._quotas.add((dataset, analyst))
@@ -309,29 +309,29 @@ class Desk:
     def approval_above(self, population: str) -> int | None:
         """The rho, in ledger units, above which a second person approves; None where nobody need."""
         with self.outages():
-            lines = [e for e in self.ledger.entries(population) if e.kind == "approval"]
+            lines = [e for e in self.ledger.reader.entries(population) if e.kind == "approval"]
         above = lines[-1].body["above"] if lines else None
         return None if above is None else int(above)
 
-    def quota(self, population: str, analyst: str, page: str = MASTER) -> QuotaView:
-        """What an analyst may spend and has spent on a page; nothing about anybody else."""
+    def quota(self, population: str, analyst: str, account: str = MASTER) -> QuotaView:
+        """What an analyst may spend and has spent in an account; nothing about anybody else."""
         with self.outages():
-            purses = self.ledger.account(population).purses
-        for purse in purses:
-            if purse.key.kind == ANALYST and purse.key.name == analyst and purse.key.page == page:
-                text = purse.to_dict()
+            balances = self.ledger.reader.account(population).balances
+        for balance in balances:
+            if balance.key[1:] == (account, QUOTA, analyst):
+                text = balance.to_dict()
                 return QuotaView(
                     analyst=analyst,
                     population=population,
                     spent=text["spent"],
                     limit=text["limit"],
                     left=text["left"],
-                    charges=purse.charges,
-                    page=page,
+                    charges=balance.charges,
+                    account=account,
                 )
         nothing = {"rho": "0", "delta": "0"}
         return QuotaView(
-            analyst=analyst, population=population, spent=nothing, limit=None, left=None, charges=0, page=page
+            analyst=analyst, population=population, spent=nothing, limit=None, left=None, charges=0, account=account
         )
 
     def close(self) -> None:
@@ -349,6 +349,6 @@ def _as_text(document: Document) -> Document:
 
 def _outage(error: BaseException) -> str | None:
     """What to say where a database, not a request, is at fault; None for every other error."""
-    if isinstance(error, Lost):
+    if isinstance(error, ConnectionLost):
         return "The ledger cannot be reached now; try again."
     return error.message if isinstance(error, StorageError) else None

@@ -102,7 +102,7 @@ def _definitions(served: Served) -> tuple[str, ...]:
     for name in registry.names("definitions"):
         definition = registry.get("definitions", name)
         policy, domain = served.curator.policy, served.curator.domain
-        is_weaker = Scope(definition.scope) is not Scope.EVERYWHERE
+        is_weaker = Scope(definition.scope) is not Scope.ALL_DATA
         if is_weaker and name not in policy.allow.acknowledge:
             continue
         if definition.scope is Scope.GIVEN_THE_PUBLIC and not domain.public_attributes:

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from dalenius.core.contracts import Adjustment
 from dalenius.core.release import Release, Status
 from dalenius.errors import NotPublic
-from dalenius.postprocess._show import adjusted
+from dalenius.postprocess import adjusted
 from dalenius.server import downloads, presentation
 from dalenius.server.accounts import Role, User
 from dalenius.server.config import ServerConfig
 from dalenius.server.errors import NotFound
 from dalenius.server.lists import Lists
-from dalenius.server.operations import Desk, Document
+from dalenius.server.operations import Document, RequestService
 from dalenius.server.roles import require
 from dalenius.server.views import DatasetView, Download, ReleaseView
 from dalenius.shown.speech import DEFAULT
@@ -31,7 +31,7 @@ class Reading:
     """For everybody, as far as a release is published; drafts and embargoed ones for who asked, and the custodian."""
 
     config: ServerConfig
-    desk: Desk
+    desk: RequestService
     lists: Lists
     _datasets: dict[str, DatasetView] = field(default_factory=dict)
     _searched: dict[str, str] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Reading:
             cached = self._cache.get(entry)
         if cached is None:
             with self.desk.outages():
-                cached = downloads.read(self.desk.ledger.release(entry))
+                cached = downloads.read(self.desk.ledger.reader.release(entry))
             if view.cells > _MOST_CACHED_CELLS:
                 return cached.with_(status=Status(view.status))
             with self._cache_lock:

@@ -27,7 +27,7 @@ from dalenius.server.config import ServerConfig
 from dalenius.server.errors import Forbidden, NotFound, NotReleased, StaleRequest, body_of
 from dalenius.server.jobs import Job, Queue
 from dalenius.server.lists import Lists
-from dalenius.server.operations import Desk, Document, Quote, Served
+from dalenius.server.operations import Document, Quote, RequestService, Served
 from dalenius.server.reading import Reading
 from dalenius.server.roles import RELEASERS, named, require
 from dalenius.server.security import RateLimiter
@@ -64,11 +64,11 @@ def _without_quota(user: User, served: Served, quota: QuotaView) -> QuotaExhaust
         return None
     return QuotaExhausted(
         f"You have no quota on the population {quota.population!r} yet; the custodian gives you one."
-        if quota.page == MASTER
-        else f"You have no quota on the {quota.page} page of the population {quota.population!r}; the custodian gives"
-        " you one.",
+        if quota.account == MASTER
+        else f"You have no quota in the {quota.account} account of the population {quota.population!r}; the custodian "
+        "gives you one.",
         population=quota.population,
-        page=quota.page,
+        account=quota.account,
     )
 
 
@@ -81,7 +81,7 @@ class Releasing:
     store: StateStore
     accounts: Accounts
     limiter: RateLimiter
-    desk: Desk
+    desk: RequestService
     lists: Lists
     jobs: Queue
     reading: Reading
@@ -96,7 +96,7 @@ class Releasing:
         if isinstance(asked, BatchDocument):
             require(user, *RELEASERS)
         quote = self._quote(user, served, asked)
-        quota = self.quota(user, dataset, quote.charge.page) if user.may_release else None
+        quota = self.quota(user, dataset, quote.charge.account) if user.may_release else None
         stored = self.reading.shown(user, self.desk.stored(quote))
         return presentation.preview(
             quote,
@@ -171,7 +171,7 @@ class Releasing:
         quote = self._quote(user, served, request)
         if seen is not None and not hmac.compare_digest(seen.encode(), self._digest(quote).encode()):
             raise StaleRequest
-        refusal = _without_quota(user, served, self.quota(user, dataset, quote.charge.page))
+        refusal = _without_quota(user, served, self.quota(user, dataset, quote.charge.account))
         if refusal is not None:
             raise refusal
         job = self.jobs.submit(
@@ -243,11 +243,11 @@ class Releasing:
         require(user, *RELEASERS)
         return tuple(job.view(time.time()) for job in self.jobs.of(user.name))
 
-    def quota(self, user: User, dataset: str, page: str = MASTER) -> QuotaView:
-        """The user's own quota on the population of a data set, on one page of the ledger."""
+    def quota(self, user: User, dataset: str, account: str = MASTER) -> QuotaView:
+        """The user's own quota on the population of a data set, in one account."""
         require(user, *RELEASERS)
         self.desk.apply_quota(dataset, user.name)
-        return self.desk.quota(self.desk.find(dataset).curator.domain.population, user.name, page)
+        return self.desk.quota(self.desk.find(dataset).curator.domain.population, user.name, account)
 
     def quota_of_job(self, user: User, job: JobView) -> QuotaView:
         """The quota that a job is paid from: its asker's, for themselves and for who decides about it."""
@@ -255,9 +255,9 @@ class Releasing:
         if job.analyst != user.name:
             require(user, Role.CUSTODIAN)
         definition = load_asked(dict(job.request)).budget().definition
-        page = registry.get("definitions", definition).page
+        account = registry.get("definitions", definition).account
         self.desk.apply_quota(job.dataset, job.analyst)
-        return self.desk.quota(self.desk.find(job.dataset).curator.domain.population, job.analyst, page)
+        return self.desk.quota(self.desk.find(job.dataset).curator.domain.population, job.analyst, account)
 
     def saved(self, user: User) -> tuple[SavedTable, ...]:
         """The user's saved tables, newest first."""

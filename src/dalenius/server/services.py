@@ -50,7 +50,7 @@ from dalenius.server.custody import Custody
 from dalenius.server.jobs import Queue
 from dalenius.server.lists import Lists
 from dalenius.server.metrics import Metrics
-from dalenius.server.operations import Desk
+from dalenius.server.operations import RequestService
 from dalenius.server.reading import Reading
 from dalenius.server.releasing import Releasing
 from dalenius.server.runners import Runners
@@ -70,7 +70,7 @@ class Services:
     accounts: Accounts
     limiter: RateLimiter
     metrics: Metrics
-    desk: Desk
+    desk: RequestService
     lists: Lists
     jobs: Queue
     reading: Reading
@@ -85,7 +85,7 @@ class Services:
         store = StateStore(config.store_location)
         accounts = Accounts(store, config.limits.session_hours)
         limiter, metrics = RateLimiter(config.workers), Metrics(config.state_directory)
-        desk = Desk(config)
+        desk = RequestService(config)
         lists, jobs = Lists(desk), Queue(store, config.tick)
         reading = Reading(config=config, desk=desk, lists=lists)
         releasing = Releasing(

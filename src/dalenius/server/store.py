@@ -51,6 +51,8 @@ _SCHEMA = (
 class StateStore:
     """A few connections that threads share; every write is one short transaction."""
 
+    is_postgres: bool
+
     def __init__(self, location: str, most_connections: int = 8) -> None:
         self.location = location
         self.is_postgres = location.startswith(("postgresql://", "postgres://"))

@@ -88,7 +88,7 @@ class QuotaView:
     limit: Mapping[str, str] | None
     left: Mapping[str, str] | None
     charges: int
-    page: str = MASTER
+    account: str = MASTER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from dalenius.server.config import ServerConfig
 from dalenius.server.errors import places
 from dalenius.server.lists import Lists
 from dalenius.server.metrics import Metrics
-from dalenius.server.operations import Desk
+from dalenius.server.operations import RequestService
 from dalenius.server.runners import Runners
 from dalenius.server.store import StateStore
 
@@ -23,7 +23,7 @@ class Worker:
     config: ServerConfig
     store: StateStore
     metrics: Metrics
-    desk: Desk
+    desk: RequestService
     lists: Lists
     runners: Runners
     _ready: threading.Event = field(default_factory=threading.Event)

@@ -6,9 +6,7 @@ from dalenius.shown.speech import DEFAULT, measured, method_of
 
 
 def as_read(release: Release, language: str = DEFAULT) -> Release:
-    """The same release with the labels of its answers in words; itself where they are the labels that were
-    asked for.
-    """
+    """The release with the labels of its answers in words; itself where they are as asked for."""
     if release.members:
         return release.with_members([as_read(member, language) for member in release.members])
     return labelled(release, lambda table: measured(release.about, language, method_of(release, table)))

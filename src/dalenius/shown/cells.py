@@ -50,7 +50,6 @@ class Cell:
 
     @property
     def upper(self) -> float | None:
-        """Upper end."""
         if self.value is None or self.half is None:
             return None
         return min(max(self.value + self.half, self.least), self.most)

@@ -1,4 +1,4 @@
-"""A released table laid out in rows, columns and wafers, every number with its margin of error.
+"""A released table laid out in rows, columns and layers, every number with its margin of error.
 
 Works on released values and public laws alone. Totals are published margins, or sums of independent cells whose
 variances add; where neither is valid, no total is shown.
@@ -34,7 +34,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """The rows and columns of one wafer."""
+    """The rows and columns of one layer."""
 
     title: tuple[tuple[str, str], ...]
     lines: tuple[Line, ...]
@@ -42,11 +42,11 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crosstab:
-    """A whole table: column headings, then one sheet a wafer."""
+    """A whole table: column headings, then one sheet a layer."""
 
     row_axes: tuple[Axis, ...]
     column_axes: tuple[Axis, ...]
-    wafer_axes: tuple[Axis, ...]
+    layer_axes: tuple[Axis, ...]
     heads: tuple[tuple[tuple[str, int], ...], ...]
     sheets: tuple[Sheet, ...]
     has_totals: bool
@@ -67,7 +67,7 @@ class Crosstab:
         return self._sums_a_part(self.row_axes)
 
     def _sums_a_part(self, fixed: tuple[Axis, ...]) -> bool:
-        return bool(set(self.parts) - {axis.variable for axis in (*fixed, *self.wafer_axes)})
+        return bool(set(self.parts) - {axis.variable for axis in (*fixed, *self.layer_axes)})
 
     @property
     def width(self) -> int:
@@ -108,25 +108,25 @@ class _ShownTable:
 
 
 class Places(TypedDict, total=False):
-    """Names of axes on rows, columns and wafers."""
+    """Names of axes on rows, columns and layers."""
 
     rows: list[str]
     columns: list[str]
-    wafers: list[str]
+    layers: list[str]
 
 
 def asked_layout(subject: Subject, table: Table) -> Places:
-    """Names of a table's axes on rows, columns and wafers, as the request placed them; a coarser level stands where its
+    """Names of a table's axes on rows, columns and layers, as the request placed them; a coarser level stands where its
     variable was placed. Where nothing is left on the rows, the first of several columns stands there.
     """
     names = {axis.variable: axis.name for axis in table.space.axes}
-    rows, columns, wafers = (
+    rows, columns, layers = (
         [names[v] for v in (name.partition(".")[0] for name in asked) if v in names]
-        for asked in (subject.rows, subject.columns, subject.wafers)
+        for asked in (subject.rows, subject.columns, subject.layers)
     )
     if not rows and len(columns) > 1:
         rows = [columns.pop(0)]
-    return Places(rows=rows, columns=columns, wafers=wafers)
+    return Places(rows=rows, columns=columns, layers=layers)
 
 
 def lay_out(
@@ -135,7 +135,7 @@ def lay_out(
     *,
     rows: Sequence[str] = (),
     columns: Sequence[str] = (),
-    wafers: Sequence[str] = (),
+    layers: Sequence[str] = (),
     show: str = "value",
     totals: bool = True,
     confidence: float = 0.95,
@@ -148,14 +148,14 @@ def lay_out(
     that readers see in the place of the table's own; totals that are sums of the table's cells are then sums of these.
     """
     axes = {axis.name: axis for axis in table.space.axes}
-    placed = [[axes[n] for n in dict.fromkeys(names) if n in axes] for names in (rows, columns, wafers)]
+    placed = [[axes[n] for n in dict.fromkeys(names) if n in axes] for names in (rows, columns, layers)]
     used = {axis.name for group in placed for axis in group}
     rest = [axis for name, axis in axes.items() if name not in used]
     if rest and not placed[1] and (placed[0] or len(rest) > 1):
         placed[1] = [rest.pop()]
     placed[0] += rest
-    row_axes, column_axes, wafer_axes = placed
-    builder = _Builder(release, table, row_axes, column_axes, wafer_axes, show, totals, confidence, margins, shown)
+    row_axes, column_axes, layer_axes = placed
+    builder = _Builder(release, table, row_axes, column_axes, layer_axes, show, totals, confidence, margins, shown)
     return builder.crosstab()
 
 
@@ -166,7 +166,7 @@ class _Builder:
         table: Table,
         rows: list[Axis],
         columns: list[Axis],
-        wafers: list[Axis],
+        layers: list[Axis],
         show: str,
         totals: bool,
         confidence: float,
@@ -175,15 +175,15 @@ class _Builder:
     ) -> None:
         self.more = margins
         self.release, self.table, self.confidence = release, table, confidence
-        self.rows, self.columns, self.wafers = rows, columns, wafers
+        self.rows, self.columns, self.layers = rows, columns, layers
         self.show = show if show in SHOWS else "value"
         self.full = _ShownTable(release, table, confidence, shown)
         self.margins: dict[frozenset[str], _ShownTable | None] = {}
         self.possible = _possible(release, table)
         # Cells and totals of one measured block are sums of disjoint, independent parts.
         self.is_plain = len(release.blocks) == 1 and table.is_unbiased
-        self.row_total = totals and bool(rows) and self._margin(columns, wafers) is not None
-        self.column_total = totals and bool(columns) and self._margin(rows, wafers) is not None
+        self.row_total = totals and bool(rows) and self._margin(columns, layers) is not None
+        self.column_total = totals and bool(columns) and self._margin(rows, layers) is not None
 
     def _margin(self, *kept: list[Axis]) -> _ShownTable | None:
         names = [axis.name for group in kept for axis in group]
@@ -217,14 +217,14 @@ class _Builder:
 
     def crosstab(self) -> Crosstab:
         sheets = []
-        for wafer in _positions(self.wafers):
-            title = tuple((axis.name, axis.labels[wafer[axis.name]]) for axis in self.wafers)
-            sheets.append(Sheet(title=title, lines=tuple(self._lines(wafer))))
+        for layer in _positions(self.layers):
+            title = tuple((axis.name, axis.labels[layer[axis.name]]) for axis in self.layers)
+            sheets.append(Sheet(title=title, lines=tuple(self._lines(layer))))
         marks = frozenset(cell.mark for sheet in sheets for line in sheet.lines for cell in line.cells if cell.mark)
         return Crosstab(
             row_axes=tuple(self.rows),
             column_axes=tuple(self.columns),
-            wafer_axes=tuple(self.wafers),
+            layer_axes=tuple(self.layers),
             heads=_heads(self.columns),
             sheets=tuple(sheets),
             has_totals=self.column_total,
@@ -234,7 +234,7 @@ class _Builder:
             parts=self.release.owner(self.table).about.parts,
         )
 
-    def _lines(self, wafer: dict[str, int]) -> Iterator[Line]:
+    def _lines(self, layer: dict[str, int]) -> Iterator[Line]:
         spans = _spans(self.rows)
         for number, row in enumerate(_positions(self.rows)):
             labels = tuple(
@@ -242,28 +242,28 @@ class _Builder:
                 for axis, span in zip(self.rows, spans, strict=True)
                 if number % span == 0
             )
-            yield Line(labels=labels, cells=tuple(self._cells(wafer, row, is_total=False)))
+            yield Line(labels=labels, cells=tuple(self._cells(layer, row, is_total=False)))
         if self.row_total:
-            yield Line(labels=(), cells=tuple(self._cells(wafer, {}, is_total=True)), is_total=True)
+            yield Line(labels=(), cells=tuple(self._cells(layer, {}, is_total=True)), is_total=True)
 
-    def _cells(self, wafer: dict[str, int], row: dict[str, int], *, is_total: bool) -> Iterator[Cell]:
+    def _cells(self, layer: dict[str, int], row: dict[str, int], *, is_total: bool) -> Iterator[Cell]:
         kept = [] if is_total else self.rows
         for column in _positions(self.columns):
-            yield self._cell(self._margin(kept, self.columns, self.wafers), wafer, row, column, is_total)
+            yield self._cell(self._margin(kept, self.columns, self.layers), layer, row, column, is_total)
         if self.column_total:
-            yield self._cell(self._margin(kept, self.wafers), wafer, row, {}, True)
+            yield self._cell(self._margin(kept, self.layers), layer, row, {}, True)
 
     def _cell(
         self,
         part: _ShownTable | None,
-        wafer: dict[str, int],
+        layer: dict[str, int],
         row: dict[str, int],
         column: dict[str, int],
         is_total: bool,
     ) -> Cell:
         if part is None:
             return Cell(value=None, is_total=is_total)
-        value, variance, half, is_structural = part.at(wafer | row | column)
+        value, variance, half, is_structural = part.at(layer | row | column)
         if is_structural:
             return Cell(value=None, is_total=is_total, is_structural=True)
         if self.table.measure == SELECTION:
@@ -274,13 +274,13 @@ class _Builder:
             return Cell(
                 value=known(value),
                 half=half,
-                half_with_sampling=part.sampled_half(wafer | row | column),
+                half_with_sampling=part.sampled_half(layer | row | column),
                 mark=mark,
                 is_total=is_total,
                 least=self.possible[0],
                 most=self.possible[1],
             )
-        whole = self._whole(wafer, row, column)
+        whole = self._whole(layer, row, column)
         share, error = share_of(value, variance, whole) if whole else (None, None)
         if half is None or not self.is_plain:
             error = None
@@ -295,19 +295,17 @@ class _Builder:
             least=0.0,
         )
 
-    def _whole(self, wafer: dict[str, int], row: dict[str, int], column: dict[str, int]) -> tuple[float, float] | None:
+    def _whole(self, layer: dict[str, int], row: dict[str, int], column: dict[str, int]) -> tuple[float, float] | None:
         kept = {"row": self.rows if row else [], "column": self.columns if column else [], "total": []}[self.show]
-        part = self._margin(kept, self.wafers)
+        part = self._margin(kept, self.layers)
         if part is None:
             return None
-        value, variance, _, _ = part.at(wafer | row | column)
+        value, variance, _, _ = part.at(layer | row | column)
         return value, variance
 
 
 def _possible(release: Release, table: Table) -> tuple[float, float]:
-    """The least and the most that a cell can be: no count is negative, and declared bounds hold means and order
-    statistics.
-    """
+    """The least and the most that a cell can be: no count is negative, and declared bounds hold."""
     notes = (a for a in release.adjustments if a.get("name") == POSSIBLE and a.get("table") == table.name)
     note = next(notes, None)
     if note is not None:
@@ -352,7 +350,7 @@ def flat(crosstab: Crosstab) -> list[dict[str, Any]]:
             for column, cell in zip(columns, line.cells, strict=False):
                 cells.append(
                     {
-                        "wafer": " · ".join(label for _, label in sheet.title),
+                        "layer": " · ".join(label for _, label in sheet.title),
                         "row": " · ".join(labels),
                         "column": column,
                         "cell": cell,

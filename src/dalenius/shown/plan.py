@@ -45,7 +45,7 @@ def _html(plan: TablePlan) -> str:
     is_margin = _has_margin(plan) or not isfinite(plan.error)
     lines = [
         ("Cells", f"{plan.preview['cells']:,}" if "cells" in plan.preview else "–"),
-        ("Promise", _amounts(plan.budget)),
+        ("Guarantee", _amounts(plan.budget)),
         ("Noise", f"{plan.mechanism} ({plan.strategy})"),
         ("Cost", str(plan.cost)),
         *(_tables_of(plan) or ([("Margin of error (95%)", _error_of(plan.error))] if is_margin else [])),

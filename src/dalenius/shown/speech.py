@@ -23,113 +23,49 @@ from dalenius.shown.answers import is_one_number
 from dalenius.shown.display import INEXACT, WHOLE, Display
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.method import AnswerKind, Words, answer_of, counts_records
+from dalenius.translation import texts
 
 DEFAULT = "en"
 # Tables that are shown beside what was asked for, and the methods whose words they speak.
 _BESIDE = {"weighted count": "count", "interquartile range": "interquartile"}
 # Axes that a method adds to those that were asked for.
-_ADDED = {
-    "quantile": {"en": "quantile", "de": "Quantil"},
-    "at most": {"en": "at most", "de": "höchstens"},
-    "parameter": {"en": "parameter", "de": "Parameter"},
-}
-_BY = {"en": "{measure} by {names}", "de": "{measure} nach {names}"}
-_WEIGHTED = {"en": "{measure} (weighted by {weight})", "de": "{measure} (gewichtet mit {weight})"}
-_BOUND = {
-    "en": "The bound that was used, as it was chosen; the noise of the answer follows it.",
-    "de": "Die verwendete Schranke, so wie sie gewählt wurde; das Rauschen der Antwort richtet sich nach ihr.",
-}
-_UNKNOWN = {
-    "en": "Without a margin of error: the size of the noise depends on the data and is withheld.",
-    "de": "Ohne Fehlerspanne: die Größe des Rauschens hängt von den Daten ab und wird nicht veröffentlicht.",
-}
-_MOVED = {
-    "en": "Without a margin of error: the numbers were moved to agree with others.",
-    "de": "Ohne Fehlerspanne: die Zahlen wurden verschoben, damit sie zu anderen passen.",
-}
+_ADDED = {"quantile": texts("quantile"), "at most": texts("at most"), "parameter": texts("parameter")}
+_BY = texts("{measure} by {names}")
+_WEIGHTED = texts("{measure} (weighted by {weight})")
+_BOUND = texts("The bound that was used, as it was chosen; the noise of the answer follows it.")
+_UNKNOWN = texts("Without a margin of error: the size of the noise depends on the data and is withheld.")
+_MOVED = texts("Without a margin of error: the numbers were moved to agree with others.")
 _ROUNDED = {
-    WHOLE: {
-        "en": "Shown as whole numbers that add up; the release holds them unrounded.",
-        "de": "Gezeigt als ganze Zahlen, die sich aufsummieren; die Veröffentlichung enthält sie ungerundet.",
-    },
-    INEXACT: {
-        "en": "Rounded for reading: sums may differ in the last digit.",
-        "de": "Zum Lesen gerundet: Summen können in der letzten Stelle abweichen.",
-    },
+    WHOLE: texts("Shown as whole numbers that add up; the release holds them unrounded."),
+    INEXACT: texts("Rounded for reading: sums may differ in the last digit."),
 }
-_SAMPLED = {
-    "en": "The margin with sampling is for the process behind the records: privacy noise and sampling together.",
-    "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen: Schutzrauschen und "
-    "Stichprobe"
-    " zusammen.",
-}
-_SAMPLED_IF = {
-    "en": "The margin with sampling is for the process behind the records, {condition}: privacy noise and sampling "
-    "together.",
-    "de": "Die Fehlerspanne mit Stichprobenfehler gilt für den Prozess hinter den Datensätzen, {condition}: "
-    "Schutzrauschen und"
-    " Stichprobe zusammen.",
-}
-_DRAWN = {
-    False: {"en": "the records were drawn independently", "de": "die Datensätze unabhängig voneinander gezogen wurden"},
-    True: {"en": "the units were drawn independently", "de": "die Einheiten unabhängig voneinander gezogen wurden"},
-}
-_CONDITION = {"en": "if {assumed}", "de": "wenn {assumed}"}
-_EXPECTED_WITH_SAMPLING = {
-    "en": "With sampling, for the process behind the records: ± {error} (95 %), if values are spread evenly over the "
-    "bounds.",
-    "de": "Mit Stichprobenfehler, für den Prozess hinter den Datensätzen: ± {error} (95 %), wenn die Werte "
-    "gleichmäßig über die"
-    " Schranken verteilt sind.",
-}
-_OF_SERIES = {
-    "en": "{waves} waves share this budget: with its noise alone a level is off by at most ± {level} (95 %), and a "
-    "change between two"
-    " waves by at most ± {change}.",
-    "de": "{waves} Wellen teilen sich dieses Budget: durch das Schutzrauschen allein weicht ein Niveau um höchstens "
-    "± {level} ab (95 %),"
-    " und eine Veränderung zwischen zwei Wellen um höchstens ± {change}.",
-}
-_OF_MARGIN = {
-    "en": "Expect a cell of {names} to be off by at most ± {error} (95 %).",
-    "de": "Eine Zelle von {names} weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-}
-_OF_TOTAL = {
-    "en": "Expect the total to be off by at most ± {error} (95 %).",
-    "de": "Die Summe aller Zellen weicht voraussichtlich um höchstens ± {error} ab (95 %).",
-}
-_OF_MEANS = {
-    "en": "In a cell of {records} records of {names}, expect the mean to be off by at most ± {error} (95 %).",
-    "de": "In einer Zelle von {names} mit {records} Datensätzen weicht der Mittelwert voraussichtlich um höchstens ± "
-    "{error} ab (95 %).",
-}
-_OF_MEAN = {
-    "en": "Of {records} records in all, expect the mean to be off by at most ± {error} (95 %).",
-    "de": "Von {records} Datensätzen insgesamt weicht der Mittelwert voraussichtlich um höchstens ± {error} ab (95 %).",
-}
-_OF_SAMPLE = {
-    "en": "In a cell of {records} records, expect the count to be off by at most ± {error} (95 %), by secret "
-    "sampling and noise"
-    " together; in larger cells by more.",
-    "de": "In einer Zelle mit {records} Datensätzen weicht die Anzahl voraussichtlich um höchstens ± {error} ab (95 "
-    "%), durch geheime"
-    " Stichprobe und Rauschen zusammen; in größeren Zellen um mehr.",
-}
-_CAPTION_OF_SAMPLE = {
-    "en": "± is the margin of error from secret sampling and privacy noise together, {level}.",
-    "de": "± ist die Fehlerspanne durch geheime Stichprobe und Schutzrauschen zusammen, {level}.",
-}
-_BATCH = {"en": "Batch of {tables} tables", "de": "Los aus {tables} Tabellen"}
-_BATCH_PRICE = {
-    "en": "All tables are charged as one: {price}. One by one they would cost {single}.",
-    "de": "Alle Tabellen werden als eine verbucht: {price}. Einzeln würden sie {single} kosten.",
-}
-_BATCH_EPSILON = {
-    "en": "With the same noise, released one by one, they would state epsilon {epsilon} together.",
-    "de": "Mit demselben Rauschen einzeln veröffentlicht, ergäben sie zusammen Epsilon {epsilon}.",
-}
-_PER = {"en": "(per {n})", "de": "(je {n})"}
-_WHICH = {"largest": {"en": "largest", "de": "größten"}, "smallest": {"en": "smallest", "de": "kleinsten"}}
+_SAMPLED = texts("The margin with sampling is for the process behind the records: privacy noise and sampling together.")
+_SAMPLED_IF = texts(
+    "The margin with sampling is for the process behind the records, {condition}: privacy noise and sampling together."
+)
+_DRAWN = {False: texts("the records were drawn independently"), True: texts("the units were drawn independently")}
+_CONDITION = texts("if {assumed}")
+_EXPECTED_WITH_SAMPLING = texts(
+    "With sampling, for the process behind the records: ± {error} (95 %), if values are spread evenly over the bounds."
+)
+_OF_SERIES = texts(
+    "{waves} waves share this budget: with its noise alone a level is off by at most ± {level} (95 %), and a "
+    "change between two waves by at most ± {change}."
+)
+_OF_MARGIN = texts("Expect a cell of {names} to be off by at most ± {error} (95 %).")
+_OF_TOTAL = texts("Expect the total to be off by at most ± {error} (95 %).")
+_OF_MEANS = texts("In a cell of {records} records of {names}, expect the mean to be off by at most ± {error} (95 %).")
+_OF_MEAN = texts("Of {records} records in all, expect the mean to be off by at most ± {error} (95 %).")
+_OF_SAMPLE = texts(
+    "In a cell of {records} records, expect the count to be off by at most ± {error} (95 %), by secret sampling "
+    "and noise together; in larger cells by more."
+)
+_CAPTION_OF_SAMPLE = texts("± is the margin of error from secret sampling and privacy noise together, {level}.")
+_BATCH = texts("Batch of {tables} tables")
+_BATCH_PRICE = texts("All tables are charged as one: {price}. One by one they would cost {single}.")
+_BATCH_EPSILON = texts("With the same noise, released one by one, they would state epsilon {epsilon} together.")
+_PER = texts("(per {n})")
+_WHICH = {"largest": texts("largest"), "smallest": texts("smallest")}
 _OPEN = Subject()
 Show = Callable[[float], str]
 
@@ -146,9 +82,7 @@ def said(texts: Mapping[str, str], language: str) -> str:
 
 
 def method_of(release: Release, table: Table) -> str:
-    """The method whose words a table speaks: the release's own for what was asked, a count for the count
-    beside a mean.
-    """
+    """The method whose words a table speaks: the release's own, or that of a count beside a mean."""
     asked, other = release.about.measure, _BESIDE.get(table.measure, table.measure)
     is_other = other != asked and other in registry.names("methods")
     return other if is_other and release.tables and table is not release.tables[0] else asked
@@ -270,9 +204,7 @@ def has_error(table: Table) -> bool:
 def caption(
     release: Release, table: Table, confidence: float = 0.95, language: str = DEFAULT, *, is_moved: bool = False
 ) -> str:
-    """What stands under a table: the method's own words where the table has an error, and never a claim of one it
-    lacks.
-    """
+    """What stands under a table: the method's words where it has an error, never a claim of one it lacks."""
     method = method_of(release, table)
     if is_moved or any(a.get("name") == "anchor" for a in release.adjustments):
         return said(_MOVED, language)
@@ -314,9 +246,7 @@ def rounding(display: Display, language: str = DEFAULT) -> str:
 def expectation(
     method: str, preview: Mapping[str, Any], show: Show, language: str = DEFAULT, label: Callable[[str], str] = str
 ) -> list[str]:
-    """What error to expect, known before data are read: one sentence, or one for each margin of a list, and one for a
-    series.
-    """
+    """What error to expect, known before data are read: a sentence, one for each margin, and one for a series."""
     sentences = _of_table(method, preview, show, language, label)
     if isfinite(preview.get("change_half_width_95", inf)):
         level, change = (show(preview[f"{name}_half_width_95"]) for name in ("level", "change"))
@@ -368,7 +298,7 @@ def _of_margin(margin: Mapping[str, Any]) -> Mapping[str, str]:
 
 def _of_batch(preview: Mapping[str, Any], show: Show, language: str) -> list[str]:
     """The price of a batch beside the sum of its tables' own prices."""
-    costs = [Cost.from_dict(preview[key]) for key in ("price", "sum_of_single_prices")]
+    costs = [Cost.from_dict(preview[key]) for key in ("cost", "sum_of_single_costs")]
     sentences = [said(_BATCH_PRICE, language).format(price=costs[0], single=costs[1])]
     if preview.get("epsilon_one_by_one") is not None:
         epsilon = f"{preview['epsilon_one_by_one']:.3g}"

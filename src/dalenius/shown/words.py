@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 from dalenius.core.release import Release
 from dalenius.shown.speech import DEFAULT
-from dalenius.spec.remarks import in_language
+from dalenius.spec.notes import in_language
+from dalenius.translation import translated
 
 __all__ = ["word", "number", "notes"]
 
-WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
+WORDS: Mapping[str, Mapping[str, str]] = translated(
+    {
         "bars": "Bars are released values",
         "whiskers": "; whiskers are {level} margins of error from the privacy noise.",
         "no_error": ", without a margin of error.",
@@ -40,40 +41,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "request": "Request",
         "entry": "Ledger entry",
         "software": "Software",
-    },
-    "de": {
-        "bars": "Balken sind veröffentlichte Werte",
-        "whiskers": "; die Striche sind Fehlerspannen durch das Schutzrauschen, {level}.",
-        "no_error": ", ohne Fehlerspanne.",
-        "largest": " Gezeichnet sind die {drawn} größten von {numbers} Zahlen; die übrigen fehlen im Bild.",
-        "no_number": " {cells} Zellen ohne Zahl fehlen im Bild.",
-        "negative": " Negative Werte sind als null gezeichnet.",
-        "chart": "Balkendiagramm der veröffentlichten Werte",
-        "version": "Fassung",
-        "only": "Nur",
-        "no_reply": "Das Ergebnis war „keine Antwort“. Es wurde wie jedes andere verbucht.",
-        "too_many": "{cells} Zellen: zu viele für eine Seite; sie stehen in der CSV-Datei.",
-        "more_rows": "{rows} weitere Zeilen stehen in der CSV-Datei.",
-        "value": "Wert",
-        "total": "Insgesamt",
-        "total_shown": "Gezeigte insgesamt",
-        "structural": "strukturelle Null",
-        "selected": "ausgewählt",
-        "with_sampling": "mit Stichprobe",
-        "facts": "Woher das kommt",
-        "note": "Hinweis.",
-        "dataset": "Datensatz",
-        "population": "Grundgesamtheit",
-        "version_of": "Fassung",
-        "definition": "Definition",
-        "budget": "Budget",
-        "neighbours": "Nachbarn",
-        "mechanism": "Mechanismus",
-        "request": "Anfrage",
-        "entry": "Eintrag im Kontobuch",
-        "software": "Software",
-    },
-}
+    }
+)
 _MARKS = {"de": str.maketrans(",.", ".,")}
 
 

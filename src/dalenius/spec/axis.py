@@ -48,9 +48,7 @@ Ranges = Annotated[dict[Name, RangesOf] | tuple[dict[Name, Range], ...], BeforeV
 
 
 class AxisPart(Part):
-    """An axis that is not all categories of a variable: a level, some categories, groups, cuts, or classes of one
-    width.
-    """
+    """An axis over a part of a variable: a level, categories, groups, cuts, or classes of one width."""
 
     section: ClassVar[str] = "an axis"
 
@@ -196,9 +194,7 @@ def _every(variable: Variable, width: Fraction) -> list[Fraction]:
 
 
 def _open_ended(variable: Variable, cuts: Sequence[Fraction], condition: Filter) -> list[Fraction]:
-    """Return cuts between which every declared value lies that a condition allows: those given, and bounds
-    beyond them.
-    """
+    """Return the given cuts, with bounds beyond them that hold every value which a condition allows."""
     bounds = variable.bounds
     low = bounds.low if condition.low is None else max(bounds.low, condition.low)
     high = bounds.high if condition.high is None else condition.high
@@ -222,9 +218,7 @@ def _check_cuts(variable: Variable, cuts: Sequence[Fraction]) -> None:
 
 
 def _classes(variable: Variable, cuts: Sequence[Fraction]) -> Axis:
-    """The axis of the classes between cuts; the last one includes the declared upper bound, where clamped
-    values lie.
-    """
+    """Return the axis of the classes between cuts; the last one includes the upper bound."""
     bounds = variable.bounds
     steps = [int(cut / bounds.step) for cut in cuts]
     texts = [plain(cut) for cut in cuts]

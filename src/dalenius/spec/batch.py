@@ -1,4 +1,4 @@
-"""The batch document: several tables that are fixed in advance, under one promise for all of them together.
+"""The batch document: several tables that are fixed in advance, under one guarantee for all of them together.
 
 `[[table]]` stands once for each table, with the keys of `[table]`, a `title` and a `share` of what is spent;
 `[privacy]` stands once.
@@ -6,6 +6,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -25,7 +26,7 @@ from dalenius.spec.subject import subject_of
 
 FORMAT = "dalenius-batch/1"
 MOST_TABLES = 50
-TOGETHER = "The promise holds for all tables of this batch together, which were charged as one."
+TOGETHER = "The guarantee holds for all tables of this batch together, which were charged as one."
 # Keys of a canonical request that stand once for the whole batch.
 _ONCE = ("dataset", "population", "version", "neighbours", "privacy", "mechanism", "strategy", "noise")
 
@@ -43,8 +44,6 @@ class BatchDocument(Document):
 
     @model_validator(mode="after")
     def _is_a_batch(self) -> Self:
-        if self.privacy.options:
-            raise DocumentError("options of [privacy] belong to one table: write its keys in its [[table]].")
         if self.privacy.group > 1:
             raise Unsupported("A batch is priced for one unit; ask for tables for a group one by one.")
         if self.privacy.waves > 1:
@@ -67,9 +66,9 @@ class BatchDocument(Document):
         shares = self._written_shares
         return tuple(share / sum(shares) for share in shares)
 
-    @property
+    @cached_property
     def members(self) -> tuple[RequestDocument, ...]:
-        """The tables as requests of their own, each under the promise of the whole."""
+        """The tables as requests of their own, each under the guarantee of the whole."""
         privacy = self.privacy.model_dump(mode="json", exclude_defaults=True)
         return tuple(
             RequestDocument.from_dict(
@@ -120,7 +119,7 @@ def form_of(document: Asked, domain: Domain) -> Canonical:
                 "Two tables of this batch ask for the same; a batch measures each table once. Give it a larger share."
             )
     once = {key: forms[0][key] for key in _ONCE if key in forms[0]}
-    content = {"format": FORMAT, **once, "tables": tables, "options": {}}
+    content = {"format": FORMAT, **once, "tables": tables}
     return Canonical(content, CellSpace(()), (), {})
 
 
@@ -140,9 +139,7 @@ def places_of(document: BatchDocument, domain: Domain) -> list[int]:
 
 
 def member_requests(document: BatchDocument, domain: Domain) -> tuple[dict[str, Any], ...]:
-    """What each table's own part of the release says was asked: the table, its share, and the batch that it was charged
-    with.
-    """
+    """Return what each table of the release was asked for: the table, its share, and its batch."""
     whole = form_of(document, domain).digest
     return tuple(
         canonical(member, domain).content | {"share": plain(share), "batch": whole}

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from dalenius.core import registry
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.rationals import plain
 from dalenius.core.release import measure_of
 from dalenius.spec.document import DEFAULT_MEASURE, Document
 from dalenius.spec.noise import described, parameters_of
+from dalenius.spec.remembered import remembered
 from dalenius.spec.request import RequestDocument
 
 FORMAT = "dalenius-request/1"
@@ -59,6 +59,7 @@ class Canonical:
         return digest(self.content | {name: self.content[name] or chosen[name] for name in chosen})
 
 
+@remembered
 def canonical(request: RequestDocument, domain: Domain) -> Canonical:
     """The canonical form of a request against a domain."""
     request = request.in_order(domain)
@@ -84,7 +85,7 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         "privacy": request.budget().to_dict(),
         "mechanism": request.privacy.mechanism,
         "strategy": request.privacy.strategy,
-        "options": _plain(request.privacy.model_dump(mode="json")["options"]),
+        "keys": _plain(request.table.model_dump(mode="json", include={"keys"})),
     }
     stated = parameters_of(request.privacy.mechanism, request.privacy.noise)
     if stated is not None:
@@ -95,10 +96,6 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         content["expected"] = {"sha256": request.table.expected.sha256, "least": plain(request.table.expected.least)}
     if request.table.universe is not None:
         content["universe"] = request.table.universe
-    meaning = _meaning(request)
-    if meaning > 1:
-        # A corrected question is a new question: what was stored under its old meaning is never served for it.
-        content["meaning"] = meaning
     if request.table.of is not None and not request.parameters.takes_categories:
         _ = domain.variable(request.table.of).bounds
     for name in request.others:
@@ -111,14 +108,8 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
 
 
 def method_of(content: Mapping[str, Any]) -> str:
-    """Name of the method that a canonical request asks for."""
-    return measure_of(str(content.get("measure", DEFAULT_MEASURE)), content.get("options", {}))[0]
-
-
-def _meaning(request: RequestDocument) -> int:
-    """The version of what the method's answer means."""
-    is_method = request.method in registry.names("methods")
-    return int(registry.get("methods", request.method).meaning) if is_method else 1
+    """Return the name of the method that a canonical request asks for."""
+    return measure_of(str(content.get("measure", DEFAULT_MEASURE)), content.get("keys", {}))[0]
 
 
 def _axis(axis: Axis) -> Axis:
@@ -204,7 +195,7 @@ def _margins(request: RequestDocument, domain: Domain, axes: tuple[Axis, ...]) -
 
 
 def _plain(value: Any) -> Any:
-    """Options without floats: numbers as canonical text."""
+    """Keys without floats: numbers as canonical text."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -47,10 +47,8 @@ def check_consent(report: Any, *, accept_unseen: bool, unlisted: Collection[str]
         return
     refused = Undeclared(
         "More than half of the values of a variable are not declared, outside the bounds or no numbers. Tables would "
-        "count what"
-        " is left. Look at the confidential report and correct the declaration, or register with the consent of the "
-        "custodian"
-        " (--accept-unseen, accept_unseen=True). Nothing was registered."
+        "count what is left. Look at the confidential report and correct the declaration, or register with the "
+        "consent of the custodian (--accept-unseen, accept_unseen=True). Nothing was registered."
     )
     refused.report = report
     raise refused

@@ -75,8 +75,7 @@ class DesignPart(Part):
 
     draws: Literal["independent", "census", "clusters"] = Field(
         description="independent: units were drawn one by one, with known chances; census: everybody is there; "
-        "clusters: units"
-        " were drawn together, such as the persons of a household or of a village."
+        "clusters: units were drawn together, such as the persons of a household or of a village."
     )
 
 
@@ -108,7 +107,7 @@ class VariablePart(Part):
     )
     public: Text = Field(
         default="",
-        description="Where everybody can read this attribute of every unit, for the promise that leaves it out.",
+        description="Where everybody can read this attribute of every unit, for the guarantee that leaves it out.",
     )
     unlisted: bool = Field(
         default=False,
@@ -133,8 +132,7 @@ class VariablePart(Part):
         if self.feature is not None and (self.column or self.unlisted or self.lookup or self.public):
             raise DocumentError(
                 "A feature is taken of the rows of a person: column, lookup and unlisted belong to [records.…], and "
-                "public to a"
-                " variable of a column."
+                "public to a variable of a column."
             )
         if self.feature is not None and self.outside != "clamp":
             raise DocumentError('A feature outside its bounds is clamped: leave outside = "drop" out.')
@@ -237,8 +235,7 @@ class RecordPart(VariablePart):
         if self.feature is not None or self.unlisted or self.public or self.hierarchies or self.weight:
             raise DocumentError(
                 "feature, unlisted, public, weight and hierarchies belong to [variables.…], of which people can ask; "
-                "a record is what"
-                " features are taken of."
+                "a record is what features are taken of."
             )
         if self.dates is not None and (self.categories is not None or self.bounds is not None or self.lookup):
             raise DocumentError("A record of dates has no categories, bounds or lookup.")
@@ -372,8 +369,7 @@ class DatasetDocument(Document):
         if self.unit.id is None or self.unit.max_rows != 1:
             raise DocumentError(
                 "Features make one row of each person: [unit] names the column that tells persons apart (id), and "
-                "leaves"
-                " max_rows at 1, however many rows a person has."
+                "leaves max_rows at 1, however many rows a person has."
             )
         used = {name for feature in features for name in feature.used}
         for name, record in records.items():

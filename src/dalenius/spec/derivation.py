@@ -1,6 +1,4 @@
-"""Derived columns as a dataset document declares them: lookups in public tables, and features of the rows
-of persons.
-"""
+"""Derived columns of a dataset document: lookups in public tables, and features of persons' rows."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -65,9 +63,8 @@ class LookupPart(Part):
         has_days = bool(self.valid_from or self.valid_until) or any(len(row) > 2 for row in self.entries)
         if has_days != bool(self.at or self.by) or (self.at and self.by):
             raise DocumentError(
-                "A lookup with days of validity says as of which day keys are looked up: at (one day for all rows) "
-                "or by (a column"
-                " of days); one without says neither."
+                "A lookup with days of validity says as of which day keys are looked up: at (one day for all rows) or "
+                "by (a column of days); one without says neither."
             )
         if not self.file and not self.entries:
             raise DocumentError("A lookup needs a file, or its entries.")

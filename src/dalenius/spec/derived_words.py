@@ -3,9 +3,10 @@
 from dalenius.core.conditions import Filter, Take
 from dalenius.core.domain import Domain, Variable
 from dalenius.core.rationals import plain
+from dalenius.translation import translated
 
-_TAKES = {
-    "en": {
+_TAKES = translated(
+    {
         Take.ANY: "Whether some row of the person has {where}.",
         Take.ALL: "Whether every row of the person has {where}.",
         Take.COUNT: "Number of rows of the person{where}.",
@@ -13,19 +14,10 @@ _TAKES = {
         Take.MINIMUM: "Smallest {of} among the rows of the person{where}.",
         Take.MAXIMUM: "Largest {of} among the rows of the person{where}.",
         Take.FIRST: "First {of} among the rows of the person{where}, by {by}.",
-    },
-    "de": {
-        Take.ANY: "Ob eine Zeile der Person {where} hat.",
-        Take.ALL: "Ob jede Zeile der Person {where} hat.",
-        Take.COUNT: "Zahl der Zeilen der Person{where}.",
-        Take.SUM: "Summe von {of} über die Zeilen der Person{where}.",
-        Take.MINIMUM: "Kleinster Wert von {of} in den Zeilen der Person{where}.",
-        Take.MAXIMUM: "Größter Wert von {of} in den Zeilen der Person{where}.",
-        Take.FIRST: "Erster Wert von {of} in den Zeilen der Person{where}, nach {by}.",
-    },
-}
-_WORDS = {
-    "en": {
+    }
+)
+_WORDS = translated(
+    {
         "with": " with ",
         "and": " and ",
         "or": " or ",
@@ -33,17 +25,8 @@ _WORDS = {
         "lookup": "Looked up in a public table by {column}.",
         "dated": "Looked up in a public table by {column}, as of {by}.",
         "order": "their order in the declaration",
-    },
-    "de": {
-        "with": " mit ",
-        "and": " und ",
-        "or": " oder ",
-        "table": " in der Tabelle {name}",
-        "lookup": "In einer öffentlichen Tabelle nachgeschlagen, nach {column}.",
-        "dated": "In einer öffentlichen Tabelle nachgeschlagen, nach {column}, zum Tag {by}.",
-        "order": "der Reihenfolge der Erklärung",
-    },
-}
+    }
+)
 LANGUAGES = tuple(_WORDS)
 
 

@@ -109,8 +109,8 @@ def unknown_key(key: str, known: list[str], section: str) -> DocumentError:
     """A refusal that says which key was probably meant."""
     # A key may be as long as a document; what is compared and repeated is not.
     key = key if len(key) <= 200 else f"{key[:200]}…"
-    near = get_close_matches(key, known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    close = get_close_matches(key, known, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
     return DocumentError(
         f"There is no key {key!r} in {section}.{hint} Known keys: {', '.join(known)}.", received=key, known=known
     )

@@ -93,8 +93,7 @@ def _sizes(raw: bytes, path: Path, *, is_public: bool) -> Sizes:
     if not is_public:
         raise DocumentError(
             "Expected sizes come from a release, or from a public file: write public = true in expected if "
-            f"{path.name!r} is one. Never take"
-            " them from confidential data.",
+            f"{path.name!r} is one. Never take them from confidential data.",
             received=path.name,
         )
     return _of_csv(text, path.name)

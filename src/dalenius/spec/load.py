@@ -161,10 +161,9 @@ def load_request(given: Given) -> RequestDocument:
     asked = load_asked(given)
     if isinstance(asked, BatchDocument):
         raise DocumentError(
-            "This is a batch: [[table]] lists several tables that are charged as one. A batch is planned and "
-            "released by `dalenius"
-            " plan` and `dalenius release`, by Curator.plan and Curator.release, or over HTTP. Here ask for one "
-            "table, under [table].",
+            "This is a batch: [[table]] lists several tables that are charged as one. A batch is planned and released "
+            "by `dalenius plan` and `dalenius release`, by Curator.plan and Curator.release, or over HTTP. Here ask "
+            "for one table, under [table].",
             received="batch",
         )
     return asked

@@ -1,7 +1,7 @@
 """What every method of `dalenius.methods` states: the contract of one question that can be asked.
 
 A method owns its name (`measure = "…"`), its keys in the request document, its plan, the words in which its answer is
-shown, its examples, and the version of its meaning. It never meets data.
+shown, and its examples. It never meets data.
 """
 
 from collections.abc import Mapping
@@ -18,14 +18,13 @@ from dalenius.core.query import TableQuery
 from dalenius.core.rationals import rational
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
+from dalenius.translation import texts
 
 LANGUAGES = ("en", "de")
 
 
 class AnswerKind(StrEnum):
-    """What a cell of an answer is: a value in the unit of its variable, a bare number, or one of the cells
-    asked for.
-    """
+    """What a cell of an answer is: a value in its variable's unit, a bare number, or a selected cell."""
 
     VALUE = "value"
     NUMBER = "number"
@@ -47,9 +46,7 @@ class Words:
 
 
 class FieldKind(StrEnum):
-    """What a field of a form takes: other numeric variables, categories of the variable asked about, numbers (one, or
-    several between semicolons), or a word.
-    """
+    """What a field of a form takes; several numbers are written between semicolons."""
 
     VARIABLE = "variable"
     VARIABLES = "variables"
@@ -71,7 +68,7 @@ class FormField:
     """A key of a method that a form asks for: its name in every language, and what it says where nobody fills it in.
 
     `usual` is what leaving the key out of a request means, `first` what a form proposes; a key that `is_needed` cannot
-    be left out. One that `is_everywhere` is known only where the promise holds everywhere, and left out elsewhere.
+    be left out. One that `is_everywhere` is known only where the guarantee holds everywhere, and left out elsewhere.
     `choices` are the words that may be chosen, each in every language. `part` proposes a number by the declared bounds
     of the variable asked about: so much of their width. A key that stands `in_place_of` another one leaves that out
     where it is filled in.
@@ -90,15 +87,12 @@ class FormField:
 
 WHICH_ERROR = FormField(
     kind=FieldKind.CHOICE,
-    labels={"en": "Error", "de": "Fehler"},
+    labels=texts("Error"),
     usual="sampling",
     # It always has a price: squares of squares, which the other one needs, are too wide where a unit has several rows.
     first="noise",
     is_everywhere=True,
-    choices={
-        "sampling": {"en": "of noise, and with sampling", "de": "durch Rauschen, und mit Stichprobe"},
-        "noise": {"en": "of privacy noise alone", "de": "durch Schutzrauschen allein"},
-    },
+    choices={"sampling": texts("of noise, and with sampling"), "noise": texts("of privacy noise alone")},
 )
 """The error that is stated: that of sampling costs a part of the budget."""
 
@@ -130,10 +124,10 @@ class Method(Protocol):
     """One question that can be asked.
 
     `takes_of` says whether it is of a numeric variable; `counts_records` whether a cell is a number of records, which
-    may be weighted, and on which a policy's rules about counts are kept; `scopes` under which promises it has a route;
-    `has_error` whether its numbers carry a published error, and `without_error` the keys, if any, with which they do
-    not; `is_offered` whether a form may offer it with no key of its own filled in. A method whose answer is no value of
-    its variable also states `answer`. A method may state `form_keys`, what a form writes beside its name,
+    may be weighted, and on which a policy's rules about counts are kept; `scopes` under which guarantees it has a
+    route; `has_error` whether its numbers carry a published error, and `without_error` the keys, if any, with which
+    they do not; `is_offered` whether a form may offer it with no key of its own filled in. A method whose answer is no
+    value of its variable also states `answer`. A method may state `form_keys`, what a form writes beside its name,
     `form_fields`, keys that a form asks for and that make it one to be offered, `suits(domain)`, to which declared data
     a form offers it, `is_one_number`, that no variable parts its answer into cells, `form_errors`, which other values
     of `error` a form offers, `is_symmetric`, that `of` and `other` may change places, `belongs`, with what else each
@@ -143,7 +137,6 @@ class Method(Protocol):
     """
 
     name: ClassVar[str]
-    meaning: ClassVar[int]
     takes_of: ClassVar[bool]
     counts_records: ClassVar[bool]
     has_error: ClassVar[bool]
@@ -196,9 +189,7 @@ class SensitiveMethod(Protocol):
 
     @staticmethod
     def statistic(question: Question) -> Any:
-        """What is computed of the rows, with its sensitivity everywhere, and `local`, `smooth` or `bootstrap` at given
-        rows.
-        """
+        """Return the statistic of the rows; it states `local`, `smooth` or `bootstrap` sensitivities."""
 
 
 def answer_of(method: str) -> AnswerKind:

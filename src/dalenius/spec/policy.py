@@ -104,9 +104,8 @@ class TableRules(Part):
         for name in ("threshold", "nonnegative"):
             if self.unbiased and getattr(self, name):
                 raise ParameterError(
-                    f"unbiased = true and {name} contradict each other: values that are moved up to what may be "
-                    "shown are"
-                    " biased. Leave one of them out.",
+                    f"unbiased = true and {name} contradict each other: values that are moved up to what may be shown "
+                    "are biased. Leave one of them out.",
                     name=name,
                 )
         return self

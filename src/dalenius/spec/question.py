@@ -131,7 +131,7 @@ class Question:
 
     def parameter(self, name: str, default: object = None) -> Any:
         """One of the method's own keys."""
-        return self._take(name, self._request.privacy.options.get(name, default))
+        return self._take(name, self._request.table.keys.get(name, default))
 
     @property
     def method(self) -> str:
@@ -140,7 +140,7 @@ class Question:
 
     @property
     def scope(self) -> Scope:
-        """Where the promise is made."""
+        """Where the guarantee is made."""
         return self.neighbours.scope
 
     def choose(self, sensitivity: Sensitivity, budget: Budget | None = None) -> Mechanism:
@@ -163,5 +163,5 @@ class Question:
             "mechanism": privacy.mechanism is not None,
             "noise": bool(privacy.noise),
             "strategy": privacy.strategy is not None,
-        } | dict.fromkeys((key for key in privacy.options if key != "statistic"), True)
+        } | dict.fromkeys(table.keys, True)
         return [name for name, is_written in written.items() if is_written and name not in self._read]

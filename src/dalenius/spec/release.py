@@ -65,7 +65,7 @@ class TableEntry(_Entry):
 
 
 class ProvenanceEntry(_Entry):
-    """Where it comes from and what is promised; nothing about the file."""
+    """Where it comes from and what is guaranteed; nothing about the file."""
 
     dataset: str
     population: str
@@ -101,9 +101,7 @@ class ConditionEntry(_Entry):
 
 
 class SubjectEntry(_Entry):
-    """What the numbers are about, in the words of the documents; `rows`, `columns` and `wafers` name axes
-    as asked for.
-    """
+    """What the numbers are about; `rows`, `columns` and `layers` name axes as asked for."""
 
     title: str = ""
     dataset: str = ""
@@ -115,7 +113,7 @@ class SubjectEntry(_Entry):
     labels: dict[str, str] = Field(default_factory=dict, description="what each variable is called")
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    wafers: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
     universe: str = Field(default="", description="whose records are covered, in one sentence")
     q: str = Field(default="", description="level of a quantile; left out elsewhere")
     candidates: tuple[AxisEntry, ...] = Field(
@@ -131,9 +129,7 @@ class SubjectEntry(_Entry):
 
 
 class CellsEntry(_Entry):
-    """A Parquet file with one row for each number, part by part: the blocks, then the tables, each in the order of its
-    cells.
-    """
+    """A Parquet file with one row per number: blocks, then tables, each in the order of its cells."""
 
     sha256: str = Field(description="digest of the file")
     file: str = Field(default="", description="its name, beside the document")
@@ -143,7 +139,7 @@ class CellsEntry(_Entry):
 class ReleaseDocument(_Entry):
     """A whole release document; in the second format the numbers of blocks and tables stand in columns."""
 
-    format: Literal["dalenius-release/1", "dalenius-release/2"]
+    format: Literal["dalenius-release/1"]
     cells: CellsEntry | None = Field(default=None, description="only in the second format")
     status: Literal["draft", "embargoed", "published", "withdrawn"]
     provenance: ProvenanceEntry
@@ -151,7 +147,7 @@ class ReleaseDocument(_Entry):
     blocks: tuple[BlockEntry, ...]
     tables: tuple[TableEntry, ...]
     adjustments: tuple[dict[str, Any], ...]
-    subject: SubjectEntry | None = Field(default=None, description="left out of older releases")
+    subject: SubjectEntry | None = Field(default=None, description="left out where a table is shown by itself")
     members: tuple["ReleaseDocument", ...] = Field(
         default=(), description="the tables of a batch, each a release with its own law; left out elsewhere"
     )

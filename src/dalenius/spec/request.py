@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, WithJsonSchema, model_serializer, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from dalenius.core import registry
 from dalenius.core.budget import UNIT, Budget
@@ -17,12 +18,13 @@ from dalenius.spec.axis import OWN, AxisPart, Condition, Ranges, axis_of, condit
 from dalenius.spec.document import DEFAULT_MEASURE, Document, Exact, Name, Part, Text, Whole, unknown_key
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.noise import parameters_of
+from dalenius.spec.remembered import remembered
 from dalenius.spec.show import ShowPart
 
 AxisItem = Name | AxisPart
 Margins = Annotated[tuple[Annotated[tuple[Name, ...], Field(max_length=AXES)], ...], Field(max_length=MARGINS)]
 Stated = int | Exact | str | tuple[int, ...]
-Option = bool | int | Exact | str | tuple[str, ...] | Ranges
+Option = bool | int | Exact | str | tuple[str, ...] | Ranges | dict[str, int]
 
 
 class TablePart(Part):
@@ -32,7 +34,7 @@ class TablePart(Part):
 
     rows: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
     columns: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
-    wafers: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
+    layers: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
     where: dict[Name, Condition] = Field(default_factory=dict)
     measure: Annotated[Name, WithJsonSchema({"enum": list(registry.names("methods"))})] = DEFAULT_MEASURE
     of: Name | None = Field(default=None, description="The numeric variable of a total, mean, median, ….")
@@ -42,8 +44,7 @@ class TablePart(Part):
     objective: Literal["cells", "tables", "maximum", "relative"] = Field(
         default="cells",
         description="What a list of margins makes small: the error of all shown cells (cells), of all tables alike "
-        "(tables), the"
-        " largest one (maximum), or relative errors by expected size (relative).",
+        "(tables), the largest one (maximum), or relative errors by expected size (relative).",
     )
     expected: ExpectedPart | None = Field(
         default=None, description="Where the expected sizes of cells are read from, for relative errors."
@@ -51,10 +52,18 @@ class TablePart(Part):
     universe: Literal["complete", "own"] | None = Field(
         default=None,
         description="Whose records a list of margins counts where an axis can leave some out: complete, only those "
-        "with a declared"
-        " value on all axes, shown or not; own, all of them, those without a declared value under a label of their "
-        "own.",
+        "with a declared value on all axes, shown or not; own, all of them, those without a declared value under a "
+        "label of their own.",
     )
+
+    keys: SkipJsonSchema[dict[Name, Option]] = Field(default_factory=dict)
+    """The method's own keys, which a document writes beside the others."""
+
+    @model_serializer(mode="wrap")
+    def _beside_the_others(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content: dict[str, Any] = serialise(self)
+        own: dict[str, Any] = content.pop("keys", {})
+        return content | own
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
@@ -82,13 +91,11 @@ class TablePart(Part):
     @property
     def items(self) -> tuple[AxisItem, ...]:
         """All axis items in reading order."""
-        return self.rows + self.columns + self.wafers
+        return self.rows + self.columns + self.layers
 
 
 def _check_expected(table: TablePart) -> None:
-    """Relative errors need expected sizes that were read, one weight for each listed margin; nothing else
-    takes them.
-    """
+    """Raise unless expected sizes go with relative errors and weigh each listed margin."""
     expected = table.expected
     if (expected is not None) != (table.objective == "relative"):
         raise DocumentError('objective = "relative" and expected = { file = … } are written together.')
@@ -114,9 +121,11 @@ class PrivacyPart(Part):
     rho: Exact | None = None
     mechanism: Name | None = None
     strategy: Name | None = None
-    options: dict[Name, Option] = Field(default_factory=dict)
     group: Whole = Field(
-        default=1, ge=1, le=100, description="How many units together the promise is made for; the noise grows with it."
+        default=1,
+        ge=1,
+        le=100,
+        description="How many units together the guarantee is made for; the noise grows with it.",
     )
     waves: Whole = Field(
         default=1,
@@ -136,7 +145,7 @@ class PrivacyPart(Part):
         for name, amount in (("epsilon", self.epsilon), ("rho", self.rho)):
             if amount is not None and amount / self.waves < UNIT:
                 raise ParameterError(
-                    f"{name} must be at least {float(UNIT):g}, the smallest amount that a ledger books; received"
+                    f"{name} must be at least {float(UNIT):g}, the smallest unit of a ledger; received"
                     f" {float(amount):g}.",
                     name=name,
                 )
@@ -155,6 +164,12 @@ def _without_defaults(stated: Mapping[str, Any], keys: type[Part]) -> dict[str, 
     }
 
 
+@remembered
+def _axes(request: "RequestDocument", domain: Domain) -> tuple[Axis, ...]:
+    axes = tuple(axis_of(item, domain, request.table.where) for item in request.table.items)
+    return tuple(map(with_rest(domain), axes)) if request.table.universe == OWN else axes
+
+
 class RequestDocument(Document):
     """A whole request document."""
 
@@ -169,9 +184,7 @@ class RequestDocument(Document):
     @model_validator(mode="before")
     @classmethod
     def _one_spelling(cls, value: Any) -> Any:
-        """A method's own keys stand in [table]; they are kept as options, under the measure that older
-        requests wrote.
-        """
+        """Collect the method's own keys in one canonical spelling."""
         if not isinstance(value, Mapping) or not isinstance(value.get("table"), Mapping):
             return value
         table, privacy = dict(value["table"]), value.get("privacy")
@@ -180,26 +193,18 @@ class RequestDocument(Document):
             return value
         method = registry.get("methods", name)
         own = {key: table.pop(key) for key in method.Parameters.model_fields if key in table}
-        options = privacy.get("options", {})
-        if not isinstance(options, Mapping) or (not own and "statistic" in options):
-            return value
-        twice = sorted(own.keys() & options.keys())
-        if twice:
-            raise DocumentError(f"{twice[0]!r} stands in [table] and in options; write it once.")
+        shared = [key for key in TablePart.model_fields if key != "keys"]
         for key in table:
-            if key not in TablePart.model_fields:
-                raise unknown_key(
-                    str(key), [*TablePart.model_fields, *method.Parameters.model_fields], f"[table] of a {name}"
-                )
+            if key not in shared:
+                raise unknown_key(str(key), [*shared, *method.Parameters.model_fields], f"[table] of a {name}")
         method.Parameters.model_validate(own)
-        stated = own | dict(options)
+        stated = own
         if table.get("weight") is not None and hasattr(method, "keys_with_weight"):
             stated = method.keys_with_weight(stated)
         measure, kept = method.written(_without_defaults(stated, method.Parameters))
         if measure != DEFAULT_MEASURE or "measure" in table:
             table["measure"] = measure
-        rest = {key: part for key, part in privacy.items() if key != "options"}
-        return {**value, "table": table, "privacy": rest | ({"options": kept} if kept else {})}
+        return {**value, "table": table | {"keys": kept}}
 
     def __repr__(self) -> str:
         what = f"{self.method} of {self.table.of}" if self.table.of else self.method
@@ -210,8 +215,8 @@ class RequestDocument(Document):
 
     @property
     def method(self) -> str:
-        """Name of the method asked for; an older request may name it as a statistic."""
-        return str(self.privacy.options.get("statistic", self.table.measure))
+        """Name of the method asked for."""
+        return str(self.table.measure)
 
     @property
     def parameters(self) -> type[Part]:
@@ -223,8 +228,8 @@ class RequestDocument(Document):
     @property
     def others(self) -> tuple[str, ...]:
         """Variables that the method's own keys name."""
-        options = self.privacy.options
-        named: list[Any] = [options[key] for key in self.parameters.naming if key in options]
+        keys = self.table.keys
+        named: list[Any] = [keys[key] for key in self.parameters.naming if key in keys]
         return tuple(name for value in named for name in (value if isinstance(value, tuple) else (str(value),)))
 
     def in_order(self, domain: Domain) -> "RequestDocument":
@@ -233,7 +238,7 @@ class RequestDocument(Document):
 
         The number of rows is measured with the first, for nothing, so that a narrow one is better.
         """
-        of, other = self.table.of, self.privacy.options.get("other")
+        of, other = self.table.of, self.table.keys.get("other")
         is_method = self.method in registry.names("methods")
         if not is_method or not getattr(registry.get("methods", self.method), "is_symmetric", False):
             return self
@@ -243,25 +248,17 @@ class RequestDocument(Document):
         first = min(widths, key=lambda name: (widths[name].high - widths[name].low, name))
         if first == of:
             return self
-        options = {**self.privacy.options, "other": of}
-        return self.model_copy(
-            update={
-                "table": self.table.model_copy(update={"of": other}),
-                "privacy": self.privacy.model_copy(update={"options": options}),
-            }
-        )
+        keys = {**self.table.keys, "other": of}
+        return self.model_copy(update={"table": self.table.model_copy(update={"of": other, "keys": keys})})
 
     def variables(self, domain: Domain) -> set[str]:
-        """Every variable that takes part: on an axis, in a condition, as what is measured, as weight, or by a method's
-        key.
-        """
+        """Return every variable on an axis, in a condition, measured, as weight, or named by a method's key."""
         named = {axis.variable for axis in self.axes(domain)} | set(self.table.where) | set(self.others)
         return named | {name for name in (self.table.of, self.table.weight) if name is not None}
 
     def axes(self, domain: Domain) -> tuple[Axis, ...]:
-        """Rows, columns and wafers as axes, in the order in which they were asked for."""
-        axes = tuple(axis_of(item, domain, self.table.where) for item in self.table.items)
-        return tuple(map(with_rest(domain), axes)) if self.table.universe == OWN else axes
+        """Rows, columns and layers as axes, in the order in which they were asked for."""
+        return _axes(self, domain)
 
     def space(self, domain: Domain) -> CellSpace:
         """All cells in the order in which they were asked for, with the declared structural zeros."""
@@ -322,4 +319,4 @@ class RequestDocument(Document):
         """Which axes stand where, for readers; not part of the canonical form."""
         names = [axis.name for axis in self.axes(domain)]
         first, second = len(self.table.rows), len(self.table.rows) + len(self.table.columns)
-        return {"rows": names[:first], "columns": names[first:second], "wafers": names[second:]}
+        return {"rows": names[:first], "columns": names[first:second], "layers": names[second:]}

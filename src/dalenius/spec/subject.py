@@ -21,7 +21,7 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
     named = [axis.variable for axis in request.axes(domain)]
     named += [*(condition.variable for condition in filters), *filter(None, (of, weight)), *request.others]
     labels = {name: domain.variable(name).label or name for name in sorted(set(named))}
-    measure, q = measure_of(request.table.measure, request.privacy.options)
+    measure, q = measure_of(request.table.measure, request.table.keys)
     is_selected = measure in registry.names("methods") and answer_of(measure) is AnswerKind.CELL
     universe = universe_of(request, domain)
     return Subject(
@@ -36,20 +36,20 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
         labels=labels,
         rows=tuple(layout["rows"]),
         columns=tuple(layout["columns"]),
-        wafers=tuple(layout["wafers"]),
+        layers=tuple(layout["layers"]),
         universe=universe.sentence(labels),
         parts=tuple(part.variable for part in universe.parts),
         q=q,
         within=_property(request, domain),
-        per=str(request.privacy.options.get("per") or ""),
-        which=str(request.privacy.options.get("which") or ""),
+        per=str(request.table.keys.get("per") or ""),
+        which=str(request.table.keys.get("which") or ""),
         candidates=tuple(map(public_axis, canonical(request, domain).space.axes)) if is_selected else (),
     )
 
 
 def _property(request: RequestDocument, domain: Domain) -> tuple[Condition, ...]:
     """The range or the categories that the method's own keys name; none where they name nothing that is declared."""
-    options, of = request.privacy.options, request.table.of
+    options, of = request.table.keys, request.table.of
     among = options.get("among")
     ends = {name: options[name] for name in ("at_least", "at_most") if options.get(name) is not None}
     if of is None or not (among or ends):

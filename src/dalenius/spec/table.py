@@ -1,6 +1,4 @@
-"""A request in one call: `table(rows="branch", epsilon=1)` is what a request document says, typed and checked; `batch`
-is several.
-"""
+"""A request in one call: `table(rows="branch", epsilon=1)`, typed and checked; `batch` is several."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -20,7 +18,7 @@ def table(
     *,
     rows: Axes = (),
     columns: Axes = (),
-    wafers: Axes = (),
+    layers: Axes = (),
     measure: str = DEFAULT_MEASURE,
     of: str | None = None,
     where: Mapping[str, Any] | None = None,
@@ -39,7 +37,6 @@ def table(
     mechanism: str | None = None,
     noise: Mapping[str, Any] | None = None,
     strategy: str | None = None,
-    options: Mapping[str, Any] | None = None,
     show: Mapping[str, Any] | None = None,
     title: str = "",
     dataset: str = "",
@@ -48,10 +45,10 @@ def table(
     """The request for one table; `parameters` are the measure's own keys, such as `q=0.9` of a quantile.
 
     An axis is the name of a variable, or a mapping as a request document writes it: `{"variable": "region", "level":
-    "state"}`. The promise follows from the amounts where `definition` does not name one: epsilon alone is pure, epsilon
-    and delta are approximate, rho is zero-concentrated. `noise` holds the parameters of a named mechanism, `show` what
-    is done to the shown copy, `group` how many units together the promise is made for (a quantile's own key of that
-    name stands in `options`), `waves` how many releases of a series share the amounts.
+    "state"}`. The guarantee follows from the amounts where `definition` does not name one: epsilon alone is pure,
+    epsilon and delta are approximate, rho is zero-concentrated. `noise` holds the parameters of a named mechanism,
+    `show` what is done to the shown copy, `group` how many units together the guarantee is made for, `waves` how many
+    releases of a series share the amounts.
 
     >>> request = table(rows="branch", columns=["gender"], epsilon=0.5)
     >>> request.privacy.definition, request.table.rows
@@ -62,7 +59,7 @@ def table(
         "table": {
             "rows": _listed(rows),
             "columns": _listed(columns),
-            "wafers": _listed(wafers),
+            "layers": _listed(layers),
             "measure": measure,
             "of": of,
             "where": where,
@@ -82,7 +79,6 @@ def table(
             "mechanism": mechanism,
             "noise": noise,
             "strategy": strategy,
-            "options": options,
         },
     }
     content: dict[str, Any] = {name: _written(part) for name, part in sections.items()}
@@ -111,7 +107,7 @@ def batch(
     """
     amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
     privacy = {"definition": definition or _definition(amounts), **amounts, "mechanism": mechanism, "noise": noise}
-    places = ("rows", "columns", "wafers")
+    places = ("rows", "columns", "layers")
     listed = [{key: _listed(part) if key in places else part for key, part in one.items()} for one in tables]
     further = {"title": title or None, "dataset": dataset or None}
     return BatchDocument.from_dict({"table": listed, "privacy": _written(privacy)} | _written(further))
@@ -119,7 +115,7 @@ def batch(
 
 def _definition(amounts: Mapping[str, Amount | None]) -> str:
     if amounts["epsilon"] is not None and amounts["rho"] is not None:
-        raise ParameterError("epsilon and rho are amounts of two promises; give one of them, or name the definition.")
+        raise ParameterError("epsilon and rho are amounts of two guarantees; give one of them, or name the definition.")
     if amounts["rho"] is not None:
         return "zero_concentrated"
     return "pure" if amounts["delta"] is None else "approximate"

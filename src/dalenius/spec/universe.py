@@ -13,10 +13,12 @@ from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Domain
 from dalenius.core.rationals import plain
 from dalenius.spec.axis import REST
+from dalenius.spec.remembered import remembered
 from dalenius.spec.request import RequestDocument
+from dalenius.translation import translated
 
-SENTENCES: Mapping[str, Mapping[str, str]] = {
-    "en": {
+SENTENCES: Mapping[str, Mapping[str, str]] = translated(
+    {
         "every": "Covers every record.",
         "conditions": "Covers every record that meets the conditions.",
         "needs": "Covers the records{conditions} with a declared value of {names}; records without one are left out.",
@@ -36,32 +38,8 @@ SENTENCES: Mapping[str, Mapping[str, str]] = {
         "kept": 'Of the others, those without a shown value of {names} stand under "{rest}".',
         "undeclared": "Covers the units with a text of {names} that is not declared; all others are left out.",
         "and": " and ",
-    },
-    "de": {
-        "every": "Umfasst alle Datensätze.",
-        "conditions": "Umfasst alle Datensätze, die die Bedingungen erfüllen.",
-        "needs": "Umfasst die Datensätze{conditions} mit einem deklarierten Wert von {names}; andere sind nicht "
-        "enthalten.",
-        "complete": "Jede Tabelle umfasst nur die Datensätze{conditions} mit einem deklarierten Wert von {names}, "
-        "gezeigt oder nicht.",
-        "parts": "Umfasst die Datensätze{conditions} mit {shown}; alle anderen sind nicht enthalten.",
-        "parts "
-        "needs": "Umfasst die Datensätze{conditions} mit {shown} und mit einem deklarierten Wert von {names}; alle "
-        "anderen sind nicht"
-        " enthalten.",
-        "complete parts": "Jede Tabelle umfasst nur die Datensätze{conditions} mit {shown}, gezeigt oder nicht.",
-        "complete parts "
-        "needs": "Jede Tabelle umfasst nur die Datensätze{conditions} mit {shown} und mit einem deklarierten Wert von"
-        " {names}, gezeigt oder nicht.",
-        "meeting": ", die die Bedingungen erfüllen,",
-        "own": 'Umfasst alle Datensätze{conditions}; solche ohne gezeigten Wert von {names} stehen unter "{rest}".',
-        "own conditions": ", die die Bedingungen erfüllen",
-        "kept": 'Von den übrigen stehen solche ohne gezeigten Wert von {names} unter "{rest}".',
-        "undeclared": "Umfasst die Einheiten mit einem nicht deklarierten Text von {names}; andere sind nicht "
-        "enthalten.",
-        "and": " und ",
-    },
-}
+    }
+)
 
 
 # Of more categories than these the first ones are named, with how many there are.
@@ -70,9 +48,7 @@ _MOST_NAMED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPart:
-    """What an axis shows of a variable whose declared values it does not all show: categories, or a range as it is
-    written.
-    """
+    """The declared values that an axis shows where it does not show all: categories, or a range."""
 
     variable: str
     labels: tuple[str, ...] = ()
@@ -153,6 +129,7 @@ def _listed(variables: Sequence[str], labels: Mapping[str, str] | None, words: M
     return ", ".join(names[:-1]) + (words["and"] if len(names) > 1 else "") + names[-1]
 
 
+@remembered
 def universe_of(request: RequestDocument, domain: Domain) -> Universe:
     """Of a request against a domain."""
     axes, filters = request.axes(domain), request.filters(domain)

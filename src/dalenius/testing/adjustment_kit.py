@@ -17,7 +17,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release, Value
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError
-from dalenius.publish._format import document, formats
+from dalenius.publish import document, formats
 from dalenius.spec.load import load_dataset
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of

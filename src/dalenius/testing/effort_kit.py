@@ -104,7 +104,7 @@ def strategy_cases() -> Iterator[LargeRequest]:
 
 
 def _is_everywhere(privacy: Mapping[str, Any]) -> bool:
-    return registry.get("definitions", privacy["definition"])().scope is Scope.EVERYWHERE
+    return registry.get("definitions", privacy["definition"])().scope is Scope.ALL_DATA
 
 
 def _grown(value: Any) -> Iterator[tuple[str, Any]]:

@@ -52,9 +52,7 @@ def _opens_here(engine: Any) -> bool:
 
 
 def factory_of(engine: Any, folder: Path) -> Factory:
-    """How to open an engine on columns; one with files of its own form says by `stored(table, folder)` how they are
-    written.
-    """
+    """Return how to open an engine on columns; `stored(table, folder)` writes files of its own form."""
     if engine.accepts(arrow({})):
         return lambda domain, columns, secret: engine.open(domain, arrow(columns), secret)
     if engine.accepts(folder / "data.parquet"):

@@ -123,9 +123,7 @@ def feature_domain() -> Domain:
 
 @cache
 def doubtful_domain() -> Domain:
-    """Persons of whom no database decides everything: decimals as categories, and keys that are looked up
-    as of a day.
-    """
+    """Return persons of whom no database decides everything: decimal categories, dated lookups."""
     document = {
         "dataset": {"name": "doubtful", "population": "persons"},
         "unit": {"id": "person"},

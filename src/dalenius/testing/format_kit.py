@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dalenius.core.release import Release
-from dalenius.publish._files import load, save
-from dalenius.publish._format import Format
+from dalenius.publish import Format, load, save
 from dalenius.shown.display import displayed
 from dalenius.testing.adjustment_kit import simulated
 

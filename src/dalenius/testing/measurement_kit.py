@@ -27,7 +27,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import NoReply, Outcome, Value
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import RequestError, TooLarge
-from dalenius.measurements._example import Exact, MeasurementExample
+from dalenius.measurements import Exact, MeasurementExample
 from dalenius.testing.statistic_kit import ALL_NEIGHBOURS, small_pairs
 
 PILOT = 24
@@ -43,10 +43,10 @@ Event = Callable[[Answers], NDArray[np.bool_]]
 def check(measurement: Any) -> int:
     """Every example of a measurement, for all neighbours that it serves; returns how many pairs were compared."""
     assert hasattr(measurement, "examples"), f"{measurement.__name__} states no examples"
-    compared = sum(_check_neighbours(measurement, near) for near in ALL_NEIGHBOURS)
+    compared = sum(_check_neighbours(measurement, neighbours) for neighbours in ALL_NEIGHBOURS)
     if not compared:
-        weaker = (replace(near, scope=scope) for scope in Scope for near in ALL_NEIGHBOURS)
-        compared = sum(_check_neighbours(measurement, near) for near in weaker)
+        weaker = (replace(neighbours, scope=scope) for scope in Scope for neighbours in ALL_NEIGHBOURS)
+        compared = sum(_check_neighbours(measurement, neighbours) for neighbours in weaker)
     assert compared, f"{measurement.__name__} serves no example"
     return compared
 
@@ -85,7 +85,7 @@ class _Trial:
         if trials:
             self._compare(*max(trials, key=self._difference))
         has_chances = self.example.chances is not None
-        if isinstance(step.law, Additive) and not has_chances and self.neighbours.scope is Scope.EVERYWHERE:
+        if isinstance(step.law, Additive) and not has_chances and self.neighbours.scope is Scope.ALL_DATA:
             self._compare_exactly([(here, there) for _, here, there in trials])
         if has_chances and self.neighbours.max_rows == 1:
             self._compare_chances()
@@ -113,7 +113,7 @@ class _Trial:
             if self.example.run_at is None:
                 # Noise follows nothing, so that any content may stand in the first place.
                 yield (), here, there
-            elif self.neighbours.scope is Scope.AT_THE_DATA:
+            elif self.neighbours.scope is Scope.ACTUAL_DATA:
                 yield here, here, there
                 yield there, there, here
             else:
@@ -135,14 +135,14 @@ class _Trial:
 
     def _content(self, data: DataSet) -> Exact:
         if data not in self.contents:
-            near = self.neighbours
+            neighbours = self.neighbours
             domain = Domain(
                 name="kit",
                 population="kit",
                 version="1",
                 variables=dict(self.example.variables),
-                neighbours=near,
-                unit_id="person" if near.unit == "person" else None,
+                neighbours=neighbours,
+                unit_id="person" if neighbours.unit == "person" else None,
             )
             columns = columns_of(data, list(domain.variables), domain.unit_id)
             source = MemorySource(domain, columns, b"a secret of the kit")

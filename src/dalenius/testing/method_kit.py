@@ -20,7 +20,7 @@ from dalenius.core.release import Release
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError, RequestError
 from dalenius.inference.cells import intervals
-from dalenius.publish._format import document, formats
+from dalenius.publish import document, formats
 from dalenius.spec.load import load_dataset
 from dalenius.spec.method import LANGUAGES, Method
 from dalenius.testing import rule_kit

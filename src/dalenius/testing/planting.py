@@ -1,6 +1,5 @@
 """An extension for one test: a file beside the others of its package, found by the registry, and gone afterwards."""
 
-import importlib
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from dalenius.core import registry
 @contextmanager
 def planted(package: str, name: str, text: str) -> Iterator[None]:
     """Add the module `name` with this text to an extension package; nothing else is told of it."""
-    root = importlib.import_module(f"dalenius.{package}")
+    root = registry.module_of(package)
     assert name not in registry.names(package), f"{package} has an extension {name!r}"
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{name}.py").write_text(dedent(text), encoding="utf-8")

@@ -10,7 +10,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
-from dalenius.publish.to_json import from_json, to_json
+from dalenius.publish.to_json import from_json, write_json
 
 
 def release_of(
@@ -26,4 +26,4 @@ def release_of(
         law=plan.law,
         provenance=replace(provenance, warnings=(), is_tainted=True),
     )
-    return from_json(to_json(made))
+    return from_json(write_json(made))

@@ -82,7 +82,7 @@ def routes() -> Iterator[tuple[str, str, dict[str, Any]]]:
             table, privacy = dict(example["table"]), dict(example["privacy"])
             axes = [*table.get("rows", ()), *table.get("columns", ())]
             two: dict[str, Any] = {"definition": "approximate", "epsilon": 4, "delta": "1e-4"}
-            is_weaker = registry.get("definitions", privacy["definition"])().scope is not Scope.EVERYWHERE
+            is_weaker = registry.get("definitions", privacy["definition"])().scope is not Scope.ALL_DATA
             for route, more, named in (
                 ("plain", {}, {}),
                 ("margins", {"margins": "all"}, {}),
@@ -106,7 +106,7 @@ ONE, PURE, ALL = (
     {"definition": "zero_concentrated", "rho": 40},
 )
 PAIRS: dict[str, Any] = {"rows": ["sex"], "columns": ["job"], "margins": "all"}
-"""Margins of two categories each, which every strategy can measure under one of two promises."""
+"""Margins of two categories each, which every strategy can measure under one of two guarantees."""
 LISTS: dict[str, dict[str, Any]] = {
     "one table": {"table": {"rows": ["sex", "region"]}, "privacy": ONE},
     "margins": {"table": {"rows": ["sex", "region"], "margins": "all"}, "privacy": ALL},
@@ -216,7 +216,7 @@ RULES: dict[str, Rule] = {
     "allow.acknowledge": Rule(
         {"allow": {"acknowledge": []}},
         lambda plan, _: (
-            plan.neighbours.scope is Scope.EVERYWHERE
+            plan.neighbours.scope is Scope.ALL_DATA
             and not any(getattr(getattr(m, "statistic", None), "is_fixed", False) for m in plan.measurements)
         ),
     ),

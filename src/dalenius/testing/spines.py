@@ -1,6 +1,4 @@
-"""Generated hierarchies for tests: recorded releases against planned covariances, level by level, and
-unions of leaves.
-"""
+"""Generated hierarchies: recorded releases against planned covariances, and unions of leaves."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -74,9 +72,7 @@ def released(plan: TablePlan, source: MemorySource, seed: str) -> tuple[Table, .
 
 
 def errors(plan: TablePlan, declared: Domain, runs: int) -> list[FloatArray]:
-    """Errors of every shown cell of every table, one row for each run, on a file in which everybody lives in the first
-    block.
-    """
+    """Return errors of every shown cell, one row per run, where everybody lives in the first block."""
     source = MemorySource(
         declared, {name: [v.categories.labels[0]] * 50 for name, v in declared.variables.items()}, b"spine"
     )

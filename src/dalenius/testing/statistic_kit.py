@@ -17,7 +17,7 @@ from dalenius.core.query import SizesQuery, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
-from dalenius.statistics._example import Example
+from dalenius.statistics import Example
 
 MOST_ROWS = 4
 ALL_NEIGHBOURS = tuple(
@@ -137,9 +137,7 @@ def _small(everyone: list[tuple[Any, ...]], rows: int, first: int = 0) -> Iterat
 
 
 def check_local(example: Example, neighbours: Neighbours) -> int:
-    """Sensitivities at the data and within the data are at least those of every tiny data set, where they
-    are stated.
-    """
+    """Raise where a stated local or bootstrap sensitivity is below that of a tiny data set."""
     statistic: Any = example.statistic
     stated = [name for name in ("local", "bootstrap") if hasattr(statistic, name)]
     if example.arguments is None:

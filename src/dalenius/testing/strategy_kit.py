@@ -82,9 +82,7 @@ def world(shape: tuple[int, ...], relation: Relation = Relation.ADD_REMOVE) -> D
 
 
 def branching(relation: Relation = Relation.ADD_REMOVE) -> Domain:
-    """A variable with five categories in two groups of unequal size, and in two others, behind one of two
-    categories.
-    """
+    """Return a variable of five categories in two groups, and in two others, behind one of two."""
     plain = world((2, 5), relation)
     categories = plain.variable("v1").categories
     levels = (

@@ -1,6 +1,4 @@
-"""What a call costs, measured in a process of its own: seconds of processor time and megabytes, never seconds of a
-clock.
-"""
+"""What a call costs in a process of its own: processor seconds and megabytes."""
 
 import json
 import os

@@ -284,7 +284,7 @@ def test_a_custodian_releases_by_a_function_and_the_ledger_keeps_its_digest(tmp_
         request = asked(digest)
         plan = curator.plan(request)
         release = curator.release(request, stage=stages.append)
-        entries = json.dumps([dict(entry.body) for entry in curator.ledger.entries()], default=str)
+        entries = json.dumps([dict(entry.body) for entry in curator.ledger.reader.entries()], default=str)
     assert digest in entries and plan.preview["records"] == 6
     assert release.tables[0].name == "middle of x" and abs(float(release.tables[0].values[0]) - 50) < 60
     assert any("own" in warning for warning in release.provenance.warnings)

@@ -1,4 +1,4 @@
-"""Gaussian lists under (epsilon, delta) priced by their loss: less noise for the same promise, certified, with the rho that is charged."""
+"""Gaussian lists under (epsilon, delta) priced by their loss: less noise for the same guarantee, certified, with the rho that is charged."""
 
 from fractions import Fraction
 from itertools import combinations

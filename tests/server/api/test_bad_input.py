@@ -44,7 +44,7 @@ tables = st.fixed_dictionaries(
     {"rows": st.lists(axes, max_size=4)},
     optional={
         "columns": st.lists(axes, max_size=3),
-        "wafers": st.lists(axes, max_size=2),
+        "layers": st.lists(axes, max_size=2),
         "where": st.dictionaries(names, st.one_of(scalars, st.lists(scalars, max_size=3)), max_size=3),
         "measure": st.one_of(st.sampled_from(["count", "total", "mean", "median", "drop table"]), scalars),
         "of": names,
@@ -60,7 +60,6 @@ privacies = st.fixed_dictionaries(
         "rho": scalars,
         "mechanism": st.one_of(st.sampled_from(["discrete_laplace", "__init__", "../x"]), scalars),
         "strategy": scalars,
-        "options": st.dictionaries(names, scalars, max_size=2),
     },
 )
 documents = st.one_of(

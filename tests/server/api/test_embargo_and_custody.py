@@ -65,7 +65,7 @@ def test_a_preview_asks_the_ledger_the_same_amount_of_work(
         return quote(charge)
 
     monkeypatch.setattr(site.services.desk.ledger, "quote", watched)
-    charged = {e.body["key"] for e in site.services.desk.ledger.entries("townspeople") if e.kind == "charge"}
+    charged = {e.body["key"] for e in site.services.desk.ledger.reader.entries("townspeople") if e.kind == "charge"}
     plan(site, "ben", document())
     plan(site, "ben", document("0.7"))
     assert len(keys) == 2 and not set(keys) & charged
@@ -143,22 +143,22 @@ income = 100
 
 
 def bootstrapped(town: str) -> dict[str, object]:
-    """A total whose promise is made within the data only."""
+    """A total whose guarantee is made within the data only."""
     return {"table": {"measure": "total", "of": "income", "where": {"town": [town]}}, "privacy": BOOTSTRAP}
 
 
-def test_a_quota_that_the_custodian_sets_holds_on_every_page(make_site: Callable[..., Site]) -> None:
+def test_a_quota_that_the_custodian_sets_holds_in_every_account(make_site: Callable[..., Site]) -> None:
     site = make_site(policy=POLICY.partition("[default_quota]")[0] + OPENED)
     small = {"rho": "0.02", "delta": "0"}
     site.call("cus", "PUT", "/api/v1/populations/townspeople/quotas/ana", json=small)
     told = plan(site, "ana", bootstrapped("Aby"))
-    assert told["quota"]["page"] == "data-dependent" and told["quota"]["left"]["rho"] == "0.02"
+    assert told["quota"]["account"] == "data-dependent" and told["quota"]["left"]["rho"] == "0.02"
     assert told["refusal"]["error"]["code"] == "quota_exhausted"
     for town in ("Aby", "Bro", "Cedar"):
         assert error_code(site.release("ana", bootstrapped(town))) == "quota_exhausted"
-    assert site.services.desk.ledger.account("townspeople").data_dependent == 0
+    assert site.services.desk.ledger.reader.account("townspeople").other_charges["data-dependent"] == 0
     # Ben was given nothing, on either page.
-    assert "data-dependent page" in site.release("ben", bootstrapped("Aby")).json()["error"]["message"]
+    assert "data-dependent account" in site.release("ben", bootstrapped("Aby")).json()["error"]["message"]
     assert site.release("cus", bootstrapped("Aby")).status_code == 200
 
 
@@ -172,11 +172,11 @@ def test_a_quota_of_one_data_set_holds_on_the_pages_that_another_opens(
     (folder / "second.toml").write_text(DATASET.replace('"towns"', '"second"'))
     (folder / "open.toml").write_text(quota + OPENED)
     site = make_site(policy=quota, extra=second)
-    site.services.desk.ledger.grant("townspeople", "add-remove", 9, 0, by="test", page="data-dependent")
+    site.services.desk.ledger.declarations.grant("townspeople", "add-remove", 9, 0, by="test", account="data-dependent")
     assert site.release("ana", document("0.1")).status_code == 200
     refused = site.call("ana", "POST", "/api/v1/datasets/second/releases", json=bootstrapped("Aby"))
     assert error_code(refused) == "quota_exhausted"
-    assert site.services.desk.ledger.account("townspeople").data_dependent == 0
+    assert site.services.desk.ledger.reader.account("townspeople").other_charges["data-dependent"] == 0
 
 
 # -- the second person ----------------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ def test_a_renewed_password_ends_what_was_asked_under_the_old_one(make_site: Cal
     second = ask_as_eve(site.services.custody.reset_password(cus, "eve"), "1.1")
     assert CliRunner().invoke(app, ["serve", str(site.place), "--reset-password", "eve"]).exit_code == 0
     assert finished(site, "cus", second)["error"]["error"]["code"] == "forbidden"
-    assert site.services.custody.account(cus, "townspeople").entries == 0
+    assert site.services.custody.account(cus, "townspeople").charges == 0
 
 
 def test_the_server_machine_renews_a_custodians_password(make_site: Callable[..., Site]) -> None:

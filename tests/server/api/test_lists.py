@@ -10,7 +10,7 @@ LIST = """
 [table]
 rows = ["town"]
 columns = ["sex"]
-wafers = ["age"]
+layers = ["age"]
 margins = "all"
 universe = "complete"
 [privacy]
@@ -102,7 +102,7 @@ def test_the_list_is_charged_once_across_restarts(listed: Callable[[str], Site])
     site = listed("list")
     for _ in range(2):
         site.services.reading.release_list(site.services.accounts.find("cus"), "towns")
-    lines = site.services.desk.ledger.entries("townspeople")
+    lines = site.services.desk.ledger.reader.entries("townspeople")
     assert sum(line.kind == "charge" for line in lines) == 1
 
 

@@ -136,9 +136,9 @@ def assert_nothing_lost(location: str, live: Live, answered: dict[str, list[str]
     for entry in everything:
         assert read_status(f"{live.url}/api/v1/releases/{entry}") == 200
     with Ledger.open(location) as ledger:
-        report = ledger.verify()
+        report = ledger.reader.verify()
         assert report.is_ok, report.problems
-        charges = [e for e in ledger.entries("townspeople") if e.kind == "charge"]
+        charges = [e for e in ledger.reader.entries("townspeople") if e.kind == "charge"]
         assert sorted(e.name for e in charges) == sorted(everything)
 
 
@@ -227,10 +227,10 @@ def test_a_broken_ledger_ends_the_server_with_one_message(tmp_path: Path, worker
     place = write_site(tmp_path)
     location = str(ServerConfig.load(place).ledger_location)
     with Ledger.open(location) as ledger:
-        ledger.grant("townspeople", "add-remove", 1, 0, by="custodian")
+        ledger.declarations.grant("townspeople", "add-remove", 1, 0, by="custodian")
     older = Path(location).read_bytes()
     with Ledger.open(location) as ledger:
-        ledger.grant("townspeople", "add-remove", 1, 0, by="custodian")
+        ledger.declarations.grant("townspeople", "add-remove", 1, 0, by="custodian")
     if fault == "rolled back":
         Path(location).write_bytes(older)
     else:

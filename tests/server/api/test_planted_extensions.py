@@ -70,7 +70,7 @@ def test_a_new_strategy_measures_margins(site: Site) -> None:
 
 
 FORMAT = """
-    from dalenius.publish._format import Format
+    from dalenius.publish import Format
 
     __all__ = ["SUM"]
 

@@ -43,7 +43,7 @@ def test_the_custodian_sees_content_and_budget_and_nobody_else_does(
         custodian, form = sign_in(app, "cus")
         shown = custodian.post(PLACE, data=form)
         assert app.state.services.custody.is_registered(CUSTODIAN, "towns")
-        ledger = app.state.services.desk.ledger.export("jsonl")
+        ledger = app.state.services.desk.ledger.reader.export("jsonl")
     assert shown.status_code == 200 and shown.headers["cache-control"] == "no-store"
     for part in ('id="registered"', 'id="confidential"', 'id="content"', "400 rows", "ρ = "):
         assert part in shown.text

@@ -341,7 +341,7 @@ def test_an_unregistered_data_set_is_refused_until_the_custodian_registers_it(ma
     assert cus is not None
     site.services.custody.register(cus, "towns")
     assert site.release("ana", document()).status_code == 200
-    lines = site.services.desk.ledger.entries("townspeople")
+    lines = site.services.desk.ledger.reader.entries("townspeople")
     assert [line.by for line in lines if line.kind == "register"] == ["cus"]
 
 

@@ -58,13 +58,13 @@ def test_no_rule_is_ignored_for_an_analyst(rule: str, toys: Toys) -> None:
     for method, route, document in (*first, *others):
         if judged and (method, route, document) in others:
             break
-        where, lines = f"{method}, {route}", len(ledger.entries(name))
+        where, lines = f"{method}, {route}", len(ledger.reader.entries(name))
         answer = toys.post(f"{name}/releases", document)
         try:
             plan = curator.plan(document)
         except (PolicyError, RequestError) as refusal:
             assert answer.json()["error"]["code"] == refusal.code, (where, answer.text)
-            assert len(ledger.entries(name)) == lines, where
+            assert len(ledger.reader.entries(name)) == lines, where
             continue
         assert answer.status_code == 200, (where, answer.text)
         assert RULES[rule].is_kept(plan, from_json(answer.content)), where

@@ -64,7 +64,7 @@ def is_kept(rule: str, plan: TablePlan, answer: Release, stored: Release) -> boo
 
 def stored_list(toys: Toys, name: str) -> Release | None:
     view = toys.services.lists.view(toys.services.desk.find(name))
-    return None if view is None else from_json(toys.services.desk.ledger.release(view.entry).document)
+    return None if view is None else from_json(toys.services.desk.ledger.reader.release(view.entry).document)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -74,7 +74,7 @@ def test_a_table_from_a_list_keeps_every_rule_or_is_refused_at_both_doors(
     judged, desk = 0, toys.services.desk
     for kind in lists_of(rule):
         name = name_of(rule, kind)
-        stored, lines = stored_list(toys, name), len(desk.ledger.entries(name))
+        stored, lines = stored_list(toys, name), len(desk.ledger.reader.entries(name))
         if stored is None:
             continue
         for asked, document in SUMS.items():
@@ -90,7 +90,7 @@ def test_a_table_from_a_list_keeps_every_rule_or_is_refused_at_both_doors(
                 if code == "not_allowed":
                     assert answer.json()["error"]["detail"]["list"] == stored.provenance.ledger_entry, where
                     assert answer.json()["error"]["detail"]["rule"], where
-        assert len(desk.ledger.entries(name)) == lines, kind
+        assert len(desk.ledger.reader.entries(name)) == lines, kind
     is_later = "before the rule" in request.node.name
     assert bool(judged) != (rule in (*NEVER_KEPT, *(NEVER_KEPT_LATER if is_later else ())))
 
@@ -101,7 +101,7 @@ def test_a_list_is_bought_once_whatever_rules_come(toys: Toys) -> None:
         stored = stored_list(toys, name)
         if stored is not None:
             assert services.lists.release(served) == stored.provenance.ledger_entry
-            assert sum(line.kind == "charge" for line in services.desk.ledger.entries(name)) == 1
+            assert sum(line.kind == "charge" for line in services.desk.ledger.reader.entries(name)) == 1
 
 
 def test_a_list_that_the_custodian_withdraws_holds_nothing(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_sum_beyond_the_variance_cap_is_neither_free_nor_for_sale(tmp_path: Pa
             refusal = toys.post(f"toys/{door}", total).json()["error"]
             assert refusal["code"] == "not_allowed" and refusal["detail"]["rule"] == "variance_cap"
             assert "release" in refusal["message"] and free.provenance.ledger_entry in refusal["message"]
-        lines = toys.services.desk.ledger.entries("toys")
+        lines = toys.services.desk.ledger.reader.entries("toys")
         assert sum(line.kind == "charge" for line in lines) == 1
 
 

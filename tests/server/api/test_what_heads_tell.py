@@ -57,7 +57,7 @@ def test_no_line_number_is_printed_and_heads_belong_to_sealed_lines(make_site: C
     site = make_site()
     ledger = padded(site)
     text = answers(site)
-    lines = ledger.entries()
+    lines = ledger.reader.entries()
     last = lines[-1].seq
     assert last > LINES
     assert numbers_in(text, LINES, last) == set()

@@ -111,7 +111,7 @@ document = "open.toml"
 policy = "open_policy.toml"
 mode = "list"
 list = "list.toml"
-description = "The same town in an earlier year, as a ready list."
+description = "The same town in an earlier year, as a stored list."
 """
 
 

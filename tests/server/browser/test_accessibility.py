@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
 EVERYTHING = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 COLOURS = {"type": "rule", "values": ["color-contrast"]}
-TABLE = "rows=mode&columns=age&wafers=district&definition=pure&epsilon=0.2"
+TABLE = "rows=mode&columns=age&layers=district&definition=pure&epsilon=0.2"
 OPEN = "/d/commuters/table?rows=mode&level.mode=*&group.mode=own|bicycle&columns=minutes&where.age=15-24&measure=mean%3Aminutes"
 
 
@@ -33,7 +33,7 @@ def released(site: Any) -> dict[str, str]:
     def table(**axes: Any) -> dict[str, Any]:
         return {"dataset": "commuters", "table": axes, "privacy": {"definition": "pure", "epsilon": "0.2"}}
 
-    first = release(table(rows=["mode"], columns=["age"], wafers=["district"])).entry
+    first = release(table(rows=["mode"], columns=["age"], layers=["district"])).entry
     second = release(table(rows=["district"])).entry
     services.custody.set_status(carla, second, "withdrawn")
     services.custody.set_approval(carla, "ridgeford", "0.01")

@@ -30,8 +30,8 @@ def test_drag_and_drop_changes_part_of_the_page(page: Any) -> None:
     page.wait_for_url(re.compile(r"\?rows=mode&"))
     page.locator("li.variable[data-variable=age]").drag_to(page.locator("[data-place=columns]"))
     page.wait_for_url(re.compile(r"rows=mode&columns=age&"))
-    page.locator(".chip[data-variable=mode]").drag_to(page.locator("[data-place=wafers]"))
-    page.wait_for_url(re.compile(r"columns=age&wafers=mode&"))
+    page.locator(".chip[data-variable=mode]").drag_to(page.locator("[data-place=layers]"))
+    page.wait_for_url(re.compile(r"columns=age&layers=mode&"))
     assert loads == []
     page.locator("#live", has_text="16 cells").wait_for(state="attached")
     page.go_back()

@@ -122,7 +122,7 @@ def test_one_number_is_asked_for_by_its_own_fields_and_needs_no_variable_in_rows
     page.click("#release")
     request = released(site, page).provenance.request
     assert request["measure"] == "sample_and_aggregate"
-    assert {"model": "median", "range": ["0", "60"], "blocks": 50}.items() <= request["options"].items()
+    assert {"model": "median", "range": ["0", "60"], "blocks": 50}.items() <= request["keys"].items()
 
 
 def test_what_a_person_adds_is_bounded_by_a_field_and_the_bound_may_be_learned(enter: Enter, site: Any) -> None:
@@ -142,7 +142,7 @@ def test_what_a_person_adds_is_bounded_by_a_field_and_the_bound_may_be_learned(e
     page.click("#release")
     request = released(site, page).provenance.request
     assert request["measure"] == "clipped_count"
-    options = [request["options"][key] for key in ("clip", "learn_clip", "norm")]
+    options = [request["keys"][key] for key in ("clip", "learn_clip", "norm")]
     assert options == [["1", "2"], "0.2", "l2"]
 
 
@@ -164,10 +164,10 @@ def test_nothing_that_was_pressed_or_typed_while_an_answer_was_on_its_way_is_los
     page.click("[name=do][value='columns:age']")
     page.locator("#builder[data-state=busy]").wait_for()
     assert page.get_by_text("The preview is being updated").is_visible()
-    page.click("[name=do][value='wafers:district']")
+    page.click("[name=do][value='layers:district']")
     page.fill("#epsilon", "0.06")
     page.keyboard.press("Tab")
-    page.wait_for_url(re.compile(r"rows=mode&columns=age&wafers=district&definition=pure&epsilon=0\.06$"))
+    page.wait_for_url(re.compile(r"rows=mode&columns=age&layers=district&definition=pure&epsilon=0\.06$"))
     page.locator("aside.preview", has_text="ε = 0.06").wait_for()
     assert page.is_enabled("#release")
 

@@ -50,14 +50,14 @@ def test_a_refusal_is_german_with_the_english_text_as_detail(app: Any) -> None:
     anna = german(app, "anna")
     page = anna.get("/d/commuters/table?rows=mode&definition=pure&epsilon=90").text
     assert "Das Kontingent reicht für diese Anfrage nicht" in page
-    assert re.search(r'lang="en">The quota of .{1,10}anna.{1,10} cannot pay', page)
+    assert re.search(r'lang="en">The quota of .{1,10}anna.{1,10} does not cover', page)
     wrong = anna.get("/d/commuters/table?rows=mode&definition=pure&epsilon=abc").text
     assert re.search(r'role="alert">\s*<p>(Die Anfrage|Eine Zahl)', wrong)
     gone = anna.get("/r/0123456789")
     assert gone.status_code == 404 and "Hier ist nichts, oder nichts, wovon Sie wissen dürfen" in gone.text
     assert anna.get("/custodian/users").text.count("Das ist für Ihr Konto nicht offen") == 1
     english = visitor(app, "anna").get("/d/commuters/table?rows=mode&definition=pure&epsilon=90").text
-    assert "Kontingent" not in english and "cannot pay this request" in english
+    assert "Kontingent" not in english and "does not cover this request" in english
 
 
 def test_a_decimal_comma_is_read_and_shown(app: Any) -> None:

@@ -1,4 +1,4 @@
-"""Where the ready list leaves records out, the builder offers the table of the records that it counts."""
+"""Where the stored list leaves records out, the builder offers the table of the records that it counts."""
 
 import html
 import re

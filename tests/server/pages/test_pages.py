@@ -265,7 +265,7 @@ def test_a_form_leads_on_to_the_one_address(app: Any) -> None:
 NAMES = [
     "rows",
     "columns",
-    "wafers",
+    "layers",
     "level.mode",
     "pick.age",
     "group.mode",
@@ -313,7 +313,7 @@ CACHE: dict[str, Any] = {}
 def test_odd_views_of_a_released_table(app: Any) -> None:
     anna = visitor(app, "anna")
     where = release(anna, rows="mode", columns="age", epsilon="0.12").split("?")[0]
-    odd = ["rows=age&rows=age&columns=age", "show=zzz&confidence=-1&as=7&chart=x&totals=q", "wafers=mode&columns=none"]
+    odd = ["rows=age&rows=age&columns=age", "show=zzz&confidence=-1&as=7&chart=x&totals=q", "layers=mode&columns=none"]
     odd += ["confidence=" + "9" * 500, "rows=%00", "show=row&totals=off&chart=heat", "show=column&chart=heat"]
     for query in odd:
         assert anna.get(f"{where}?{query}").status_code == 200, query
@@ -488,7 +488,7 @@ def test_an_approval_card_shows_what_the_asker_can_pay(app: Any) -> None:
     try:
         page = visitor(app, "carla").get("/custodian/budget/ridgeford").text
         assert "Now: releases above ρ = 0.2 need an approval." in page
-        assert "nothing was charged to another page" in page
+        assert "nothing was charged to another account" in page
         request = {
             "dataset": "commuters",
             "table": {"rows": ["age"]},
@@ -508,12 +508,12 @@ def test_an_approval_card_shows_what_the_asker_can_pay(app: Any) -> None:
         services.custody.refuse(carla, job)
     finally:
         services.custody.set_quota(carla, "ridgeford", "anna", "0.5", "0")
-        services.desk.ledger.approval("ridgeford", None, by="test")
+        services.desk.ledger.declarations.approval("ridgeford", None, by="test")
 
 
 def test_fewer_approvals_are_proposed_on_the_page_and_said_there(app: Any) -> None:
     services, carla = app.state.services, visitor(app, "carla")
-    services.desk.ledger.approval("ridgeford", "0.3", by="test")
+    services.desk.ledger.declarations.approval("ridgeford", "0.3", by="test")
     try:
         form = {"csrf": token(carla, "/account"), "above": ""}
         answer = carla.post("/custodian/budget/ridgeford/approval", data=form)
@@ -521,7 +521,7 @@ def test_fewer_approvals_are_proposed_on_the_page_and_said_there(app: Any) -> No
         assert "takes effect when a second custodian sets the same" in page
         assert "carla proposes that no release needs an approval." in page and "confirm-approval" not in page
     finally:
-        services.desk.ledger.approval("ridgeford", None, by="test")
+        services.desk.ledger.declarations.approval("ridgeford", None, by="test")
         services.store.write("DELETE FROM proposals")
 
 

@@ -103,7 +103,7 @@ def test_what_a_key_does_not_know_is_what_the_form_proposes() -> None:
 
 
 @pytest.mark.parametrize(("measure", "key", "first"), [("variance", "error", "noise")])
-def test_a_proposed_key_is_left_out_where_the_promise_does_not_know_it(measure: str, key: str, first: str) -> None:
+def test_a_proposed_key_is_left_out_where_the_guarantee_does_not_know_it(measure: str, key: str, first: str) -> None:
     for definition, stated in (("pure", first), ("individual", None)):
         pairs = [("measure", f"{measure}:pay"), ("definition", definition)]
         assert read_pairs(pairs, RICHER).to_request("data")["table"].get(key) == stated
@@ -226,7 +226,7 @@ def states(draw: st.DrawFn) -> TableState:
     return TableState(
         rows=tuple(placed[:first]),
         columns=tuple(placed[first:second]),
-        wafers=tuple(placed[second:]),
+        layers=tuple(placed[second:]),
         where=where,
         ranges=draw(st.sampled_from([{}, {"pay": ("1", "")}, {"pay": ("1", "99.5")}])),
         measure=measure,

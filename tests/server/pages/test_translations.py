@@ -55,7 +55,7 @@ def test_title_variables_levels_and_categories_are_translated(app: Any) -> None:
 
 
 def test_a_form_shows_translated_words_and_sends_the_documents_own(app: Any) -> None:
-    english, german = pages(app, "/d/survey-2023/table?rows=region&columns=status&wafers=sex")
+    english, german = pages(app, "/d/survey-2023/table?rows=region&columns=status&layers=sex")
     for text in (english, german):
         assert 'value="self-employed"' in text and 'value="district"' in text
     assert "<span>selbständig</span>" in german and "<span>self-employed</span>" in english

@@ -94,24 +94,21 @@ def _recorded() -> Iterator[Case]:
     """Requests of `stored_cases.py` and of `later.json`."""
     for name, (place, request, rules) in stored_cases.CASES.items():
         more = {"policy": {"table": rules}} if rules else {}
-        yield _case(f"stored: {name}", f"stored {place}", _with_own_keys(request), **more)
+        yield _case(f"stored: {name}", f"stored {place}", _with_universe(request), **more)
     later = json.loads((ROOT / "tests/vectors/stored/later.json").read_text())
     for name, was in later["cases"].items():
         yield _case(f"later: {name}", f"toys {was['place']}", was["request"])
 
 
-def _with_own_keys(request: Request) -> Request:
-    """A stored request as it is written today: keys of its method in [table], and whose records a list covers."""
+def _with_universe(request: Request) -> Request:
+    """A stored request that says whose records a list covers."""
     if isinstance(request["table"], list):
         return request
-    table, privacy = dict(request["table"]), dict(request["privacy"])
-    own = dict(privacy.pop("options", {}))
-    if "statistic" in own:
-        table["measure"] = own.pop("statistic")
+    table = dict(request["table"])
     if "margins" in table:
         # Without it a list is refused wherever an axis can drop a row.
         table.setdefault("universe", "complete")
-    return {**request, "table": table | own, "privacy": privacy}
+    return {**request, "table": table}
 
 
 def _pages() -> Iterator[Case]:
@@ -120,7 +117,7 @@ def _pages() -> Iterator[Case]:
         for number, block in enumerate(re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.M | re.S)):
             request = tomllib.loads(block)
             if "privacy" in request and "table" in request:
-                yield _case(f"page: {page.stem} {number}", "toys rows", _with_own_keys(request))
+                yield _case(f"page: {page.stem} {number}", "toys rows", _with_universe(request))
 
 
 def _examples() -> Iterator[Case]:
@@ -225,7 +222,7 @@ def _drawn() -> Iterator[Case]:
     for scope in Scope:
         methods = [name for name, method in registry.every("methods").items() if scope in method.scopes]
         for method in methods:
-            for number in range(TRIES if scope is Scope.EVERYWHERE else TRIES // 3):
+            for number in range(TRIES if scope is Scope.ALL_DATA else TRIES // 3):
                 request = grammar.request_of(chance, scope, method_name=method)
                 yield _case(f"drawn: {method} {scope} {number}", chance.choice(places), request)
 

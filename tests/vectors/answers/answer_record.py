@@ -159,8 +159,8 @@ def planned(plan: Any) -> dict[str, Any]:
     return {
         "cost": plain(plan.cost.to_dict()),
         "budget": plain(plan.budget.to_dict()),
-        "promise": plain(plan.neighbours.to_dict()) | {"group": plan.group},
-        "page": plan.page,
+        "guarantee": plain(plan.neighbours.to_dict()) | {"group": plan.group},
+        "account": plan.account,
         "mechanism": plan.mechanism,
         "strategy": plan.strategy,
         "evidence": plain(plan.evidence.to_dict()["level"]),

@@ -16,7 +16,13 @@ VALUES: dict[str, dict[tuple[str, str], str]] = {
     "dataset": {},
 }
 """(old key, old word) -> new word, also in lists."""
-RESULTS: dict[str, str] = {}
+RESULTS: dict[str, str] = {
+    "account": "page",
+    "guarantee": "promise",
+    "all data": "everywhere",
+    "actual data": "at the data",
+    "observed rows": "within the data",
+}
 """New word -> old word, for keys and texts of what is recorded of an answer."""
 
 

@@ -22,7 +22,7 @@ from dalenius.core.release import Release
 from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.errors import DaleniusError
 from dalenius.ledger.keys import KeyFolder
-from dalenius.publish.to_json import to_json
+from dalenius.publish.to_json import write_json
 from dalenius.spec.batch import form_of
 from dalenius.testing import rule_kit
 
@@ -48,7 +48,7 @@ def answer(release: Release) -> dict[str, Any]:
     """A digest of the document without what is the ledger's own, and what was charged."""
     blank = replace(release.provenance, ledger_entry="", ledger_head="", cost={}, software="")
     return {
-        "release": sha256(to_json(release.with_(provenance=blank, subject=None))).hexdigest(),
+        "release": sha256(write_json(release.with_(provenance=blank, subject=None))).hexdigest(),
         "cost": dict(release.provenance.cost),
     }
 

@@ -66,8 +66,8 @@ def _table(privacy: dict[str, Any], **table: Any) -> dict[str, Any]:
     return {"table": table, "privacy": privacy}
 
 
-def _statistic(privacy: dict[str, Any], **options: Any) -> dict[str, Any]:
-    return _table(privacy | {"options": options}, measure="total", of="income")
+def _statistic(privacy: dict[str, Any], measure: str, **keys: Any) -> dict[str, Any]:
+    return _table(privacy, measure=measure, of="income", **keys)
 
 
 def _margins(privacy: dict[str, Any], strategy: str | None = None, **more: Any) -> dict[str, Any]:
@@ -144,19 +144,15 @@ CASES: dict[str, Case] = {
     "margins with structural zeros": ("zeros", _table(RHO, rows=["sex"], columns=["status"], margins="all"), {}),
     "total": ("rows", _table(PURE, rows=["sex"], measure="total", of="income"), {}),
     "total, replaced persons": ("replaced_persons", _table(RHO, rows=["sex"], measure="total", of="income"), {}),
-    "total, learned bounds": (
-        "rows",
-        _table(PURE | {"options": {"learn_bounds": "1/5"}}, rows=["sex"], measure="total", of="income"),
-        {},
-    ),
+    "total, learned bounds": ("rows", _table(PURE, rows=["sex"], measure="total", of="income", learn_bounds="1/5"), {}),
     "mean": ("rows", _table(RHO, rows=["region"], measure="mean", of="income"), {}),
     "mean, replaced": ("replaced", _table(PURE, rows=["sex"], measure="mean", of="age"), {}),
-    "dominance": ("rows", _table(PURE | {"options": {"p": 15}}, rows=["region"], measure="dominance", of="income"), {}),
+    "dominance": ("rows", _table(PURE, rows=["region"], measure="dominance", of="income", p=15), {}),
     "weighted count": ("rows", _table(RHO, rows=["sex"], weight="weight"), {}),
     "weighted count, persons": ("persons", _table(PURE, rows=["sex"], weight="weight"), {}),
-    "maximum, Cauchy": ("rows", _statistic(PURE, statistic="maximum", method="cauchy"), {}),
-    "minimum, Cauchy": ("replaced", _statistic(PURE, statistic="minimum", method="cauchy", beta="1/4"), {}),
-    "second maximum, Lomax": ("rows", _statistic(PURE, statistic="second_maximum", method="lomax"), {}),
+    "maximum, Cauchy": ("rows", _statistic(PURE, measure="maximum", method="cauchy"), {}),
+    "minimum, Cauchy": ("replaced", _statistic(PURE, measure="minimum", method="cauchy", beta="1/4"), {}),
+    "second maximum, Lomax": ("rows", _statistic(PURE, measure="second_maximum", method="lomax"), {}),
     "bootstrap total": ("rows", _table(WEAK, rows=["sex"], measure="total", of="income"), {}),
     "bootstrap total, normal": (
         "replaced",
@@ -164,21 +160,17 @@ CASES: dict[str, Case] = {
         {},
     ),
     "individual median": ("rows", _table(ALONE, measure="median", of="income"), {}),
-    "individual quantile": ("replaced", _statistic(ALONE, statistic="quantile", q="3/4"), {}),
-    "individual maximum": ("rows", _statistic(ALONE, statistic="maximum"), {}),
-    "individual minimum, groups of two": ("replaced", _statistic(ALONE, statistic="minimum", group=2), {}),
-    "individual second maximum": ("rows", _statistic(ALONE, statistic="second_maximum"), {}),
-    "individual range": ("replaced", _statistic(ALONE, statistic="range"), {}),
-    "individual interquartile range": ("rows", _statistic(ALONE, statistic="interquartile"), {}),
-    "individual largest total": (
-        "rows",
-        _table(ALONE | {"options": {"statistic": "largest_total"}}, rows=["region"], measure="total", of="income"),
-        {},
-    ),
+    "individual quantile": ("replaced", _statistic(ALONE, measure="quantile", q="3/4"), {}),
+    "individual maximum": ("rows", _statistic(ALONE, measure="maximum"), {}),
+    "individual minimum, groups of two": ("replaced", _statistic(ALONE, measure="minimum", group_size=2), {}),
+    "individual second maximum": ("rows", _statistic(ALONE, measure="second_maximum"), {}),
+    "individual range": ("replaced", _statistic(ALONE, measure="range"), {}),
+    "individual interquartile range": ("rows", _statistic(ALONE, measure="interquartile"), {}),
+    "individual largest total": ("rows", _table(ALONE, rows=["region"], measure="largest_total", of="income"), {}),
     "individual count": ("rows", _table(ALONE, where={"age": {"at_least": 18, "at_most": 65}}), {}),
     "individual count, clamped": (
         "rows",
-        _table(ALONE | {"options": {"clamp": "data"}}, where={"age": {"at_least": 20, "at_most": 65}}),
+        _table(ALONE, clamp="data", where={"age": {"at_least": 20, "at_most": 65}}),
         {},
     ),
 }

@@ -1,4 +1,4 @@
-"""A fuzzer for the definitions whose noise follows the data, by enumeration of every neighbour that they promise for.
+"""A fuzzer for the definitions whose noise follows the data, by enumeration of every neighbour that they guarantee for.
 
 The noise is fixed at the data at hand, as both definitions say. Individual: the data against each neighbour of it, with
 any raw row that a file could hold. Bootstrap: every two neighbours made of the rows at hand, none at all among them;
@@ -66,15 +66,15 @@ class SmallCase:
         scope = Scope(registry.get("definitions", definition).scope)
         domain = worlds.domain_of(chance, is_plain=True)
         request = grammar.request_of(chance, scope, method_name=method, definition=definition)
-        policies = (grammar.POLICY, grammar.PER_CELL) if scope is Scope.WITHIN_THE_DATA else (grammar.POLICY,)
+        policies = (grammar.POLICY, grammar.PER_CELL) if scope is Scope.OBSERVED_ROWS else (grammar.POLICY,)
         policy = chance.choice(policies)
         measure = request["table"]["measure"]
         if measure not in ("mean", "variance"):
             return cls(domain, policy, scope, request)
         # These are of a declared number of rows, and of all of them.
         data, request["table"] = _data(domain, chance), {"measure": measure, "of": "pay"}
-        near = replace(domain.neighbours, relation=chance.choice((Relation.REPLACE, domain.neighbours.relation)))
-        return cls(replace(domain, public_size=len(data), neighbours=near), policy, scope, request, data)
+        neighbours = replace(domain.neighbours, relation=chance.choice((Relation.REPLACE, domain.neighbours.relation)))
+        return cls(replace(domain, public_size=len(data), neighbours=neighbours), policy, scope, request, data)
 
     def planned(self) -> TablePlan:
         """On the public path."""
@@ -125,8 +125,8 @@ def _sampled(every: Iterator[tuple[Data, Data]], chance: random.Random) -> list[
 def pairs(
     domain: Domain, request: dict[str, Any], step: Measurement, data: Data, scope: Scope
 ) -> Iterator[tuple[Data, Data]]:
-    """The neighbours for which the definition makes its promise."""
-    if scope is Scope.AT_THE_DATA:
+    """The neighbours for which the definition makes its guarantee."""
+    if scope is Scope.ACTUAL_DATA:
         layer = [data]
         for _ in range(getattr(step, "group", 1)):
             layer = [other for d in layer[:40] for other in _around(domain, request, d)]

@@ -15,7 +15,7 @@ from dalenius.core import registry
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import DaleniusError
-from dalenius.methods._ranged_count import STRATEGIES
+from dalenius.plans.ranged_count import STRATEGIES
 from dalenius.spec.document import Part
 from dalenius.spec.request import PrivacyPart, TablePart
 from dalenius_lab.attackers import at_the_data, neighbour_fuzzer
@@ -43,11 +43,10 @@ _FUNCTION = (
 EXCEPTED: dict[Facet, str] = {
     **{
         ("key", "table", key): "says where a number stands, or is read as an axis in rows"
-        for key in ("columns", "wafers")
+        for key in ("columns", "layers")
     },
     ("key", "table", "weights"): "changes which plan is best, not what one costs",
     ("key", "table", "expected"): "changes which plan is best, not what one costs",
-    ("key", "privacy", "options"): "the older spelling of a method's own keys",
     **{("key", "sample_and_aggregate", key): _FUNCTION for key in ("function", "seconds")},
     **{
         ("neighbours", name, kind): _ONE_ROW
@@ -57,7 +56,7 @@ EXCEPTED: dict[Facet, str] = {
     **{
         ("key", name, key): _DIFFERENCE
         for name in ("interquartile", "range")
-        for key in ("method", "beta", "shape", "group")
+        for key in ("method", "beta", "shape", "group_size")
     },
     **{
         ("definition", name, definition): _WITH_DELTA
@@ -80,9 +79,9 @@ def possible() -> list[Facet]:
     for name, method in registry.every("methods").items():
         facets += [("definition", name, d) for d, made in definitions.items() if made.scope in method.scopes]
         facets += [("key", name, key) for key in method.Parameters.model_fields]
-        if Scope.EVERYWHERE in method.scopes:
+        if Scope.ALL_DATA in method.scopes:
             facets += [("neighbours", name, kind) for kind in KINDS]
-    facets += [("key", part, key) for part, made in PARTS.items() for key in made.model_fields]
+    facets += [("key", part, key) for part, made in PARTS.items() for key in made.model_fields if key != "keys"]
     for strategy in (*registry.names("methods.margins.strategies"), *STRATEGIES):
         facets += [("strategy", strategy, kind) for kind in KINDS]
     facets += [("mechanism", "", name) for name in registry.names("mechanisms")]

@@ -1,5 +1,5 @@
-"""Every neighbour on tiny data, through a request document: the exact loss of its answers against what was promised and
-charged.
+"""Every neighbour on tiny data, through a request document: the exact loss of its answers against what was guaranteed
+and charged.
 
 Nothing of the product's own claim is used: the request is planned on the public path, the reference engine answers for
 both neighbours, and the laws of the two answers are listed and divided.
@@ -56,7 +56,7 @@ def worst_ratio(
     rows: Sequence[tuple[Any, ...]] = ROWS,
     policy: PolicyDocument = POLICY,
 ) -> float:
-    """The largest loss over all neighbours of at most `most` units, relative to the promise and to the charge."""
+    """The largest loss over all neighbours of at most `most` units, relative to the guarantee and to the charge."""
     domain = tiny_domain(neighbours)
     plan = plan_of(domain, request, policy)
     return max(_ratios(plan, domain, rows, most), default=0.0)

@@ -11,8 +11,8 @@ from dalenius.core.neighbours import Scope
 from dalenius.exact.perturbation import kernel_of, to_text
 from dalenius.measurements.blocks.models import MODELS
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
-from dalenius.methods._blocks import FUNCTION
-from dalenius.methods._ranged_count import STRATEGIES
+from dalenius.plans.blocks import FUNCTION
+from dalenius.plans.ranged_count import STRATEGIES
 from dalenius.spec.load import load_policy
 
 Document = dict[str, Any]
@@ -142,7 +142,7 @@ def budget_of(chance: random.Random, name: str) -> Document:
 
 
 def request_of(
-    chance: random.Random, scope: Scope = Scope.EVERYWHERE, method_name: str = "", definition: str = ""
+    chance: random.Random, scope: Scope = Scope.ALL_DATA, method_name: str = "", definition: str = ""
 ) -> Document:
     """Any method with any of its keys, under any definition that holds `scope`; or the named ones."""
     methods = [m for n, m in registry.every("methods").items() if scope in m.scopes and method_name in ("", n)]
@@ -158,21 +158,21 @@ def request_of(
         _counted(table, privacy, chance)
     elif method.name in ("total", "mean") and _is_listed(table, scope, chance):
         _listed(table, privacy, chance)
-    has_choice = scope is Scope.EVERYWHERE and method.name in ("count", "total", "mean", "dominance")
+    has_choice = scope is Scope.ALL_DATA and method.name in ("count", "total", "mean", "dominance")
     if has_choice and chance.random() < 0.5:
         privacy["mechanism"] = chance.choice(registry.names("mechanisms"))
     if chance.random() < 0.3:
         table["where"] = chance.choice(({"sex": "f"}, {"age": {"at_least": 1}}, {"pay": {"at_most": 1}, "two": ["a"]}))
-    if scope is Scope.EVERYWHERE:
+    if scope is Scope.ALL_DATA:
         if getattr(method, "takes_weight", False) and chance.random() < 0.2:
             table["weight"] = "weight"
             if method.name == "mean":
                 table |= chance.choice(({}, {"regularise": "1/2"}, {"regularise": "1/3", "common_weight": "3/2"}))
-        _promised(table, privacy, chance)
+        _guaranteed(table, privacy, chance)
     return {"table": table, "privacy": privacy}
 
 
-def _promised(table: Document, privacy: Document, chance: random.Random) -> None:
+def _guaranteed(table: Document, privacy: Document, chance: random.Random) -> None:
     """To whom, over how many waves, and how a list is priced."""
     is_list = bool({"margins", "ranges"} & table.keys())
     if is_list and privacy["definition"] == "approximate" and chance.random() < 0.4:
@@ -198,15 +198,15 @@ def _axes(table: Document, chance: random.Random) -> None:
 
 def _keys(table: Document, scope: Scope, chance: random.Random) -> None:
     """Some of the method's own keys."""
-    method, everywhere = table["measure"], scope is Scope.EVERYWHERE
+    method, everywhere = table["measure"], scope is Scope.ALL_DATA
     if method in KEYS:
         table |= chance.choice(KEYS[method])
-    if scope is Scope.AT_THE_DATA:
-        if "group" in registry.get("methods", method).Parameters.model_fields and chance.random() < 0.3:
-            table["group"] = 2
+    if scope is Scope.ACTUAL_DATA:
+        if "group_size" in registry.get("methods", method).Parameters.model_fields and chance.random() < 0.3:
+            table["group_size"] = 2
         if method in ("count", "range_count") and chance.random() < 0.3:
             table["clamp"] = chance.choice(("none", "size"))
-    if scope is Scope.WITHIN_THE_DATA and method == "total":
+    if scope is Scope.OBSERVED_ROWS and method == "total":
         table["membership"] = chance.choice(("private", "public"))
         table |= chance.choice(({}, {}, {"option": "one"}, {"declared": ["2"]}))
     if everywhere:
@@ -327,7 +327,7 @@ def _ranged(table: Document, privacy: Document, chance: random.Random) -> None:
 def _is_listed(table: Document, scope: Scope, chance: random.Random) -> bool:
     """Whether totals or means become a list of margins: some of those that ask for nothing else."""
     is_plain = not {"error", "learn_bounds"} & table.keys() and bool(table.get("rows"))
-    return scope is Scope.EVERYWHERE and is_plain and chance.random() < 0.3
+    return scope is Scope.ALL_DATA and is_plain and chance.random() < 0.3
 
 
 def _listed(table: Document, privacy: Document, chance: random.Random) -> None:

@@ -24,7 +24,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError, InternalError, TooLarge
 from dalenius.measurements.blocks.blocks import Blocks
-from dalenius.methods import _blocks
+from dalenius.plans import blocks
 from dalenius.spec.request import RequestDocument
 from dalenius_lab.attackers import grammar
 
@@ -108,14 +108,14 @@ def attack(
 
 
 def _neighbours(world: World, chance: random.Random, most: int, group: int) -> World:
-    """One unit changes, or two where the promise is made to so many."""
+    """One unit changes, or two where the guarantee is made to so many."""
     drawn = worlds.redrawn(world, chance, most)
     return worlds.grouped(drawn, chance) if group > 1 and chance.random() < 0.7 else drawn
 
 
 def drawn(chance: random.Random, method: str = "", definition: str = "") -> tuple[World, dict[str, Any]]:
-    """A request, and a pair of neighbours for which its definition makes its promise."""
-    scope = Scope(registry.get("definitions", definition).scope) if definition else Scope.EVERYWHERE
+    """A request, and a pair of neighbours for which its definition makes its guarantee."""
+    scope = Scope(registry.get("definitions", definition).scope) if definition else Scope.ALL_DATA
     world = worlds.world_of(chance, has_public=scope is Scope.GIVEN_THE_PUBLIC)
     return world, grammar.request_of(chance, scope, method_name=method, definition=definition)
 
@@ -123,7 +123,7 @@ def drawn(chance: random.Random, method: str = "", definition: str = "") -> tupl
 def planned(world: World, request: dict[str, Any]) -> TablePlan:
     """The plan of a request on the public path, with the grid of blocks coarse enough to be listed."""
     planner = Planner(domain=world.domain, policy=grammar.POLICY)
-    with patch.object(_blocks, "Blocks", partial(Blocks, width=GRID)):
+    with patch.object(blocks, "Blocks", partial(Blocks, width=GRID)):
         return planner.plan(RequestDocument.model_validate(request))
 
 

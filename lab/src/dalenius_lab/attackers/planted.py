@@ -51,9 +51,9 @@ from dalenius.measurements.residual import Residual
 from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.methods import _ranged_count
-from dalenius.methods._replicates import Resampled
 from dalenius.methods.margins.strategies import fourier as fourier_strategy
+from dalenius.plans import ranged_count
+from dalenius.plans.replicates import Resampled
 from dalenius.statistics import count
 from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.statistics.clipped_table import ClippedTable
@@ -312,7 +312,7 @@ FAULTS: tuple[Fault, ...] = (
         "weights are priced by their square roots",
         WeightedCount,
         "sensitivity",
-        lambda right: lambda self, near: right(replace(self, largest=isqrt(self.largest)), near),
+        lambda right: lambda self, neighbours: right(replace(self, largest=isqrt(self.largest)), neighbours),
         "count",
         keys={**_PLAIN, "table": {**PLAIN_COUNT, "weight": "weight"}},
     ),
@@ -320,7 +320,7 @@ FAULTS: tuple[Fault, ...] = (
         "the error of the design is priced by half of its squares",
         BinnedSums,
         "sensitivity",
-        lambda right: lambda self, near: right(self, near).times(Fraction(1, 2)),
+        lambda right: lambda self, neighbours: right(self, neighbours).times(Fraction(1, 2)),
         "mean",
         keys={"table": {"weight": "weight"}},
     ),
@@ -328,7 +328,7 @@ FAULTS: tuple[Fault, ...] = (
         "a person adds half of the bound to all cells together",
         ClippedTable,
         "sensitivity",
-        lambda right: lambda self, near: right(self, near).times(Fraction(1, 2)),
+        lambda right: lambda self, neighbours: right(self, neighbours).times(Fraction(1, 2)),
         "clipped_count",
     ),
     Fault(
@@ -410,7 +410,7 @@ FAULTS: tuple[Fault, ...] = (
         "the smooth sensitivity is its floor",
         Extreme,
         "smooth",
-        lambda right: lambda self, values, base, near, least=1: Fraction(least),
+        lambda right: lambda self, values, base, neighbours, least=1: Fraction(least),
         "maximum",
     ),
     Fault(
@@ -445,7 +445,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "a row costs half in the tree of an axis",
-        (factored_table, _ranged_count),
+        (factored_table, ranged_count),
         "row_cost",
         lambda right: lambda factors, **k: right(factors, **k) // 2,
         "count",
@@ -454,7 +454,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "a replaced row stays in its branch of the tree of an axis",
-        (factored_table, _ranged_count),
+        (factored_table, ranged_count),
         "swap_cost",
         lambda right: ranges.row_cost,
         "count",
@@ -462,7 +462,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "the tree of an axis is one level higher than it is priced for",
-        (factored_table, _ranged_count),
+        (factored_table, ranged_count),
         "row_cost",
         _without_the_top,
         "count",
@@ -491,7 +491,7 @@ FAULTS: tuple[Fault, ...] = (
         "a row stays in its private cell",
         count,
         "reachable",
-        lambda right: lambda query, near: 1,
+        lambda right: lambda query, neighbours: 1,
         "count",
         "public_attributes",
         keys={"table": {"rows": ["two", "sex"]}},
@@ -521,7 +521,7 @@ FAULTS: tuple[Fault, ...] = (
         },
     ),
     Fault(
-        "a group of two is promised what one unit is",
+        "a group of two is guaranteed what one unit is",
         Neighbours,
         "grouped",
         lambda right: lambda self, size: self,
@@ -597,7 +597,7 @@ FAULTS: tuple[Fault, ...] = (
         "a person's rows are in one block",
         block_totals,
         "touched",
-        lambda right: lambda near: 1,
+        lambda right: lambda neighbours: 1,
         "sample_and_aggregate",
         keys=_BLOCKS,
     ),
@@ -613,7 +613,7 @@ FAULTS: tuple[Fault, ...] = (
         "a changed block counts as one that is added",
         ApproximateQuantiles,
         "_sides",
-        lambda right: lambda self, near: 1,
+        lambda right: lambda self, neighbours: 1,
         "sample_and_aggregate",
         keys=_MEDIAN_OF_BLOCKS,
     ),

@@ -26,8 +26,8 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, InternalError
-from dalenius.measurements import _selection
 from dalenius.measurements.residual import Residual
+from dalenius.measurements.selections import cells
 from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.statistics.count import Count
@@ -181,8 +181,8 @@ def attack(
 def _under(world: World, relation: Relation, chance: random.Random) -> World:
     domain = world.domain
     size = domain.public_size if relation is Relation.REPLACE else None
-    near = replace(domain.neighbours, relation=relation)
-    return worlds.redrawn(replace(world, domain=replace(domain, neighbours=near, public_size=size)), chance)
+    neighbours = replace(domain.neighbours, relation=relation)
+    return worlds.redrawn(replace(world, domain=replace(domain, neighbours=neighbours, public_size=size)), chance)
 
 
 def _steered(
@@ -277,8 +277,8 @@ UNDERSTATED = (
     Understated(SquaredInfluence, "covariance", {**_CONCENTRATED, "table": {"error": None}}),
     Understated(Persons, "persons", _CONCENTRATED),
     Understated(ClippedTable, "clipped_total", _CONCENTRATED),
-    Understated(_selection, "best", _by("exponential"), "steepness", "ExponentialSelection"),
-    Understated(_selection, "best", _by("permute_and_flip"), "steepness", "PermuteAndFlip"),
+    Understated(cells, "best", _by("exponential"), "steepness", "ExponentialSelection"),
+    Understated(cells, "best", _by("permute_and_flip"), "steepness", "PermuteAndFlip"),
     Understated(Residual, "count", _margins("residual", ["sex", "two"]), "profile"),
     Understated(
         TreeResidual,

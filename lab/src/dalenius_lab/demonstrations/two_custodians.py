@@ -1,9 +1,9 @@
-"""Two custodians hold the same person and know nothing of each other: each keeps its promise, both together keep the
+"""Two custodians hold the same person and know nothing of each other: each keeps its guarantee, both together keep the
 sum only.
 
-Whoever reads both answers and believes them where they agree is right more often than either promise allows, and never
-more often than the sum does: what is ever released about somebody adds up (Differential privacy for statistics, section
-4).
+Whoever reads both answers and believes them where they agree is right more often than either guarantee allows, and
+never more often than the sum does: what is ever released about somebody adds up (Differential privacy for statistics,
+section 4).
 """
 
 from fractions import Fraction
@@ -23,7 +23,7 @@ _TRIALS = 4000
 
 
 def demonstrate() -> tuple[AttackResult, ...]:
-    """One count at each of a group that holds Bob or not; epsilon 1 is promised for what both publish."""
+    """One count at each of a group that holds Bob or not; epsilon 1 is guaranteed for what both publish."""
     return (
         _joint("exact counts", np.zeros((2, _TRIALS), dtype=np.int64)),
         _joint("two accounts of epsilon 1", _noise(Fraction(1))),
@@ -36,15 +36,15 @@ def _noise(epsilon: Fraction) -> IntArray:
     return sample(DiscreteLaplace(epsilon), 2 * _TRIALS, rng).reshape(2, _TRIALS)
 
 
-def _joint(target: str, noise: IntArray, promised: float = 1.0) -> AttackResult:
-    """The rate of right decisions where both answers say the same, against what the promise for both allows at even
+def _joint(target: str, noise: IntArray, guaranteed: float = 1.0) -> AttackResult:
+    """The rate of right decisions where both answers say the same, against what the guarantee for both allows at even
     odds.
     """
     is_in = np.arange(_TRIALS) % 2 == 1
     says_in = is_in + noise >= 1
     agreed = says_in[0] == says_in[1]
     right = float(np.mean(says_in[0][agreed] == is_in[agreed]))
-    bound = exp(promised) / (1 + exp(promised))
+    bound = exp(guaranteed) / (1 + exp(guaranteed))
     margin = 3 * (0.25 / int(agreed.sum())) ** 0.5
     return AttackResult(
         name="two custodians",

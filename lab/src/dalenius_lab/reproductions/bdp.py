@@ -31,7 +31,7 @@ STATUS = ("mixed", "owner", "share")
 VARIETIES = {"high": "High", "mixed": "Both", "trad": "Trad"}
 CELLS = [f"{s.capitalize()} x {v}" for s in STATUS for v in VARIETIES.values()]
 PRIVATE, PUBLIC = Membership.PRIVATE, Membership.PUBLIC
-_NEAR = Neighbours(relation=Relation.REPLACE, scope=Scope.WITHIN_THE_DATA)
+_NEAR = Neighbours(relation=Relation.REPLACE, scope=Scope.OBSERVED_ROWS)
 
 _TABLE1 = {
     "n": "33 7 171 227 41 468 34 2 43",

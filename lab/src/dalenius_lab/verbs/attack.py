@@ -46,6 +46,6 @@ def _show(name: str, results: Any) -> None:
     table.add_column("advantage", justify="right")
     table.add_column("outcome")
     for result in results:
-        outcome = "succeeds" if result.succeeded else "gains no more than was promised"
+        outcome = "succeeds" if result.succeeded else "gains no more than was guaranteed"
         table.add_row(result.target, f"{result.advantage:.3f}", outcome)
     console().print(table)

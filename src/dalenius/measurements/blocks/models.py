@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.law import IntArray
-from dalenius.measurements import _mixture
-from dalenius.measurements.blocks import logistic
+from dalenius.measurements.blocks import logistic, mixture
 
 # Of the values of a block and the size of their unit; a model of several variables is given their `Design` in its
 # place.
@@ -343,11 +342,11 @@ MODELS: Mapping[str, BlockModel] = {
     "median": BlockModel(
         fit=_median, corrected=_median, central=_median, variance=lambda theta, spread: pi / 2 * spread**2
     ),
-    "mixture_lower_deviation": _of_mixture(partial(_mixture.deviation, component=0), _spread_of_part),
-    "mixture_lower_mean": _of_mixture(partial(_mixture.mean, component=0), _spread_of_part),
-    "mixture_upper_deviation": _of_mixture(partial(_mixture.deviation, component=1), _spread_of_part),
-    "mixture_upper_mean": _of_mixture(partial(_mixture.mean, component=1), _spread_of_part),
-    "mixture_upper_share": _of_mixture(_mixture.share, lambda theta, spread: 0.5),
+    "mixture_lower_deviation": _of_mixture(partial(mixture.deviation, component=0), _spread_of_part),
+    "mixture_lower_mean": _of_mixture(partial(mixture.mean, component=0), _spread_of_part),
+    "mixture_upper_deviation": _of_mixture(partial(mixture.deviation, component=1), _spread_of_part),
+    "mixture_upper_mean": _of_mixture(partial(mixture.mean, component=1), _spread_of_part),
+    "mixture_upper_share": _of_mixture(mixture.share, lambda theta, spread: 0.5),
     "poisson": of_sums(
         SumsModel(fit=_mean, corrected=_mean, central=lambda sums, unit: _mean(sums, unit, 1 / 6)),
         variance=lambda theta, spread: abs(theta),

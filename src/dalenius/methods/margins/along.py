@@ -16,10 +16,17 @@ from dalenius.core.law import IntArray, Joint
 from dalenius.core.plan import Assemble
 from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.methods.margins.levels import LevelCandidate, LevelSetting, independent_zeros, shown_zeros, tree_of
+from dalenius.methods.margins.levels import (
+    LevelCandidate,
+    LevelSetting,
+    LevelStrategy,
+    independent_zeros,
+    shown_zeros,
+    tree_of,
+)
 from dalenius.methods.margins.nested import resolve
-from dalenius.methods.margins.setting import MarginsAsked
-from dalenius.plans.allotments import Allotment, purses, within_loss
+from dalenius.methods.margins.setting import MarginsAsked, has_curve
+from dalenius.plans.allotments import Allotment, allotments, within_loss
 
 STRATEGIES = "methods.margins.strategies"
 
@@ -68,14 +75,18 @@ def options(setting: LevelSetting, only: str | None = None) -> list[LevelCandida
     strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
     candidates: list[LevelCandidate] = []
     refusal: Exception | None = None
-    for purse in purses(setting.definition, setting.budget):
+    for allotment in allotments(setting.definition, setting.budget):
         for strategy in strategies:
-            if not hasattr(strategy, "along") or only not in (None, strategy.name):
+            if not isinstance(strategy, LevelStrategy) or only not in (None, strategy.name):
                 continue
-            if purse.is_by_loss and not getattr(strategy, "has_curve", False):
+            if allotment.is_by_loss and not has_curve(strategy):
                 continue
             try:
-                option = _within(setting, purse, strategy) if purse.is_by_loss else strategy.along(setting, purse)
+                option = (
+                    _within(setting, allotment, strategy)
+                    if allotment.is_by_loss
+                    else strategy.along(setting, allotment)
+                )
             except (Unsupported, ParameterError, TooLarge) as error:
                 # Noise that cannot be drawn rules out one strategy, not the others.
                 refusal = error
@@ -90,12 +101,12 @@ def options(setting: LevelSetting, only: str | None = None) -> list[LevelCandida
     return sorted(candidates, key=lambda option: option.score(setting))
 
 
-def _within(setting: LevelSetting, purse: Allotment, strategy: Any) -> LevelCandidate:
+def _within(setting: LevelSetting, allotment: Allotment, strategy: Any) -> LevelCandidate:
     def option_of(part: Allotment) -> LevelCandidate:
         option: LevelCandidate = strategy.along(setting, part)
         return option
 
-    return within_loss(purse, option_of, lambda option: option.build()[0], setting.neighbours, setting.budget)
+    return within_loss(allotment, option_of, lambda option: option.build()[0], setting.neighbours, setting.budget)
 
 
 def best(domain: Domain, request: MarginsAsked) -> dict[str, Any]:

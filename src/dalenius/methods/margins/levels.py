@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, sqrt
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.methods.margins.setting import UnpricedStep
+from dalenius.plans.allotments import Allotment
 
 MOST_UNIONS = 50_000_000
 Grouping = tuple[int, ...]
@@ -227,3 +228,13 @@ def _axis_of(own: Axis, groups: Grouping, place: int, resolved: Sequence[tuple[V
         if view[place] == groups:
             return axes[sum(v is not None for v in view[:place])]
     return own
+
+
+@runtime_checkable
+class LevelStrategy(Protocol):
+    """A strategy for lists along hierarchies and around structural zeros."""
+
+    name: str
+
+    def along(self, setting: LevelSetting, allotment: Allotment, /) -> LevelCandidate:
+        """Return what the strategy would measure for this amount."""

@@ -22,8 +22,8 @@ from dalenius.core.release import Block, Table
 from dalenius.methods.margins.plan import plan_margins
 from dalenius.plans.moments import NOISE_ALONE, TYPICAL
 from dalenius.plans.priced import priced, share
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 
 def plan_means(question: Question, weight: tuple[str, Bounds] | None = None) -> TablePlan:
@@ -56,7 +56,7 @@ def plan_means(question: Question, weight: tuple[str, Bounds] | None = None) -> 
         mechanism=totals.mechanism,
         strategy=totals.strategy,
         preview=_preview(question, counts, totals),
-        warnings=(remark("mean"), *(() if weight is None else (remark("fixed_weights"),)), NOISE_ALONE),
+        warnings=(note("mean"), *(() if weight is None else (note("fixed_weights"),)), NOISE_ALONE),
         refusal=f"The two halves of a list of means do not fit {question.budget.definition!r}; use zero_concentrated.",
     )
 

@@ -14,17 +14,17 @@ from dalenius.methods.margins.setting import PARTS, Candidate, Key, Setting
 from dalenius.plans.allotments import Allotment
 
 
-def measured(setting: Setting, purse: Allotment, name: str, shares: Mapping[Margin, float]) -> Candidate:
+def measured(setting: Setting, allotment: Allotment, name: str, shares: Mapping[Margin, float]) -> Candidate:
     """The option that spends these shares on these margins."""
     workload = setting.workload
-    family = registry.get("mechanisms", setting.mechanism or purse.mechanism)
+    family = registry.get("mechanisms", setting.mechanism or allotment.mechanism)
     steps = {m: setting.step(" x ".join(setting.axes[a].name for a in m) or "total", m) for m in shares}
     mechanisms: dict[Margin, Mechanism] = {}
     made: dict[tuple[Sensitivity, Fraction], Mechanism] = {}
     for margin, share in exact_shares(shares).items():
         sensitivity = steps[margin].statistic.sensitivity(setting.neighbours)
         if (sensitivity, share) not in made:
-            definition, budget = purse.part(share)
+            definition, budget = allotment.part(share)
             made[sensitivity, share] = calibrate(family, sensitivity, setting.neighbours.relation, definition, budget)
         mechanisms[margin] = made[sensitivity, share]
     variances = {m: steps[m].variance(law) for m, law in mechanisms.items()}

@@ -15,14 +15,16 @@ from dalenius.methods.margins.measured import exact_shares
 from dalenius.plans.allotments import Allotment
 
 
-def measured_levels(setting: LevelSetting, purse: Allotment, name: str, shares: Mapping[Part, float]) -> LevelCandidate:
+def measured_levels(
+    setting: LevelSetting, allotment: Allotment, name: str, shares: Mapping[Part, float]
+) -> LevelCandidate:
     """The option that spends these shares on these levels and margins."""
-    family = registry.get("mechanisms", setting.mechanism or purse.mechanism)
+    family = registry.get("mechanisms", setting.mechanism or allotment.mechanism)
     mechanisms: dict[Part, Mechanism] = {}
     steps = {part: setting.step(_name(setting, part), part) for part in shares}
     for part, share in exact_shares(shares).items():
         sensitivity = steps[part].statistic.sensitivity(setting.neighbours)
-        definition, budget = purse.part(share)
+        definition, budget = allotment.part(share)
         mechanisms[part] = calibrate(family, sensitivity, setting.neighbours.relation, definition, budget)
     variances = {part: steps[part].variance(law) for part, law in mechanisms.items()}
     precisions = part_precisions(setting.table, {part: 1 / v for part, v in variances.items()})

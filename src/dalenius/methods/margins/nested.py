@@ -17,14 +17,14 @@ from dalenius.core import registry
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Measurement, Mechanism
 from dalenius.core.domain import Axis, Categories, CellSpace, Domain
-from dalenius.core.law import FloatArray, Joint
+from dalenius.core.law import Joint
 from dalenius.core.plan import Assemble
 from dalenius.core.query import TableQuery
 from dalenius.core.release import Block, Table
 from dalenius.errors import UnknownName, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods.margins.setting import MarginsAsked
-from dalenius.plans.allotments import Allotment, purses
+from dalenius.plans.allotments import Allotment, allotments
 from dalenius.statistics.count import Count
 
 Planned = tuple[tuple[Measurement, ...], Joint, Assemble, dict[str, Any]]
@@ -78,9 +78,9 @@ def plan(domain: Domain, request: MarginsAsked) -> Planned:
     whole: View = tuple(tuple(range(len(axis))) for axis in request.axes)
     steps = [(whole, request.axes, Fraction(1))]
     plans = [
-        _priced(request, purse, "interior", steps, resolved)
-        for purse in purses(request.definition, request.budget)
-        if not purse.is_by_loss
+        _priced(request, allotment, "interior", steps, resolved)
+        for allotment in allotments(request.definition, request.budget)
+        if not allotment.is_by_loss
     ]
     score = 1 if request.objective == "maximum" else 0
     (_, measurements, law, preview) = min(plans, key=lambda option: option[0][score])
@@ -93,18 +93,18 @@ def plan(domain: Domain, request: MarginsAsked) -> Planned:
 
 def _priced(
     request: MarginsAsked,
-    purse: Allotment,
+    allotment: Allotment,
     name: str,
     steps: Sequence[tuple[View, tuple[Axis, ...], Fraction]],
     resolved: Sequence[tuple[View, tuple[Axis, ...]]],
 ) -> tuple[tuple[float, float], tuple[Measurement, ...], Joint, dict[str, Any]]:
-    family = registry.get("mechanisms", request.mechanism or purse.mechanism)
+    family = registry.get("mechanisms", request.mechanism or allotment.mechanism)
     measurements: list[Measurement] = []
     specs: list[dict[str, Any]] = []
     for view, axes, share in steps:
         space = CellSpace(axes, request.structural_zeros if axes == request.axes else frozenset())
         statistic = Count(TableQuery(space=space, where=request.where))
-        definition, budget = purse.part(share)
+        definition, budget = allotment.part(share)
         sensitivity = statistic.sensitivity(request.neighbours)
         mechanism: Mechanism = calibrate(family, sensitivity, request.neighbours.relation, definition, budget)
         measurements.append(Noisy(" x ".join(a.name for a in axes) or "total", statistic, mechanism))
@@ -120,7 +120,7 @@ def _priced(
             "structural_zeros": list(CellSpace(request.axes, request.structural_zeros).structural_indices),
         },
     )
-    variances = [joint.nested_variance(law, k) for k in range(len(resolved))]
+    variances = joint.variances(law)
     weights = request.weights or (1.0,) * len(resolved)
     cells = sum(w * len(v) for w, v in zip(weights, variances, strict=True))
     rmse = sqrt(sum(w * float(v.sum()) for w, v in zip(weights, variances, strict=True)) / cells)
@@ -143,16 +143,16 @@ def _priced(
 
 def _assemble(request: MarginsAsked, resolved: Sequence[tuple[View, tuple[Axis, ...]]], law: Joint) -> Assemble:
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-        shown: list[FloatArray] = joint.estimates(blocks, law)
         tables = []
-        for k, ((_, axes), values) in enumerate(zip(resolved, shown, strict=True)):
+        shown = zip(resolved, joint.estimates(blocks, law), joint.variances(law), strict=True)
+        for (_, axes), values, variance in shown:
             zeros = request.structural_zeros if axes == request.axes else frozenset()
             tables.append(
                 Table(
                     name=" x ".join(axis.name for axis in axes) or "total",
                     space=CellSpace(axes, zeros),
                     values=np.asarray(values, dtype=np.float64),
-                    variance=joint.nested_variance(law, k),
+                    variance=variance,
                 )
             )
         return tuple(tables)

@@ -27,11 +27,11 @@ from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
 from dalenius.methods.margins import along, nested
 from dalenius.methods.margins.merging import propose_merging
-from dalenius.methods.margins.setting import Candidate, MarginsAsked, Setting
-from dalenius.plans.allotments import Allotment, purses, within_loss
+from dalenius.methods.margins.setting import Candidate, ListStrategy, MarginsAsked, Setting, has_curve
+from dalenius.plans.allotments import Allotment, allotments, within_loss
 from dalenius.spec.expected import ExpectedPart
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 STRATEGIES = "methods.margins.strategies"
 OBJECTIVES = ("cells", "tables", "maximum")
@@ -82,9 +82,8 @@ def _relative(plan: TablePlan, expected: ExpectedPart) -> TablePlan:
         f"{' x '.join(margin['axes']) or 'total'} {100 * margin['relative_error']:.2g} %" for margin in margins
     )
     note = (
-        f"root mean square relative errors by the expected sizes of {expected.name} (sha256 "
-        f"{expected.sha256[:16]}…), cells below"
-        f" {expected.least} as {expected.least}: {shown}"
+        f"root mean square relative errors by the expected sizes of {expected.name} (sha256 {expected.sha256[:16]}…), "
+        f"cells below {expected.least} as {expected.least}: {shown}"
     )
     about = {"name": expected.name, "sha256": expected.sha256, "least": str(expected.least)}
     further = {"objective": "relative", "expected": about, "margins": margins, "note": note}
@@ -117,11 +116,11 @@ def plan_list(
         raise UnknownName.among("strategy", strategy, registry.names(STRATEGIES))
     axes = space.axes if isinstance(space, CellSpace) else tuple(space)
     zeros = space.structural_zeros if isinstance(space, CellSpace) else frozenset()
-    near = neighbours or domain.neighbours
+    neighbours = neighbours or domain.neighbours
     names = [axis.name for axis in axes]
     total = None
     if amounts is None:
-        total = public_total(domain, axes, where, near, has_zeros=bool(zeros))
+        total = public_total(domain, axes, where, neighbours, has_zeros=bool(zeros))
     where = (*where, *inside_filters(domain, axes))
     request = MarginsAsked(
         axes=axes,
@@ -129,7 +128,7 @@ def plan_list(
         where=where,
         budget=budget,
         definition=definition,
-        neighbours=near,
+        neighbours=neighbours,
         weights=tuple(weights or ()),
         objective=objective,
         strategy=strategy,
@@ -140,7 +139,7 @@ def plan_list(
     )
     is_nested = any(name not in names for margin in request.margins for name in margin)
     has_zeros = not is_nested and isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)
-    is_along = strategy is not None and not hasattr(registry.get(STRATEGIES, strategy), "option")
+    is_along = strategy is not None and not isinstance(registry.get(STRATEGIES, strategy), ListStrategy)
     if is_along or is_nested or has_zeros:
         return _along(domain, request)
     wanted = tuple(tuple(sorted(names.index(n) for n in m)) for m in request.margins)
@@ -153,7 +152,7 @@ def plan_list(
         axes=axes,
         where=where,
         workload=workload,
-        neighbours=near,
+        neighbours=neighbours,
         definition=definition,
         budget=budget,
         objective=objective,
@@ -172,7 +171,7 @@ def _along(domain: Domain, request: MarginsAsked) -> TablePlan:
         plan = _first(request, along.plan(domain, request))
         if not request.structural_zeros or plan.strategy == "interior":
             return plan
-        return replace(plan, warnings=(*plan.warnings, remark("zeros_are_facts")))
+        return replace(plan, warnings=(*plan.warnings, note("zeros_are_facts")))
     except TooLarge as error:
         is_served = request.structural_zeros and request.strategy in (None, "interior")
         if not is_served or request.amounts is not None:
@@ -203,14 +202,18 @@ def every_option(setting: Setting, only: str | None = None) -> list[Candidate]:
         )
     strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
     options: list[Candidate] = []
-    for purse in purses(setting.definition, setting.budget):
+    for allotment in allotments(setting.definition, setting.budget):
         for strategy in strategies:
-            if not hasattr(strategy, "option") or only not in (None, strategy.name):
+            if not isinstance(strategy, ListStrategy) or only not in (None, strategy.name):
                 continue
-            if purse.is_by_loss and not getattr(strategy, "has_curve", False):
+            if allotment.is_by_loss and not has_curve(strategy):
                 continue
             try:
-                option = _within(setting, purse, strategy) if purse.is_by_loss else strategy.option(setting, purse)
+                option = (
+                    _within(setting, allotment, strategy)
+                    if allotment.is_by_loss
+                    else strategy.option(setting, allotment)
+                )
             except (Unsupported, ParameterError, TooLarge):
                 # Noise that cannot be drawn rules out one strategy, not the others.
                 continue
@@ -222,13 +225,13 @@ def every_option(setting: Setting, only: str | None = None) -> list[Candidate]:
     return options
 
 
-def _within(setting: Setting, purse: Allotment, strategy: Any) -> Candidate:
+def _within(setting: Setting, allotment: Allotment, strategy: Any) -> Candidate:
     def option_of(part: Allotment) -> Candidate:
         option: Candidate = strategy.option(setting, part)
         return option
 
     return within_loss(
-        purse, option_of, lambda option: option.measurements(setting), setting.neighbours, setting.budget
+        allotment, option_of, lambda option: option.measurements(setting), setting.neighbours, setting.budget
     )
 
 
@@ -317,7 +320,7 @@ def finish(
         strategy=str(preview["strategy"]),
         evidence=weakest,
         neighbours=request.neighbours,
-        page=request.definition.page,
+        account=request.definition.account,
         preview=preview,
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from dalenius.algebra.amounts import Amounts
 from dalenius.algebra.margins import Margin, Workload
@@ -17,6 +17,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import TableQuery
 from dalenius.core.rationals import round_up
 from dalenius.measurements.noisy import Noisy
+from dalenius.plans.allotments import Allotment
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
@@ -179,3 +180,25 @@ def without_total(setting: Setting) -> Workload:
         return workload
     kept = [(m, w) for m, w in zip(workload.margins, workload.importance, strict=True) if m]
     return Workload(workload.shape, tuple(m for m, _ in kept), tuple(w for _, w in kept))
+
+
+@runtime_checkable
+class ListStrategy(Protocol):
+    """A strategy for lists of plain margins."""
+
+    name: str
+
+    def option(self, setting: Setting, allotment: Allotment, /) -> Candidate:
+        """Return what the strategy would measure for this amount."""
+
+
+@runtime_checkable
+class Curved(Protocol):
+    """A strategy that says whether its single step states delta as a function of epsilon."""
+
+    has_curve: bool
+
+
+def has_curve(strategy: object) -> bool:
+    """Return whether a strategy can be priced by its loss; one that does not say so cannot."""
+    return isinstance(strategy, Curved) and strategy.has_curve

@@ -23,8 +23,8 @@ from dalenius.plans.design import design_law, design_notes, has_sampling
 from dalenius.plans.moments import CLIPPED, NOISE_ALONE
 from dalenius.plans.priced import priced, share
 from dalenius.plans.weighted import SHARE_FOR_VARIANCE, fixed_weight
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
-from dalenius.spec.remarks import remark
 
 # The design variance is used where its noise has at most this share of it as standard error.
 KNOWN = 0.5
@@ -58,8 +58,8 @@ def plan_weighted_list(question: Question) -> TablePlan:
         strategy=counts.strategy,
         preview=_preview(counts, squares),
         warnings=(
-            remark("fixed_weights"),
-            *((remark("design_where_known"),) if is_stated else ()),
+            note("fixed_weights"),
+            *((note("design_where_known"),) if is_stated else ()),
             *design_notes(question, is_weighted=True),
         ),
         refusal=f"The two lists of weighted counts do not fit {question.budget.definition!r}; use zero_concentrated.",
@@ -71,7 +71,7 @@ def plan_weighted_totals(question: Question) -> TablePlan:
     weight, bounds = fixed_weight(question)
     refuse_design(question, "totals")
     plan = plan_margins(question, Amounts.of(question.of, question.bounds).times(weight, bounds))
-    return replace(plan, warnings=(*plan.warnings, remark("fixed_weights"), CLIPPED, NOISE_ALONE))
+    return replace(plan, warnings=(*plan.warnings, note("fixed_weights"), CLIPPED, NOISE_ALONE))
 
 
 def refuse_design(question: Question, what: str) -> None:

@@ -76,7 +76,7 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
     if table.get("universe"):
         pairs.append(("universe", str(table["universe"])))
     privacy = request.get("privacy", {})
-    pairs.append(("error", str(table.get("error") or privacy.get("options", {}).get("error") or "")))
+    pairs.append(("error", str(table.get("error") or "")))
     pairs += [(key, str(privacy[key])) for key in ("definition", *AMOUNTS) if privacy.get(key)]
     pairs.append(("title", str(request.get("title", ""))))
     return read_pairs(pairs, dataset)

@@ -20,7 +20,7 @@ from dalenius.server.pages.copies import copies
 from dalenius.server.pages.page import Form, language_of, lead, redirect, render
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shape import shape_of
-from dalenius.server.pages.state import PLACES, Pairs, TableState, offered_errors
+from dalenius.server.pages.state import Pairs, TableState, offered_errors
 from dalenius.server.pages.wording import Wording
 from dalenius.server.roles import RELEASERS, require
 from dalenius.server.services import Services
@@ -71,7 +71,7 @@ def _address(dataset: DatasetView, pairs: Pairs) -> str:
 
 def layout_query(state: TableState) -> str:
     """Where the axes stand, for the page of the released table."""
-    return urlencode([(place, c.variable) for place in PLACES for c in getattr(state, place)])
+    return urlencode([(place, c.variable) for place, choices in state.places.items() for c in choices])
 
 
 def _show(
@@ -154,7 +154,7 @@ def _price(
 def _narrower(
     services: Services, user: User, dataset: DatasetView, state: TableState, wording: Wording
 ) -> tuple[str, str] | None:
-    """The same table of the records that the ready list counts: on which variables it asks for a value, and its
+    """The same table of the records that the stored list counts: on which variables it asks for a value, and its
     address.
     """
     if not dataset.has_list or state.is_empty:

@@ -12,7 +12,7 @@ from dalenius.core.budget import MASTER
 from dalenius.core.rationals import plain
 from dalenius.core.release import Status
 from dalenius.errors import DaleniusError, Undeclared
-from dalenius.ledger.account import Purse
+from dalenius.ledger.account import Balance
 from dalenius.ledger.policy import policy_digest
 from dalenius.server.accounts import Role, User
 from dalenius.server.auth import CurrentUser, services_of
@@ -109,7 +109,7 @@ def _content(request: Request, user: User, name: str, report: Any, *, is_refused
 
 @router.post("/datasets/{name}/list")
 def release_list(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
-    """Release the ready list of a data set; charged once."""
+    """Release the stored list of a data set; charged once."""
     services_of(request).reading.release_list(user, name)
     return redirect(request, "/custodian", "custody.list_ok")
 
@@ -123,7 +123,7 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
         raise NotFound("There is no such population here.")
     account = _account(services, user, population)
     wording = Wording(language_of(request), services)
-    purses = account.purses if account else ()
+    balances = account.balances if account else ()
     spent = concentrated_epsilon(account.spent.rho) if account else 0.0
     if account and account.pure is not None:
         spent = min(spent, float(account.pure))
@@ -134,16 +134,16 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
         "budget",
         population=population,
         account=account,
-        purses=[purse.to_dict() for purse in purses if purse.charges or _has_limit(purse)],
+        balances=[balance.to_dict() for balance in balances if balance.charges or _has_limit(balance)],
         users=services.custody.users(user),
         rule=services.custody.approval_rule(user, population),
         epsilon_view=wording.amount(spent),
-        beside=sum(account.beside.values()) if account else 0,
+        beside=sum(account.other_charges.values()) if account else 0,
     )
 
 
-def _has_limit(purse: Purse) -> bool:
-    return purse.is_limited and bool(purse.limit_rho or purse.key.page == MASTER)
+def _has_limit(balance: Balance) -> bool:
+    return balance.is_limited and bool(balance.limit_rho or balance.key.account == MASTER)
 
 
 def _back(population: str) -> str:

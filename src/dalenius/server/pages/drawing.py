@@ -24,9 +24,9 @@ def draw(
 
     marks = [
         charts.Mark(
-            group=" · ".join(part for part in (item["wafer"], item["row"]) if part)
+            group=" · ".join(part for part in (item["layer"], item["row"]) if part)
             if crosstab.column_axes
-            else item["wafer"],
+            else item["layer"],
             label=item["column"] or item["row"],
             value=item["cell"].value,
             lower=item["cell"].lower,
@@ -36,7 +36,7 @@ def draw(
         for item in cells
     ]
     if kind == "heat":
-        width = max(len(cells) // max(len({(i["wafer"], i["row"]) for i in cells}), 1), 1)
+        width = max(len(cells) // max(len({(i["layer"], i["row"]) for i in cells}), 1), 1)
         every = [marks[i : i + width] for i in range(0, len(marks), width)]
         lines = every[: charts.MOST_BARS]
         rows = [line[0].group or line[0].label for line in lines]

@@ -33,7 +33,7 @@ def start(request: Request, user: CurrentUser) -> Response:
 
 @router.get("/d/{name}")
 def dataset(request: Request, name: str, user: CurrentUser) -> Response:
-    """What a data set holds, and whom its promise protects."""
+    """What a data set holds, and whom its guarantee protects."""
     services = services_of(request)
     view = services.reading.dataset(name)
     _, recent = services.reading.releases(user, dataset=view.name, limit=10)

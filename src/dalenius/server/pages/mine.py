@@ -7,7 +7,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from dalenius.core.budget import MASTER
 from dalenius.errors import DaleniusError
-from dalenius.ledger.charge import PAGES
+from dalenius.ledger.charge import ACCOUNTS
 from dalenius.server.accounts import User
 from dalenius.server.auth import CurrentUser, SignedIn, services_of
 from dalenius.server.pages.address import from_request
@@ -40,7 +40,7 @@ def mine(request: Request, user: SignedIn) -> Response:
 
 
 def quotas_of(request: Request, user: User) -> list[QuotaView]:
-    """The user's quota on each population, and on its other pages where there is one."""
+    """The user's quota on each population, and in its other accounts where there is one."""
     if not user.may_release:
         return []
     services = services_of(request)
@@ -48,11 +48,11 @@ def quotas_of(request: Request, user: User) -> list[QuotaView]:
     for dataset in services.reading.datasets(user):
         if dataset.population not in views:
             try:
-                quotas = [services.releasing.quota(user, dataset.name, page) for page in PAGES]
+                quotas = [services.releasing.quota(user, dataset.name, account) for account in ACCOUNTS]
             except DaleniusError:
                 continue
             views[dataset.population] = [
-                quota for quota in quotas if quota.page == MASTER or quota.limit is not None or quota.charges
+                quota for quota in quotas if quota.account == MASTER or quota.limit is not None or quota.charges
             ]
     return [quota for quotas in views.values() for quota in quotas]
 

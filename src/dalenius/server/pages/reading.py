@@ -162,12 +162,12 @@ def download(request: Request, entry: str, format: str, user: CurrentUser) -> Re
 
 @router.get("/d/{name}/list.{format}")
 def download_listed(request: Request, name: str, format: str, user: CurrentUser) -> Response:
-    """A table of the ready list as a file."""
+    """A table of the stored list as a file."""
     services = services_of(request)
     state = read_pairs(request.query_params.multi_items(), services.reading.dataset(name))
     release = services.reading.list_answer(user, name, state.to_request(name), explains=True)
     if release is None:
-        raise NotFound("The ready list of this data set does not hold this table.")
+        raise NotFound("The stored list of this data set does not hold this table.")
     language = language_of(request)
     if language != DEFAULT and is_spoken(format):
         release = spoken_release(Shown(request, user, release, None, state), release)

@@ -42,13 +42,13 @@ def table(request: Request, entry: str, user: CurrentUser) -> Response:
 
 @router.get("/d/{name}/list")
 def from_list(request: Request, name: str, user: CurrentUser) -> Response:
-    """A table from the ready list: free, consistent, and without touching data."""
+    """A table from the stored list: free, consistent, and without touching data."""
     services = services_of(request)
     dataset = services.reading.dataset(name)
     state = read_pairs(request.query_params.multi_items(), dataset)
     release = services.reading.list_answer(user, name, state.to_request(name), explains=True)
     if release is None:
-        raise NotFound("The ready list of this data set does not hold this table.")
+        raise NotFound("The stored list of this data set does not hold this table.")
     shown = Shown(request, user, release, None, state)
 
     def margin(names: list[str]) -> Release | None:
@@ -128,7 +128,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         download_href=_download_href(shown),
         universe=shown.universe,
         noise_text=_noise_text(shown),
-        promise_text=shown.wording.promise(shown.provenance),
+        guarantee_text=shown.wording.guarantee(shown.provenance),
         may_govern=shown.user.is_custodian,
     )
 
@@ -163,7 +163,7 @@ def _places(shown: Shown, table: Table) -> Places:
     named = dict_of([(place, names.get(name, name)) for place, name in shown.layout])
     if not named:
         return asked_layout(shown.release.about, table)
-    return Places(rows=named.get("rows", []), columns=named.get("columns", []), wafers=named.get("wafers", []))
+    return Places(rows=named.get("rows", []), columns=named.get("columns", []), layers=named.get("layers", []))
 
 
 def _is_apart(display: Display, first: Display) -> bool:

@@ -8,8 +8,9 @@ from dalenius.core.domain import Domain
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
 from dalenius.server.views import VariableView
+from dalenius.spec.document import DEFAULT_MEASURE
 
-_PLACES = ("rows", "columns", "wafers")
+_PLACES = ("rows", "columns", "layers")
 
 
 def request_of(
@@ -40,7 +41,10 @@ def request_of(
     if where:
         table["where"] = where
     if described.get("of"):
-        table |= {"measure": described["measure"], "of": described["of"]}
+        table["of"] = described["of"]
+    if described.get("measure") not in (None, DEFAULT_MEASURE):
+        table["measure"] = described["measure"]
+    table |= described.get("keys", {})
     if described.get("margins"):
         table |= _margins(described["margins"], len(axes))
     for key in ("universe", "weight"):
@@ -49,7 +53,7 @@ def request_of(
     if described.get("objective") not in (None, "cells"):
         table["objective"] = described["objective"]
     privacy = dict(described.get("privacy", {}))
-    for key in ("mechanism", "strategy", "options"):
+    for key in ("mechanism", "strategy"):
         if described.get(key):
             privacy[key] = described[key]
     return {"dataset": described.get("dataset", ""), "table": table, "privacy": privacy}

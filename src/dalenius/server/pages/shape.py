@@ -23,7 +23,7 @@ class Shape:
     columns: int
     more_columns: int
     more_lines: int
-    wafers: tuple[str, ...]
+    layers: tuple[str, ...]
     sheets: int
     cells: int
 
@@ -53,7 +53,7 @@ def shape_of(state: TableState, dataset: DatasetView, wording: Wording) -> Shape
         return None
     rows, columns, sheets_of = (
         [labels_of(c, dataset, wording, state.ranges.get(c.variable, ("", ""))) for c in choices]
-        for choices in (state.rows, state.columns, state.wafers)
+        for choices in (state.rows, state.columns, state.layers)
     )
     sheets = prod(map(len, sheets_of))
     all_columns, all_lines = prod(map(len, columns)), prod(map(len, rows))
@@ -65,7 +65,7 @@ def shape_of(state: TableState, dataset: DatasetView, wording: Wording) -> Shape
         columns=shown,
         more_columns=all_columns - shown,
         more_lines=max(all_lines - _MOST_LINES, 0),
-        wafers=tuple(wording.label(dataset, c.variable) for c in state.wafers),
+        layers=tuple(wording.label(dataset, c.variable) for c in state.layers),
         sheets=sheets,
         cells=all_columns * all_lines * sheets,
     )

@@ -10,7 +10,7 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from dalenius.core.domain import Axis, Domain
-from dalenius.core.release import Release, Table
+from dalenius.core.release import Provenance, Release, Table
 from dalenius.errors import DaleniusError
 from dalenius.server.accounts import User
 from dalenius.server.auth import services_of
@@ -19,6 +19,7 @@ from dalenius.server.pages.page import language_of, render
 from dalenius.server.pages.reuse import request_of, with_levels
 from dalenius.server.pages.state import PLACES, TableState
 from dalenius.server.pages.wording import Wording
+from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, ReleaseView
 from dalenius.shown import speech
 from dalenius.shown.answers import labelled
@@ -27,16 +28,25 @@ from dalenius.spec.load import load_request
 from dalenius.spec.universe import universe_of
 
 # What the builder must be able to ask for before it offers to change a table.
-_OF_THE_TABLE = ("axes", "where", "measure", "of", "weight", "margins", "options")
+_OF_THE_TABLE = ("axes", "where", "measure", "of", "weight", "margins", "keys")
 
 
 class Shown:
     """One released table and one reader: what all of its pages need."""
 
+    dataset: DatasetView | None
+    layout: list[tuple[str, str]]
+    member: int
+    members: tuple[Release, ...]
+    provenance: Provenance
+    release: Release
+    services: Services
+    wording: Wording
+
     def __init__(
         self, request: Request, user: User, release: Release, view: ReleaseView | None, state: TableState | None = None
     ) -> None:
-        """`state` is what was asked of a ready list; a stored release says itself what was asked."""
+        """`state` is what was asked of a stored list; a stored release says itself what was asked."""
         self.request, self.user, self.view = request, user, view
         self.state = state
         # Of a batch one table is shown at a time, the first unless the address names another.
@@ -156,12 +166,11 @@ class Shown:
         return {"text": universe.sentence(names, language, say), "language": language}
 
     @property
-    def remarks(self) -> list[dict[str, str]]:
+    def notes(self) -> list[dict[str, str]]:
         """What the release warns of; whose records it covers is said in the same words as beside the table."""
         about = self.release.about.universe
         return [
-            self.universe if sentence == about else self.wording.remark(sentence)
-            for sentence in self.provenance.warnings
+            self.universe if sentence == about else self.wording.note(sentence) for sentence in self.provenance.warnings
         ]
 
     def frame(self, section: str) -> dict[str, Any]:
@@ -173,7 +182,7 @@ class Shown:
             "heading": self.heading,
             "described": "" if self.state is not None or self.heading == self.described else self.described,
             "section": section,
-            "remarks": self.remarks,
+            "remarks": self.notes,
             "conditions": self.conditions,
             "base_href": base,
             "layout_query": urlencode([*self.layout, *([("member", self.member)] if self.members else [])]),

@@ -1,4 +1,4 @@
-"""A release for a file that is read: labels, conditions and the promise in the reader's language; numbers and laws as
+"""A release for a file that is read: labels, conditions and the guarantee in the reader's language; numbers and laws as
 they are.
 """
 
@@ -19,8 +19,8 @@ def spoken_release(shown: Shown, release: Release) -> Release:
 
 
 def _spoken(shown: Shown, release: Release) -> Release:
-    promise = shown.wording.promise(release.provenance)
-    whole = release.with_(provenance=replace(release.provenance, guarantee=promise))
+    guarantee = shown.wording.guarantee(release.provenance)
+    whole = release.with_(provenance=replace(release.provenance, guarantee=guarantee))
     if release.members:
         return whole.with_members([_spoken(shown, member) for member in release.members])
     subject = release.about

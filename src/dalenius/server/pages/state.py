@@ -17,7 +17,7 @@ from dalenius.server.views import DatasetView, VariableView
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.method import FieldKind, form_fields, is_one_number
 
-PLACES = ("rows", "columns", "wafers")
+PLACES = ("rows", "columns", "layers")
 AMOUNTS = ("epsilon", "delta", "rho")
 OWN_GROUPS = "*"
 
@@ -26,7 +26,7 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxisChoice:
-    """One variable on rows, columns or wafers: all of it, a level, some categories, own groups, or cuts."""
+    """One variable on rows, columns or layers: all of it, a level, some categories, own groups, or cuts."""
 
     variable: str
     level: str = ""
@@ -55,7 +55,7 @@ class TableState:
 
     rows: tuple[AxisChoice, ...] = ()
     columns: tuple[AxisChoice, ...] = ()
-    wafers: tuple[AxisChoice, ...] = ()
+    layers: tuple[AxisChoice, ...] = ()
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     measure: str = DEFAULT_MEASURE
@@ -73,17 +73,22 @@ class TableState:
     @property
     def choices(self) -> tuple[AxisChoice, ...]:
         """All axes in reading order."""
-        return self.rows + self.columns + self.wafers
+        return self.rows + self.columns + self.layers
 
     @property
     def is_empty(self) -> bool:
         """Whether no variable was placed, and the measure needs one."""
         return not self.choices and not is_one_number(self.measure)
 
+    @property
+    def places(self) -> dict[str, tuple[AxisChoice, ...]]:
+        """The axes of each place."""
+        return {"rows": self.rows, "columns": self.columns, "layers": self.layers}
+
     def place_of(self, variable: str) -> str:
-        """Where a variable stands: rows, columns, wafers or nowhere."""
-        for place in PLACES:
-            if any(choice.variable == variable for choice in getattr(self, place)):
+        """Where a variable stands: rows, columns, layers or nowhere."""
+        for place, choices in self.places.items():
+            if any(choice.variable == variable for choice in choices):
                 return place
         return ""
 
@@ -112,7 +117,9 @@ class TableState:
         return self
 
     def _without(self, name: str) -> "TableState":
-        kept: dict[str, Any] = {place: tuple(c for c in getattr(self, place) if c.variable != name) for place in PLACES}
+        kept: dict[str, Any] = {
+            place: tuple(c for c in choices if c.variable != name) for place, choices in self.places.items()
+        }
         return replace(self, **kept)
 
     def _put(self, place: str, variable: VariableView) -> "TableState":
@@ -124,14 +131,14 @@ class TableState:
             cuts = suggested_cuts(variable)
             choice = AxisChoice(variable=name, picks=tuple(self.where.get(name, ())), cuts=cuts)
         rest = self._without(name)
-        changed: dict[str, Any] = {place: (*getattr(rest, place), choice)}
+        changed: dict[str, Any] = {place: (*rest.places[place], choice)}
         return replace(rest, **changed, where={k: v for k, v in self.where.items() if k != name})
 
     def _earlier(self, name: str) -> "TableState":
         place = self.place_of(name)
         if not place:
             return self
-        choices = list(getattr(self, place))
+        choices = list(self.places[place])
         at = next(i for i, c in enumerate(choices) if c.variable == name)
         if at > 0:
             choices[at - 1 : at + 1] = [choices[at], choices[at - 1]]
@@ -142,7 +149,7 @@ class TableState:
 
     def to_pairs(self) -> Pairs:
         """The shortest fields that say this state, in a fixed order."""
-        pairs: Pairs = [(place, choice.variable) for place in PLACES for choice in getattr(self, place)]
+        pairs: Pairs = [(place, choice.variable) for place, choices in self.places.items() for choice in choices]
         for choice in self.choices:
             name = choice.variable
             if choice.level:
@@ -178,7 +185,7 @@ class TableState:
         return pairs
 
     def _stated(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Keys of the measure that say more than leaving them out, and that the promise knows."""
+        """Keys of the measure that say more than leaving them out, and that the guarantee knows."""
         fields = form_fields(self.measure)
         left_out = {field_.in_place_of for name, field_ in fields.items() if any(self.keys.get(name, ()))}
         for name, field_ in fields.items():
@@ -191,16 +198,16 @@ class TableState:
     def subject(self) -> Subject:
         """What the keys of the measure say, for its title."""
         table = self.to_request("")["table"]
-        return Subject.derived({"measure": self.measure, "of": self.of, "options": table})
+        return Subject.derived({"measure": self.measure, "of": self.of, "keys": table})
 
     def _holds_everywhere(self) -> bool:
-        """Whether the promise is kept at every data set; so is one that nobody knows, which is refused later."""
+        """Whether the guarantee is kept at every data set; so is one that nobody knows, which is refused later."""
         definition = self.definition or "pure"
         is_known = definition in registry.names("definitions")
-        return not is_known or registry.get("definitions", definition).scope is Scope.EVERYWHERE
+        return not is_known or registry.get("definitions", definition).scope is Scope.ALL_DATA
 
     def _form_keys(self) -> Mapping[str, Any]:
-        """What a new question of this measure says that an older one could not, where the promise holds everywhere."""
+        """Keys that a form writes beside the measure, where the guarantee holds for all data."""
         if not self._holds_everywhere():
             return {}
         keys: Mapping[str, Any] = getattr(registry.get("methods", self.measure), "form_keys", {})
@@ -209,7 +216,7 @@ class TableState:
     def to_request(self, dataset: str) -> dict[str, Any]:
         """The request document of this state, as plain values."""
         table: dict[str, Any] = {
-            place: [choice.to_item() for choice in getattr(self, place)] for place in PLACES if getattr(self, place)
+            place: [choice.to_item() for choice in choices] for place, choices in self.places.items() if choices
         }
         where: dict[str, Any] = {name: list(labels) for name, labels in self.where.items() if labels}
         for name, (low, high) in self.ranges.items():

@@ -1,4 +1,4 @@
-"""Sentences and names for readers: titles of tables, amounts, methods, promises."""
+"""Sentences and names for readers: titles of tables, amounts, methods, guarantees."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview, ReleaseView
 from dalenius.shown import speech
 from dalenius.spec.method import form_fields, takes_categories, takes_weight
-from dalenius.spec.remarks import in_language
+from dalenius.spec.notes import in_language
 
 _CROSS = " × "
 _OPEN = Subject()
@@ -60,7 +60,7 @@ class Wording:
             "strategy_name": lambda name: self.known("strategy", name),
             "definition_name": self.definition,
             "said": self.said,
-            "remark": self.remark,
+            "remark": self.note,
             "level_name": self.level_name,
         }
 
@@ -219,11 +219,9 @@ class Wording:
         table = request.get("table", {})
         if isinstance(table, list):
             return self.t("release.batch", n=len(table))
-        items = [*table.get("rows", ()), *table.get("columns", ()), *table.get("wafers", ())]
+        items = [*table.get("rows", ()), *table.get("columns", ()), *table.get("layers", ())]
         names = [item if isinstance(item, str) else str(item.get("variable", "")) for item in items]
-        # Keys of a method stand in [table]; older documents keep them among the options.
-        options = {**(request.get("privacy", {}).get("options") or {}), **table}
-        subject = Subject.derived({"measure": table.get("measure"), "of": table.get("of"), "options": options})
+        subject = Subject.derived({"measure": table.get("measure"), "of": table.get("of"), "keys": table})
         return self.title(self._dataset(dataset), subject.measure, table.get("of"), names, subject)
 
     def state_title(self, dataset: DatasetView, state: TableState) -> str:
@@ -259,15 +257,15 @@ class Wording:
             texts.append(f"{self.label(dataset, name)}: {self.typed(low) or '…'} – {self.typed(high) or '…'}")
         return texts
 
-    def remark(self, sentence: str) -> dict[str, str]:
+    def note(self, sentence: str) -> dict[str, str]:
         """A stored remark in the reader's language, with the language that it is in."""
         spoken = in_language(sentence, self.language)
         return {"text": spoken, "language": self.language} if spoken else {"text": sentence, "language": "en"}
 
-    # -- promises --------------------------------------------------------------------------------------------------
+    # -- guarantees --------------------------------------------------------------------------------------------------
 
     def unit(self, dataset: DatasetView | None, neighbours: Mapping[str, Any]) -> str:
-        """Whom the promise protects."""
+        """Whom the guarantee protects."""
         name, rows = str(neighbours.get("unit", "row")), neighbours.get("max_rows", 1)
         unit = self.known("unit", name)
         if neighbours.get("relation") == "replace":
@@ -285,7 +283,7 @@ class Wording:
         is_estimate = registry.get("methods", state.measure).takes_of
         return self.t(f"design.{dataset.draws or 'unstated'}") if is_estimate or state.weight else ""
 
-    def promise(self, provenance: Provenance) -> str:
+    def guarantee(self, provenance: Provenance) -> str:
         """The guarantee of one release in one sentence."""
         budget = provenance.budget
         unit = self.known("unit", str(provenance.neighbours.get("unit", "row")))
@@ -294,11 +292,11 @@ class Wording:
             delta = f", δ = {self.amount(budget['delta'])}" if budget.get("delta") else ""
             factor = self.num(exp(min(float(epsilon), 600.0)), 2)
             return self.t(
-                "release.promise_epsilon", factor=factor, unit=unit, epsilon=self.amount(epsilon), delta=delta
+                "release.guarantee_epsilon", factor=factor, unit=unit, epsilon=self.amount(epsilon), delta=delta
             )
         if budget.get("rho"):
             epsilon_text = self.amount(concentrated_epsilon(Fraction(str(budget["rho"]))))
-            return self.t("release.promise_rho", rho=self.amount(budget["rho"]), unit=unit, epsilon=epsilon_text)
+            return self.t("release.guarantee_rho", rho=self.amount(budget["rho"]), unit=unit, epsilon=epsilon_text)
         return provenance.guarantee
 
 

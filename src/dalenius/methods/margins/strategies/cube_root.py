@@ -18,8 +18,8 @@ class CubeRootStrategy:
     plainness: ClassVar[int] = 4
 
     @staticmethod
-    def option(setting: Setting, purse: Allotment) -> Candidate:
+    def option(setting: Setting, allotment: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
-        if purse.currency != "epsilon":
+        if allotment.currency != "epsilon":
             raise Unsupported("The cube root rule is for Laplace noise.")
-        return measured(setting, purse, "cube_root", root_shares(without_total(setting), 1 / 3))
+        return measured(setting, allotment, "cube_root", root_shares(without_total(setting), 1 / 3))

@@ -17,6 +17,6 @@ class EqualStrategy:
     plainness: ClassVar[int] = 3
 
     @staticmethod
-    def option(setting: Setting, purse: Allotment) -> Candidate:
+    def option(setting: Setting, allotment: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
-        return measured(setting, purse, "equal", equal_shares(without_total(setting)))
+        return measured(setting, allotment, "equal", equal_shares(without_total(setting)))

@@ -23,10 +23,10 @@ class FourierStrategy:
     plainness: ClassVar[int] = 5
 
     @staticmethod
-    def option(setting: Setting, purse: Allotment) -> Candidate:
+    def option(setting: Setting, allotment: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
-        if setting.mechanism not in (None, purse.mechanism):
-            raise Unsupported(f"Fourier coefficients use {purse.mechanism} noise here.")
+        if setting.mechanism not in (None, allotment.mechanism):
+            raise Unsupported(f"Fourier coefficients use {allotment.mechanism} noise here.")
         if setting.amounts is not None:
             raise Unsupported("Fourier coefficients are of counts.")
         workload = setting.workload
@@ -36,9 +36,9 @@ class FourierStrategy:
         # A coefficient's noise of variance s gives the component a variance s / 2^|A|.
         influence = {a: workload.influence[a] / 2 ** len(a) for a in names}
         moves = setting.moves()
-        power = 1 / 3 if purse.currency == "epsilon" else 1 / 2
+        power = 1 / 3 if allotment.currency == "epsilon" else 1 / 2
         raw = {a: influence[a] ** power for a in names}
-        laws = _coefficient_laws(setting, purse, raw, moves)
+        laws = _coefficient_laws(setting, allotment, raw, moves)
         components = {a: law.variance / 2 ** len(a) for a, law in laws.items()}
         if setting.total is not None:
             components[()] = 0.0
@@ -53,21 +53,21 @@ class FourierStrategy:
 
 
 def _coefficient_laws(
-    setting: Setting, purse: Allotment, raw: Mapping[Margin, float], moves: Sequence[Pattern]
+    setting: Setting, allotment: Allotment, raw: Mapping[Margin, float], moves: Sequence[Pattern]
 ) -> dict[Margin, Mechanism]:
-    """Noise of the coefficients, in proportion to `raw`, within the purse for the worst pattern."""
+    """Noise of the coefficients, in proportion to `raw`, within the allotment for the worst pattern."""
     rows = setting.neighbours.max_rows
-    exponent = 1 if purse.currency == "epsilon" else 2
+    exponent = 1 if allotment.currency == "epsilon" else 2
     weight = {a: max(int(r * PARTS**2), 1) for a, r in raw.items()}
     totals = [0] * len(moves)
     for a, w in weight.items():
         for k, pattern in enumerate(moves):
             totals[k] += w * (coefficient_shift(a, pattern) * rows) ** exponent
-    unit = purse.amount / max(totals)
-    family = registry.get("mechanisms", purse.mechanism)
+    unit = allotment.amount / max(totals)
+    family = registry.get("mechanisms", allotment.mechanism)
     laws: dict[Margin, Mechanism] = {}
     for a, w in weight.items():
-        if purse.currency == "epsilon":
+        if allotment.currency == "epsilon":
             laws[a] = family(Fraction(int(w * unit * 10**12), 10**12))
         else:
             variance = 1 / (2 * w * unit)

@@ -21,16 +21,16 @@ class InteriorStrategy:
     plainness: ClassVar[int] = 1
 
     @staticmethod
-    def option(setting: Setting, purse: Allotment) -> Candidate:
+    def option(setting: Setting, allotment: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
         if setting.workload.size(setting.workload.interior) > MOST_CELLS:
             raise Unsupported("The interior is too large to be measured.")
-        return measured(setting, purse, "interior", {setting.workload.interior: 1.0})
+        return measured(setting, allotment, "interior", {setting.workload.interior: 1.0})
 
     @staticmethod
-    def along(setting: LevelSetting, purse: Allotment) -> LevelCandidate:
+    def along(setting: LevelSetting, allotment: Allotment) -> LevelCandidate:
         """The finest level by all detail that is shown; every level is a sum of its cells."""
         inner = inner_part(setting.table)
         if part_cells(setting.table, inner) > MOST_CELLS:
             raise Unsupported("The interior is too large to be measured.")
-        return measured_levels(setting, purse, "interior", {inner: 1.0})
+        return measured_levels(setting, allotment, "interior", {inner: 1.0})

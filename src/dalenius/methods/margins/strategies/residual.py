@@ -19,14 +19,14 @@ class ResidualStrategy:
     plainness: ClassVar[int] = 6
 
     @staticmethod
-    def option(setting: Setting, purse: Allotment) -> Candidate:
+    def option(setting: Setting, allotment: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
-        if purse.currency != "rho":
+        if allotment.currency != "rho":
             raise Unsupported("Residual measurements are priced in rho.")
         if setting.mechanism not in (None, "discrete_gaussian"):
             raise Unsupported("Residual measurements use discrete Gaussian noise.")
         workload, moves = setting.workload, setting.moves()
-        allowed = 2 * purse.amount / setting.neighbours.max_rows**2
+        allowed = 2 * allotment.amount / setting.neighbours.max_rows**2
         cost = least_cost(setting.amounts, allowed)
         without_noise = frozenset({()} if setting.total is not None else ())
         chosen = select(workload, float(cost), moves, objective=setting.objective, without=without_noise)
@@ -41,7 +41,13 @@ class ResidualStrategy:
         components = {a: unit * float(v) / workload.size(a) ** 2 for a, v in grid.items()}
         components |= dict.fromkeys(without_noise, 0.0)
         step = Residual(
-            "residuals", setting.axes, setting.where, grid, setting.total is not None, setting.amounts, purse.is_by_loss
+            "residuals",
+            setting.axes,
+            setting.where,
+            grid,
+            setting.total is not None,
+            setting.amounts,
+            allotment.is_by_loss,
         )
         assert exact_cost(workload.shape, grid, moves) <= cost
         return Candidate(

@@ -22,17 +22,17 @@ class SplitStrategy:
     plainness: ClassVar[int] = 2
 
     @staticmethod
-    def option(setting: Setting, purse: Allotment) -> Candidate:
+    def option(setting: Setting, allotment: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
         workload = without_total(setting)
         candidates = list(workload.margins)
         if workload.interior not in candidates and workload.size(workload.interior) <= MOST_CELLS:
             candidates.append(workload.interior)
-        shares = optimise(workload, candidates, _noise(setting, purse), objective=setting.objective)
-        return measured(setting, purse, "split", shares)
+        shares = optimise(workload, candidates, _noise(setting, allotment), objective=setting.objective)
+        return measured(setting, allotment, "split", shares)
 
     @staticmethod
-    def along(setting: LevelSetting, purse: Allotment) -> LevelCandidate:
+    def along(setting: LevelSetting, allotment: Allotment) -> LevelCandidate:
         """Each level by the detail that is shown of it, with the shares that are best after least squares along the
         tree.
         """
@@ -42,15 +42,15 @@ class SplitStrategy:
             table,
             node_gains(table, weights),
             tuple(p for p in split_candidates(table, MOST_CELLS) if p not in setting.public),
-            _noise(setting, purse),
+            _noise(setting, allotment),
             setting.public,
         )
-        return measured_levels(setting, purse, "split", search.best())
+        return measured_levels(setting, allotment, "split", search.best())
 
 
-def _noise(setting: Setting | LevelSetting, purse: Allotment) -> NoisePrecision:
+def _noise(setting: Setting | LevelSetting, allotment: Allotment) -> NoisePrecision:
     rows, sides = setting.neighbours.max_rows, 2 if setting.neighbours.is_replace else 1
     rows *= 1 if setting.amounts is None else setting.amounts.largest
-    if purse.currency == "epsilon":
-        return LaplaceNoise(float(purse.amount), sides * rows)
-    return GaussianNoise(float(purse.amount), sides * rows**2)
+    if allotment.currency == "epsilon":
+        return LaplaceNoise(float(allotment.amount), sides * rows)
+    return GaussianNoise(float(allotment.amount), sides * rows**2)

@@ -18,8 +18,8 @@ class SquareRootStrategy:
     plainness: ClassVar[int] = 4
 
     @staticmethod
-    def option(setting: Setting, purse: Allotment) -> Candidate:
+    def option(setting: Setting, allotment: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
-        if purse.currency != "rho":
+        if allotment.currency != "rho":
             raise Unsupported("The square root rule is for Gaussian noise.")
-        return measured(setting, purse, "square_root", root_shares(without_total(setting), 1 / 2))
+        return measured(setting, allotment, "square_root", root_shares(without_total(setting), 1 / 2))

@@ -27,14 +27,14 @@ class TreeStrategy:
     plainness: ClassVar[int] = 7
 
     @staticmethod
-    def along(setting: LevelSetting, purse: Allotment) -> LevelCandidate:
+    def along(setting: LevelSetting, allotment: Allotment) -> LevelCandidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
-        if purse.currency != "rho":
+        if allotment.currency != "rho":
             raise Unsupported("Levels with residual components are priced in rho.")
         if setting.mechanism not in (None, "discrete_gaussian"):
             raise Unsupported("Levels with residual components use discrete Gaussian noise.")
         table, ways = setting.table, setting.moves()
-        allowed = 2 * purse.amount / setting.neighbours.max_rows**2
+        allowed = 2 * allotment.amount / setting.neighbours.max_rows**2
         cost = least_cost(setting.amounts, allowed)
         search = _even if setting.objective == "maximum" else _least
         grid = within_span(
@@ -56,7 +56,7 @@ class TreeStrategy:
             grid,
             setting.total is not None,
             setting.amounts,
-            purse.is_by_loss,
+            allotment.is_by_loss,
         )
         return LevelCandidate(
             strategy="tree",

@@ -1,0 +1,1 @@
+"""Accounting without a ledger: composition, filters, batches and schedules of one's own."""

@@ -1,0 +1,1 @@
+"""What selections of one cell among many share; the selections themselves are files of the package above."""

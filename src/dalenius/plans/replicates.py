@@ -1,0 +1,392 @@
+"""Plans of estimates with bootstrap errors: replicates of one total for each cell, and a count where the number of rows
+is not public.
+
+`error = "bootstrap"` resamples the file `replicates` times and publishes one noisy total of each sample. What rows add
+is centred at the midpoint of the declared bounds where the number of rows is known, public or measured, which halves
+the noise; a total whose number of rows is private is not centred. A private number of rows is measured in the same
+step, with a tenth of what neighbours may differ by (squared), and so are the squares of what rows add, unless the
+request leaves them out: without them the spread of the replicates alone must tell the error of sampling, and does so
+badly. The plan says how wide the interval will be, and how wide the one from two moments would be.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from dalenius.algebra.estimates import BOOTSTRAP, STRUCTURE
+from dalenius.algebra.replicates import Replicates, sum_variance
+from dalenius.core.domain import Axis, Bounds, CellSpace
+from dalenius.core.law import FloatArray, Joint
+from dalenius.core.neighbours import Scope
+from dalenius.core.plan import TablePlan
+from dalenius.core.query import TableQuery
+from dalenius.core.rationals import plain
+from dalenius.core.release import Block, Table
+from dalenius.errors import DaleniusError, ParameterError, TooLarge, Unsupported
+from dalenius.exact.resampling_price import ResamplingPrice, calibrated
+from dalenius.limits import REPLICATES, REPLICATES_OF_RHO, REPLICATES_OF_ROWS
+from dalenius.measurements.learned_bounds import cell_queries
+from dalenius.measurements.resampled_totals import COUNT, SQUARES, ResampledTotals, beside, sums_law
+from dalenius.plans.design import has_sampling, no_sampling
+from dalenius.plans.moments import estimate_tables, typical_records
+from dalenius.plans.priced import priced
+from dalenius.spec.notes import note
+from dalenius.spec.question import Question
+
+_FEWEST, _USUAL = 2, 50
+# The share that a private number of rows takes, and the squares.
+_BESIDE = Fraction(1, 10)
+_LISTED_VALUES = 1 << 18
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resampled:
+    """What rows add to a total: factor * value - offset, at most `reach` in size; from counts of classes, or from lists
+    of values.
+
+    `evenness` is the mean square of what a row adds in a typical cell, in squares of the reach.
+    """
+
+    reach: int
+    factor: int = 1
+    offset: int = 0
+    counting: TableQuery | None = None
+    contributions: tuple[int, ...] = ()
+    evenness: Fraction = Fraction(1, 3)
+
+    @classmethod
+    def of_values(cls, question: Question, *, is_centred: bool) -> "Resampled":
+        """Of a numeric variable; counted value by value where the declared values are few."""
+        bounds = question.bounds
+        if bounds.low == bounds.high:
+            raise Unsupported(f"The bounds of {question.of!r} are one number; there is nothing to estimate.")
+        total = bounds.low + bounds.high
+        factor, offset = (1, 0) if not is_centred else (1, total // 2) if total % 2 == 0 else (2, total)
+        reach = max(abs(factor * bounds.low - offset), abs(factor * bounds.high - offset))
+        counting = _value_counts(question, bounds)
+        values = range(bounds.low, bounds.high + 1) if counting is not None else ()
+        return cls(
+            reach=reach,
+            factor=factor,
+            offset=offset,
+            counting=counting,
+            contributions=tuple(factor * value - offset for value in values),
+        )
+
+    @classmethod
+    def of_classes(cls, question: Question, axis: Axis, arrays: tuple[str, ...]) -> "Resampled":
+        """Records with a property add one, the others take one off: twice the property less one half."""
+        return cls(
+            reach=1,
+            factor=2,
+            offset=1,
+            counting=replace(question.query, space=_with_axis(question.space, axis)),
+            contributions=tuple(1 if name == "inside" else -1 for name in arrays),
+            evenness=Fraction(1),
+        )
+
+
+def _with_axis(space: CellSpace, axis: Axis) -> CellSpace:
+    zeros = frozenset((*cell, k) for cell in space.structural_zeros for k in range(len(axis)))
+    return CellSpace((*space.axes, axis), zeros)
+
+
+def _value_counts(question: Question, bounds: Bounds) -> TableQuery | None:
+    """A table of how many rows have each value, or None where there are too many values or the variable stands on an
+    axis.
+    """
+    values = range(bounds.low, bounds.high + 1)
+    is_axis = question.of in {axis.variable for axis in question.space.axes}
+    if is_axis or len(values) * question.space.size > _LISTED_VALUES:
+        return None
+    axis = Axis(variable=question.of, labels=tuple(map(str, values)), cuts=(*values, bounds.high + 1), level="value")
+    return replace(question.query, space=_with_axis(question.space, axis))
+
+
+def with_squares(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """A method's keys, where bootstrap errors say whether squares are measured: yes, unless the request says no."""
+    if parameters.get("error") != BOOTSTRAP or parameters.get("squares") is not None:
+        return dict(parameters)
+    return {**parameters, "squares": True}
+
+
+def plan_replicates(
+    question: Question,
+    measure: str,
+    name: str,
+    added: Resampled,
+    *,
+    size: int | None,
+    is_quotient: bool,
+    scale: Fraction,
+    limits: tuple[object, object],
+    moments: float | None,
+) -> TablePlan:
+    """The priced plan; `moments` is the half-width that two moments would give in the same typical cell, if there is
+    one.
+    """
+    replicates = _number(question)
+    _check(question)
+    neighbours, budget = question.neighbours, question.budget
+    assert budget.delta is not None
+    has_count = is_quotient and size is None
+    has_squares = added.evenness != 1 and bool(question.parameter("squares", False))
+    sums = (*((COUNT,) if has_count else ()), *((SQUARES,) if has_squares else ()))
+    start = ResamplingPrice(
+        reach=added.reach,
+        sigma_squared=Fraction(1),
+        replicates=replicates,
+        is_replace=neighbours.is_replace,
+        has_cells=question.space.size > 1,
+        rows=neighbours.max_rows,
+        beside=beside(sums, added.reach, _BESIDE),
+    )
+    _check_rows(start)
+    epsilon = None if budget.rho is not None else budget.epsilon
+    price = calibrated(start, epsilon=epsilon, rho=budget.rho, delta=budget.delta)
+    _check_failure(price, budget.delta)
+    step = ResampledTotals(
+        name=f"replicates of {name}",
+        space=question.space,
+        price=price,
+        failure=budget.delta,
+        statement=epsilon,
+        lists=() if added.counting is not None else _lists(question),
+        counting=added.counting,
+        contributions=added.contributions,
+        factor=added.factor,
+        offset=added.offset,
+        unit=scale / added.factor,
+        sums=sums,
+    )
+    law = _law(step, measure, added, size, scale, limits, is_quotient=is_quotient)
+    law = replace(law, parameters={**law.parameters, **_stated(question)})
+    space = question.space
+
+    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+        return estimate_tables(law, blocks, space, name, measure)
+
+    preview = _preview(question, step, added, size, scale, is_quotient=is_quotient)
+    return priced(
+        question,
+        (step,),
+        assemble,
+        law=law,
+        mechanism=step.noise.name,
+        strategy=BOOTSTRAP,
+        limits=None if "inf" in str(limits) else (float(Fraction(str(limits[0]))), float(Fraction(str(limits[1])))),
+        preview=preview,
+        warnings=(
+            note("bounded"),
+            note("resampled"),
+            *_clustered(neighbours.max_rows),
+            *(
+                ()
+                if question.domain.draws
+                else (note("if_units_independent" if neighbours.max_rows > 1 else "if_independent"),)
+            ),
+            *_advice(preview, moments),
+        ),
+        evidence=step.evidence,
+        refusal=f"These replicates do not fit {budget.definition!r} at this budget.",
+    )
+
+
+def _stated(question: Question) -> dict[str, Any]:
+    """How rows were drawn; how many rows a unit has is a part of the price, and stands in the law as such."""
+    draws = question.domain.draws
+    return {"draws": str(draws)} if draws else {}
+
+
+def _number(question: Question) -> int:
+    asked = question.parameter("replicates", _USUAL)
+    if question.neighbours.max_rows > 1:
+        most, where = REPLICATES_OF_ROWS, " where a unit has several rows"
+    elif question.budget.rho is not None:
+        most, where = REPLICATES_OF_RHO, ""
+    else:
+        most, where = REPLICATES, f" for a budget in epsilon, or {REPLICATES_OF_RHO:,} for one in rho"
+    if not _FEWEST <= int(asked) <= most:
+        raise ParameterError(
+            f"replicates must lie between {_FEWEST} and {most:,}{where}; received {asked}.", name="replicates"
+        )
+    return int(asked)
+
+
+def _check(question: Question) -> None:
+    """A bootstrap is priced by its loss distribution, which needs a delta; its noise is given."""
+    if question.budget.definition not in ("approximate", "zero_concentrated") or question.budget.delta is None:
+        raise Unsupported(
+            'error = "bootstrap" has no statement without a delta: use definition = "approximate" with epsilon and '
+            "delta, or"
+            ' "zero_concentrated" with rho and delta.',
+            key="error",
+        )
+    if question.scope is not Scope.ALL_DATA:
+        raise Unsupported(
+            f'error = "bootstrap" is priced under differential privacy; {question.definition.name!r} has no price '
+            "for it.",
+            key="error",
+        )
+    if not has_sampling(question):
+        raise Unsupported(
+            f'error = "bootstrap" measures the error of sampling. {no_sampling(question)} Use error = "noise", or '
+            "leave error out.",
+            key="error",
+        )
+    if question.mechanism is not None:
+        raise Unsupported(
+            'error = "bootstrap" is priced for discrete Gaussian noise; leave the mechanism out.', key="mechanism"
+        )
+
+
+def _check_rows(price: ResamplingPrice) -> None:
+    """Every way to spread the rows of a unit over cells is priced; there must not be too many."""
+    if not price.is_served:
+        most = "6 rows in a table, 24 in a single number" + (
+            ", counting those of both units" if price.is_replace else ""
+        )
+        raise Unsupported(
+            f'error = "bootstrap" is priced for neighbours that differ in at most {most}; here they differ in '
+            f"{price.touched}. Ask"
+            ' with error = "sampling", or declare a smaller max_rows.',
+            key="error",
+        )
+
+
+def _check_failure(price: ResamplingPrice, failure: Fraction) -> None:
+    """The account is charged a rho outside an event of this probability, which the arithmetic must be able to tell from
+    nothing.
+    """
+    try:
+        price.rho(failure)
+    except TooLarge:
+        raise Unsupported(
+            f"The price of these replicates cannot be told at delta = {float(failure):.3g}: it is too small, or the "
+            "replicates are too few or too many for so large a budget. A delta of at least 1e-9 and 10 to 200 "
+            "replicates are served at usual budgets.",
+            name="delta",
+        ) from None
+
+
+def _lists(question: Question) -> Any:
+    return cell_queries(question.domain, question.of, question.space, question.where)
+
+
+def _law(
+    step: ResampledTotals,
+    measure: str,
+    added: Resampled,
+    size: int | None,
+    scale: Fraction,
+    limits: tuple[object, object],
+    *,
+    is_quotient: bool,
+) -> Joint:
+    centre = Fraction(added.offset, added.factor)
+    public: dict[str, Any] = {"size": None if size is None else str(size)}
+    return Joint(
+        STRUCTURE,
+        {
+            "estimate": BOOTSTRAP,
+            "of": measure,
+            "is_quotient": is_quotient,
+            "centre": plain(centre),
+            "factor": str(added.factor),
+            "scale": plain(scale),
+            "replicates": step.price.replicates,
+            "sigma_squared": plain(step.price.sigma_squared),
+            "reach": added.reach,
+            **({"rows": step.price.rows} if step.price.rows > 1 else {}),
+            **sums_law(step.price, step.sums),
+            "limits": [str(end) if "inf" in str(end) else plain(Fraction(str(end))) for end in limits],
+        }
+        | {key: value for key, value in public.items() if value is not None},
+    )
+
+
+def _preview(
+    question: Question, step: ResampledTotals, added: Resampled, size: int | None, scale: Fraction, *, is_quotient: bool
+) -> Mapping[str, Any]:
+    """Both errors in a cell of typical size whose values are spread evenly over the declared bounds."""
+    records = size or typical_records(question)
+    squares = records * step.price.reach**2 * float(added.evenness)
+    made = _typical(
+        step, squares, records if is_quotient or size else None, is_even=is_quotient and added.evenness == 1
+    )
+    unit = float(scale) / step.factor / (records if is_quotient else 1)
+    error = unit * sqrt(float(made.spread[0]) / made.count)
+    return {
+        "cells": question.space.size,
+        "structural_zeros": len(question.space.structural_zeros),
+        "records": records,
+        "std_error": error,
+        "half_width_95": unit * float(made.half_widths(0.95, is_sampling=False)[0]),
+        "std_error_with_sampling": unit
+        * float(made.half_widths(0.95, is_sampling=True)[0])
+        / NormalDist().inv_cdf(0.975),
+        "replicates": made.count,
+        "law": step.law.to_dict(),
+    }
+
+
+def _typical(step: ResampledTotals, squares: float, records: int | None, *, is_even: bool) -> Replicates:
+    """Replicates whose spread is the expected one."""
+    z: FloatArray = np.linspace(-1.0, 1.0, step.price.replicates)
+    z *= sqrt((float(step.price.sigma_squared) + squares) / float(z.var(ddof=1)))
+    law = step.law.parameters
+    has_squares = SQUARES in step.sums
+    unit = float(Fraction(str(law["square_unit"]))) if has_squares else 1.0
+    return Replicates(
+        totals=z[None, :],
+        noise=float(step.price.sigma_squared),
+        reach=step.price.reach,
+        records=None if records is None else np.array([float(records)]),
+        records_variance=sum_variance(law, COUNT) if COUNT in step.sums else 0.0,
+        is_even=is_even,
+        rows=step.price.rows,
+        squares=np.array([squares]) if has_squares else None,
+        squares_variance=unit**2 * sum_variance(law, SQUARES) if has_squares else 0.0,
+    )
+
+
+def _clustered(rows: int) -> tuple[str, ...]:
+    """What is assumed of the rows of one unit."""
+    return (note("clustered", rows=rows),) if rows > 1 else ()
+
+
+def _advice(preview: Mapping[str, Any], moments: float | None) -> tuple[str, ...]:
+    """Which interval is expected to be shorter, said before anything is spent."""
+    if moments is None:
+        return ()
+    wide = NormalDist().inv_cdf(0.975) * float(preview["std_error_with_sampling"])
+    code = "bootstrap_wider" if moments <= wide else "bootstrap_shorter"
+    return (note(code, bootstrap=_three_digits(wide), moments=_three_digits(moments)),)
+
+
+def half_width_of(question: Question, plan: Callable[[Question], TablePlan]) -> float | None:
+    """What a plan by moments expects of its interval with sampling at the same budget; None where it cannot
+    be planned.
+    """
+    # The keys that the other plan reads are not read by this one.
+    try:
+        error = plan(replace(question, _read=set())).preview.get("std_error_with_sampling")
+    except DaleniusError:
+        return None
+    return None if error is None else NormalDist().inv_cdf(0.975) * float(error)
+
+
+def _three_digits(value: float) -> str:
+    """Three digits without a power of ten, which readers of tables do not expect, and with no mark that languages read
+    differently.
+
+    >>> _three_digits(10798.2), _three_digits(0.123456)
+    ('10800', '0.123')
+    """
+    short = f"{value:.3g}"
+    return f"{float(short):.0f}" if "e+" in short else short
