@@ -79,7 +79,7 @@ class ErrorFinding:
 
 
 def check(
-    method: Method, known: Mapping[str, Mapping[str, str]] | None = None, effort: SimulationEffort = QUICK
+    method: Method, exceptions: Mapping[str, Mapping[str, str]] | None = None, effort: SimulationEffort = QUICK
 ) -> int:
     """Judge every example of a method; return how many have an error to judge.
 
