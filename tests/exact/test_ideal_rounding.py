@@ -136,8 +136,8 @@ def test_randomness_used_does_not_depend_on_the_scale():
 
 
 def test_comparison_with_a_uniform():
-    assert is_below(LazyUniform(Words(bytes([0x40]))), lambda bits: (1 << (bits - 1), 1 << (bits - 1)))
-    assert not is_below(LazyUniform(Words(bytes([0xC0]))), lambda bits: (1 << (bits - 1), 1 << (bits - 1)))
+    assert is_below(LazyUniform(Words(bytes([0x40]))).enclose, lambda bits: (1 << (bits - 1), 1 << (bits - 1)))
+    assert not is_below(LazyUniform(Words(bytes([0xC0]))).enclose, lambda bits: (1 << (bits - 1), 1 << (bits - 1)))
 
 
 def test_saturation_is_symmetric():

@@ -9,15 +9,9 @@ from scipy.special import ndtr
 
 from dalenius.errors import ParameterError
 from dalenius.exact.loss import BITS
-from dalenius.exact.resampled_loss import (
-    MixturePair,
-    binomial_weights,
-    copies_loss,
-    grid_unit,
-    one_loss,
-    poisson_weights,
-)
+from dalenius.exact.resampled_loss import MixturePair, copies_loss, grid_unit, one_loss, poisson_weights
 from dalenius.ledger.composition import epsilon_at
+from dalenius_lab.reproductions.bi import binomial_weights
 
 DELTA = Fraction(1, 10**6)
 

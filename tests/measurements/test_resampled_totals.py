@@ -17,11 +17,12 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.sealed import Sealed
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
-from dalenius.exact.resampled_loss import binomial_weights, poisson_weights
+from dalenius.exact.resampled_loss import poisson_weights
 from dalenius.exact.resampling_price import ResamplingPrice, calibrated
 from dalenius.measurements.resampled_totals import ResampledTotals, largest_square, squared
 from dalenius.testing.asking import plan_of
 from dalenius.testing.measurement_kit import certain_excess
+from dalenius_lab.reproductions.bi import binomial_weights
 
 X = np.arange(-160, 161)
 PRIVACY = {"definition": "approximate", "epsilon": 3, "delta": "1/1000"}

@@ -59,7 +59,6 @@ class Cost:
         return self.relation is limit.relation and self.rho <= limit.rho and self.delta <= limit.delta
 
     def to_dict(self) -> dict[str, object]:
-        """For documents: exact text."""
         return {
             "relation": str(self.relation),
             "rho": plain(self.rho),
@@ -69,7 +68,6 @@ class Cost:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, object]) -> "Cost":
-        """The inverse of `to_dict`."""
         pure = document.get("epsilon")
         return cls(
             relation=Relation(str(document["relation"])),
@@ -104,7 +102,6 @@ class Budget:
 
     @classmethod
     def of(cls, definition: str, *, epsilon: object = None, delta: object = None, rho: object = None) -> "Budget":
-        """From what a caller wrote."""
         return cls(
             definition=definition,
             epsilon=None if epsilon is None else rational(epsilon, "epsilon"),
@@ -113,5 +110,4 @@ class Budget:
         )
 
     def to_dict(self) -> dict[str, str]:
-        """For documents."""
         return {"definition": self.definition} | {k: plain(v) for k, v in self.amounts.items() if v is not None}

@@ -13,7 +13,6 @@ from dalenius.core.budget import Budget
 from dalenius.core.contracts import Definition, Mechanism, Screening, Tailored
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.rationals import plain
 from dalenius.core.search import narrow
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge, Unsupported
@@ -34,11 +33,9 @@ class StatedFamily:
     neighbours: Callable[[Sensitivity, Budget], Sequence[Fraction]]
 
     def family(self, size: Fraction, budget: Budget) -> Mechanism:
-        """Member at `size`, whatever the budget."""
         return self.member(size)
 
     def guesses(self, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """Sizes to begin with."""
         return self.neighbours(sensitivity, budget)
 
 
@@ -83,16 +80,13 @@ def calibrate(
     if fitting is not None and not definition.fits([fitting.profile(sensitivity, relation)], budget):
         fitting = _search(lambda size: member(size, definition.fits), guesses, halvings)
     if fitting is None:
+        amounts = ", ".join(f"{name} = {text}" for name, text in budget.to_dict().items() if name != "definition")
         raise Unsupported(
-            f"No member of {mechanism.name} fits {_shown(budget)} at this sensitivity.",
+            f"No member of {mechanism.name} fits {amounts} at this sensitivity.",
             mechanism=mechanism.name,
             definition=definition.name,
         )
     return fitting
-
-
-def _shown(budget: Budget) -> str:
-    return ", ".join(f"{k} = {plain(v)}" for k, v in budget.amounts.items() if v is not None)
 
 
 def _search(member: Callable[[Fraction], Mechanism | None], guesses: list[Fraction], halvings: int) -> Mechanism | None:

@@ -135,9 +135,7 @@ class Engine(Protocol):
         delimiter: str = ",",
         others: Mapping[str, Any] | None = None,
     ) -> Source:
-        """The data, seen through a declared domain; `others` are its further tables: data, or where they lie and what
-        they are called.
-        """
+        """The data, seen through a declared domain; `others` are further tables: data, or places and names."""
 
 
 @runtime_checkable
@@ -210,9 +208,7 @@ class FunctionStep(Protocol):
 
 @runtime_checkable
 class TableNoise(Protocol):
-    """A measurement that a request may name as the mechanism of one plain table of counts, with parameters
-    of its own.
-    """
+    """A measurement that a request may name as the mechanism of one plain table of counts, with own parameters."""
 
     Parameters: ClassVar[type[Any]]
 
@@ -224,9 +220,7 @@ class TableNoise(Protocol):
 
 
 class Statistic(Protocol):
-    """An exact function of microdata. A class of the registry also states `examples()`, on which its claim
-    is checked.
-    """
+    """An exact function of microdata. A class of the registry also states `examples()` to check its claim on."""
 
     @property
     def query(self) -> Query:
@@ -329,9 +323,7 @@ class Screening(Protocol):
 
 
 class Adjustment(Protocol):
-    """Releases to release, without data; recorded in the result. A class of the registry also states
-    `examples(release)`.
-    """
+    """Releases to release, without data; recorded in the result. A registered class states `examples(release)`."""
 
     name: ClassVar[str]
 

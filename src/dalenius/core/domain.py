@@ -150,9 +150,7 @@ class LookupEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Lookup:
-    """Values by key, and by the day in the column `by` where there is one; `unmatched` says what all other
-    keys become.
-    """
+    """Values by key, and by the day in the column `by` where there is one; `unmatched` is what other keys become."""
 
     entries: tuple[LookupEntry, ...]
     unmatched: str
@@ -190,7 +188,6 @@ class Lookup:
         return tuple(self._by_key)
 
     def to_dict(self) -> dict[str, object]:
-        """For digests."""
         entries = [[e.key, e.value, e.first, e.until] for e in self.entries]
         return {"entries": entries, "unmatched": self.unmatched, "by": self.by}
 
@@ -304,7 +301,6 @@ class Variable:
         return replace(self, domain=coded, column=self.name, hierarchies=(), lookup=None, feature=None)
 
     def hierarchy(self, level: str) -> Hierarchy:
-        """A declared level by name."""
         for candidate in self.hierarchies:
             if candidate.level == level:
                 return candidate
@@ -460,9 +456,7 @@ class Domain:
         return any(variable.feature is not None for variable in self.variables.values())
 
     def without_derivation(self) -> "Domain":
-        """The same declaration over columns that hold what is declared: no feature is left to take, and no key to look
-        up.
-        """
+        """The same declaration over columns that hold what is declared: no features and no keys to look up."""
         if self.has_features:
             return self.table_of_persons()
         return replace(self, variables={n: replace(v, lookup=None) for n, v in self.variables.items()})

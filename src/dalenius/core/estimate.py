@@ -17,13 +17,10 @@ if TYPE_CHECKING:
 
 
 # An error of sampling is that of independent draws. It is stated where rows were drawn so, or where nothing is
-# declared, with the
-# condition in words; never for a census, which has none, nor for clusters, whose rows tell less than as many
-# independent ones. Survey
-# weights speak of a design, so that with weights it must be declared. A unit with up to k rows is one draw: whatever
-# its rows add to a
-# sum varies at most k times as much as if they were independent (Cauchy and Schwarz), so that variances of sampling are
-# multiplied by k.
+# declared, with the condition in words; never for a census, which has none, nor for clusters, whose rows tell less than
+# as many independent ones. Survey weights speak of a design, so that with weights it must be declared. A unit with up
+# to k rows is one draw: whatever its rows add to a sum varies at most k times as much as if they were independent
+# (Cauchy and Schwarz), so that variances of sampling are multiplied by k.
 class Draws(StrEnum):
     """How rows were drawn, as the data set document declares it."""
 
@@ -196,9 +193,7 @@ class TestResult:
 
     @property
     def is_at_limit(self) -> bool:
-        """Whether no simulated measurement was as extreme, so that the p-value is only known to be at most
-        this small.
-        """
+        """Whether no simulated measurement was as extreme: the p-value is only known to be at most this small."""
         simulated = self.details.get("simulated")
         runs = 0 if simulated is None else len(simulated)
         return runs > 0 and self.p_value <= 1.001 / (runs + 1)

@@ -32,5 +32,4 @@ class Evidence:
         return self.level in (Level.PROVED, Level.ENUMERATED, Level.COMPUTATIONAL)
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {"level": str(self.level), "references": list(self.references), "assumptions": list(self.assumptions)}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from typing import ClassVar, Protocol, cast, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,12 +35,11 @@ class WeightTable:
 
     @property
     def last(self) -> int:
-        """Largest integer in the table."""
         return self.first + len(self.lower) - 1
 
 
 @runtime_checkable
-class IntegerLaw(Protocol):
+class IntegerLaw(Hashable, Protocol):
     """A distribution on the integers with exact weights. Every mechanism is one."""
 
     name: ClassVar[str]
@@ -108,19 +107,13 @@ class Tails:
         return np.clip(k, self.first, self.last) - self.first
 
     def cdf(self, k: IntArray) -> FloatArray:
-        """P(noise <= k)."""
         return np.where(k < self.first, 0.0, self._below[self._index(k)])
 
     def sf(self, k: IntArray) -> FloatArray:
-        """P(noise > k)."""
         return np.where(k < self.first, 1.0, self._above[self._index(k)])
 
 
 @lru_cache(maxsize=32)
-def _tails_of(held: Hashable) -> Tails:
-    return Tails(cast(IntegerLaw, held))
-
-
 def tails_of(law: IntegerLaw) -> Tails:
     """Tail probabilities of a law that can be listed; kept, since the table takes a while."""
-    return _tails_of(cast(Hashable, law))
+    return Tails(law)

@@ -121,7 +121,6 @@ class Additive:
         return points, self.pmf(points)
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {
             "kind": self.kind,
             "family": self.noise.name,
@@ -158,9 +157,7 @@ class Censored:
 
     @cached_property
     def variance(self) -> float:
-        """The largest mean squared error of a shown count over all exact counts; no less than the variance of the
-        noise.
-        """
+        """The largest mean squared error of a shown count over all exact counts, at least the noise variance."""
         reach = self.additive.half_width(1 - 1e-12)
         if reach > _WIDEST_CENSORED:
             raise TooLarge("The noise is too wide for a rule on small counts; a larger budget has less noise.")
@@ -187,7 +184,6 @@ class Censored:
         return lower, np.where(is_shown, values + half, float(self.least - 1 + half))
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {"kind": self.kind, "least": self.least, "of": self.additive.to_dict()}
 
 
@@ -255,9 +251,7 @@ class Kernel:
         return widest
 
     def ends(self, values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
-        """From the smallest to the largest count neither of whose tails excludes the value; unknown for a clamped
-        table.
-        """
+        """Ends between which no tail of a count excludes the value; unknown for a clamped table."""
         lower, upper = np.full(len(values), np.nan), np.full(len(values), np.nan)
         if self.is_clamped:
             return lower, upper
@@ -281,7 +275,6 @@ class Kernel:
         return sum(weights[: max(place + 1, 0)]) > least and sum(weights[max(place, 0) :]) > least
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {
             "kind": self.kind,
             "name": self.name,
@@ -294,8 +287,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Thinned:
-    """A count of a secret sample: each record is drawn with probability `fraction`, then noise is added; shown divided
-    by it.
+    """A count of a secret sample: each record is drawn with probability `fraction`; shown divided by it.
 
     x = Binomial(count, fraction) + noise, and x / fraction is unbiased.
     """
@@ -310,7 +302,6 @@ class Thinned:
         return np.asarray((np.maximum(counts, 0.0) * (1 - q) + self.additive.variance) / q**2)
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {"kind": self.kind, "of": self.additive.to_dict(), "fraction": plain(self.fraction)}
 
 
@@ -323,7 +314,6 @@ class Joint:
     kind: ClassVar[str] = "joint"
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {"kind": self.kind, "structure": self.structure, "parameters": dict(self.parameters)}
 
 
@@ -335,7 +325,6 @@ class Withheld:
     kind: ClassVar[str] = "withheld"
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {"kind": self.kind, "reason": self.reason}
 
 
@@ -355,14 +344,10 @@ def law_from_dict(document: Mapping[str, Any]) -> Law:
         if kind == Additive.kind:
             noise = noise_from_dict(str(document["family"]), document["parameters"])
             return Additive(noise, Fraction(str(document.get("step", "1"))))
-        if kind == Censored.kind:
-            measured = law_from_dict(document["of"])
-            if isinstance(measured, Additive):
+        if kind in (Censored.kind, Thinned.kind) and isinstance(measured := law_from_dict(document["of"]), Additive):
+            if kind == Censored.kind:
                 return Censored(measured, int(document["least"]))
-        if kind == Thinned.kind:
-            measured = law_from_dict(document["of"])
-            if isinstance(measured, Additive):
-                return Thinned(measured, Fraction(str(document["fraction"])))
+            return Thinned(measured, Fraction(str(document["fraction"])))
         if kind == Kernel.kind:
             return Kernel(
                 name=str(document["name"]),

@@ -50,7 +50,6 @@ class Neighbours:
 
     @property
     def is_replace(self) -> bool:
-        """Whether one unit is replaced by another."""
         return self.relation is Relation.REPLACE
 
     def keeps(self, variable: str) -> bool:
@@ -76,7 +75,6 @@ class Neighbours:
         return f"Two data sets are neighbours if {who} {how}."
 
     def to_dict(self) -> dict[str, object]:
-        """For documents."""
         return {
             "relation": str(self.relation),
             "unit": self.unit,

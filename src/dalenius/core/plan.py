@@ -83,8 +83,7 @@ class TablePlan:
             return self.neighbours.sentence()
         return (
             f"{self.neighbours.grouped(self.group).sentence()} So the guarantee holds for any {self.group} of them "
-            "together;"
-            " the account is charged for one."
+            "together; the account is charged for one."
         )
 
     @property
@@ -114,9 +113,7 @@ class TablePlan:
 
     @property
     def error(self) -> float:
-        """The 95 % margin of error that a cell is expected to have, of several margins the largest; NaN where it
-        depends on the data.
-        """
+        """The expected 95 % margin of error of a cell, the largest of several; NaN where it depends on the data."""
         margins = self.preview.get("margins")
         return largest_error(map(margin_of_error, margins or (self.preview,)))
 

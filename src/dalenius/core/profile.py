@@ -33,14 +33,13 @@ class PrivacyProfile:
     """What a step gives away under one relation.
 
     epsilon, delta   an (epsilon, delta) statement; delta = 0 is pure. With `shifts` epsilon bounds every finite loss,
-    and delta
-                     the probability of an output that a neighbour cannot give
-    rho, rho_delta   a delta-approximate rho-zCDP statement sharpened        a smaller one from the loss distribution,
-    computed only where a price is asked for curve            delta(epsilon) at any epsilon, exact or rounded up
-    estimate         about what the curve would say, in floats, where that is known: for searching, never for a
-    statement renyi_curve      Renyi divergence at an order > 1, rounded up shifts           the step as a product of
-    shifted noises, one product for each worst-case pattern of change;
-                     the material of loss distributions
+                     and delta the probability of an output that a neighbour cannot give
+    rho, rho_delta   a delta-approximate rho-zCDP statement
+    sharpened        a smaller one from the loss distribution, computed only where a cost is asked for
+    curve            delta(epsilon) at any epsilon, exact or rounded up
+    estimate         about what the curve would say, in floats: for searching, never for a statement
+    renyi_curve      Renyi divergence at an order > 1, rounded up
+    shifts           the step as a product of shifted noises, one product for each worst-case pattern of change
     """
 
     relation: Relation

@@ -27,8 +27,6 @@ class Aggregate(StrEnum):
 
 
 class Norm(StrEnum):
-    """How the size of what a unit adds to all cells of a table together is measured."""
-
     L1 = "l1"
     L2 = "l2"
 
@@ -103,8 +101,7 @@ class ValuesQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsQuery:
-    """Several numeric variables together, in steps: a line for each row that passes the filters and has them all, in
-    sorted order.
+    """Several numeric variables, in steps: a line for each row that passes the filters and has them all, sorted.
 
     With `space` each line begins with the number of the row's cell, and rows outside the table are left out.
     """
@@ -116,8 +113,7 @@ class RowsQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelsQuery:
-    """The texts of a variable that are not declared, each with the number of units that have it; a unit counts in at
-    most `most` of them.
+    """The undeclared texts of a variable with numbers of units; a unit counts in at most `most` of them.
 
     The one aggregate whose cells come from the data. It may feed a selection that is priced for this, and nothing else.
     """
@@ -128,8 +124,7 @@ class LabelsQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizesQuery:
-    """How many units each of several clips is the first to leave as they are, and how many none of them does; the
-    smallest clip comes first.
+    """How many units each of several clips, smallest first, is the first to leave as they are, and how many none does.
 
     A unit with no row that counts in the table is in none of these numbers. All clips have the norm of the table's own.
     """

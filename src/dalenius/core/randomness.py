@@ -31,7 +31,6 @@ class SystemRandomness:
     is_tainted = False
 
     def bytes(self, count: int) -> bytes:
-        """Straight from the system."""
         return os.urandom(count)
 
 
@@ -45,7 +44,6 @@ class RecordedRandomness:
         self._block = 0
 
     def bytes(self, count: int) -> bytes:
-        """The next bytes of the stream."""
         self._block += 1
         return hashlib.shake_256(self._seed + b"/" + str(self._block).encode()).digest(count)
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from dalenius.core import registry
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Law, Withheld
+from dalenius.core.law import FloatArray, IntArray, Joint, Law, Withheld
 from dalenius.core.rationals import plain, rational
-from dalenius.errors import NotPublic, RequestError, UnknownName, Unsupported
+from dalenius.errors import RequestError, UnknownName, Unsupported
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FORMAT = "dalenius-release/1"
 # The law of a batch as a whole.
 BATCH = Withheld("each table of a batch has a law of its own; take one of its members")
-# Parts of a subject that documents from before them do not have: left out where empty, so that those keep their bytes.
+# Parts that most subjects lack: left out of documents where empty.
 _LEFT_OUT = ("q", "candidates", "other", "within", "per", "which", "parts")
 
 # Measures whose cells add up to a margin.
@@ -64,15 +64,12 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The words of one release. `labels` name variables; `rows`, `columns` and `layers` hold names of axes as asked
-    for.
+    """The words of one release. `labels` name variables; `rows`, `columns` and `layers` name axes as asked for.
 
-    `universe` is a sentence on whose records are covered; empty where it is not stated. `q` is the level
-    of a quantile, as exact text. `candidates` are the axes whose cells an answer was selected from; they are left out
-    where nothing was selected, as `q` is. `other` is the second
-    variable of a ratio, covariance or correlation, left out in the same way; so are `within`, the range or the property
-    that a range count or a proportion is about, `per`, of how many units a rate is, `which` end was looked for, and
-    `parts`, the variables of which an axis does not show every declared value.
+    `universe` is a sentence on whose records are covered, `q` the level of a quantile, as exact text, `candidates` the
+    axes whose cells an answer was selected from, `other` the second variable of a ratio, covariance or correlation,
+    `within` the range or the property that a range count or a proportion is about, `per` of how many units a rate is,
+    `which` the end that was looked for, and `parts` the variables of which an axis does not show every declared value.
     """
 
     title: str = ""
@@ -105,7 +102,6 @@ class Subject:
         return (*self.rows, *self.columns, *self.layers)
 
     def to_dict(self) -> dict[str, Any]:
-        """For documents."""
         content = asdict(self)
         content["labels"] = dict(self.labels)
         content["candidates"] = labels_of(CellSpace(self.candidates))
@@ -113,10 +109,9 @@ class Subject:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "Subject":
-        """The inverse of `to_dict`."""
         content = dict(document)
         for name in ("where", "within"):
-            content[name] = tuple(_condition(c) for c in content.get(name, ()))
+            content[name] = tuple(Condition(**{**c, "kept": tuple(c.get("kept", ()))}) for c in content.get(name, ()))
         for name in ("rows", "columns", "layers", "parts"):
             content[name] = tuple(content.get(name, ()))
         content["candidates"] = tuple(
@@ -169,10 +164,6 @@ def _candidate(described: Mapping[str, Any]) -> Axis:
     labels = [str(cell[0]) for cell in described.get("cells", ())]
     labels += [f"[{low}, {high}) steps" for low, high in pairwise(described.get("cuts", ()))]
     return Axis(variable=str(described["variable"]), labels=tuple(labels))
-
-
-def _condition(document: Mapping[str, Any]) -> Condition:
-    return Condition(**{**document, "kept": tuple(document.get("kept", ()))})
 
 
 def _derived(described: Mapping[str, Any]) -> Condition:
@@ -259,9 +250,7 @@ class Table:
         return np.full(self.values.shape, np.nan) if self.sampled is None else np.sqrt(self.sampled)
 
     def to_frame(self) -> "pd.DataFrame":
-        """A pandas data frame, one row per cell: labels, value, std_error, status; intervals are its
-        release's to give.
-        """
+        """A pandas data frame, one row per cell: labels, value, std_error, status; intervals come from the release."""
         return cast("pd.DataFrame", registry.view("table", self).pandas())
 
     def to_polars(self) -> "pl.DataFrame":
@@ -328,9 +317,7 @@ class Release:
     def batch(
         cls, members: Sequence["Release"], *, provenance: Provenance, status: Status, subject: Subject | None
     ) -> "Release":
-        """Several releases that were charged as one: all their blocks and tables, each under the law of its
-        own member.
-        """
+        """Several releases charged as one: all their blocks and tables, each under the law of its own member."""
         return cls(
             blocks=tuple(block for member in members for block in member.blocks),
             tables=tuple(table for member in members for table in member.tables),
@@ -357,7 +344,7 @@ class Release:
 
     @property
     def about(self) -> Subject:
-        """What it is about: its own subject, or what the canonical request says by itself."""
+        """What it is about: its own subject, or what its canonical request says."""
         request = self.provenance.request
         if self.subject is None:
             return Subject.derived(request, self.provenance.dataset)
@@ -386,13 +373,6 @@ class Release:
         available = [" x ".join(a.name for a in t.space.axes) or "total" for t in self.tables]
         raise UnknownName.among("table", " x ".join(names), available)
 
-    def block_for(self, table: Table) -> Block:
-        """The measured block that a table shows unchanged; a refusal if it is a map of several."""
-        for block in self.blocks:
-            if block.name == table.name and isinstance(self.law, Additive | type(block.law)):
-                return block
-        raise NotPublic("This table is a combination of several measurements; ask for its joint law.")
-
     @property
     def is_joint(self) -> bool:
         """Whether shown cells combine several measured blocks."""
@@ -405,8 +385,7 @@ class Release:
         return replace(self, **changes)
 
     def interval(self, confidence: float = 0.95, *, with_sampling: bool = False) -> tuple[FloatArray, FloatArray]:
-        """Ends of each cell's interval, in the table's shape: for the population value (privacy noise only), or for the
-        process.
+        """Ends of each cell's interval, in the table's shape: for the population value, or for the process.
 
         `with_sampling` asks for noise and sampling together; NaN where the error of sampling was not estimated.
         """
@@ -418,9 +397,7 @@ class Release:
         return cast(Table, registry.view("release", self).margin(*names))
 
     def to_frame(self, table: Table | None = None, confidence: float = 0.95) -> "pd.DataFrame":
-        """A pandas data frame, one row per cell: labels, value, std_error, lower, upper, status (needs the extra
-        `formats`).
-        """
+        """A pandas frame, one row per cell: labels, value, std_error, lower, upper, status (extra `formats`)."""
         return cast("pd.DataFrame", registry.view("release", self).pandas(table or self.table, confidence))
 
     def to_polars(self, table: Table | None = None, confidence: float = 0.95) -> "pl.DataFrame":

@@ -46,7 +46,6 @@ def smallest(fits: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def halfway(inside: Number, outside: Number) -> Number:
-    """Return the arithmetic mean."""
     return (inside + outside) / 2  # type: ignore[return-value]  # nobody halves integers here
 
 

@@ -117,9 +117,7 @@ def filled(array: Any, value: int) -> NDArray[Any]:
 
 
 def as_arrow(numbers: NDArray[Any], present: NDArray[np.bool_] | None = None) -> Any:
-    """An Arrow array over the same numbers, without a copy, NULL where they are not present; Arrow's own way would
-    import pandas.
-    """
+    """An Arrow array over the same numbers, NULL where not present; Arrow's own way would import pandas."""
     import pyarrow as pa
 
     numbers = np.ascontiguousarray(numbers)
@@ -128,7 +126,6 @@ def as_arrow(numbers: NDArray[Any], present: NDArray[np.bool_] | None = None) ->
 
 
 def nulls(array: Any) -> NDArray[np.bool_]:
-    """Which values are NULL."""
     return as_numpy(array.is_null())
 
 

@@ -33,8 +33,7 @@ def open_source(
     secret: bytes = b"",
     data: Any = None,
 ) -> Source:
-    """The microdata of a dataset document: `data`, or the address or file that it names, relative to `base` (its own
-    folder).
+    """The microdata of a dataset document: `data`, or what it names, relative to `base` (its own folder).
 
     `domain` is the document's own unless it is given as it was registered.
     """

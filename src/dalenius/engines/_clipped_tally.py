@@ -1,5 +1,4 @@
-"""Counts and totals of which each person adds at most so much to all cells together: exact, by rows and by groups of a
-database.
+"""Counts and totals to which a person adds at most so much in all cells together, by rows and by database groups.
 
 The rule is `core.query.Clip`; here it is worked out for whole columns. What a person adds to a cell depends on the
 person's steps in it and on the person's size over all cells, so that a database need send no persons, but numbers of
@@ -15,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Domain
+from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Clip, Norm, TableQuery
 from dalenius.engines._columns import Column, expanded
 from dalenius.engines._tally import LIMIT, Tally, largest_contribution
 from dalenius.spec.coding import DROPPED_NUMBER
 
-IntArray = NDArray[np.int64]
 _HALF = 32
 
 
@@ -43,7 +42,6 @@ class ClippedTally:
         self._tally = Tally(query=replace(self.query, clip=None), domain=self.domain)
 
     def add(self, batch: Mapping[str, Column], owners: IntArray) -> None:
-        """Rows with their persons."""
         cells, steps, chosen = self._shares(batch)
         self._cells.append(cells)
         self._steps.append(steps)
@@ -58,9 +56,7 @@ class ClippedTally:
         self.add_sizes((size, count) for _, _, size, count in groups)
 
     def add_groups(self, groups: Iterable[tuple[int, ...]]) -> None:
-        """Of a cell: the steps of a person in it, the size of the person over all cells, and how many persons have
-        both.
-        """
+        """Of a cell: a person's steps in it, the person's size over all cells, and how many persons have both."""
         clipped = lru_cache(maxsize=1 << 16)(self._clip.clipped)
         for cell, steps, size, persons in groups:
             self._further[cell] = self._further.get(cell, 0) + persons * clipped(steps, size)

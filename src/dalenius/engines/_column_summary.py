@@ -25,9 +25,7 @@ _DIGITS = re.compile(r"(\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnSummary:
-    """Distinct values of a column (`texts` is None when there are too many to list), and its range if it
-    holds numbers.
-    """
+    """Distinct values of a column (`texts` is None where there are too many), and its range if it holds numbers."""
 
     name: str
     rows: int
@@ -89,7 +87,6 @@ class ColumnSummary:
 
 
 def is_called_identifier(name: str) -> bool:
-    """Whether a column is called like an identifier."""
     return _IDENTIFIER.search(name) is not None
 
 

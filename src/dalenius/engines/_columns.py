@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import DROP, Bounds, Categories, Variable
+from dalenius.core.law import IntArray
 from dalenius.spec.coding import DROPPED_NUMBER, reader
 
-IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 _WIDEST_MAP = 1 << 20
 _STRETCH = 1 << 14

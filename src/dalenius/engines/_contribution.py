@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Domain, Variable
+from dalenius.core.law import IntArray
 from dalenius.engines._columns import Column
 from dalenius.engines._people import ROWS_AT_ONCE, People
 from dalenius.engines._row_choice import RowChoice
 from dalenius.engines._row_hash import RowHash, numbers_of_digits, numbers_of_texts
 
-IntArray = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 
@@ -101,9 +101,7 @@ class CountingRows:
         return self._hash.is_packed
 
     def kept(self, has_owners: bool) -> tuple[list[NDArray[Any]], NDArray[Any] | None]:
-        """The columns of codes of the rows that count, in an order of their own, and if asked for the numbers of their
-        persons.
-        """
+        """Codes of the rows that count, column by column in an order of their own, and if asked for their persons."""
         parts: list[NDArray[Any]] = []
         owners = [np.empty(0, dtype=np.int64)]
         for contents, persons in self._choice.kept(has_persons=has_owners):

@@ -21,8 +21,7 @@ def check_columns(declared: Sequence[str], present: Container[str]) -> None:
     shown += ", …" if len(missing) > _MOST_NAMES else ""
     raise UnknownName(
         f"The data lack {len(missing)} of {len(declared)} declared columns: {shown}. Names must be equal letter by "
-        "letter,"
-        " and a CSV file begins with a header line that holds them.",
+        "letter, and a CSV file begins with a header line that holds them.",
         kind="column",
         missing=missing,
     )
@@ -34,7 +33,6 @@ def check_pair(variable: Variable, prints_alike: Mapping[str, bool]) -> None:
         if not is_plain:
             raise DocumentError(
                 f"The variable {variable.name!r} is looked up as of a day, so its columns hold texts, whole numbers "
-                "or dates; the column"
-                f" {column!r} holds something else.",
+                f"or dates; the column {column!r} holds something else.",
                 column=column,
             )

@@ -26,12 +26,10 @@ class TreeDigest:
         self._root = hmac.new(key, b"dalenius tree 1\n", digestmod=lambda: blake2b(digest_size=32))
 
     def update(self, content: Any) -> None:
-        """Bytes, or an array of them."""
         whole = memoryview(content).cast("B")
         self._add(len(whole), (whole[start : start + LEAF] for start in range(0, len(whole), LEAF)), _hashed)
 
     def add_file(self, path: Path) -> None:
-        """Size and bytes of a file."""
         descriptor = os.open(path, os.O_RDONLY)
         try:
             size = os.fstat(descriptor).st_size
@@ -40,7 +38,6 @@ class TreeDigest:
             os.close(descriptor)
 
     def hexdigest(self) -> str:
-        """The digest of all that was added."""
         return self._root.hexdigest()
 
     def _add(self, size: int, leaves: Iterable[Any], hashed: Any) -> None:

@@ -1,5 +1,4 @@
-"""Features of persons: functions of the multiset of a person's coded rows, one person at a time and whole columns at
-once.
+"""Features of persons: functions of the multiset of a person's coded rows, one by one and for whole columns.
 
 `feature_code` is the definition, in plain integers; `person_columns` is the same over columns, for engines that read
 fast. The order of rows plays no part: what is first is decided by days and codes alone.
@@ -14,12 +13,12 @@ from numpy.typing import NDArray
 
 from dalenius.core.conditions import Feature, Filter, Take
 from dalenius.core.domain import DROP, Bounds, Domain, Variable
+from dalenius.core.law import IntArray
 from dalenius.engines._arrow import filled
 from dalenius.engines._people import People
 from dalenius.engines._tally import passes
 from dalenius.spec.coding import DROPPED_CATEGORY, DROPPED_NUMBER, dropped_code, is_dropped
 
-IntArray = NDArray[np.int64]
 Codes = Mapping[str, int]
 # After every day.
 NEVER = _AFTER_ALL = 2**62
@@ -30,7 +29,8 @@ def feature_code(domain: Domain, variable: Variable, rows: Sequence[Codes]) -> i
     """The code of a feature of one person, from the codes of the person's rows in the table that it is taken of."""
     feature = variable.feature
     assert feature is not None  # The callers' variables are features.
-    passing = [row for row in rows if all(_passes(domain, f, row) for f in feature.where)]
+    conditions = [(f, domain.records[f.variable]) for f in feature.where]
+    passing = [row for row in rows if all(code_passes(f, record, row[f.variable]) for f, record in conditions)]
     if feature.take is Take.ANY:
         return int(bool(passing))
     if feature.take is Take.ALL:
@@ -57,11 +57,11 @@ def _day(feature: Feature, row: Codes) -> int:
     return NEVER if row[feature.by] == DROPPED_NUMBER else row[feature.by]
 
 
-def _passes(domain: Domain, condition: Filter, row: Codes) -> bool:
-    record, code = domain.records[condition.variable], row[condition.variable]
-    if is_dropped(record, code):
+def code_passes(condition: Filter, variable: Variable, code: int) -> bool:
+    """Whether the code of one row passes a filter."""
+    if is_dropped(variable, code):
         return False
-    if not record.is_numeric:
+    if not variable.is_numeric:
         return code in condition.codes
     is_low = condition.low is not None and code < condition.low
     return not (is_low or (condition.high is not None and code > condition.high))
@@ -131,7 +131,6 @@ class _PersonsOfTable:
         return self._rows.columns[name][self._order].astype(np.int64)
 
     def feature(self, domain: Domain, variable: Variable) -> IntArray:
-        """The codes of one feature."""
         feature = variable.feature
         assert feature is not None  # The callers' variables are features.
         mask = np.ones(len(self._order), dtype=bool)
@@ -194,9 +193,7 @@ def _matched(own: _PersonsOfTable, other: _PersonsOfTable) -> IntArray:
 def report_of_persons(
     tables: Mapping[str, Mapping[str, Any]], domain: Domain, in_structural_zeros: int
 ) -> dict[str, Any]:
-    """The custodian's report on persons who are made of their rows: sizes of the own table, and odd values of every
-    record.
-    """
+    """The custodian's report on persons: sizes of the own table, and odd values of every record they are made of."""
     own = tables[""]
     return {
         "rows": own["rows"],

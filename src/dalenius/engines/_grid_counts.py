@@ -1,5 +1,4 @@
-"""How many rows have each point of a declared grid: everything that is asked of one numeric variable alone follows from
-it.
+"""How many rows have each point of a declared grid, from which all that is asked of one numeric variable follows.
 
 Sums, extremes and sorted lists of a variable do not depend on the order of its rows. Where its grid has few points, by
 its declaration, the rows are counted by point in one pass, and the points are then tallied with their counts. Integers
@@ -11,9 +10,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dalenius.core.domain import Domain, Variable
+from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
-from dalenius.engines._columns import IntArray
-from dalenius.engines._tally import Tally, listed, used_variables
+from dalenius.engines._tally import Tally, is_listed, used_variables
 from dalenius.spec.coding import DROPPED_NUMBER
 
 # Their counts fill eight megabytes.
@@ -22,9 +21,7 @@ _STRETCH = 1 << 20
 
 
 def counted_variable(query: TableQuery | ValuesQuery, domain: Domain) -> str | None:
-    """The one numeric variable that a query reads, if its grid has few points and rows are units; by the declaration
-    alone.
-    """
+    """The one numeric variable that a query reads, if its declared grid has few points and rows are units."""
     if isinstance(query, TableQuery):
         names: Sequence[str] = used_variables(query)
         if query.clip is not None or query.weight is not None or query.aggregate is Aggregate.PERSONS:
@@ -33,11 +30,9 @@ def counted_variable(query: TableQuery | ValuesQuery, domain: Domain) -> str | N
         names = tuple(dict.fromkeys((query.value, *(f.variable for f in query.where))))
     if len(names) != 1 or domain.unit_id is not None:
         return None
-    return names[0] if _has_few_points(domain.variable(names[0])) else None
-
-
-def _has_few_points(variable: Variable) -> bool:
-    return variable.is_numeric and variable.bounds.high - variable.bounds.low < MOST_POINTS
+    variable = domain.variable(names[0])
+    has_few_points = variable.is_numeric and variable.bounds.high - variable.bounds.low < MOST_POINTS
+    return names[0] if has_few_points else None
 
 
 class GridCounts:
@@ -67,5 +62,5 @@ class GridCounts:
 
     def listed(self, query: ValuesQuery, domain: Domain) -> IntArray:
         """Sorted values, one for each row that passes."""
-        chosen = listed(query, domain, {self._name: self._codes})
-        return np.repeat(chosen, self._counts[chosen - self._codes[0]])
+        mask = is_listed(query, domain, {self._name: self._codes})
+        return np.repeat(self._codes[mask], self._counts[mask])

@@ -1,26 +1,23 @@
-"""Plain counts by combinations of places: rows are numbered by where their values stand in lists that the declaration
-fixes.
+"""Plain counts by combinations of places: where the values of a row stand in lists that the declaration fixes.
 
 A row costs a multiplication and an addition for each variable and one step of counting, whatever its values are; what
 the places mean for the table (positions on its axes, conditions, values that were not declared) is worked out once, at
 the end, on the counts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.core.law import IntArray
 from dalenius.engines._columns import Column, Factored
 
-IntArray = NDArray[np.int64]
 # So many combinations are counted side by side; a table of more is tallied cell by cell.
 MOST_COMBINATIONS = 1 << 22
 _ROWS = 1 << 16
-
-Positions = Callable[[str, IntArray], IntArray]
 
 
 class JointCounts:

@@ -23,9 +23,7 @@ _REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 
 def check_texts(domain: Domain, is_text: Mapping[str, bool]) -> None:
-    """Refuse an unlisted variable whose column holds no text: only texts that differ are different values
-    for certain.
-    """
+    """Refuse an unlisted variable whose column holds no text: only of texts do different ones surely differ."""
     for variable in domain.variables.values():
         if variable.is_unlisted and not is_text[variable.source_column]:
             raise DocumentError(

@@ -22,6 +22,10 @@ class Dialect(Protocol):
     double: ClassVar[str]
     bigint: ClassVar[str]
     fence: ClassVar[str]
+    texts: ClassVar[tuple[str, ...]]
+
+    def is_nested(self, kind: str) -> bool:
+        """Whether a column of this kind holds more than plain values."""
 
     def name(self, column: str) -> str:
         """A quoted identifier."""
@@ -36,9 +40,7 @@ class Dialect(Protocol):
         """The 64-bit integer that it is, for types that hold nothing else."""
 
     def real(self, column: str, kind: str) -> tuple[str, bool] | None:
-        """A double within one part in 2^52, NULL where there is none, and whether it prints as the decimal that is
-        meant.
-        """
+        """A double within one part in 2^52, NULL where there is none; whether it prints as the decimal meant."""
 
     def nearest(self, expression: str) -> str:
         """A double rounded to a whole number."""
@@ -62,9 +64,7 @@ class Dialect(Protocol):
         """A text as SQL."""
 
     def sort(self, kind: str) -> str:
-        """What a plain value of this kind is: "text", "whole", "truth", "real" or, where engines compare it
-        differently, "other".
-        """
+        """What a plain value is: "text", "whole", "truth", "real" or, where engines compare it differently, "other"."""
 
     def first(self, day: str, code: str, condition: str) -> str:
         """The aggregate: the smallest code of the rows of the earliest day, among those that meet a condition."""
@@ -81,7 +81,6 @@ class NumberSQL:
 
 
 def number(code: int) -> str:
-    """A 64-bit integer as SQL, the least one included."""
     return f"CAST('{code}' AS BIGINT)"
 
 
@@ -96,7 +95,9 @@ def number_sql(dialect: Dialect, bounds: Bounds, column: str, kind: str, *, valu
     if double is None:
         return NumberSQL(plain, None, f"CASE {missing} END", True)
     expression, is_exact = double
-    cases = [missing, *_doubtful(real), *_outside(dialect, bounds, real)]
+    # A number that is no double, or so small that some databases refuse to divide it.
+    doubtful = f"WHEN {real} IS NULL OR ({real} <> 0 AND abs({real}) < {_SMALLEST_DOUBLE}) THEN NULL"
+    cases = [missing, doubtful, *_outside(dialect, bounds, real)]
     cases += _ends(dialect, bounds, real) if is_exact else []
     cases += _inside(dialect, bounds, real)
     if bounds.step == 1 and is_exact:
@@ -108,7 +109,6 @@ def number_sql(dialect: Dialect, bounds: Bounds, column: str, kind: str, *, valu
 
 
 def missing_number(bounds: Bounds) -> str:
-    """What a missing number becomes, as SQL."""
     return number(DROPPED_NUMBER if bounds.missing_code is None else bounds.missing_code)
 
 
@@ -121,18 +121,11 @@ def _of_whole(bounds: Bounds, value: str) -> str:
     low, high = number(max(bounds.low, -_LARGEST)), number(min(bounds.high, _LARGEST))
     return (
         f"CASE WHEN {value} IS NULL THEN {missing_number(bounds)} WHEN {value} < {low} THEN "
-        f"{_beyond(bounds, bounds.low)}"
-        f" WHEN {value} > {high} THEN {_beyond(bounds, bounds.high)} ELSE {value} END"
+        f"{_beyond(bounds, bounds.low)} WHEN {value} > {high} THEN {_beyond(bounds, bounds.high)} ELSE {value} END"
     )
 
 
-def _doubtful(real: str) -> list[str]:
-    """A number that is no double, or so small that some databases refuse to divide it."""
-    return [f"WHEN {real} IS NULL OR ({real} <> 0 AND abs({real}) < {_SMALLEST_DOUBLE}) THEN NULL"]
-
-
 def double(dialect: Dialect, content: float) -> str:
-    """A double as SQL."""
     text = repr(content).replace("inf", "Infinity")
     return f"CAST('{text}' AS {dialect.double})"
 

@@ -1,6 +1,4 @@
-"""Whose row each row is: persons as numbers, equal exactly where their canonical texts are, and the texts
-behind them.
-"""
+"""Whose row each row is: persons as numbers, equal exactly where their canonical texts are, and these texts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +10,6 @@ from numpy.typing import NDArray
 from dalenius.engines._arrow import as_arrow, filled, nulls
 from dalenius.spec.coding import canonical_text
 
-IntArray = NDArray[np.int64]
 # So many rows at a time stay in the cache of a core with all that is worked out of them.
 ROWS_AT_ONCE = 1 << 17
 
@@ -31,11 +28,9 @@ class People:
 
     @property
     def rows_without(self) -> int:
-        """How many rows have no person."""
         return 0 if self.present is None else int((~self.present).sum())
 
     def count(self) -> int:
-        """How many persons there are."""
         numbers = np.sort(self.numbers if self.present is None else self.numbers[self.present])
         return int((numbers[1:] != numbers[:-1]).sum()) + bool(len(numbers))
 

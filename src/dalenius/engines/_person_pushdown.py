@@ -9,21 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from dalenius.core.conditions import Take
 from dalenius.core.domain import Bounds, Domain, Variable
-from dalenius.engines._features import (
-    NEVER,
-    RowsOfPersons,
-    feature_code,
-    missing_code,
-    person_columns,
-    report_of_persons,
-)
+from dalenius.engines._features import NEVER, feature_code, missing_code, person_columns, report_of_persons
 from dalenius.engines._number_sql import Dialect, number
-from dalenius.engines._people import people_of
-from dalenius.engines._pushdown import Batch, Pushdown, Run, _decoded
+from dalenius.engines._pushdown import Batch, Pushdown, Run
 from dalenius.engines._record_sql import code_sql, passes_sql
 from dalenius.errors import DocumentError
 from dalenius.spec.coding import DROPPED_NUMBER, dropped_code, is_dropped
@@ -41,30 +31,22 @@ def pushdown_of(
     domain: Domain, tables: Mapping[str, TableOfRecords], *, secret: bytes, dialect: Dialect, run: Run, stream: Run
 ) -> Pushdown:
     """The table of a data set, or its persons where variables are features."""
-    if not domain.has_features:
-        own = tables[""]
+
+    def pushed(domain: Domain, table: TableOfRecords) -> Pushdown:
         return Pushdown(
             domain=domain,
             secret=secret,
             dialect=dialect,
-            kinds=own.kinds,
-            relation=own.relation,
+            kinds=table.kinds,
+            relation=table.relation,
             run=run,
             stream=stream,
         )
+
+    if not domain.has_features:
+        return pushed(domain, tables[""])
     rows = {
-        name: _Rows(
-            Pushdown(
-                domain=domain.table_of_records(name),
-                secret=secret,
-                dialect=dialect,
-                kinds=table.kinds,
-                relation=table.relation,
-                run=run,
-                stream=stream,
-            ),
-            is_joined=len(tables) > 1,
-        )
+        name: _Rows(pushed(domain.table_of_records(name), table), is_joined=len(tables) > 1)
         for name, table in tables.items()
     }
     return PersonPushdown(
@@ -200,7 +182,6 @@ class PersonPushdown(Pushdown):
     rows: Mapping[str, _Rows]
 
     def judge(self) -> Mapping[str, Any]:
-        """Counts of odd values, for the custodian."""
         reports = {name: table.pushed.judge() for name, table in self.rows.items()}
         zeros = Pushdown.judge(self)["rows_in_structural_zeros"] if self.domain.structural_zeros else 0
         return report_of_persons(reports, self.declared, zeros)
@@ -208,21 +189,10 @@ class PersonPushdown(Pushdown):
     def _chosen(self) -> Batch:
         """Persons of whom a value was in doubt, made here."""
         if self._beyond is None:
-            fetched = {name: self._fetched(table) for name, table in self.rows.items()}
+            doubtful = f"{_persons(self.declared, self.rows, is_in_doubt=True)} d ON dalenius_unit = d.u"
+            fetched = {
+                name: table.pushed.fetched(table.names, f"{table.coded} JOIN {doubtful}")
+                for name, table in self.rows.items()
+            }
             self._beyond = dict(person_columns(self.declared, fetched))
         return self._beyond
-
-    def _fetched(self, table: _Rows) -> RowsOfPersons:
-        import pyarrow as pa
-
-        keys = [table.pushed._key(name) for name in table.names]
-        chosen = ", ".join([*(e for key in keys for e in key.expressions), "dalenius_unit"])
-        doubtful = _persons(self.declared, self.rows, is_in_doubt=True)
-        statement = f"SELECT {chosen} FROM {table.coded} JOIN {doubtful} d ON dalenius_unit = d.u"
-        batches: list[Batch] = [{name: np.empty(0, dtype=np.int64) for name in table.names}]
-        units: list[Any] = []
-        for rows in self.stream(statement):
-            batches.append(_decoded(keys, rows))
-            units += [row[-1] for row in rows]
-        columns = {name: np.concatenate([batch[name] for batch in batches]) for name in table.names}
-        return RowsOfPersons(columns, people_of([pa.array(units)] if units else []))

@@ -1,6 +1,4 @@
-"""Persons made of their rows in this process: the tables are read once as codes, and questions go to a table of
-persons.
-"""
+"""Persons made of their rows in this process: tables are read once as codes, a table of persons answers."""
 
 import hmac
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,7 +6,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
 
-from dalenius.core.contracts import ConnectedSource, Source, StampedSource
+from dalenius.core.contracts import ConnectedSource, ListingSource, OneScanSource, Source, StampedSource
 from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
 from dalenius.core.query import Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
@@ -19,14 +17,14 @@ from dalenius.engines._features import RowsOfPersons, person_columns, report_of_
 from dalenius.spec.coding import dropped_code
 
 
-class TableOfRows(Source, StampedSource, Protocol):
+class TableOfRows(Source, StampedSource, OneScanSource, ListingSource, Protocol):
     """A source that gives all of its rows as codes, with the person of each."""
 
     def rows_of_persons(self) -> RowsOfPersons:
         """All rows."""
 
 
-Opening = Callable[[Domain, Any], Any]
+Opening = Callable[[Domain, Any], TableOfRows]
 
 
 class PersonSource:
@@ -35,11 +33,11 @@ class PersonSource:
     def __init__(self, domain: Domain, tables: Mapping[str, TableOfRows], opening: Opening) -> None:
         self.domain = domain
         self._tables, self._opening = tables, opening
-        self._held: Any = None
+        self._held: TableOfRows | None = None
         self._digest: tuple[object, ...] | None = None
 
     @property
-    def _persons(self) -> Any:
+    def _persons(self) -> TableOfRows:
         """The persons, made once for each state of the files."""
         stamp = self.stamp()
         if self._held is None or stamp != self._digest:
@@ -57,39 +55,28 @@ class PersonSource:
         return self._held
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
-        """One exact aggregate per cell."""
         return self.tables((query,))[0]
 
     def tables(self, queries: Sequence[TableQuery]) -> tuple[Sealed[IntArray], ...]:
-        """One exact aggregate per cell of each."""
-        answers: tuple[Sealed[IntArray], ...] = self._persons.tables(queries)
-        return answers
+        return self._persons.tables(queries)
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
-        """Sorted values of one numeric variable, in steps."""
         return self.lists((query,))[0]
 
     def lists(self, queries: Sequence[ValuesQuery]) -> tuple[Sealed[IntArray], ...]:
-        """Sorted values for each of several queries."""
-        answers: tuple[Sealed[IntArray], ...] = self._persons.lists(queries)
-        return answers
+        return self._persons.lists(queries)
 
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
         """No feature is unlisted: refused as for any other variable that is not."""
-        answer: Sealed[Labels] = self._persons.labels(query)
-        return answer
+        return self._persons.labels(query)
 
     def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
-        """Numbers of units by the first clip that leaves them as they are."""
-        answer: Sealed[IntArray] = self._persons.sizes(query)
-        return answer
+        return self._persons.sizes(query)
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
-        """Batches of coded persons."""
         yield from self._persons.scan(variables)
 
     def judge(self) -> Mapping[str, Any]:
-        """Counts of odd values, for the custodian."""
         reports = {name: table.judge() for name, table in self._tables.items()}
         zeros = self._persons.judge()["rows_in_structural_zeros"]
         return report_of_persons(reports, self.domain, zeros)
@@ -107,7 +94,6 @@ class PersonSource:
         return None if None in stamps else tuple(stamps)
 
     def close(self) -> None:
-        """Let go of every table."""
         self._held = None
         for table in self._tables.values():
             if isinstance(table, ConnectedSource):

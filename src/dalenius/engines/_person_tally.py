@@ -5,18 +5,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalenius.core.domain import Axis, Domain
+from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.engines._clipped_tally import ClippedTally, clipped_sql
 from dalenius.engines._columns import Column
 from dalenius.engines._number_sql import number
-from dalenius.engines._record_sql import code_sql, passes_sql
+from dalenius.engines._record_sql import code_sql, passes_sql, shifted_runs
 from dalenius.engines._tally import Tally, used_variables
 from dalenius.spec.coding import DROPPED_NUMBER
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(eq=False)
@@ -33,7 +31,6 @@ class PersonTally:
         self._tally = Tally(query=replace(self.query, aggregate=Aggregate.COUNT), domain=self.domain)
 
     def add(self, batch: Mapping[str, Column], owners: IntArray) -> None:
-        """Rows with their persons."""
         cells, mask = self._tally._cells(batch)
         chosen = slice(None) if mask is None else mask
         self._cells.append(cells[chosen].astype(np.int64))
@@ -149,12 +146,5 @@ def _runs(axis: Axis, value: str) -> list[str]:
 
     A database works the value out once for each case; with as many cases as categories it would be busy with that.
     """
-    runs: list[tuple[int, int, int]] = []
-    for code, label in enumerate(axis.codes):
-        if label < 0:
-            continue
-        if runs and runs[-1][1] == code - 1 and runs[-1][2] == label - code:
-            runs[-1] = (runs[-1][0], code, label - code)
-        else:
-            runs.append((code, code, label - code))
+    runs = shifted_runs((code, label) for code, label in enumerate(axis.codes) if label >= 0)
     return [f"WHEN {value} BETWEEN {first} AND {last} THEN {value} + {shift}" for first, last, shift in runs]

@@ -14,7 +14,6 @@ _LIMBS = 5
 
 
 def person_word(name: bytes) -> int:
-    """The word of one person's text."""
     word, power = 0, 1
     for byte in name:
         word, power = word + (byte + 1) * power & _MASK, power * _FACTOR & _MASK

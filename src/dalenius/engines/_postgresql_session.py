@@ -94,10 +94,8 @@ class Address:
         if parts.password is not None or any("pass" in name.lower() for name in options):
             raise DocumentError(
                 "The address of the database holds a password. Take it out of the document (and change it, if others "
-                "could"
-                " read it): PGPASSWORD in the environment or a password file (PGPASSFILE, ~/.pgpass) that only its "
-                "owner"
-                " can read are where it is looked for."
+                "could read it): PGPASSWORD in the environment or a password file (PGPASSFILE, ~/.pgpass) that only "
+                "its owner can read are where it is looked for."
             )
         named = options.pop("table", "") or table
         if unknown := sorted(set(options) - set(_OPTIONS)):
@@ -115,7 +113,6 @@ class Address:
 
     @property
     def relation(self) -> str:
-        """The table, as SQL names it."""
         return f"{quoted(self.schema)}.{quoted(self.table)}"
 
     def beside(self, source: str, table: str = "") -> "Address":
@@ -224,8 +221,7 @@ class Session:
             except self._psycopg.Error as error:
                 raise DocumentError(
                     "The table could not be opened in PostgreSQL: the server cannot be reached, or it does not know "
-                    "the role, its"
-                    f" password or the database. Complaint: {type(error).__name__}."
+                    f"the role, its password or the database. Complaint: {type(error).__name__}."
                 ) from None
         return self._connection
 
@@ -248,11 +244,9 @@ class Session:
         more = [str(row[0]) for row in connection.execute(_MORE_THAN_READ).fetchall()]
         if more:
             raise DocumentError(
-                f"The role of the database {'; it '.join(more)}. Dalenius reads with a role that may do nothing "
-                "else: make one"
-                " with CONNECT on the database, USAGE on the schema and SELECT on the table, and REVOKE CREATE ON "
-                "SCHEMA"
-                " public FROM PUBLIC where servers before version 15 grant it."
+                f"The role of the database {'; it '.join(more)}. Dalenius reads with a role that may do nothing else: "
+                "make one with CONNECT on the database, USAGE on the schema and SELECT on the table, and REVOKE CREATE "
+                "ON SCHEMA public FROM PUBLIC where servers before version 15 grant it."
             )
         for address in (self._address, *self._others):
             self._check_table(connection, address)
@@ -267,9 +261,8 @@ class Session:
         number, is_filtered, is_stored = entry
         if is_filtered or not is_stored:
             raise DocumentError(
-                "The source must be a table, a partitioned table or a materialised view whose rows this role sees "
-                "all: what a"
-                " view, a foreign table or a row security policy shows can change without a trace."
+                "The source must be a table, a partitioned table or a materialised view whose rows this role sees all: "
+                "what a view, a foreign table or a row security policy shows can change without a trace."
             )
         # The lock that reading takes keeps the table from being rewritten under the snapshot.
         connection.execute(f"SELECT FROM {address.relation} LIMIT 0")
@@ -281,5 +274,4 @@ class Session:
 
     @property
     def kinds(self) -> Mapping[str, str]:
-        """Columns of the own table, with their kinds."""
         return self.tables[self.relation].kinds

@@ -1,5 +1,4 @@
-"""Aggregation where the data are: a database groups, sums and sends back cells, never free SQL and never more than is
-needed.
+"""Aggregation where the data are: a database groups, sums and sends back cells, never more than is needed.
 
 Categories are grouped by their raw values, which the scalar reader then codes once each. Numbers are coded by the
 statement where they are beyond doubt (`_number_sql`) and come back as they are where they are not. Sums are of codes
@@ -15,22 +14,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dalenius.core.conditions import Filter
 from dalenius.core.domain import Domain, Variable
+from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.engines._clipped_tally import ClippedTally
 from dalenius.engines._contribution import code_type, kept_rows
 from dalenius.engines._declared import check_pair
+from dalenius.engines._features import RowsOfPersons
 from dalenius.engines._labels import counted_labels, label_statements
 from dalenius.engines._number_sql import Dialect, NumberSQL, date_sql, missing_number, number, number_sql
 from dalenius.engines._people import people_of
 from dalenius.engines._person_tally import PersonStatements, PersonTally, tally_of_persons
-from dalenius.engines._tally import LIMIT, Tally, largest_contribution, passes, used_variables
+from dalenius.engines._tally import LIMIT, Tally, in_structural_zeros, is_listed, largest_contribution, used_variables
 from dalenius.spec.coding import DROPPED_NUMBER, Remark, canonical_text, reader
 
-IntArray = NDArray[np.int64]
 Rows = Sequence[Sequence[Any]]
 Run = Callable[[str], Iterator[Rows]]
 Batch = dict[str, IntArray]
@@ -47,9 +45,7 @@ class _GroupKey:
 
 @dataclass(eq=False, kw_only=True)
 class Pushdown:
-    """A table of a database, seen through a declared domain; `run` answers at once, `stream` in batches of
-    many rows.
-    """
+    """A table of a database, seen through a declared domain; `run` answers at once, `stream` in batches of rows."""
 
     domain: Domain
     secret: bytes
@@ -67,7 +63,6 @@ class Pushdown:
         self._beyond = None
 
     def table(self, query: TableQuery) -> IntArray:
-        """One exact aggregate per cell."""
         is_of_persons = query.aggregate is Aggregate.PERSONS or query.clip is not None
         if is_of_persons and self.domain.unit_id is not None:
             return self._persons_in_cells(query)
@@ -86,9 +81,7 @@ class Pushdown:
         return tally.result()
 
     def _persons_in_cells(self, query: TableQuery) -> IntArray:
-        """Different persons: counted by the database within the bound and beyond doubt, and here among the
-        other rows.
-        """
+        """Different persons: counted by the database where within the bound and beyond doubt, otherwise here."""
         largest_contribution(query, self.domain)
         statements = PersonStatements(self, query)
         tally = tally_of_persons(query, self.domain)
@@ -98,7 +91,6 @@ class Pushdown:
         return tally.result()
 
     def sizes(self, query: SizesQuery) -> IntArray:
-        """Numbers of units by the first clip that leaves them as they are."""
         if self.domain.unit_id is None:
             return self._clipped_rows(query.table).classes(query.clips)
         tally = ClippedTally(query.table, self.domain)
@@ -130,21 +122,16 @@ class Pushdown:
         return tally
 
     def values(self, query: ValuesQuery) -> IntArray:
-        """Sorted values of one numeric variable, in steps."""
         _ = self.domain.variable(query.value).bounds
         names = tuple(dict.fromkeys([query.value, *(f.variable for f in query.where)]))
         parts = [np.empty(0, dtype=np.int64)]
         for batch, counts in self._counted(names):
-            mask = batch[query.value] != DROPPED_NUMBER
-            for condition in query.where:
-                mask &= passes(condition, self.domain.variable(condition.variable), batch[condition.variable])
+            mask = is_listed(query, self.domain, batch)
             parts.append(np.repeat(batch[query.value][mask], counts[mask]))
         return np.sort(np.concatenate(parts))
 
     def labels(self, query: LabelsQuery) -> Labels:
-        """Texts that are not declared, with numbers of units; of persons within the bound the database sends numbers
-        alone.
-        """
+        """Texts that are not declared; of persons within the bound the database sends numbers alone."""
         if self.domain.unit_id is None:
             return counted_labels(self.domain, self.secret, query, counts=self.contents(query.variable))
         column = self.domain.variable(query.variable).source_column
@@ -168,16 +155,15 @@ class Pushdown:
             yield _decoded(keys, rows)
 
     def contents(self, name: str) -> Iterator[tuple[object, int]]:
-        """Distinct raw values of a variable, with their counts."""
         value = self.dialect.plain(*self.column(self.domain.variable(name)))
         for rows in self.stream(f"SELECT {value} AS v, count(*) AS n FROM {self.relation} GROUP BY {value}"):
             yield from ((row[0], int(row[1])) for row in rows)
 
     def judge(self) -> Mapping[str, Any]:
-        """Counts of odd values, for the custodian."""
         total, units, without, over = self._sizes()
         zeros = tuple(dict.fromkeys(name for zero in self.domain.structural_zeros for name in zero))
-        inside = sum(self._zero_rows(batch, counts) for batch, counts in self._counted(zeros)) if zeros else 0
+        batches = self._counted(zeros) if zeros else ()
+        inside = sum(int(counts[in_structural_zeros(self.domain, batch)].sum()) for batch, counts in batches)
         return {
             "rows": total,
             "rows_skipped": 0,
@@ -196,9 +182,8 @@ class Pushdown:
             return total, total, 0, 0
         most = self.domain.neighbours.max_rows
         statement = (
-            f"SELECT u IS NULL, count(*), sum(n), sum(CASE WHEN n > {most} THEN n - {most} ELSE 0 END) FROM"
-            f" (SELECT {self._unit()} AS u, count(*) AS n FROM {self.relation} GROUP BY {self._unit()}) g GROUP BY u "
-            "IS NULL"
+            f"SELECT u IS NULL, count(*), sum(n), sum(CASE WHEN n > {most} THEN n - {most} ELSE 0 END) FROM (SELECT "
+            f"{self._unit()} AS u, count(*) AS n FROM {self.relation} GROUP BY {self._unit()}) g GROUP BY u IS NULL"
         )
         units = total = without = over = 0
         for rows in self.run(statement):
@@ -215,16 +200,6 @@ class Pushdown:
         for value, count in self.contents(variable.name):
             notes[str(read(value)[1])] += count
         return notes
-
-    def _zero_rows(self, batch: Batch, counts: IntArray) -> int:
-        inside = np.zeros(len(counts), dtype=bool)
-        for zero in self.domain.structural_zeros:
-            matched = np.ones(len(counts), dtype=bool)
-            for name, labels in zero.items():
-                categories = self.domain.variable(name).categories
-                matched &= np.isin(batch[name], [categories.code(label) for label in labels])
-            inside |= matched
-        return int(counts[inside].sum())
 
     def _counted(self, names: Sequence[str]) -> Iterator[tuple[Batch, IntArray]]:
         """Coded rows that count, equal ones together."""
@@ -253,7 +228,6 @@ class Pushdown:
         return f"CASE WHEN {is_missing} THEN NULL ELSE concat({texts}) END", "text"
 
     def _number(self, variable: Variable, value: str, real: str) -> NumberSQL:
-        """How a numeric variable is read."""
         column, kind = self.column(variable)
         if variable.lookup is not None:
             code = (
@@ -285,26 +259,26 @@ class Pushdown:
         """The rows that count of persons who have more, chosen once, as codes of every declared variable."""
         if self._beyond is None:
             names = tuple(self.domain.variables)
-            keys = [self._key(name) for name in names]
-            chosen = ", ".join(e for key in keys for e in key.expressions)
-            relation = self._coded(names, self._persons(are_beyond=True), "dalenius_unit")
-            batches: list[Batch] = [{name: np.empty(0, dtype=np.int64) for name in names}]
-            units: list[Any] = []
-            for rows in self.stream(f"SELECT {chosen}, dalenius_unit FROM {relation}"):
-                batches.append(_decoded(keys, rows))
-                units += [row[-1] for row in rows]
-            self._beyond = self._choose(batches, units)
+            rows = self.fetched(names, self._coded(names, self._persons(are_beyond=True), "dalenius_unit"))
+            narrow = {n: rows.columns[n].astype(code_type(v)) for n, v in self.domain.variables.items()}
+            keep = kept_rows(self.domain, self.secret, narrow, rows.people)
+            self._owners = rows.people.numbers[keep].astype(np.int64)
+            self._beyond = {name: column[keep] for name, column in rows.columns.items()}
         return self._beyond
 
-    def _choose(self, batches: Sequence[Batch], units: list[Any]) -> Batch:
+    def fetched(self, names: Sequence[str], relation: str) -> RowsOfPersons:
+        """Codes of some variables and the person of each row, of a relation that names both."""
         import pyarrow as pa
 
-        variables = self.domain.variables
-        columns = {n: np.concatenate([b[n] for b in batches]).astype(code_type(variables[n])) for n in variables}
-        people = people_of([pa.array(units)] if units else [])
-        keep = kept_rows(self.domain, self.secret, columns, people)
-        self._owners = people.numbers[keep].astype(np.int64)
-        return {name: column[keep].astype(np.int64) for name, column in columns.items()}
+        keys = [self._key(name) for name in names]
+        chosen = ", ".join([*(e for key in keys for e in key.expressions), "dalenius_unit"])
+        batches: list[Batch] = [{name: np.empty(0, dtype=np.int64) for name in names}]
+        units: list[Any] = []
+        for rows in self.stream(f"SELECT {chosen} FROM {relation}"):
+            batches.append(_decoded(keys, rows))
+            units += [row[-1] for row in rows]
+        columns = {name: np.concatenate([batch[name] for batch in batches]) for name in names}
+        return RowsOfPersons(columns, people_of([pa.array(units)] if units else []))
 
     def _coded(self, names: Sequence[str], relation: str = "", further: str = "") -> str:
         """What stands after FROM: k, or c and x, of each variable by its place among the declared ones."""
@@ -435,13 +409,10 @@ def _edges(query: TableQuery, variable: Variable) -> tuple[int, ...] | None:
         return None
     cuts = [cut for axis in query.space.axes if axis.variable == variable.name for cut in axis.cuts]
     for condition in query.where:
-        cuts += _ends(condition) if condition.variable == variable.name else []
+        if condition.variable == variable.name:
+            cuts += [] if condition.low is None else [condition.low]
+            cuts += [] if condition.high is None else [condition.high + 1]
     return tuple(sorted(set(cuts)))
-
-
-def _ends(condition: Filter) -> list[int]:
-    low, high = condition.low, condition.high
-    return [*([] if low is None else [low]), *([] if high is None else [high + 1])]
 
 
 def _groups(query: TableQuery, rows: Rows) -> Iterator[tuple[int, ...]]:

@@ -1,10 +1,9 @@
-"""Declared codes as a database works them out: for features of persons and for numbers of persons, where it must know
-them itself.
+"""Declared codes as a database works them out, for features and numbers of persons.
 
 An expression is NULL where the database cannot decide beyond doubt; the reader of all engines then decides.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import isnan
 from typing import Any
@@ -45,21 +44,29 @@ def code_sql(pushed: Any, variable: Variable) -> tuple[str, bool]:
 
 
 def _runs(column: str, codes: Mapping[str, int]) -> list[str]:
-    """A case for each run of whole numbers whose codes follow one another: most often one, where a case for each
-    category keeps a database busy.
+    """A case for each run of whole numbers with codes in a row: most often one, where many keep a database busy.
 
     What is reckoned stays within the run, so that it cannot overflow, whether its case is taken or not.
     """
-    runs: list[tuple[int, int, int]] = []
-    for value, code in sorted((int(text), code) for text, code in codes.items()):
-        if runs and runs[-1][1] == value - 1 and runs[-1][2] == code - value:
-            runs[-1] = (runs[-1][0], value, code - value)
-        else:
-            runs.append((value, value, code - value))
     return [
         f"WHEN {column} BETWEEN {number(first)} AND {number(last)} THEN {_shifted(column, first, last, shift)}"
-        for first, last, shift in runs
+        for first, last, shift in shifted_runs((int(text), code) for text, code in codes.items())
     ]
+
+
+def shifted_runs(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """First and last number of each run whose partners follow one another too, and by how much those are larger.
+
+    >>> shifted_runs([(4, 0), (3, 9), (5, 1)])
+    [(3, 3, 6), (4, 5, -4)]
+    """
+    runs: list[tuple[int, int, int]] = []
+    for value, partner in sorted(pairs):
+        if runs and runs[-1][1:] == (value - 1, partner - value):
+            runs[-1] = (runs[-1][0], value, partner - value)
+        else:
+            runs.append((value, value, partner - value))
+    return runs
 
 
 def _shifted(column: str, first: int, last: int, shift: int) -> str:

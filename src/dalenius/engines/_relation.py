@@ -39,7 +39,6 @@ class ReadableTable:
 
     @property
     def is_csv(self) -> bool:
-        """Whether the files are text."""
         return bool(self.delimiter)
 
     def stamp(self) -> tuple[tuple[Any, ...], ...] | None:
@@ -58,9 +57,7 @@ class ReadableTable:
         return None if not stamp else max(max(times[1], times[4]) for times in stamp) / 1e9
 
     def check_chunks(self, connection: Any, columns: Sequence[str]) -> None:
-        """Refuse Parquet files that say of a declared column that a part of it would fill the memory, before a row is
-        read.
-        """
+        """Refuse Parquet files by whose metadata a part of a declared column would fill the memory."""
         if not self.sql.startswith("read_parquet("):
             return
         import duckdb
@@ -106,11 +103,14 @@ class ReadableTable:
                 continue
             ends = set()
             with _content(path) as raw:
-                while chunk := raw.read(1 << 22):
+                while chunk := raw.read(_CHUNK):
+                    # The two characters of a line end stay together.
+                    while chunk.endswith(b"\r") and (further := raw.read(1)):
+                        chunk += further
                     ends |= {"crlf"} if b"\r\n" in chunk else set()
                     bare = chunk.replace(b"\r\n", b"")
                     ends |= ({"lf"} if b"\n" in bare else set()) | ({"cr"} if b"\r" in bare else set())
-            if len(ends) > 1 and not _is_cut_crlf(path):
+            if len(ends) > 1:
                 return False
             with _lines(path) as stream:
                 reader = csv.reader(stream, delimiter=self.delimiter)
@@ -123,8 +123,7 @@ class ReadableTable:
 
 
 def plain_lines(path: Path) -> int | None:
-    """How many lines a text file has, where they end alike, none is empty or long, and no quotation mark occurs;
-    otherwise None.
+    """Number of lines of a text file, where they end alike, none is empty or long or has a quotation mark; else None.
 
     Each line of such a file is a record, whichever reader reads it.
     """
@@ -169,14 +168,6 @@ def _content(path: Path) -> IO[bytes]:
 def _lines(path: Path) -> IO[str]:
     """The same as text; a byte that is no UTF-8 is a character like any other."""
     return TextIOWrapper(_content(path), encoding="utf-8-sig", errors="replace", newline="")
-
-
-def _is_cut_crlf(path: Path) -> bool:
-    """Whether a file looked mixed only because a chunk ended between the two characters of a line end."""
-    with _content(path) as raw:
-        content = raw.read()
-    rest = content.replace(b"\r\n", b"")
-    return b"\n" not in rest and b"\r" not in rest
 
 
 def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") -> ReadableTable:
@@ -233,8 +224,7 @@ def _header(line: bytes, delimiter: str) -> list[str]:
     if len(line) > _LONGEST_HEADER or line.count(delimiter.encode()) >= _MOST_COLUMNS:
         raise TooLarge(
             f"A CSV file may have at most {_MOST_COLUMNS:,} columns, and a header line of {_LONGEST_HEADER:,} bytes: "
-            "write"
-            " the columns that are declared, or the data as Parquet.",
+            "write the columns that are declared, or the data as Parquet.",
             limit=_MOST_COLUMNS,
         )
     first = line.decode("utf-8-sig").splitlines()[:1]

@@ -1,5 +1,4 @@
-"""How many values of a declared column are odd, counted by the database where it can: for the custodian, at
-registration.
+"""How many values of a declared column are odd, counted by the database where it can, at registration.
 
 A number is outside its bounds exactly where it is beyond the last integer, or the last float, that is inside: the
 decimals that floats print as come in the order of the floats. What the database does not decide is read value by value,
@@ -23,9 +22,7 @@ Stream = Callable[[str], Iterator[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedColumn:
-    """A variable, the number that the database reads in its column ("" if none), and what is left to be read value by
-    value.
-    """
+    """A variable, the number that the database reads in its column ("" if none), and what is left to the reader."""
 
     variable: Variable
     number: str = ""

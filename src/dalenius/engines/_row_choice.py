@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from dalenius.core.law import IntArray
+
 Words = NDArray[np.uint64]
 Mask = NDArray[np.bool_]
 _PART_BITS = 8
@@ -31,9 +32,7 @@ _PARTS = np.arange(2**_PART_BITS, dtype=np.uint8)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chunk:
-    """Rows in the order of their parts: persons and contents, where each part begins, and which row each was if that is
-    asked for.
-    """
+    """Rows in the order of their parts, where each part begins, and which row each was if that is asked for."""
 
     persons: IntArray
     contents: NDArray[Any]
@@ -42,9 +41,7 @@ class _Chunk:
 
 
 class RowChoice:
-    """Takes persons and contents of rows, chunk after chunk, and tells which `most` rows of each person stay: those of
-    smallest hash.
-    """
+    """Takes persons and contents of rows, chunk by chunk; `most` rows of each person stay, those of smallest hash."""
 
     persons: int
 
@@ -56,9 +53,7 @@ class RowChoice:
         self.persons = 0
 
     def add(self, persons: IntArray, contents: NDArray[Any], *, has_order: bool = True) -> None:
-        """A chunk of rows; masks can only be had of chunks that keep their order, and others are cut and put together
-        as it suits.
-        """
+        """A chunk of rows; masks need chunks that keep their order, others are cut and put together as it suits."""
         if has_order:
             self._part(persons, contents, has_order=True)
             return
@@ -112,9 +107,7 @@ class RowChoice:
         self._chunks.clear()
 
     def kept(self, *, has_persons: bool) -> Iterator[tuple[NDArray[Any], IntArray | None]]:
-        """The contents of the rows that stay, in an order of their own, and if asked for their persons; chunks are let
-        go of.
-        """
+        """Contents of the rows that stay, in an order of their own, and if asked for persons; frees the chunks."""
         self._part_waiting()
         for _, _, persons, contents, stay in self._decided():
             owners = np.take(persons, stay, mode="clip") if has_persons else None

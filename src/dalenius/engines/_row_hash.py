@@ -126,9 +126,7 @@ def _shifted(codes: NDArray[Any], kind: np.dtype[Any], shift: int) -> NDArray[An
 
 
 def _together(columns: list[tuple[NDArray[Any], NDArray[Any]]]) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Values and places of columns, those of few values as one of all combinations: a lookup takes longer
-    than a sum.
-    """
+    """Values and places of columns, few-valued ones combined into one: a lookup takes longer than a sum."""
     joined: list[tuple[NDArray[Any], NDArray[Any]]] = []
     for values, places in columns:
         if not joined or len(joined[-1][0]) * len(values) > _MOST_COMBINATIONS:

@@ -108,9 +108,8 @@ class SparkFrame:
         except Exception as error:
             # What Spark says may quote what a file holds.
             raise DocumentError(
-                "The data could not be read by Spark: a Parquet file or a folder of them is accepted, and every "
-                "worker must"
-                f" reach it. Complaint: {type(error).__name__}."
+                "The data could not be read by Spark: a Parquet file or a folder of them is accepted, and every worker "
+                f"must reach it. Complaint: {type(error).__name__}."
             ) from None
 
     def run(self, statement: str) -> Iterator[Sequence[Any]]:
@@ -155,9 +154,7 @@ class SparkFrame:
 
 
 class _Watch:
-    """Ends the jobs of a cluster that has no worker left: Spark itself would wait for ever, with a charge that nobody
-    completes.
-    """
+    """Ends the jobs of a cluster without workers: Spark would wait for ever, with a charge that nobody completes."""
 
     def __init__(self, context: Any, address: SparkAddress) -> None:
         self._context = context

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Domain, Variable
+from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
 from dalenius.engines._columns import Column, Factored, expanded
 from dalenius.engines._joint import JointCounts
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.spec.coding import DROPPED_CATEGORY, DROPPED_NUMBER
 
-IntArray = NDArray[np.int64]
 LIMIT = 2**62
 # The square of so many steps, and so the sum of the squares of a person's cells, has at most 37 digits.
 MOST_STEPS = 10**18
@@ -73,8 +73,7 @@ def _check_clip(query: TableQuery, domain: Domain, size: int) -> None:
     if size * domain.neighbours.max_rows * query.clip.fineness >= MOST_STEPS:
         raise TooLarge(
             "All rows of a person together could add 10^18 parts of a step or more to a cell. Use a coarser step, "
-            "narrower bounds or"
-            " a smaller max_rows.",
+            "narrower bounds or a smaller max_rows.",
             limit=MOST_STEPS,
         )
 
@@ -116,13 +115,24 @@ def passes(condition: Filter, variable: Variable, codes: IntArray) -> NDArray[np
     return chosen
 
 
-def listed(query: ValuesQuery, domain: Domain, coded: Mapping[str, IntArray]) -> IntArray:
-    """The values of the coded rows that a query asks for."""
-    codes = coded[query.value]
-    mask: NDArray[np.bool_] = np.asarray(codes != DROPPED_NUMBER)
+def in_structural_zeros(domain: Domain, batch: Mapping[str, Column]) -> NDArray[np.bool_]:
+    """Which coded rows are in a cell that the declaration calls impossible."""
+    inside = np.zeros(len(next(iter(batch.values()))), dtype=bool)
+    for zero in domain.structural_zeros:
+        matched = np.ones(len(inside), dtype=bool)
+        for name, labels in zero.items():
+            categories = domain.variable(name).categories
+            matched &= np.isin(expanded(batch[name]), [categories.code(label) for label in labels])
+        inside |= matched
+    return inside
+
+
+def is_listed(query: ValuesQuery, domain: Domain, coded: Mapping[str, IntArray]) -> NDArray[np.bool_]:
+    """Which coded rows have a value that a query asks for."""
+    mask: NDArray[np.bool_] = np.asarray(coded[query.value] != DROPPED_NUMBER)
     for condition in query.where:
         mask &= passes(condition, domain.variable(condition.variable), coded[condition.variable])
-    return codes[mask]
+    return mask
 
 
 @dataclass(eq=False, kw_only=True)
@@ -150,7 +160,7 @@ class Tally:
             if self._joint is not None and self._joint.add(batch):
                 return
         cells, mask = self._cells(batch)
-        if query.aggregate is Aggregate.COUNT and query.weight is None and query.value is None:
+        if self._is_plain_count:
             chosen = slice(None) if mask is None else mask
             if multiplicity is None:
                 self._low += np.bincount(cells[chosen], minlength=len(self._low))
@@ -198,9 +208,7 @@ class Tally:
         self._low += joint.table(axes, kept)
 
     def add_aggregates(self, batch: Mapping[str, Column], aggregates: Sequence[int]) -> None:
-        """Combine aggregates that a database took of groups of rows, each as wide as it came, into the cells of the
-        groups.
-        """
+        """Combine aggregates that a database took of groups of rows into the cells of the groups."""
         cells, mask = self._cells(batch)
         where = np.arange(len(cells)) if mask is None else np.flatnonzero(mask)
         chosen = [aggregates[row] for row in where.tolist()]

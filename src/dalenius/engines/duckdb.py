@@ -49,7 +49,7 @@ from dalenius.engines._person_source import PersonSource, split_place
 from dalenius.engines._person_tally import PersonTally, tally_of_persons
 from dalenius.engines._relation import TEXT_SUFFIXES, TYPED_SUFFIXES, attach, name_of, text
 from dalenius.engines._remark_counts import JudgedColumn, may_be_compared, remark_counts
-from dalenius.engines._tally import Tally, listed, used_variables
+from dalenius.engines._tally import Tally, in_structural_zeros, is_listed, used_variables
 from dalenius.engines._threads import threads
 from dalenius.errors import DocumentError, InternalError
 from dalenius.spec.coding import DROPPED_CATEGORY
@@ -151,7 +151,6 @@ class DuckDBSource:
         return PersonSource(domain, tables, lambda persons, columns: cls(persons, columns, secret))
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
-        """One exact aggregate per cell."""
         return self.tables([query])[0]
 
     def tables(self, queries: Sequence[TableQuery]) -> tuple[Sealed[IntArray], ...]:
@@ -160,11 +159,8 @@ class DuckDBSource:
         persons = [p for p, query in enumerate(queries) if query.aggregate is Aggregate.PERSONS]
         apart = [p for p, q in enumerate(queries) if q.clip is not None or (has_units and p in persons)]
         if apart:
-            answers = dict(enumerate(self.tables([q for p, q in enumerate(queries) if p not in apart])))
-            rest = iter(answers.values())
-            return tuple(
-                self._persons_in_cells(query) if place in apart else next(rest) for place, query in enumerate(queries)
-            )
+            rest = iter(self.tables([q for p, q in enumerate(queries) if p not in apart]))
+            return tuple(Sealed(self._tallied(q).result()) if p in apart else next(rest) for p, q in enumerate(queries))
         # Where rows are units, each of them is a person.
         queries = [replace(q, aggregate=Aggregate.COUNT) if p in persons else q for p, q in enumerate(queries)]
         tallies = [Tally(query=query, domain=self.domain) for query in queries]
@@ -186,18 +182,13 @@ class DuckDBSource:
                 tally.add(coded)
         return tuple(Sealed(tally.result()) for tally in tallies)
 
-    def _persons_in_cells(self, query: TableQuery) -> Sealed[IntArray]:
-        """Different persons among the rows that count, or what each of them adds to the cells."""
-        return Sealed(self._tallied(query).result())
-
     def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
-        """Numbers of units by the first clip that leaves them as they are."""
         tally = self._tallied(query.table)
         assert isinstance(tally, ClippedTally)  # A query about sizes is of a table with a clip.
         return Sealed(tally.classes(query.clips))
 
     def _tallied(self, query: TableQuery) -> PersonTally | ClippedTally:
-        """A table of persons over the rows that count."""
+        """Different persons among the rows that count, or what each of them adds to the cells."""
         if self._owners is None and self.domain.unit_id is not None:
             self._held, self._has_owners = None, True
             self._bounded()
@@ -211,7 +202,6 @@ class DuckDBSource:
         return tally
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
-        """Sorted values of one numeric variable, in steps."""
         return self.lists((query,))[0]
 
     def lists(self, queries: Sequence[ValuesQuery]) -> tuple[Sealed[IntArray], ...]:
@@ -229,7 +219,7 @@ class DuckDBSource:
         for batch in self._batches(tuple(dict.fromkeys(read))):
             coded = {name: expanded(column) for name, column in batch.items()}
             for pieces, query in zip(parts, queries, strict=True):
-                pieces.append(listed(query, self.domain, coded))
+                pieces.append(coded[query.value][is_listed(query, self.domain, coded)])
         return tuple(Sealed(np.sort(np.concatenate(pieces))) for pieces in parts)
 
     def _grid_counts(self, name: str) -> GridCounts:
@@ -244,7 +234,6 @@ class DuckDBSource:
         return counts
 
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
-        """Texts that are not declared, with numbers of units."""
         if self.domain.unit_id is None:
             counts = self.contents(query.variable)
             return Sealed(counted_labels(self.domain, self._secret, query, counts=counts))
@@ -269,7 +258,6 @@ class DuckDBSource:
             yield from zip(batch.column(first).to_pylist(), batch.column(second).to_pylist(), strict=True)
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
-        """Batches of coded rows."""
         for name in variables:
             self.domain.variable(name)
         for batch in self._batches(tuple(dict.fromkeys(variables))):
@@ -301,26 +289,22 @@ class DuckDBSource:
 
     @property
     def is_text(self) -> bool:
-        """Whether every column is text, as in a CSV file."""
         return self._relation.is_csv
 
     def contents(self, name: str) -> Iterator[tuple[object, int]]:
         """Distinct raw values of a variable as this engine reads them, with their counts; for the custodian alone."""
         column = name_of(self.domain.variable(name).source_column)
         statement = f"SELECT {column} AS v, count(*) AS n FROM {self._relation.sql} GROUP BY {column}"
-        for batch in self._stream(statement):
-            yield from zip(batch.column("v").to_pylist(), batch.column("n").to_pylist(), strict=True)
+        yield from self._listed(statement, "v", "n")
 
     def judge(self) -> Mapping[str, Any]:
         """Counts of odd values, for the custodian; reads every declared column once."""
         self._check_records()
-        total = sum(
-            int(batch.column("n").to_pylist()[0])
-            for batch in self._stream(f"SELECT count(*) AS n FROM {self._relation.sql}")
-        )
+        [(total,)] = self._sql(f"SELECT count(*) FROM {self._relation.sql}").fetchall()
         columns = [self._judged(variable) for variable in self.domain.variables.values()]
-        zero_variables = self._zero_variables()
-        zeros = sum(self._zero_rows(batch) for batch in self._batches(zero_variables)) if zero_variables else 0
+        zero_variables = tuple(dict.fromkeys(name for zero in self.domain.structural_zeros for name in zero))
+        batches = self._batches(zero_variables) if zero_variables else ()
+        zeros = sum(int(in_structural_zeros(self.domain, batch).sum()) for batch in batches)
         kept, units, without = total, total, 0
         if self.domain.unit_id is not None:
             kept, (units, without) = len(next(iter(self._bounded().values()))), self._sizes()
@@ -344,10 +328,9 @@ class DuckDBSource:
             raise DocumentError("A field of the CSV file is longer than can be a value.") from None
         if not is_plain:
             raise DocumentError(
-                "A quoted field of the CSV file runs over a line end, or lines end in different ways. A quotation "
-                "mark that is"
-                " never closed would hide every row after it, so such files are refused: write the data as Parquet, or"
-                " without line ends inside fields."
+                "A quoted field of the CSV file runs over a line end, or lines end in different ways. A quotation mark "
+                "that is never closed would hide every row after it, so such files are refused: write the data as "
+                "Parquet, or without line ends inside fields."
             )
 
     def _columns(self) -> list[str]:
@@ -396,14 +379,14 @@ class DuckDBSource:
 
     def rows_of_persons(self) -> RowsOfPersons:
         """All rows as narrow codes, with the person of each; for features, which are taken of every row."""
-        names = tuple(self.domain.variables)
-        parts: dict[str, list[NDArray[Any]]] = {n: [_no_codes(self.domain.variable(n))] for n in names}
+        kinds = {name: code_type(variable) for name, variable in self.domain.variables.items()}
+        parts: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, dtype=kind)] for name, kind in kinds.items()}
         units = []
         for coded, unit in self._batches_of_persons():
             for name, column in coded.items():
-                parts[name].append(_narrow(column, code_type(self.domain.variable(name))))
+                parts[name].append(_narrow(column, kinds[name]))
             units.append(unit)
-        columns = {name: np.concatenate(parts.pop(name)) for name in names}
+        columns = {name: np.concatenate(parts.pop(name)) for name in kinds}
         return RowsOfPersons(columns, people_of(units))
 
     def _batches_of_persons(self) -> Iterator[tuple[dict[str, Column], Any]]:
@@ -442,9 +425,7 @@ class DuckDBSource:
             self._connection = None
 
     def _may_group(self, query: TableQuery, names: Sequence[str]) -> bool:
-        """Whether raw values may be grouped: a plain count of few declared values that have no fixed places, no person
-        to bound.
-        """
+        """Whether raw values may be grouped: a plain count of few categories without fixed places, rows as units."""
         is_plain = query.aggregate is Aggregate.COUNT and query.weight is None and query.value is None
         if not is_plain or not names or self.domain.unit_id is not None:
             return False
@@ -549,10 +530,10 @@ class DuckDBSource:
             batch: dict[str, Column] = {}
             for name in names:
                 part, variable = held[name][start : start + BATCH_ROWS], self.domain.variable(name)
-                if variable.is_numeric:
-                    batch[name] = part
-                else:
-                    batch[name] = Factored(part, _codes_and_none(len(variable.categories)), is_declared=True)
+                batch[name] = part
+                if not variable.is_numeric:
+                    codes = np.append(np.arange(len(variable.categories), dtype=np.int64), DROPPED_CATEGORY)
+                    batch[name] = Factored(part, codes, is_declared=True)
             yield batch or {"": np.zeros(min(BATCH_ROWS, rows - start), dtype=np.int64)}
 
     def _bounded(self) -> Mapping[str, NDArray[Any]]:
@@ -615,19 +596,6 @@ class DuckDBSource:
         (fast, _), (rest, _) = self._expressions(variable.name)
         return JudgedColumn(variable=variable, number=fast, is_float=True, rest=rest)
 
-    def _zero_variables(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for zero in self.domain.structural_zeros for name in zero))
-
-    def _zero_rows(self, batch: Mapping[str, Column]) -> int:
-        inside = np.zeros(len(next(iter(batch.values()))), dtype=bool)
-        for zero in self.domain.structural_zeros:
-            matched = np.ones(len(inside), dtype=bool)
-            for name, labels in zero.items():
-                categories = self.domain.variable(name).categories
-                matched &= np.isin(expanded(batch[name]), [categories.code(label) for label in labels])
-            inside |= matched
-        return int(inside.sum())
-
 
 def _configure(connection: Any) -> None:
     """Set what protects, or raise; then switch progress bars off where the host lets them be set."""
@@ -654,10 +622,6 @@ def _narrow(column: Column, kind: "np.dtype[Any]") -> NDArray[Any]:
     return narrow
 
 
-def _no_codes(variable: Variable) -> NDArray[Any]:
-    return np.empty(0, dtype=code_type(variable))
-
-
 def _those(column: NDArray[Any], keep: NDArray[np.bool_]) -> NDArray[Any]:
     """The rows to keep, a stretch at a time: places of a whole column would not stay in the cache."""
     rows = np.empty(np.count_nonzero(keep), dtype=column.dtype)
@@ -677,11 +641,6 @@ def _as_places(variable: Variable, codes: NDArray[Any]) -> NDArray[Any]:
     places: NDArray[Any] = codes.view(f"u{codes.dtype.itemsize}")
     np.minimum(places, places.dtype.type(len(variable.categories)), out=places)
     return places
-
-
-def _codes_and_none(count: int) -> IntArray:
-    """Every code of a categorical variable, and the code of dropped rows after them."""
-    return np.append(np.arange(count, dtype=np.int64), DROPPED_CATEGORY)
 
 
 def _is_nested(kind: str) -> bool:

@@ -17,10 +17,10 @@ from dalenius.core.domain import Axis, Domain, Variable
 from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Clip, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
-from dalenius.engines._arrow import is_table
+from dalenius.engines._arrow import arrow_table, is_table
 from dalenius.engines._contribution import kept
 from dalenius.engines._declared import check_columns
-from dalenius.engines._features import feature_code, report_of_persons
+from dalenius.engines._features import code_passes, feature_code, report_of_persons
 from dalenius.engines._labels import counted_labels
 from dalenius.engines._tally import LIMIT, empty_cell, largest_contribution
 from dalenius.errors import RequestError
@@ -123,7 +123,6 @@ class MemorySource:
         return persons
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
-        """One exact aggregate per cell."""
         largest_contribution(query, self.domain)
         space = query.space
         if query.aggregate is Aggregate.PERSONS:
@@ -144,7 +143,6 @@ class MemorySource:
         return Sealed(np.array(bounded, dtype=np.int64))
 
     def _persons_in_cells(self, query: TableQuery) -> Sealed[IntArray]:
-        """Each person once in a cell."""
         owners = range(len(self._coded)) if self._owners is None else self._owners
         places = {(self._cell(query, row), owner) for row, owner in zip(self._coded, owners, strict=True)}
         counts = [0] * query.space.size
@@ -176,7 +174,6 @@ class MemorySource:
         return Sealed(np.array([max(-LIMIT, min(LIMIT, value)) for value in cells], dtype=np.int64))
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
-        """Sorted values of one numeric variable, in steps."""
         variable = self.domain.variable(query.value)
         _ = variable.bounds
         found = [
@@ -187,7 +184,6 @@ class MemorySource:
         return Sealed(np.array(sorted(found), dtype=np.int64))
 
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
-        """Texts that are not declared, with numbers of units."""
         texts = self._columns[self.domain.variable(query.variable).source_column]
         if self.domain.unit_id is None:
             counts = ((text, 1) for text in texts)
@@ -196,7 +192,6 @@ class MemorySource:
         return Sealed(counted_labels(self.domain, self._secret, query, pairs=pairs))
 
     def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
-        """Numbers of units by the first clip that leaves them as they are."""
         largest_contribution(query.table, self.domain)
         counts = [0] * (len(query.clips) + 1)
         for added in self._added(query.table):
@@ -205,7 +200,6 @@ class MemorySource:
         return Sealed(np.array(counts, dtype=np.int64))
 
     def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
-        """One batch of coded rows."""
         for name in variables:
             self.domain.variable(name)
         yield {name: np.array([row[name] for row in self._coded], dtype=np.int64) for name in variables}
@@ -228,7 +222,6 @@ class MemorySource:
         return ()
 
     def judge(self) -> Mapping[str, Any]:
-        """Counts of odd values, for the custodian."""
         zeros = sum(self._in_structural_zero(row) for row in self._coded)
         if self._tables:
             return report_of_persons({n: t.judge() for n, t in self._tables.items()}, self.domain, zeros)
@@ -294,18 +287,7 @@ class MemorySource:
         return index
 
     def _passes(self, where: Iterable[Filter], row: Codes) -> bool:
-        for condition in where:
-            variable, code = self.domain.variable(condition.variable), row[condition.variable]
-            if is_dropped(variable, code):
-                return False
-            if variable.is_numeric:
-                if condition.low is not None and code < condition.low:
-                    return False
-                if condition.high is not None and code > condition.high:
-                    return False
-            elif code not in condition.codes:
-                return False
-        return True
+        return all(code_passes(f, self.domain.variable(f.variable), row[f.variable]) for f in where)
 
     def _share(self, query: TableQuery, row: Codes) -> int | None:
         share = 1
@@ -355,15 +337,5 @@ def columns_of(data: Any, names: Sequence[str]) -> Mapping[str, Sequence[object]
             raise RequestError("Rows must be mappings of column name to value.")
         columns = list(dict.fromkeys([*names, *(key for row in data for key in row)]))
         return {name: [row.get(name) for row in data] for name in columns}
-    if hasattr(data, "to_arrow"):
-        data = data.to_arrow()
-    elif type(data).__module__.startswith("pandas"):
-        import pyarrow
-
-        data = pyarrow.Table.from_pandas(data, preserve_index=False)
-    if hasattr(data, "column_names") and hasattr(data, "column"):
-        return {name: data.column(name).to_pylist() for name in data.column_names}
-    raise RequestError(
-        "Data must be a mapping of columns, a list of rows, or a pandas, polars or Arrow table;"
-        f" received {type(data).__name__}."
-    )
+    table = arrow_table(data)
+    return {name: table.column(name).to_pylist() for name in table.column_names}

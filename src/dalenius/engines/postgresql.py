@@ -5,29 +5,23 @@ else, which is checked; a password comes from the environment or from a password
 values are read is decided as on every engine (`_pushdown`).
 """
 
-import hmac
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, ClassVar
 from weakref import finalize
 
 from dalenius.core.domain import Domain
-from dalenius.core.law import IntArray
-from dalenius.core.query import Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
-from dalenius.core.sealed import Sealed
-from dalenius.engines._declared import check_columns
-from dalenius.engines._labels import check_texts
-from dalenius.engines._person_pushdown import pushdown_of
+from dalenius.engines._person_pushdown import TableOfRecords
 from dalenius.engines._person_source import split_place
 from dalenius.engines._postgresql_session import SCHEMES, Address, Session, quoted
-from dalenius.errors import DocumentError
+from dalenius.engines._pushdown import Pushdown
+from dalenius.engines._pushed_source import PushedSource
 
 __all__ = ["PostgreSQLSource"]
 
 _WHOLE = ("int2", "int4", "int8", "oid")
 _FLOATS = ("float4", "float8")
 _PLAIN_NUMBER = r"^[+-]?[0-9]+(\.[0-9]*)?$"
-_TEXTS = ("text", "varchar", "bpchar")
 _PARTS = 4
 
 
@@ -38,9 +32,12 @@ class PostgreSQLDialect:
     bigint: ClassVar[str] = "int8"
     # Without it the planner would write the double of a value wherever it is used, and parse a text eight times.
     fence: ClassVar[str] = " OFFSET 0"
+    texts: ClassVar[tuple[str, ...]] = ("text", "varchar", "bpchar")
+
+    def is_nested(self, kind: str) -> bool:
+        return kind == "nested"
 
     def name(self, column: str) -> str:
-        """A quoted identifier."""
         return quoted(column)
 
     def plain(self, column: str, kind: str) -> str:
@@ -57,7 +54,6 @@ class PostgreSQLDialect:
         return f"({column} IS NULL{is_nan})"
 
     def whole(self, column: str, kind: str) -> str | None:
-        """Integers, and Booleans as 1 and 0."""
         if kind == "bool":
             return f"CAST(CAST({column} AS INTEGER) AS BIGINT)"
         return f"CAST({column} AS BIGINT)" if kind in _WHOLE else None
@@ -80,11 +76,9 @@ class PostgreSQLDialect:
         return f"CASE WHEN {is_plain} THEN CAST({text} AS DOUBLE PRECISION) END", True
 
     def nearest(self, expression: str) -> str:
-        """Half to even, for doubles."""
         return f"round({expression})"
 
     def wide(self, expression: str) -> str:
-        """A number of arbitrary width."""
         return f"CAST({expression} AS NUMERIC)"
 
     def total(self, expression: str) -> str:
@@ -92,17 +86,14 @@ class PostgreSQLDialect:
         return f"sum({expression})"
 
     def place(self, expression: str, edges: tuple[int, ...]) -> str | None:
-        """A binary search."""
         if not edges:
             return "0"
         return f"width_bucket({expression}, CAST(ARRAY[{', '.join(map(str, edges))}] AS BIGINT[]))"
 
     def text(self, expression: str) -> str:
-        """Compared byte by byte."""
         return f'CAST({expression} AS TEXT) COLLATE "C"'
 
     def digits(self, text: str) -> str:
-        """A cast."""
         return f"CAST({text} AS BIGINT)"
 
     def literal(self, content: str) -> str:
@@ -123,11 +114,8 @@ class PostgreSQLDialect:
         return f"(min(CASE WHEN {condition} THEN ARRAY[{day}, {code}] END))[2]"
 
 
-class PostgreSQLSource:
+class PostgreSQLSource(PushedSource):
     """A table of a PostgreSQL database, seen through a declared domain."""
-
-    turn: ClassVar[int] = 0
-    suffixes: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -138,32 +126,22 @@ class PostgreSQLSource:
         table: str = "",
         others: Mapping[str, Any] | None = None,
     ) -> None:
-        self.domain = domain
         own = Address.of(address, table)
         places = {name: own.beside(*split_place((others or {})[name])) for name in domain.tables}
-        self._session = Session(own, tuple(places.values()))
-        self._finalizer = finalize(self, self._session.close)
-        self._state = self._session.token()
-        self._tables = {name: self._session.tables[place.relation] for name, place in {"": own, **places}.items()}
-        for name, stored in self._tables.items():
-            columns = self._columns(name)
-            check_columns(columns, stored.kinds)
-            for column in columns:
-                if stored.kinds[column] == "nested":
-                    raise DocumentError(f"The column {column!r} is nested; a declared variable needs plain values.")
-        check_texts(domain, {n: kind in _TEXTS for n, kind in self._tables[""].kinds.items()})
-        self._pushed = pushdown_of(
+        self._session = session = Session(own, tuple(places.values()))
+        self._finalizer = finalize(self, session.close)
+        self._state = session.token()
+        super().__init__(
             domain,
-            self._tables,
+            {name: session.tables[place.relation] for name, place in {"": own, **places}.items()},
             secret=secret,
             dialect=PostgreSQLDialect(),
-            run=self._session.run,
-            stream=self._session.stream,
+            run=session.run,
+            stream=session.stream,
         )
 
     @classmethod
     def accepts(cls, data: object) -> bool:
-        """An address of a PostgreSQL database."""
         return isinstance(data, str) and data.partition("://")[0].lower() in SCHEMES
 
     @classmethod
@@ -180,38 +158,6 @@ class PostgreSQLSource:
         """The data, seen through a declared domain; there is no text that `delimiter` could divide."""
         return cls(domain, data, secret, table=table, others=others)
 
-    def table(self, query: TableQuery) -> Sealed[IntArray]:
-        """One exact aggregate per cell."""
-        self.stamp()
-        return Sealed(self._pushed.table(query))
-
-    def values(self, query: ValuesQuery) -> Sealed[IntArray]:
-        """Sorted values of one numeric variable, in steps."""
-        self.stamp()
-        return Sealed(self._pushed.values(query))
-
-    def labels(self, query: LabelsQuery) -> Sealed[Labels]:
-        """Texts that are not declared, with numbers of units."""
-        self.stamp()
-        return Sealed(self._pushed.labels(query))
-
-    def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
-        """Numbers of units by the first clip that leaves them as they are."""
-        self.stamp()
-        return Sealed(self._pushed.sizes(query))
-
-    def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
-        """Batches of coded rows."""
-        for name in variables:
-            self.domain.variable(name)
-        self.stamp()
-        yield from self._pushed.scan(tuple(dict.fromkeys(variables)))
-
-    def judge(self) -> Mapping[str, Any]:
-        """Counts of odd values, for the custodian."""
-        self.stamp()
-        return self._pushed.judge()
-
     def stamp(self) -> tuple[object, ...]:
         """The state of the database that is read: equal as long as no transaction can have changed a row of it."""
         state = self._session.token()
@@ -220,38 +166,22 @@ class PostgreSQLSource:
             self._pushed.forget()
         return state
 
+    def _current(self) -> Pushdown:
+        self.stamp()
+        return self._pushed
+
     def close(self) -> None:
         """End the connection; a later question opens another."""
         self._session.close()
 
-    def fingerprint(self, key: bytes) -> str:
-        """Keyed digest of the declared columns as a multiset of rows: a table has no order.
-
-        The server hashes each row with a key of its own and sends sums of the hashes, so that no row leaves it.
-        """
-        self.stamp()
+    def _hash_sums(self, key: bytes, table: TableOfRecords, columns: Sequence[str]) -> Sequence[int]:
         own = blake2b(key, digest_size=32, person=b"dalenius-rows-pg").digest()
-        digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
-        for table in self._tables:
-            if table:
-                digest.update(f"table {len(table)} {table}\n".encode())
-            self._digest_table(digest, own, table)
-        return digest.hexdigest()
-
-    def _digest_table(self, digest: Any, own: bytes, table: str) -> None:
-        stored, names = self._tables[table], sorted(self._columns(table))
-        row = ", ".join(f"CAST({quoted(name)} AS TEXT)" for name in names).replace("%", "%%")
+        row = ", ".join(f"CAST({quoted(name)} AS TEXT)" for name in columns).replace("%", "%%")
         hashed = f"sha256(CAST(%s AS BYTEA) || convert_to(CAST(ROW({row}) AS TEXT), 'UTF8'))"
         parts = (f"sum(CAST(CAST('x' || substr(h, {1 + 15 * i}, 15) AS BIT(60)) AS BIGINT))" for i in range(_PARTS))
-        relation = stored.relation.replace("%", "%%")
+        relation = table.relation.replace("%", "%%")
         statement = (
             f"SELECT count(*), {', '.join(parts)} FROM (SELECT encode({hashed}, 'hex') AS h FROM {relation} OFFSET 0) q"
         )
-        for name in names:
-            digest.update(f"column {len(name)} {name} {stored.kinds[name]}\n".encode())
-        for rows in self._session.run(statement, (own,)):
-            digest.update(" ".join(str(int(part or 0)) for part in rows[0]).encode())
-
-    def _columns(self, table: str = "") -> tuple[str, ...]:
-        domain = self.domain.table_of_records(table) if self.domain.has_features else self.domain
-        return domain.source_columns
+        [[sums]] = self._session.run(statement, (own,))
+        return [int(part or 0) for part in sums]

@@ -4,22 +4,16 @@
 values are read is decided as on every engine (`_pushdown`).
 """
 
-import hmac
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, ClassVar
 from weakref import finalize
 
 from dalenius.core.domain import Domain
-from dalenius.core.law import IntArray
-from dalenius.core.query import Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
-from dalenius.core.sealed import Sealed
-from dalenius.engines._declared import check_columns
-from dalenius.engines._labels import check_texts
-from dalenius.engines._person_pushdown import TableOfRecords, pushdown_of
+from dalenius.engines._person_pushdown import TableOfRecords
 from dalenius.engines._person_source import split_place
+from dalenius.engines._pushed_source import PushedSource
 from dalenius.engines._spark_session import SCHEME, SparkAddress, SparkFrame
-from dalenius.errors import DocumentError
 
 __all__ = ["SparkSource"]
 
@@ -29,7 +23,6 @@ _NESTED = ("array", "struct", "map", "variant")
 # The end of the text, and not the place before a line end: nothing may follow.
 _PLAIN_NUMBER = "^[+-]?[0-9]+([.][0-9]*)?(?s:(?!.))"
 _MOST_EDGES = 64
-_TEXTS = ("string",)
 # Of a row's hash so many parts of so many hexadecimal digits are added up, in words of so many bits.
 _PARTS = 4
 _DIGITS = 15
@@ -43,9 +36,12 @@ class SparkDialect:
     double: ClassVar[str] = "DOUBLE"
     bigint: ClassVar[str] = "bigint"
     fence: ClassVar[str] = ""
+    texts: ClassVar[tuple[str, ...]] = ("string",)
+
+    def is_nested(self, kind: str) -> bool:
+        return kind.startswith(_NESTED)
 
     def name(self, column: str) -> str:
-        """A quoted identifier."""
         return "`" + column.replace("`", "``") + "`"
 
     def plain(self, column: str, kind: str) -> str:
@@ -62,7 +58,6 @@ class SparkDialect:
         return f"({column} IS NULL OR isnan({column}))" if kind in _FLOATS else f"({column} IS NULL)"
 
     def whole(self, column: str, kind: str) -> str | None:
-        """Integers, and Booleans as 1 and 0."""
         return f"CAST({column} AS BIGINT)" if kind in (*_WHOLE, "boolean") else None
 
     def real(self, column: str, kind: str) -> tuple[str, bool] | None:
@@ -75,7 +70,6 @@ class SparkDialect:
         return f"CASE WHEN {is_plain} THEN try_cast({text} AS DOUBLE) END", True
 
     def nearest(self, expression: str) -> str:
-        """Half to even, for doubles."""
         return f"rint({expression})"
 
     def wide(self, expression: str) -> str:
@@ -118,29 +112,18 @@ class SparkDialect:
         return f"(min(CASE WHEN {condition} THEN struct({day} AS a, {code} AS b) END)).b"
 
 
-class SparkSource:
+class SparkSource(PushedSource):
     """Parquet files that Spark can read, seen through a declared domain."""
-
-    turn: ClassVar[int] = 0
-    suffixes: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self, domain: Domain, address: str, secret: bytes = b"", *, others: Mapping[str, Any] | None = None
     ) -> None:
-        self.domain = domain
         own = SparkAddress.of(address)
         places = {name: own.beside(split_place((others or {})[name])[0]) for name in domain.tables}
         self._frame = SparkFrame(own)
         self._frames = {"": self._frame} | {n: SparkFrame(place, self._frame) for n, place in places.items()}
         self._finalizer = finalize(self, _close_all, tuple(self._frames.values()))
-        for name, frame in self._frames.items():
-            columns = self._columns(name)
-            check_columns(columns, frame.kinds)
-            for column in columns:
-                if frame.kinds[column].startswith(_NESTED):
-                    raise DocumentError(f"The column {column!r} is nested; a declared variable needs plain values.")
-        check_texts(domain, {n: kind in _TEXTS for n, kind in self._frame.kinds.items()})
-        self._pushed = pushdown_of(
+        super().__init__(
             domain,
             {name: TableOfRecords(relation=frame.relation, kinds=frame.kinds) for name, frame in self._frames.items()},
             secret=secret,
@@ -151,7 +134,6 @@ class SparkSource:
 
     @classmethod
     def accepts(cls, data: object) -> bool:
-        """An address of a Spark cluster."""
         return isinstance(data, str) and data.partition("://")[0].lower() == SCHEME
 
     @classmethod
@@ -168,32 +150,6 @@ class SparkSource:
         """The data, seen through a declared domain; a path holds one table, and no text to divide."""
         return cls(domain, data, secret, others=others)
 
-    def table(self, query: TableQuery) -> Sealed[IntArray]:
-        """One exact aggregate per cell."""
-        return Sealed(self._pushed.table(query))
-
-    def values(self, query: ValuesQuery) -> Sealed[IntArray]:
-        """Sorted values of one numeric variable, in steps."""
-        return Sealed(self._pushed.values(query))
-
-    def labels(self, query: LabelsQuery) -> Sealed[Labels]:
-        """Texts that are not declared, with numbers of units."""
-        return Sealed(self._pushed.labels(query))
-
-    def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
-        """Numbers of units by the first clip that leaves them as they are."""
-        return Sealed(self._pushed.sizes(query))
-
-    def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
-        """Batches of coded rows."""
-        for name in variables:
-            self.domain.variable(name)
-        yield from self._pushed.scan(tuple(dict.fromkeys(variables)))
-
-    def judge(self) -> Mapping[str, Any]:
-        """Counts of odd values, for the custodian."""
-        return self._pushed.judge()
-
     def stamp(self) -> tuple[object, ...] | None:
         """Names, places, sizes and times of files on this machine; of data elsewhere only a digest tells."""
         try:
@@ -209,9 +165,7 @@ class SparkSource:
         return tuple((str(p), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns) for p, s in stats)
 
     def changed_at(self) -> float | None:
-        """When files of this machine were last changed; None where workers of a cluster may see others under the same
-        names.
-        """
+        """When local files were last changed; None where workers may see others under the same names."""
         stamp: Any = self.stamp() if self._frame.is_here else None
         return max(max(file[1], file[4]) for file in stamp) / 1e9 if stamp else None
 
@@ -219,22 +173,10 @@ class SparkSource:
         """Forget the data; the session stays for others, until the process ends."""
         _close_all(tuple(self._frames.values()))
 
-    def fingerprint(self, key: bytes) -> str:
-        """Keyed digest of the declared columns as a multiset of rows: workers read in any order.
-
-        Each row is hashed where it lies, with a key for this purpose alone, and sums of the hashes come back.
-        """
+    def _hash_sums(self, key: bytes, table: TableOfRecords, columns: Sequence[str]) -> Sequence[int]:
         own = blake2b(key, digest_size=32, person=b"dalenius-rows-sp").hexdigest()
-        digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
-        for table, frame in self._frames.items():
-            if table:
-                digest.update(f"table {len(table)} {table}\n".encode())
-            self._digest_table(digest, own, frame, sorted(self._columns(table)))
-        return digest.hexdigest()
-
-    def _digest_table(self, digest: Any, own: str, frame: SparkFrame, names: Sequence[str]) -> None:
-        row = ", ".join(_told(name, frame.kinds[name]) for name in names)
-        hashes = f"SELECT sha2(concat('{own}', {row}), 256) AS h FROM {frame.relation}"
+        row = ", ".join(_unique_text(name, table.kinds[name]) for name in columns)
+        hashes = f"SELECT sha2(concat('{own}', {row}), 256) AS h FROM {table.relation}"
         parts = (
             f"CAST(conv(substr(h, {1 + _DIGITS * i}, {_DIGITS}), 16, 10) AS BIGINT) AS x{i}" for i in range(_PARTS)
         )
@@ -242,16 +184,12 @@ class SparkSource:
         # twice as long.
         sums = (f"sum(shiftright(x{i}, {shift}) & {_MASK}L)" for i in range(_PARTS) for shift in (0, _BITS, 2 * _BITS))
         statement = f"SELECT count(*), {', '.join(sums)} FROM (SELECT {', '.join(parts)} FROM ({hashes}) q) r"
-        for name in names:
-            digest.update(f"column {len(name)} {name} {frame.kinds[name]}\n".encode())
-        for rows in self._frame.run(statement):
-            count, *words = (int(word or 0) for word in rows[0])
-            totals = [words[i] + (words[i + 1] << _BITS) + (words[i + 2] << 2 * _BITS) for i in range(0, len(words), 3)]
-            digest.update(" ".join(map(str, [count, *totals])).encode())
-
-    def _columns(self, table: str = "") -> tuple[str, ...]:
-        domain = self.domain.table_of_records(table) if self.domain.has_features else self.domain
-        return domain.source_columns
+        [[row_of_sums]] = self._frame.run(statement)
+        count, *words = (int(word or 0) for word in row_of_sums)
+        return [
+            count,
+            *(words[i] + (words[i + 1] << _BITS) + (words[i + 2] << 2 * _BITS) for i in range(0, len(words), 3)),
+        ]
 
 
 def _close_all(frames: Sequence[SparkFrame]) -> None:
@@ -259,10 +197,8 @@ def _close_all(frames: Sequence[SparkFrame]) -> None:
         frame.close()
 
 
-def _told(name: str, kind: str) -> str:
-    """A value as text that no other value has: doubles in base 16, since versions of Java print decimals
-    differently.
-    """
+def _unique_text(name: str, kind: str) -> str:
+    """A value as text that no other value has; doubles in base 16, as versions of Java print decimals differently."""
     column = SparkDialect().name(name)
     text = f"format_string('%a', CAST({column} AS DOUBLE))" if kind in _FLOATS else f"CAST({column} AS STRING)"
     return f"CASE WHEN {column} IS NULL THEN '-' ELSE concat(length({text}), ':', {text}) END"

@@ -90,9 +90,7 @@ Tallied = tuple[tuple[int, int], ...]
 
 @lru_cache(maxsize=64)
 def tallied_moves(moves: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], tuple[Tallied, ...], FloatArray]:
-    """The sizes that occur in some moves; each move as sizes with how many cells move so far; and the same
-    as a matrix.
-    """
+    """Sizes that occur in some moves; each move as sizes with numbers of cells; and the same as a matrix."""
     sizes = tuple(sorted({size for move in moves for size in move}))
     tallied = tuple(tuple(sorted(Counter(move).items())) for move in moves)
     place, counts = {size: i for i, size in enumerate(sizes)}, np.zeros((len(moves), len(sizes)))

@@ -66,10 +66,11 @@ _GRID = 10**15
 class Pair:
     """Two laws on the same outputs, by rising loss, in units of 2**-BITS.
 
-    losses     log P / Q of each output that both can give, right to a few units in the last place first      upper
-    bounds of P's masses second     lower bounds of Q's masses, but for `excess` alone      upper bound of the mass of
-    what only P can give excess     what the upper bounds of P's masses overstate, in all; `second` overstates as much
-    times exp(-loss)
+    losses   log P / Q of each output that both can give, right to a few units in the last place
+    first    upper bounds of P's masses
+    second   lower bounds of Q's masses, but for `excess`
+    alone    upper bound of the mass of what only P can give
+    excess   what the bounds of P's masses overstate, in all; `second` overstates as much times exp(-loss)
     """
 
     losses: FloatArray

@@ -1,6 +1,4 @@
-"""Coins with a rational probability, or exp(-x) for a rational x, exact (Canonne, Kamath & Steinke 2020,
-Algorithm 1).
-"""
+"""Coins of probability p or exp(-x), p and x rational, exact (Canonne, Kamath & Steinke 2020, Algorithm 1)."""
 
 from fractions import Fraction
 

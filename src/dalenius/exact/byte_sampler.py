@@ -19,9 +19,7 @@ _UNDECIDED = 255
 
 
 class ByteSampler:
-    """One random byte for each draw of a law from zero on, and more for the undecided; answers are bytes, unless one is
-    too large.
-    """
+    """One random byte per draw of a law from zero on, more for the undecided; answers are bytes where they fit."""
 
     def __init__(self, law: IntegerLaw) -> None:
         self._table = TableSampler(law)
@@ -30,7 +28,6 @@ class ByteSampler:
         self._first = np.where(is_decided, guide[:, 0], _UNDECIDED).astype(np.uint8).tobytes()
 
     def draw(self, size: int, rng: RandomSource) -> NDArray[np.integer[Any]]:
-        """So many independent draws."""
         first = rng.bytes(size)
         # A copy that may be written to, looked up byte by byte.
         drawn = np.frombuffer(bytearray(first.translate(self._first)), dtype=np.uint8)

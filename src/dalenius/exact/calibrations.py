@@ -19,7 +19,6 @@ from dalenius.errors import Unsupported
 def calibrated(
     family: Any, sensitivity: Sensitivity, relation: Relation, definition: Definition, budget: Budget
 ) -> Mechanism:
-    """What `calibrate` returns or refuses."""
     if type(definition).__init__ is not object.__init__:
         # One definition of a kind may differ from another.
         return calibrate(family, sensitivity, relation, definition, budget)

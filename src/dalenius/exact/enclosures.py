@@ -41,9 +41,7 @@ def log_enclosure(low: int, high: int, scale: int, bits: int) -> Enclosure:
 
 
 def _log_end(value: int, scale: int, bits: int, is_upper: bool) -> int:
-    """One end of log(value / 2**scale) = e log 2 + 2 atanh((m - 1)/(m + 1)) with m = value / 2**(scale + e) in [2/3,
-    4/3).
-    """
+    """One end of log(value / 2**scale) = e log 2 + 2 atanh((m-1)/(m+1)), m = value / 2**(scale + e) in [2/3, 4/3)."""
     length = value.bit_length()
     exponent = length - 1 - scale
     if 3 * value >= 4 << (length - 1):

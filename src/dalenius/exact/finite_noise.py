@@ -6,8 +6,9 @@ losses add, and the chance that no cell gives its count away is a product.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import log
@@ -27,6 +28,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
 from dalenius.exact.approximate_concentrated import ROUNDING, rho_of
+from dalenius.exact.centred_noise import CentredNoise
 from dalenius.exact.loss import ExponentialLaw, is_symmetric, of_shift
 
 MOST_LIMIT = 1 << 13
@@ -43,7 +45,7 @@ def impossible(law: IntegerLaw, size: int) -> Fraction:
     low, high = law.support
     assert low is not None and high is not None
     limits.spend(high - low)
-    return _impossible(cast(Hashable, law), size)
+    return _impossible(law, size)
 
 
 @lru_cache(maxsize=1024)
@@ -59,9 +61,7 @@ def _impossible(law: IntegerLaw, size: int) -> Fraction:
 
 @lru_cache(maxsize=8)
 def squared_weights(decay: Fraction, limit: int, bits: int) -> WeightTable:
-    """exp(-decay x^2) by two multiplications for each weight; enclosed a little wider than one exponential
-    at a time.
-    """
+    """exp(-decay x^2), two multiplications per weight; a little wider than one exponential at a time."""
     work = bits + 64
     low = high = 1 << work
     # w(x + 1) = w(x) r(x) and r(x + 1) = r(x) c.
@@ -76,13 +76,9 @@ def squared_weights(decay: Fraction, limit: int, bits: int) -> WeightTable:
     return WeightTable(bits, -limit, lower[:0:-1] + lower, upper[:0:-1] + upper)
 
 
+@lru_cache(maxsize=1024)
 def largest_finite_loss(law: IntegerLaw, size: int) -> Fraction:
     """Largest |log ratio| where both neighbours can give the output."""
-    return _largest_finite_loss(cast(Hashable, law), size)
-
-
-@lru_cache(maxsize=1024)
-def _largest_finite_loss(law: IntegerLaw, size: int) -> Fraction:
     assert isinstance(law, ExponentialLaw)
     low, high = law.support
     assert low is not None and high is not None
@@ -104,7 +100,7 @@ def profile(
         raise TooLarge("A cell moves by more than noise on a finite range can hide.")
 
     def largest(size: int) -> Fraction:
-        return _largest_up_to(cast(Hashable, law), size, is_log_concave)
+        return _largest_up_to(law, size, is_log_concave)
 
     epsilon = additive.worst_sum(sensitivity, largest, is_concave=is_log_concave)
     rho = additive.worst_sum(sensitivity, lambda s: pure_to_rho(largest(s)))
@@ -116,20 +112,10 @@ def profile(
     def sharpened() -> tuple[Fraction, Fraction]:
         return _sharpened(law, sensitivity, delta, products, is_log_concave)
 
-    if has_curve:
-        return additive.assembled(
-            law,
-            sensitivity,
-            relation,
-            epsilon=epsilon,
-            delta=delta,
-            rho=rho,
-            rho_delta=delta,
-            sharpened=sharpened,
-            evidence=evidence,
-        )
-    return PrivacyProfile(
-        relation=relation,
+    stated = additive.assembled(
+        law,
+        sensitivity,
+        relation,
         epsilon=epsilon,
         delta=delta,
         rho=rho,
@@ -137,16 +123,17 @@ def profile(
         sharpened=sharpened,
         evidence=evidence,
     )
+    return stated if has_curve else replace(stated, curve=None, estimate=None, renyi_curve=None, shifts=())
 
 
 @lru_cache(maxsize=4096)
-def _largest_up_to(law: Hashable, size: int, is_log_concave: bool) -> Fraction:
+def _largest_up_to(law: IntegerLaw, size: int, is_log_concave: bool) -> Fraction:
     """The largest finite loss of all moves up to a size; a law of any shape may lose more at a smaller one."""
     if not size:
         return Fraction(0)
     if is_log_concave:
         return cast(Fraction, cast(ExponentialLaw, law).largest_loss(size))
-    return max(largest_finite_loss(cast(IntegerLaw, law), s) for s in range(1, size + 1))
+    return max(largest_finite_loss(law, s) for s in range(1, size + 1))
 
 
 def _worst_failure(law: IntegerLaw, sensitivity: Sensitivity, is_log_concave: bool) -> Fraction:
@@ -171,7 +158,7 @@ def _sharpened(
             costs = [rho_of(one, delta) for one in additive.product_losses(products)]
             pairs.append((max(rho for rho, _ in costs), max(used for _, used in costs)))
     if delta < 1 and additive.is_searched(sensitivity):
-        rho = additive.worst_sum(sensitivity, lambda s: _cell_rho(cast(Hashable, law), s, is_log_concave))
+        rho = additive.worst_sum(sensitivity, lambda s: _cell_rho(law, s, is_log_concave))
         cells = min(sensitivity.l0, -(-sensitivity.l1 // 1))
         pairs.append((rho, delta + cells * ROUNDING))
     if not pairs:
@@ -180,9 +167,8 @@ def _sharpened(
 
 
 @lru_cache(maxsize=1024)
-def _cell_rho(law: Hashable, size: int, is_log_concave: bool) -> Fraction:
+def _cell_rho(noise: IntegerLaw, size: int, is_log_concave: bool) -> Fraction:
     """rho of one cell that moves by at most `size`, outside the outputs that give its count away."""
-    noise = cast(IntegerLaw, law)
     # A smaller shift of log-concave noise is a post-processing of a larger one; the events of failure are nested.
     sizes = range(size, size + 1) if is_log_concave else range(1, size + 1)
     signs = (1,) if is_symmetric(noise) else (1, -1)
@@ -190,12 +176,11 @@ def _cell_rho(law: Hashable, size: int, is_log_concave: bool) -> Fraction:
     return max(costs, default=Fraction(0))
 
 
-class SquaredExponential(ABC):
+class SquaredExponential(CentredNoise, ABC):
     """P(x) proportional to exp(-rate x^2) on |x| <= limit; a law says what its rate is."""
 
     limit: int
     evidence: ClassVar[Evidence]
-    is_symmetric: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -204,13 +189,7 @@ class SquaredExponential(ABC):
 
     @property
     def support(self) -> tuple[int | None, int | None]:
-        """-limit to limit."""
         return (-self.limit, self.limit)
-
-    @property
-    def mean(self) -> float:
-        """Zero."""
-        return 0.0
 
     def _floats(self) -> tuple[FloatArray, FloatArray]:
         x = np.arange(-self.limit, self.limit + 1, dtype=np.float64)
@@ -218,12 +197,10 @@ class SquaredExponential(ABC):
 
     @property
     def variance(self) -> float:
-        """Summed."""
         x, weight = self._floats()
         return float((x * x * weight).sum() / weight.sum())
 
     def weights(self, bits: int) -> WeightTable:
-        """exp(-rate x^2), as many as there are."""
         keys = [-x * x for x in range(-self.limit, self.limit + 1)]
         return exponential_weights(self.decay, keys, -self.limit, bits)
 

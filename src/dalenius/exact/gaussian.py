@@ -107,9 +107,7 @@ def coarse_estimate(sigma_squared: Fraction, size: int) -> LossEstimate:
 
 
 def _range_masses(sigma_squared: Fraction, width: int, count: int) -> Iterator[tuple[int, int]]:
-    """Upper bounds of the sums of 2**BITS w(x) over [i width, (i + 1) width), and over the mirror of (i width, (i + 1)
-    width].
-    """
+    """Upper bounds of sums of 2**BITS w(x) over [i width, (i+1) width), and the mirror of (i width, (i+1) width]."""
     work = BITS + 160
     one = 1 << work
     starts = [_Walk(sigma_squared, width, shift, work) for shift in (0, 1)]
@@ -121,9 +119,7 @@ def _range_masses(sigma_squared: Fraction, width: int, count: int) -> Iterator[t
 
 
 class _Walk:
-    """w(x), and exp(-(2 x + 1) / (2 s2)), at x = shift, shift + width, …; upper enclosures, and lower ones of the
-    decay's power.
-    """
+    """w(x), exp(-(2 x + 1) / (2 s2)) at x = shift, shift + width, …: upper enclosures; lower of the decay's power."""
 
     def __init__(self, s2: Fraction, width: int, shift: int, work: int) -> None:
         self._work = work

@@ -44,8 +44,7 @@ class Smoothed:
 def smoothed(
     variances: Mapping[Key, Fraction], cells: Mapping[Key, int], price: Callable[[Mapping[Key, Fraction]], Fraction]
 ) -> Smoothed | None:
-    """From the variances of parts, how many of their cells may move, and the worst sum of squared shifts over
-    variances.
+    """From variances of parts, how many of their cells may move, and the worst sum of squared shifts over variances.
 
     None where some noise is so narrow that its grain would show.
     """

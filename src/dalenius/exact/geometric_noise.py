@@ -1,5 +1,4 @@
-"""What laws share that lose as one draw of two-sided geometric noise does: its profile, and where a search for a rate
-begins.
+"""Profile and first guesses of laws that lose as one draw of two-sided geometric noise does.
 
 The noise of `discrete_laplace` is one such draw. A sum of independent draws of which one is two-sided geometric is that
 draw after processing, so that no statement about the draw is too small for the sum.
@@ -21,9 +20,7 @@ from dalenius.exact import additive
 def geometric_profile(
     law: IntegerLaw, rate: Fraction, sensitivity: Sensitivity, relation: Relation, evidence: Evidence
 ) -> PrivacyProfile:
-    """Pure, zero-concentrated as one draw of this rate is, and the exact curve of the law itself where the moves are
-    listed.
-    """
+    """Pure, zero-concentrated as one draw of this rate, and the law's exact curve where the moves are listed."""
 
     def cell_rho(shift: int) -> Fraction:
         return discrete_laplace_to_rho(rate, shift)

@@ -77,26 +77,16 @@ def decide(enclose: Callable[[int], tuple[int, int]], start: int = START_BITS) -
 
 def rounded(centre: Fraction, scale: Fraction, ideal: Ideal) -> int:
     """floor(centre + scale * Z + 1/2), exactly."""
-    half = Fraction(1, 2)
+    return floor_of(scale, ideal, centre + Fraction(1, 2))
+
+
+def floor_of(scale: Fraction, ideal: Ideal, offset: Fraction = Fraction(0)) -> int:
+    """floor(scale * Z + offset), exactly."""
 
     def ends(bits: int) -> tuple[int, int]:
         low, high = times(ideal(bits), scale)
-        unit = 1 << bits
-        offset = centre + half
-        return (
-            (low * offset.denominator + offset.numerator * unit) // (offset.denominator * unit),
-            (high * offset.denominator + offset.numerator * unit) // (offset.denominator * unit),
-        )
-
-    return decide(ends)
-
-
-def floor_of(scale: Fraction, ideal: Ideal) -> int:
-    """floor(scale * Z), exactly."""
-
-    def ends(bits: int) -> tuple[int, int]:
-        low, high = times(ideal(bits), scale)
-        return low >> bits, high >> bits
+        shift, unit = offset.numerator << bits, offset.denominator << bits
+        return (low * offset.denominator + shift) // unit, (high * offset.denominator + shift) // unit
 
     return decide(ends)
 
@@ -135,24 +125,21 @@ def unit_normal(rng: RandomSource) -> Ideal:
     """A standard normal: |Y| is an exponential E kept with probability exp(-(E - 1)**2 / 2)."""
     while True:
         e, bar = exponential(LazyUniform(rng)), exponential(LazyUniform(rng))
-        if _is_kept(e, bar):
+        if is_below(_half_square(e), bar):
             return mirrored(e, sign(rng))
 
 
-def _is_kept(e: Ideal, bar: Ideal) -> bool:
-    bits = START_BITS
-    while True:
+def _half_square(e: Ideal) -> Ideal:
+    """(E - 1)**2 / 2."""
+
+    def enclose(bits: int) -> Enclosure:
         low, high = e(bits)
         unit = 1 << bits
         ends = ((low - unit) ** 2, (high - unit) ** 2)
         least = 0 if low <= unit <= high else min(ends)
-        target = (least >> (bits + 1), ceil_shift(max(ends), bits + 1))
-        b_low, b_high = bar(bits)
-        if b_low >= target[1]:
-            return True
-        if b_high <= target[0]:
-            return False
-        bits = uniform_bits(bits)
+        return least >> (bits + 1), ceil_shift(max(ends), bits + 1)
+
+    return enclose
 
 
 def mirrored(magnitude: Ideal, s: int) -> Ideal:
@@ -168,18 +155,17 @@ def mirrored(magnitude: Ideal, s: int) -> Ideal:
 
 
 def sign(rng: RandomSource) -> int:
-    """+1 or -1."""
     return 1 - 2 * below(rng, 2)
 
 
-def is_below(uniform: LazyUniform, target: Ideal) -> bool:
-    """Whether a uniform is below an ideal number, decided at the precision that it takes."""
+def is_below(left: Ideal, right: Ideal) -> bool:
+    """Whether one ideal number is below another, decided at the precision that it takes."""
     bits = START_BITS
     while True:
-        (u_low, u_high), (t_low, t_high) = uniform.enclose(bits), target(bits)
-        if u_high <= t_low:
+        (low, high), (least, most) = left(bits), right(bits)
+        if high <= least:
             return True
-        if u_low >= t_high:
+        if low >= most:
             return False
         bits = uniform_bits(bits)
 
@@ -203,7 +189,7 @@ class PolynomialTail:
             uniform, coin = LazyUniform(rng), LazyUniform(rng)
             e = exponential(uniform)
             rate = self.power if is_core else self.power / (g - 1)
-            if is_below(coin, self._keep(e, rate)):
+            if is_below(coin.enclose, self._keep(e, rate)):
                 magnitude = uniform.enclose if is_core else grown(e, 1 / (g - 1))
                 return mirrored(magnitude, sign(rng))
 

@@ -36,7 +36,6 @@ class KeyedRandomness:
         self._used = 0
 
     def bytes(self, count: int) -> bytes:
-        """The next bytes of the stream."""
         self._used += 1
         return hashlib.shake_256(self._key + self._used.to_bytes(8, "big")).digest(count)
 

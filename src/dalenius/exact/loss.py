@@ -6,12 +6,12 @@ integers over 2**bits and are rounded up, losses are multiples of a rational uni
 derived here is at least the truth.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import gcd
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from dalenius.core.integer_law import StatedSymmetry
 from dalenius.core.law import IntegerLaw
@@ -147,14 +147,9 @@ def _aligned(left: LossDistribution, right: LossDistribution) -> tuple[LossDistr
     return left._on(unit), right._on(unit)
 
 
+@lru_cache(maxsize=256)
 def of_shift(law: IntegerLaw, size: int) -> LossDistribution:
     """The loss of the pair (noise, noise + size), for a size of either sign."""
-    return _of_shift(cast(Hashable, law), size)
-
-
-@lru_cache(maxsize=256)
-def _of_shift(held: Hashable, size: int) -> LossDistribution:
-    law = cast(IntegerLaw, held)
     if isinstance(law, CoarseLaw):
         coarse = law.coarse_loss(size)
         if coarse is not None:
@@ -207,16 +202,12 @@ def _rounded_keys(lower: Sequence[int], upper: Sequence[int], size: int, unit: F
 
 
 @lru_cache(maxsize=256)
-def _is_symmetric(held: Hashable) -> bool:
-    table = cast(IntegerLaw, held).weights(64)
-    return table.first == -table.last and list(table.upper) == list(table.upper)[::-1]
-
-
 def is_symmetric(law: IntegerLaw) -> bool:
     """Whether noise and its negative have the same law: stated by `is_symmetric`, or judged by the weights."""
     if isinstance(law, StatedSymmetry):
         return law.is_symmetric
-    return _is_symmetric(cast(Hashable, law))
+    table = law.weights(64)
+    return table.first == -table.last and list(table.upper) == list(table.upper)[::-1]
 
 
 def of_statement(epsilon: Fraction, delta: Fraction = Fraction(0)) -> LossDistribution:

@@ -5,12 +5,11 @@ is always judged by the exact distribution. They follow the exact ones through e
 the search takes the way it would take by exact numbers alone.
 """
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
 from math import gcd, log
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -106,9 +105,8 @@ class LossEstimate:
 
 
 @lru_cache(maxsize=64)
-def of_shift(held: Hashable, size: int) -> LossEstimate | None:
+def of_shift(law: IntegerLaw, size: int) -> LossEstimate | None:
     """The loss of the pair (noise, noise + size); None where only the exact distribution knows it."""
-    law = cast(IntegerLaw, held)
     if isinstance(law, EstimatedLaw):
         coarse = law.coarse_estimate(size)
         if coarse is not None:
@@ -164,9 +162,7 @@ def _collected(unit: Fraction, keys: FloatArray, weight: FloatArray, infinite: f
 
 
 def _convolved(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Every sum of products, in pieces that one thread works out; all terms are positive, so that small sums keep their
-    digits.
-    """
+    """Every sum of products, in pieces on one thread; all terms are positive, so that small sums keep their digits."""
     short, long = (left, right) if len(left) <= len(right) else (right, left)
     whole = np.zeros(len(left) + len(right) - 1)
     for start in range(0, len(short), _PIECE):
@@ -197,7 +193,7 @@ def _product(product: tuple[Shift, ...]) -> tuple[LossEstimate | None, int]:
 def _composed(product: tuple[Shift, ...]) -> LossEstimate | None:
     whole: LossEstimate | None = None
     for s in product:
-        one = of_shift(cast(Hashable, s.law), s.size)
+        one = of_shift(s.law, s.size)
         part = None if one is None else one.times(s.times)
         if part is None:
             return None

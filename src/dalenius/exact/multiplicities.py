@@ -41,22 +41,18 @@ class PoissonLaw:
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:
-        """The rate."""
         return {"rate": self.rate}
 
     @property
     def support(self) -> tuple[int | None, int | None]:
-        """From zero on."""
         return (0, None)
 
     @property
     def mean(self) -> float:
-        """The rate."""
         return float(self.rate)
 
     @property
     def variance(self) -> float:
-        """The rate."""
         return float(self.rate)
 
     def weights(self, bits: int) -> WeightTable:
@@ -86,9 +82,7 @@ class PoissonLaw:
 
 
 def _outwards(work: int, ratio: Callable[[int], tuple[int, int]], most: int | None) -> list[tuple[int, int]]:
-    """Enclosures of weights that are multiplied by rational ratios, until the rest of their sum is below a unit of
-    2**-GUARD.
-    """
+    """Enclosures of weights that are multiplied by rational ratios, until the rest is below a unit of 2**-GUARD."""
     low = high = 1 << work
     weights = [(low, high)]
     while most is None or len(weights) <= most:

@@ -71,7 +71,6 @@ class Sorted:
 
 
 def prepare(values: Sequence[int] | IntArray, low: int, high: int) -> Sorted:
-    """Sort, and clamp into the bounds."""
     array = np.clip(np.asarray(values, dtype=np.int64), low, high)
     if len(array) > 1 and not bool(np.all(array[:-1] <= array[1:])):
         array = np.sort(array)
@@ -103,8 +102,7 @@ def local_of_monotone(data: Sorted, function: Callable[[Sorted], int], *, is_rep
 
 
 def records_before(data: Sorted, position: int, bound: int) -> int:
-    """How many records can change before one more could move x_position by more than the bound; at most one more than
-    there are.
+    """How many records can change before one more could move x_position by more than the bound; at most n + 1.
 
     The least k for which some x_{position + t} - x_{position + t - k - 1}, 0 <= t <= k + 1, is larger than the bound.
     Under replace this is exact: so far the k + 1 records can move it. A record that is added, removed or replaced

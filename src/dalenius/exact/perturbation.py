@@ -122,8 +122,7 @@ def to_text(kernel: Kernel) -> str:
 
 
 def show(kernel: Kernel, digits: int = 4, most: int = 10**9, largest: int = 10**9) -> str:
-    """The table for reading: one line for each count up to the largest, at most so many outputs that are as likely as
-    can be seen.
+    """The table for reading: a line for each count up to the largest, and its likeliest outputs.
 
     What is left out is said in a last line.
     """
@@ -173,15 +172,14 @@ class Loss:
 def loss_of(kernel: Kernel, size: int) -> Loss:
     """The largest finite loss (rounded up) and the largest mass of impossible outputs, over all rows and moves."""
     ratio, worst, where = Fraction(1), 0, (0, 1)
-    for a, b in _pairs(kernel, size):
-        for one, other in ((a, b), (b, a)):
-            p, q = _row(kernel, one), _row(kernel, other)
-            gone = sum(w for x, w in p.items() if x not in q)
-            if gone > worst:
-                worst, where = gone, (one, other)
-            for x, w in p.items():
-                if x in q and w * ratio.denominator > ratio.numerator * q[x]:
-                    ratio = Fraction(w, q[x])
+    for a, b in _ordered_pairs(kernel, size):
+        p, q = _row(kernel, a), _row(kernel, b)
+        gone = sum(w for x, w in p.items() if x not in q)
+        if gone > worst:
+            worst, where = gone, (a, b)
+        for x, w in p.items():
+            if x in q and w * ratio.denominator > ratio.numerator * q[x]:
+                ratio = Fraction(w, q[x])
     return Loss(size, log_upper(ratio, 60), Fraction(worst, kernel.scale), where)
 
 
@@ -190,16 +188,19 @@ def _pairs(kernel: Kernel, size: int) -> Iterable[tuple[int, int]]:
     return ((a, a + s) for s in range(1, size + 1) for a in range(len(kernel.rows)))
 
 
+def _ordered_pairs(kernel: Kernel, size: int) -> Iterable[tuple[int, int]]:
+    return (pair for a, b in _pairs(kernel, size) for pair in ((a, b), (b, a)))
+
+
 @lru_cache(maxsize=4096)
 def hockey_stick(kernel: Kernel, size: int, epsilon: Fraction) -> Fraction:
     """delta(epsilon) of one cell that moves by at most `size`: exact, with exp(epsilon) rounded down."""
     factor = exp_lower(epsilon)
     top, bottom = factor.numerator, factor.denominator
     worst = 0
-    for a, b in _pairs(kernel, size):
-        for one, other in ((a, b), (b, a)):
-            p, q = _row(kernel, one), _row(kernel, other)
-            worst = max(worst, sum(max(0, w * bottom - top * q.get(x, 0)) for x, w in p.items()))
+    for a, b in _ordered_pairs(kernel, size):
+        p, q = _row(kernel, a), _row(kernel, b)
+        worst = max(worst, sum(max(0, w * bottom - top * q.get(x, 0)) for x, w in p.items()))
     return min(Fraction(1), Fraction(worst, bottom * kernel.scale))
 
 
@@ -209,10 +210,8 @@ def table_delta(kernel: Kernel, sensitivity: Sensitivity, epsilon: Fraction) -> 
         raise Unsupported("A perturbation table is priced from patterns of change; fewer rows to a unit are needed.")
     worst = Fraction(0)
     for pattern in sensitivity.patterns:
-        kept = Fraction(1)
-        for size in pattern:
-            kept *= 1 - hockey_stick(kernel, size, epsilon * size / sum(pattern))
-        worst = max(worst, 1 - kept)
+        parts = (1 - hockey_stick(kernel, size, epsilon * size / sum(pattern)) for size in pattern)
+        worst = max(worst, 1 - prod(parts, start=Fraction(1)))
     return worst
 
 
@@ -262,8 +261,7 @@ def judge(kernel: Kernel, sensitivity: Sensitivity, epsilon: Fraction, delta: Fr
     )
     raise NotAllowed(
         f"The perturbation table {kernel.name!r} is ({float(epsilon):g}, {float(exact_delta):.3g})-differentially "
-        "private and"
-        f" not ({float(epsilon):g}, {float(delta):.3g}): {reason}.",
+        f"private and not ({float(epsilon):g}, {float(delta):.3g}): {reason}.",
         epsilon=str(epsilon),
         delta=float(exact_delta),
     )

@@ -1,5 +1,4 @@
-"""Losses of noisy bootstrap totals whose multiplicities are counted as published: what holds where nothing sharper is
-proved.
+"""Losses of noisy bootstrap totals with multiplicities as if published: where nothing sharper is proved.
 
 Let a unit own up to c rows, each with a hidden multiplicity of its own. Tell the multiplicities of these rows as well:
 that gives away more, and given them the rest of the resample has the same law in both data sets. Then c rows of one
@@ -41,15 +40,11 @@ class PublishedPair:
     rows: int
 
     def shifts(self) -> tuple[float, float]:
-        """The shift of one Gaussian total that would move as much in the root of the mean square, in standard
-        deviations.
-        """
+        """The shift of one Gaussian total of the same root mean square, in standard deviations."""
         return float(self.reach) / sqrt(float(self.sigma_squared)) * sqrt(self.rows + self.rows**2), 0.0
 
     def masses(self, unit: Fraction) -> tuple[int, FloatArray, float]:
-        """First point of the grid, masses, and what is counted as unbounded: the mixture over K, and all K beyond the
-        last.
-        """
+        """First grid point, masses of the mixture over K, and what counts as unbounded: all K beyond the last."""
         weights, rest = poisson_head(self.rows)
         parts = [(0, weights[0] * np.ones(1))]
         unbounded = rest
@@ -73,9 +68,7 @@ class PublishedPair:
 
 @lru_cache(maxsize=64)
 def poisson_head(rate: int) -> tuple[tuple[float, ...], float]:
-    """Probabilities of Poisson(rate) from zero on, and a bound of the rest, which is below what is counted
-    as nothing.
-    """
+    """Probabilities of Poisson(rate) from zero on, and a bound of the rest, which counts as nothing."""
     weights = [exp(-rate)]
     while len(weights) <= 2 * rate or weights[-1] > TAIL / 4:
         weights.append(weights[-1] * rate / len(weights))

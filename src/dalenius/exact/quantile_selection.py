@@ -62,8 +62,7 @@ def check_rate(epsilon: Fraction, change: Fraction) -> None:
     if epsilon / change > _LARGEST_RATE:
         raise ParameterError(
             f"epsilon is larger than a quantile can use: {float(_LARGEST_RATE * change / epsilon):.3g} times as much "
-            "gives the"
-            " same answer. Ask for less.",
+            "gives the same answer. Ask for less.",
             name="epsilon",
         )
 
@@ -86,9 +85,7 @@ class Weights(tuple[int, ...]):
 
 
 def score_weights(epsilon: Fraction, change: Fraction, low: int, high: int, score: Score = Score.DISTANCE) -> Weights:
-    """Weights by score, flat from where all candidates together no longer matter; by depth also flat from where only
-    one does.
-    """
+    """Weights by score, flat from where all candidates together (by depth: also a single one) cease to matter."""
     rate = epsilon / change
     cache = _many if rate >= _RATE_OF_MANY else _some if rate >= _RATE_OF_SOME else _few
     return cache(epsilon, change, low, high, score)
@@ -140,9 +137,7 @@ def score_runs(
 
 
 def _near_runs(ordered: IntArray, low: int, high: int, parts: int, rank: int, reach: int, depth: int) -> Runs:
-    """The runs of the values within reach of the rank, and one run on either side of them for all that is
-    farther away.
-    """
+    """Runs of the values within reach of the rank, and one run on either side for all that is farther away."""
     width = (reach - depth) // parts + 2
     first, last = (min(max(rank // parts + way, 0), len(ordered)) for way in (-width, width))
     if first:
@@ -232,9 +227,7 @@ def select(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...
 
 
 def counted_weights(counts: Sequence[int], q: Fraction, w: tuple[int, ...]) -> list[int]:
-    """Weight of each of a few ordered candidates, from how many records lie at each of them; q is their share up to the
-    answer.
-    """
+    """Weight of each of few ordered candidates, from numbers of records at each; q is their share up to the answer."""
     last, total = len(w) - 1, sum(counts)
     upto = list(accumulate(counts))
     scores = (

@@ -45,7 +45,8 @@ def is_dominated(shift: Fraction, sigma_squared: Fraction) -> bool:
     x: FloatArray = np.arange(1, ceil((10 + 24 * s) / step) + 1, dtype=np.float64) * step
     left = np.append(-x[::-1], 0.0)
     left = left[left >= -12.0]
-    pairs = [_below_zero(left, s, k, p), _above_zero(x, s, k, p)]
+    # What stands before 1 and before g: in R below zero, in A above it.
+    pairs = [(np.exp(-left * left / 2) / sqrt(2 * np.pi), _mixture(left, s, k, p)), _above_zero(x, s, k, p)]
     width = 1.0
     while _excess(pairs, np.array([width]))[0] * step > TAIL / 4:
         width *= 1.25
@@ -62,11 +63,6 @@ def is_dominated(shift: Fraction, sigma_squared: Fraction) -> bool:
 
 def _mixture(x: FloatArray, shift: float, k: FloatArray, p: FloatArray) -> FloatArray:
     return np.exp(-((x[:, None] - k * shift) ** 2) / 2) @ p / sqrt(2 * np.pi)
-
-
-def _below_zero(x: FloatArray, s: float, k: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """What stands before 1 and before g in R."""
-    return np.exp(-x * x / 2) / sqrt(2 * np.pi), _mixture(x, s, k, p)
 
 
 def _above_zero(x: FloatArray, s: float, k: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:

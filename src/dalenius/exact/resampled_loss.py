@@ -22,7 +22,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, comb, exp, expm1, factorial, floor, log1p, pi, sqrt
+from math import ceil, exp, expm1, factorial, floor, log1p, pi, sqrt
 from typing import Protocol
 
 import numpy as np
@@ -37,24 +37,14 @@ _LISTED = 4000.0
 _LEFT = 10.0
 _LIFT = 1e-10
 _ROUNDED = 10**12
-_MOST_COPIES = 24
+MOST_COPIES = 24
 _MESH = 4000
 
 
 @lru_cache(maxsize=1)
 def poisson_weights() -> tuple[float, ...]:
     """How often a unit counts when its multiplicity is Poisson with mean one."""
-    return tuple(exp(-1) / factorial(k) for k in range(_MOST_COPIES))
-
-
-@lru_cache(maxsize=64)
-def binomial_weights(size: int) -> tuple[float, ...]:
-    """How often a unit counts in a file of `size` rows that is drawn with replacement from as many."""
-    if size < 1:
-        raise ParameterError(f"A resampled file has at least one row; received {size}.", name="size")
-    p = Fraction(1, size)
-    copies = range(min(size, _MOST_COPIES - 1) + 1)
-    return tuple(float(comb(size, k) * p**k * (1 - p) ** (size - k)) for k in copies)
+    return tuple(exp(-1) / factorial(k) for k in range(MOST_COPIES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +74,6 @@ class MixturePair:
 
     @property
     def sigma(self) -> float:
-        """Standard deviation of the noise."""
         return sqrt(float(self.sigma_squared))
 
     def shifts(self) -> tuple[float, float]:
@@ -112,9 +101,7 @@ class MixturePair:
         return max(_LEFT, self.reversed.top()[0]) if self.down else _LEFT
 
     def top(self) -> tuple[float, float]:
-        """Where less than `TAIL` of the first law is left, in standard deviations, and the mass of copies that were
-        left out.
-        """
+        """Where less than `TAIL` of the first law is left, in standard deviations, and the mass left out."""
         from scipy.special import ndtr
 
         a, high = self.shifts()[0], 8.0
@@ -187,9 +174,7 @@ def _by_parts(pair: MixturePair, y: FloatArray, shift: float) -> FloatArray:
 
 
 def _integrated(pair: MixturePair, high: float, h: float) -> tuple[int, FloatArray, FloatArray]:
-    """The same by integrals between the points where the loss crosses the grid; half integers where noise is on
-    integers.
-    """
+    """The same by integrals between points where the loss crosses the grid; half integers for integer noise."""
     left = -pair.bottom()
     mesh = np.linspace(left, high, _MESH)
     loss = np.maximum.accumulate(pair.losses(mesh)[0])

@@ -1,5 +1,4 @@
-"""What noisy totals over bootstrap samples give away together: (epsilon, delta) and a delta-approximate rho, and the
-noise for a target.
+"""Privacy of noisy totals over bootstrap samples together, (epsilon, delta) and rho, and the noise for a target.
 
 Guarantee
     With Poisson(1) multiplicities that are drawn anew for each replicate and never shown, discrete Gaussian noise in
@@ -7,11 +6,11 @@ Guarantee
     loss distribution, and are concentrated with the rho that this distribution has outside an event of probability
     delta.
 
-relation     where                  dominating pairs, P_u the sum of Poisson(1)(k) N(k u, s2) add-remove   one unit in
-one cell   (P_D, N) and its reverse: the rest of the total is independent, and adding it is post-processing replace
-one cell               (P_D, P_-D), where `replaced_pair` proves it: D <= s replace      several cells          also
-(P_D x N, N x P_D): the unit leaves one cell and enters another either       several rows           multiplicities
-counted as published, every way to spread rows over cells (`published_loss`)
+    relation     where           dominating pairs, P_u the sum of Poisson(1)(k) N(k u, s2)
+    add-remove   one cell        (P_D, N) and its reverse: the rest of the total is independent of both
+    replace      one cell        (P_D, P_-D), where `replaced_pair` proves it: D <= s
+    replace      several cells   also (P_D x N, N x P_D): the unit leaves one cell and enters another
+    either       several rows    multiplicities counted as published, every way to spread rows (`published_loss`)
 
     Sums that are measured once beside the replicates (the number of rows, squares) have independent noise of their own:
     their pairs, shifts of discrete Gaussian noise by the most that the rows of a unit add, stand beside those of the
@@ -66,9 +65,7 @@ Copies = tuple[LossPair, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """A sum that is measured once: the most that one row adds to it, and its share of what neighbours differ by,
-    squared.
-    """
+    """A sum that is measured once: the most that one row adds, and its share of the squared difference."""
 
     largest: int
     share: Fraction
@@ -76,8 +73,7 @@ class Beside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResamplingPrice:
-    """Replicates of totals whose units have up to `rows` rows that add at most `reach` each, in steps, times their
-    multiplicity.
+    """Replicates of totals: a unit has up to `rows` rows that add at most `reach` steps times their multiplicity.
 
     `beside` are sums over the rows themselves, each measured once.
     """
@@ -92,9 +88,7 @@ class ResamplingPrice:
 
     @property
     def variances(self) -> tuple[Fraction, ...]:
-        """Of the noise of the sums beside the replicates: one row moves each by its share, and the replicates by what
-        is left.
-        """
+        """Noise variances of the sums beside the replicates: one row moves each by its share of the difference."""
         left = 1 - sum((one.share for one in self.beside), Fraction(0))
         moved = Fraction(self.replicates * self.reach**2) / self.sigma_squared
         return tuple(_short(one.largest**2 * left / (one.share * moved)) for one in self.beside)
@@ -162,8 +156,7 @@ class ResamplingPrice:
         if not self.is_proved:
             raise Unsupported(
                 "The noise of one replicate is smaller than half of the range of a value; the price of replacing a "
-                "unit is proved"
-                " for more noise only. Ask for more replicates or spend less."
+                "unit is proved for more noise only. Ask for more replicates or spend less."
             )
         whole = _losses(self)
         limits.spend(sum(len(loss.masses) for loss in whole))
@@ -178,7 +171,6 @@ class ResamplingPrice:
         return _rho(self, delta)
 
     def fits(self, *, epsilon: Fraction | None, rho: Fraction | None, delta: Fraction) -> bool:
-        """Whether the replicates stay within a target."""
         if not self.is_proved:
             return False
         if rho is not None:
@@ -213,21 +205,15 @@ def _rho(price: ResamplingPrice, delta: Fraction) -> tuple[Fraction, Fraction]:
     return max(rho for rho, _ in pairs), max(delta, *(failure for _, failure in pairs))
 
 
+@lru_cache(maxsize=128)
 def calibrated(
     price: ResamplingPrice, *, epsilon: Fraction | None, rho: Fraction | None, delta: Fraction
 ) -> ResamplingPrice:
-    """The least noise, to about a thousandth of its variance, whose replicates stay within the target; judged by the
-    loss distribution itself.
+    """The least noise, to about a thousandth of its variance, whose replicates stay within the target.
 
-    Where less noise has no rho at this delta, to about a fiftieth.
+    Judged by the loss distribution itself; where less noise has no rho at this delta, to about a fiftieth.
     """
-    return _calibrated(price, epsilon, rho, delta)
 
-
-@lru_cache(maxsize=128)
-def _calibrated(
-    price: ResamplingPrice, epsilon: Fraction | None, rho: Fraction | None, delta: Fraction
-) -> ResamplingPrice:
     @cache
     def excess(log_variance: float) -> float:
         """How far the target is missed, as a logarithm: by floats, which suggest and never decide."""
@@ -285,9 +271,7 @@ def _guess(price: ResamplingPrice, rho: float) -> float:
 
 
 def _near(excess: Callable[[float], float], low: float, at: float) -> Fraction:
-    """As `_crossing`, in few steps where rho falls about as the variance rises; roughly where less noise has no rho at
-    all.
-    """
+    """As `_crossing`, in few steps where rho falls as the variance rises; roughly where less noise has no rho."""
     below, enough, tolerance = -inf, inf, _NEAR
     for _ in range(_STRIDES):
         at = max(at, low)

@@ -142,8 +142,9 @@ def _cut(numbers: list[int], top: int) -> list[int]:
 class TableSampler:
     """Inversion by table; `guide_bits` and the word types are smaller in tests, which enumerate every path.
 
-    first_type   type of the first word, of which the leading `guide_bits` bits are used next_type    type of the second
-    word, which fills U up to `precision` bits deep_bits    bits added at a time where the table cannot decide
+    first_type   type of the first word, of which the leading `guide_bits` bits are used
+    next_type    type of the second word, which fills U up to `precision` bits
+    deep_bits    bits added at a time where the table cannot decide
     """
 
     def __init__(
@@ -203,7 +204,6 @@ class TableSampler:
         return self._guided(np.arange(1 << self._guide_bits, dtype=np.uint64))
 
     def draw(self, size: int, rng: RandomSource) -> IntArray:
-        """So many independent draws."""
         out = np.empty(size, dtype=np.int64)
         pending: list[tuple[IntArray, NDArray[np.unsignedinteger[Any]], IntArray]] = []
         self._drawn += size

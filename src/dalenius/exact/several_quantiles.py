@@ -1,5 +1,4 @@
-"""Several quantiles of one list by exact selection: the middle one first, then those on either side of the released
-value.
+"""Several quantiles of one list by exact selection: the middle one first, then those on either side of it.
 
 Targets are public ranks, and `algebra/ranks.py` says in which order they are asked for. Between two targets that were
 answered before, a third one is a rank among the values in between, at the share at which it lies between them; so each
@@ -23,37 +22,24 @@ from dalenius.exact.quantile_selection import Runs, Score, Weights, drawn_point,
 class RankStep(Protocol):
     """One selection: of which target, between which answered ones (-1: the lower bound, their number: the upper bound).
 
-    Among the n' values in between its rank is (part * n' + shift) / parts. Ranks are counted in parts of a record, so
-    that scores are whole numbers.
+    A record takes part in one selection of each `level`. Among the n' values in between the rank of the target is
+    (part * n' + shift) / parts, with a public shift. Ranks are counted in parts of a record, so that scores are whole.
     """
 
     @property
-    def target(self) -> int:
-        """Which target."""
-
+    def target(self) -> int: ...
     @property
-    def left(self) -> int:
-        """The target below it that was answered before."""
-
+    def left(self) -> int: ...
     @property
-    def right(self) -> int:
-        """The target above it that was answered before."""
-
+    def right(self) -> int: ...
     @property
-    def level(self) -> int:
-        """In which round it is selected; a record takes part in one selection of each."""
-
+    def level(self) -> int: ...
     @property
-    def part(self) -> int:
-        """How far it lies between them, in parts."""
-
+    def part(self) -> int: ...
     @property
-    def parts(self) -> int:
-        """How many parts a record has."""
-
+    def parts(self) -> int: ...
     @property
-    def shift(self) -> int:
-        """A public number of parts of a rank more."""
+    def shift(self) -> int: ...
 
 
 def score_moves(step: RankStep, rows: int) -> Fraction:
@@ -84,9 +70,7 @@ def select_all(
     score: Score = Score.DISTANCE,
     is_open: bool = False,
 ) -> list[int]:
-    """One grid point for each target, in the order of the targets; they never fall. `epsilons` are what the levels
-    lose.
-    """
+    """One grid point per target, in the order of the targets, never falling; `epsilons` are the levels' losses."""
     count = len(steps)
     answers: dict[int, int] = {-1: low, count: high}
     # Lists come nearly in order, which a stable sort makes use of.
@@ -99,8 +83,7 @@ def select_all(
 
 
 def spread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
-    """Values on a grid `fineness` (a power of two up to 256) times finer, each moved by an independent uniform part of
-    a step.
+    """Values on a grid `fineness` (a power of two up to 256) times finer, each moved by a uniform part of a step.
 
     Records that share a value can then be parted by rank; what is done to a record depends on no other record.
     """
@@ -111,9 +94,7 @@ def spread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
 
 
 def runs(ordered: IntArray, low: int, high: int, aim: RankStep, reach: int | None = None, depth: int = 0) -> Runs:
-    """(first, last, score) of maximal runs of grid points with the same counts below and up to them; put together
-    beyond `reach`.
-    """
+    """(first, last, score) of maximal runs of grid points with equal counts below and up to; merged beyond `reach`."""
     return score_runs(ordered, low, high, aim.parts, aim.part * len(ordered) + aim.shift, reach, depth)
 
 

@@ -74,7 +74,6 @@ class Cauchy:
         return sqrt_upper(1 / square, _BITS)
 
     def draw(self, rng: RandomSource) -> Ideal:
-        """One ideal draw."""
         return PolynomialTail(Fraction(2), Fraction(1)).draw(rng)
 
     def log_density(self, z: FloatArray) -> FloatArray:
@@ -161,7 +160,6 @@ class Polynomial:
         return self.slide * _reciprocal_up(self.epsilon - max(self.g - 1, Fraction(1)) * self.beta)
 
     def draw(self, rng: RandomSource) -> Ideal:
-        """One ideal draw."""
         return PolynomialTail(self.g, Fraction(1)).draw(rng)
 
     def log_density(self, z: FloatArray) -> FloatArray:
@@ -193,7 +191,6 @@ class StudentT:
         return (self.nu + 1) / (2 * (self.epsilon - self.nu * self.beta))
 
     def draw(self, rng: RandomSource) -> Ideal:
-        """One ideal draw of Z / sqrt(nu)."""
         return PolynomialTail(Fraction(2), (self.nu + 1) / 2).draw(rng)
 
     def log_density(self, z: FloatArray) -> FloatArray:
@@ -228,7 +225,6 @@ class LaplaceLogNormal:
         return 2 * exp(5 * s * s) / (eps - t / s) ** 2
 
     def draw(self, rng: RandomSource) -> Ideal:
-        """One ideal draw."""
         e, y = exponential(LazyUniform(rng)), unit_normal(rng)
 
         def magnitude(bits: int) -> Enclosure:

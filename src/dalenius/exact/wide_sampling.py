@@ -65,11 +65,9 @@ class _Piece:
 
     @property
     def support(self) -> tuple[int | None, int | None]:
-        """Smallest and largest value."""
         return (self.low, self.high)
 
     def weights(self, bits: int) -> WeightTable:
-        """Enclosed weights."""
         return self.table(bits)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
@@ -121,7 +119,6 @@ class TwoSidedGeometric:
             weight <<= bits
 
     def draw(self, size: int, rng: RandomSource) -> IntArray:
-        """So many independent draws."""
         out = np.empty(size, dtype=np.int64)
         # Short runs keep every intermediate array in the processor's cache.
         for start in range(0, size, CHUNK):

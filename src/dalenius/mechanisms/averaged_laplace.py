@@ -19,7 +19,7 @@ References
     Brawner & Honaker (2018), section 4 and Remark 2, corrected.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -37,6 +37,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import exp_enclosure, rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact.centred_noise import CentredNoise
 from dalenius.exact.geometric_noise import geometric_guesses, geometric_profile
 from dalenius.exact.loss_estimate import LossEstimate, of_table
 from dalenius.spec.document import Exact, Part, Whole
@@ -60,14 +61,12 @@ class AveragedLaplaceParameters(Part):
 
 
 @dataclass(frozen=True)
-class AveragedLaplace:
+class AveragedLaplace(CentredNoise):
     """The sum of `terms` independent draws with P(x) proportional to exp(-rate |x|)."""
 
     rate: Fraction
     terms: int = _USUAL
     name: ClassVar[str] = "averaged_laplace"
-    is_default: ClassVar[bool] = False
-    is_symmetric: ClassVar[bool] = True
     Parameters: ClassVar[type[Part]] = AveragedLaplaceParameters
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Brawner & Honaker (2018), Remark 2, corrected",)
@@ -81,9 +80,8 @@ class AveragedLaplace:
             raise ParameterError(f"terms must be an integer from 1 to {_MOST}; received {self.terms!r}.")
         if self.rate < _LEAST_RATE:
             raise TooLarge(
-                "The sum of so wide draws is not listed; discrete_laplace has less variance, and discrete_gaussian "
-                "is as near to"
-                " normal."
+                "The sum of so wide draws is not listed; discrete_laplace has less variance, and discrete_gaussian is "
+                "as near to normal."
             )
 
     @classmethod
@@ -93,21 +91,6 @@ class AveragedLaplace:
         if rate is not None:
             return cls(rate=rate, terms=terms)
         return StatedFamily(cls.name, lambda size: cls(rate=size, terms=terms), cls.guesses)
-
-    @property
-    def parameters(self) -> Mapping[str, Fraction | int]:
-        """Rate and number of terms."""
-        return {"rate": self.rate, "terms": self.terms}
-
-    @property
-    def support(self) -> tuple[int | None, int | None]:
-        """All integers."""
-        return (None, None)
-
-    @property
-    def mean(self) -> float:
-        """Zero."""
-        return 0.0
 
     @property
     def variance(self) -> float:
@@ -124,9 +107,7 @@ class AveragedLaplace:
         return of_table(self.weights(_ESTIMATED_BITS), size)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
-        """From the listed probabilities where they have many digits; farther out by the shape of the tail, x^(terms -
-        1) b^x.
-        """
+        """From listed probabilities where they have many digits; beyond by the tail's shape, x^(terms - 1) b^x."""
         logs, offset = _logs(self.rate, self.terms)
         last = len(logs) - 1
         x = np.abs(np.asarray(k, dtype=np.int64))
@@ -140,20 +121,16 @@ class AveragedLaplace:
 
     @classmethod
     def family(cls, size: Fraction, budget: Budget) -> "AveragedLaplace":
-        """The size is the rate; ten terms."""
         return cls(rate=size)
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """epsilon / l1, and the rate at which the Gaussian part of rho is spent."""
         return geometric_guesses(sensitivity, budget)
 
 
 @lru_cache(maxsize=64)
 def _logs(rate: Fraction, terms: int) -> tuple[FloatArray, float]:
-    """log P(x) for x = 0, 1, … as far as a weight has ten digits, and where the tail's power law starts so that slopes
-    agree.
-    """
+    """log P(x) for x = 0, 1, … while weights have ten digits, and where the tail's power law starts (equal slopes)."""
     table = _weights(rate, terms, _LISTED_BITS)
     total = sum(table.upper)
     weights = [w for w in table.upper[-table.first :] if w >= 1 << _DIGITS_BITS]

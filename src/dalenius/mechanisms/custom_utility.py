@@ -98,23 +98,19 @@ class CustomUtility:
 
     @cached_property
     def losses(self) -> tuple[int, ...]:
-        """Losses from -limit to limit."""
         mask = (1 << _WORD) - 1
         return tuple((self.packed >> (_WORD * i)) & mask for i in range(2 * self.limit + 1))
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether noise and its negative have the same law."""
         return self.losses == self.losses[::-1]
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:
-        """Rate, limit and the packed table."""
         return {"rate": self.rate, "limit": self.limit, "packed": self.packed}
 
     @property
     def support(self) -> tuple[int | None, int | None]:
-        """-limit to limit."""
         return (-self.limit, self.limit)
 
     def _pmf(self) -> tuple[FloatArray, FloatArray]:
@@ -131,7 +127,6 @@ class CustomUtility:
 
     @property
     def variance(self) -> float:
-        """Summed."""
         x, p = self._pmf()
         return float(((x - self.mean) ** 2 * p).sum())
 
@@ -172,5 +167,4 @@ class CustomUtility:
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """epsilon / l1."""
         return () if budget.epsilon is None or not sensitivity.l1 else (budget.epsilon / sensitivity.l1,)

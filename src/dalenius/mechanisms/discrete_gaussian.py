@@ -13,7 +13,7 @@ References
     Canonne, Kamath & Steinke (2020), Proposition 5 and Theorem 7.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import erfc, exp, log, pi, sqrt
@@ -31,6 +31,7 @@ from dalenius.core.search import narrow
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive, gaussian, gaussian_vector
+from dalenius.exact.centred_noise import CentredNoise
 from dalenius.exact.loss import LossDistribution
 from dalenius.exact.loss_estimate import LossEstimate
 from dalenius.exact.sampling import ExactSampler
@@ -42,13 +43,12 @@ _LEAST, _MOST = Fraction(1, 100), Fraction(1 << 80)
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian:
+class DiscreteGaussian(CentredNoise):
     """P(x) proportional to exp(-x^2 / (2 sigma_squared))."""
 
     sigma_squared: Fraction
     name: ClassVar[str] = "discrete_gaussian"
     is_default: ClassVar[bool] = True
-    is_symmetric: ClassVar[bool] = True
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Canonne, Kamath & Steinke (2020)",))
 
     def __post_init__(self) -> None:
@@ -63,8 +63,7 @@ class DiscreteGaussian:
 
     @staticmethod
     def least_variance(sensitivity: Sensitivity, budget: Budget) -> float:
-        """A variance that this noise needs at least under (epsilon, delta), however the rest of a unit is spread; 0
-        where none is known.
+        """A variance that this noise needs at least under (epsilon, delta); 0 where none is known.
 
         Normal noise of variance 2 on top makes normal noise of variance s2 + 2 of it, up to a factor of 1 + 1e-14 for
         s2 > 36 (Poisson summation), and what is seen of that is seen of the whole. So s2 + 2 is at least what normal
@@ -79,21 +78,6 @@ class DiscreteGaussian:
         spent = float(gaussian_vector.largest_rho(budget.epsilon, budget.delta))
         needed = float(sensitivity.linf) ** 2 / (2 * spent) if spent > 0 else 0.0
         return 0.9 * needed if needed > 40 else 0.0
-
-    @property
-    def parameters(self) -> Mapping[str, Fraction | int]:
-        """The parameter that the variance approaches."""
-        return {"sigma_squared": self.sigma_squared}
-
-    @property
-    def support(self) -> tuple[int | None, int | None]:
-        """All integers."""
-        return (None, None)
-
-    @property
-    def mean(self) -> float:
-        """Zero."""
-        return 0.0
 
     @property
     def _is_wide(self) -> bool:
@@ -128,11 +112,9 @@ class DiscreteGaussian:
         return -x * x / (2 * float(self.sigma_squared)) - self._log_total
 
     def cdf(self, k: IntArray) -> FloatArray:
-        """P(noise <= k)."""
         return self.sf(-np.asarray(k, dtype=np.int64) - 1)
 
     def sf(self, k: IntArray) -> FloatArray:
-        """P(noise > k)."""
         k = np.asarray(k, dtype=np.int64)
         return gaussian.wide_sf(float(self.sigma_squared), k) if self._is_wide else tails_of(self).sf(k)
 
@@ -149,7 +131,6 @@ class DiscreteGaussian:
         return gaussian.coarse_loss(self.sigma_squared, abs(size)) if self._is_wide else None
 
     def coarse_estimate(self, size: int) -> LossEstimate | None:
-        """`coarse_loss` in floats, for searching."""
         return gaussian.coarse_estimate(self.sigma_squared, abs(size)) if self._is_wide else None
 
     def exact_sampler(self) -> ExactSampler | None:
@@ -172,7 +153,6 @@ class DiscreteGaussian:
 
     @classmethod
     def family(cls, size: Fraction, budget: Budget) -> "DiscreteGaussian":
-        """The size is 1 / sigma_squared."""
         return cls(sigma_squared=1 / size)
 
     @classmethod

@@ -13,7 +13,7 @@ References
     Ghosh, Roughgarden & Sundararajan (2009); Canonne, Kamath & Steinke (2020); Harrison & Manurangsi (2026) for rho.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1, log, log1p, tanh
@@ -30,6 +30,7 @@ from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
+from dalenius.exact.centred_noise import NoiseWithTails
 from dalenius.exact.geometric_noise import geometric_guesses, geometric_profile
 from dalenius.exact.loss import MOST_ATOMS, LossDistribution
 from dalenius.exact.sampling import ExactSampler
@@ -43,13 +44,12 @@ _MOST_RATE = 10**6
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace:
+class DiscreteLaplace(NoiseWithTails):
     """P(x) proportional to exp(-rate |x|)."""
 
     rate: Fraction
     name: ClassVar[str] = "discrete_laplace"
     is_default: ClassVar[bool] = True
-    is_symmetric: ClassVar[bool] = True
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Ghosh et al. (2009)", "Canonne et al. (2020)")
     )
@@ -65,28 +65,12 @@ class DiscreteLaplace:
             )
 
     @property
-    def parameters(self) -> Mapping[str, Fraction | int]:
-        """The rate."""
-        return {"rate": self.rate}
-
-    @property
-    def support(self) -> tuple[int | None, int | None]:
-        """All integers."""
-        return (None, None)
-
-    @property
-    def mean(self) -> float:
-        """Zero."""
-        return 0.0
-
-    @property
     def variance(self) -> float:
         """2 b / (1 - b)**2."""
         rate = float(self.rate)
         return 2 * exp(-rate) / expm1(-rate) ** 2
 
     def weights(self, bits: int) -> WeightTable:
-        """Powers of exp(-rate), until less than a unit is left outside."""
         return additive.geometric_weights(self.rate, bits)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
@@ -94,15 +78,6 @@ class DiscreteLaplace:
         rate = float(self.rate)
         constant = log(tanh(rate / 2)) if rate < 1 else log1p(-exp(-rate)) - log1p(exp(-rate))
         return constant - rate * np.abs(np.asarray(k, dtype=np.int64)).astype(np.float64)
-
-    def cdf(self, k: IntArray) -> FloatArray:
-        """P(noise <= k)."""
-        k = np.asarray(k, dtype=np.int64)
-        return np.where(k < 0, self._beyond(-k), 1 - self._beyond(k + 1))
-
-    def sf(self, k: IntArray) -> FloatArray:
-        """P(noise > k)."""
-        return self.cdf(-np.asarray(k, dtype=np.int64) - 1)
 
     def _beyond(self, distance: IntArray) -> FloatArray:
         """P(noise >= distance), distance >= 1: b**distance / (1 + b)."""
@@ -133,10 +108,8 @@ class DiscreteLaplace:
 
     @classmethod
     def family(cls, size: Fraction, budget: Budget) -> "DiscreteLaplace":
-        """The size is the rate."""
         return cls(rate=size)
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """epsilon / l1, and the rate at which the Gaussian part of rho is spent."""
         return geometric_guesses(sensitivity, budget)

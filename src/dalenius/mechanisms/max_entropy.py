@@ -15,7 +15,7 @@ References
     12.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -55,7 +55,6 @@ class MaxEntropy(finite_noise.SquaredExponential):
     cap: Fraction
     limit: int
     name: ClassVar[str] = "max_entropy"
-    is_default: ClassVar[bool] = False
     Parameters: ClassVar[type[Part]] = MaxEntropyParameters
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Rinott et al. (2018), 5.3",))
 
@@ -71,7 +70,6 @@ class MaxEntropy(finite_noise.SquaredExponential):
 
     @classmethod
     def stated(cls, parameters: Any) -> "MaxEntropy":
-        """The law of this range and variance."""
         return cls(cap=parameters.variance, limit=parameters.limit)
 
     @property
@@ -80,13 +78,7 @@ class MaxEntropy(finite_noise.SquaredExponential):
         return _multiplier(self.cap, self.limit)
 
     @property
-    def parameters(self) -> Mapping[str, Fraction | int]:
-        """Cap and limit; they determine the multiplier."""
-        return {"cap": self.cap, "limit": self.limit}
-
-    @property
     def decay(self) -> Fraction:
-        """The multiplier."""
         return self.multiplier
 
     @property

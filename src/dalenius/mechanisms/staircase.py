@@ -14,10 +14,11 @@ References
     Geng & Viswanath (2016), with integer steps.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, expm1, log
+from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
@@ -32,6 +33,7 @@ from dalenius.core.rationals import exp_enclosure, rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
+from dalenius.exact.centred_noise import NoiseWithTails
 
 __all__ = ["Staircase"]
 
@@ -39,15 +41,13 @@ _MOST_ENTRIES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Staircase:
+class Staircase(NoiseWithTails):
     """Weights exp(-epsilon k) and exp(-epsilon (k+1)) on the two parts of the k-th step."""
 
     epsilon: Fraction
     width: int = 1
     gap: int = 1
     name: ClassVar[str] = "staircase"
-    is_default: ClassVar[bool] = False
-    is_symmetric: ClassVar[bool] = True
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Geng & Viswanath (2016)",))
 
     def __post_init__(self) -> None:
@@ -63,21 +63,6 @@ class Staircase:
     def _steps(self, bits: int) -> int:
         return int(Fraction(bits) / self.epsilon) + 2
 
-    @property
-    def parameters(self) -> Mapping[str, Fraction | int]:
-        """Loss of one step, its width, and where it falls."""
-        return {"epsilon": self.epsilon, "width": self.width, "gap": self.gap}
-
-    @property
-    def support(self) -> tuple[int | None, int | None]:
-        """All integers."""
-        return (None, None)
-
-    @property
-    def mean(self) -> float:
-        """Zero."""
-        return 0.0
-
     def _level(self, x: int) -> int:
         step, place = divmod(abs(x), self.width)
         return step + (place >= self.gap)
@@ -92,7 +77,6 @@ class Staircase:
 
     @property
     def variance(self) -> float:
-        """Summed."""
         x, p = self._floats()
         return float(2 * (x * x * p).sum())
 
@@ -121,15 +105,6 @@ class Staircase:
         """The weight of zero and all above: (gap + (width - gap) b) / (1 - b) with b = exp(-epsilon)."""
         e = float(self.epsilon)
         return (self.gap + (self.width - self.gap) * exp(-e)) / -expm1(-e)
-
-    def cdf(self, k: IntArray) -> FloatArray:
-        """P(noise <= k), in closed form: small budgets make laws that take seconds to list."""
-        k = np.asarray(k, dtype=np.int64)
-        return np.where(k < 0, self._beyond(-k), 1 - self._beyond(k + 1))
-
-    def sf(self, k: IntArray) -> FloatArray:
-        """P(noise > k)."""
-        return self.cdf(-np.asarray(k, dtype=np.int64) - 1)
 
     def _beyond(self, distance: IntArray) -> FloatArray:
         """P(noise >= distance), distance >= 1: what is left of its step, and all later steps."""
@@ -172,7 +147,9 @@ class Staircase:
         """Steps as wide as one cell can move, falling where the variance is least."""
         width = max(1, ceil(sensitivity.linf))
         _check_epsilon(size)
-        return min((cls(epsilon=size, width=width, gap=g) for g in _gaps(width, float(size))), key=_variance)
+        return min(
+            (cls(epsilon=size, width=width, gap=g) for g in _gaps(width, float(size))), key=attrgetter("variance")
+        )
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
@@ -186,10 +163,6 @@ class Staircase:
 def _check_epsilon(epsilon: Fraction) -> None:
     if not Fraction(1, 10**4) <= epsilon <= 10**4:
         raise ParameterError(f"epsilon must lie between 0.0001 and 10000; received {epsilon}.")
-
-
-def _variance(law: Staircase) -> float:
-    return law.variance
 
 
 def _gaps(width: int, epsilon: float) -> Sequence[int]:

@@ -16,7 +16,7 @@ References
     Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, with delta corrected for the total mass of impossible outputs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, expm1, log
@@ -36,6 +36,7 @@ from dalenius.core.search import smallest
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
+from dalenius.exact.centred_noise import NoiseWithTails
 from dalenius.exact.sampling import ExactSampler
 from dalenius.exact.wide_sampling import TruncatedSampler, is_served
 from dalenius.spec.document import Exact, Part, Whole
@@ -58,14 +59,12 @@ class TruncatedLaplaceParameters(Part):
 
 
 @dataclass(frozen=True)
-class TruncatedLaplace:
+class TruncatedLaplace(NoiseWithTails):
     """P(x) proportional to exp(-rate |x|) on |x| <= limit."""
 
     rate: Fraction
     limit: int
     name: ClassVar[str] = "truncated_laplace"
-    is_default: ClassVar[bool] = True
-    is_symmetric: ClassVar[bool] = True
     Parameters: ClassVar[type[Part]] = TruncatedLaplaceParameters
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)
@@ -95,19 +94,8 @@ class TruncatedLaplace:
         return StatedFamily(cls.name, lambda size: cls(rate=size, limit=limit), cls.guesses)
 
     @property
-    def parameters(self) -> Mapping[str, Fraction | int]:
-        """Rate and limit."""
-        return {"rate": self.rate, "limit": self.limit}
-
-    @property
     def support(self) -> tuple[int | None, int | None]:
-        """-limit to limit."""
         return (-self.limit, self.limit)
-
-    @property
-    def mean(self) -> float:
-        """Zero."""
-        return 0.0
 
     @property
     def variance(self) -> float:
@@ -134,7 +122,6 @@ class TruncatedLaplace:
         return (-expm1(-r * (m + 1)) - exp(-r) * expm1(-r * m)) / -expm1(-r)
 
     def weights(self, bits: int) -> WeightTable:
-        """Powers of exp(-rate), as many as there are."""
         return additive.geometric_weights(self.rate, bits, self.limit)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
@@ -143,17 +130,7 @@ class TruncatedLaplace:
         inside = -float(self.rate) * distance.astype(np.float64) - log(self._total)
         return np.where(distance > self.limit, -np.inf, inside)
 
-    def cdf(self, k: IntArray) -> FloatArray:
-        """P(noise <= k)."""
-        k = np.asarray(k, dtype=np.int64)
-        return np.where(k < 0, self._beyond(-k), 1 - self._beyond(k + 1))
-
-    def sf(self, k: IntArray) -> FloatArray:
-        """P(noise > k)."""
-        return self.cdf(-np.asarray(k, dtype=np.int64) - 1)
-
     def _beyond(self, distance: IntArray) -> FloatArray:
-        """P(noise >= distance), distance >= 1."""
         r = float(self.rate)
         steps = np.clip(distance, 0, self.limit + 1).astype(np.float64)
         return np.exp(-r * steps) * np.expm1(-r * (self.limit + 1 - steps)) / (expm1(-r) * self._total)

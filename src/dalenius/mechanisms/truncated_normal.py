@@ -15,7 +15,7 @@ References
     Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2 (5.3), whose utility sensitivity 2m+1 is loose: 2m-1 suffices.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import expm1, log, log1p, sqrt
@@ -65,7 +65,6 @@ class TruncatedNormal(finite_noise.SquaredExponential):
     rate: Fraction
     limit: int
     name: ClassVar[str] = "truncated_normal"
-    is_default: ClassVar[bool] = False
     Parameters: ClassVar[type[Part]] = TruncatedNormalParameters
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)
@@ -105,13 +104,7 @@ class TruncatedNormal(finite_noise.SquaredExponential):
         return StatedFamily(cls.name, lambda size: cls(rate=size, limit=limit), near)
 
     @property
-    def parameters(self) -> Mapping[str, Fraction | int]:
-        """Rate and limit."""
-        return {"rate": self.rate, "limit": self.limit}
-
-    @property
     def decay(self) -> Fraction:
-        """The rate."""
         return self.rate
 
     @classmethod
@@ -139,7 +132,7 @@ class TruncatedNormal(finite_noise.SquaredExponential):
             if abs(ratio - 1) > _EDGE:
                 return ratio < 1
             member = cls(rate=size, limit=m)
-            kept = min(_kept(member, move) for move in moves)
+            kept = additive.least_product(moves, lambda size: 1 - finite_noise.impossible(member, size))
             return 1 - kept <= budget.delta / 2
 
         finite_noise.check_limit(most)
@@ -157,9 +150,7 @@ class TruncatedNormal(finite_noise.SquaredExponential):
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        """Rates at which the largest finite loss of the worst move is about epsilon; or rho is that of the
-        normal law.
-        """
+        """Rates at which the largest finite loss of the worst move is epsilon, or rho that of the normal law."""
         if budget.rho is not None and sensitivity.l2_squared:
             return [additive.nice(budget.rho / sensitivity.l2_squared * f) for f in (_NEAR, 1, 2 - _NEAR)]
         if budget.epsilon is None or budget.delta is None or not sensitivity.l1:
@@ -203,10 +194,3 @@ def _failing(rate: float, limit: int, moves: tuple[tuple[int, ...], ...]) -> flo
     sizes, _, counts = additive.tallied_moves(moves)
     logs = counts @ np.array([-log1p(-min(share(size), 1 - 1e-15)) for size in sizes])
     return -expm1(-float(logs.max(initial=0.0)))
-
-
-def _kept(law: TruncatedNormal, move: Sequence[int]) -> Fraction:
-    kept = Fraction(1)
-    for size in move:
-        kept *= 1 - finite_noise.impossible(law, size)
-    return kept

@@ -9,20 +9,32 @@ error of a mean of 500 depends on.
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import exp, log, sqrt
+from functools import lru_cache
+from math import comb, exp, log, sqrt
 
 import numpy as np
 
 from dalenius.algebra.replicates import Replicates
 from dalenius.core.law import FloatArray
 from dalenius.core.search import narrow
-from dalenius.exact.resampled_loss import MixturePair, binomial_weights, copies_loss, grid_unit, poisson_weights
+from dalenius.errors import ParameterError
+from dalenius.exact.resampled_loss import MOST_COPIES, MixturePair, copies_loss, grid_unit, poisson_weights
 from dalenius_lab.reproductions.items import Row, row, simulated
 
 _DELTA = Fraction(1, 10**6)
 # Section 8: ages cut to 0..100, 500 of them, rho = 0.5; the standard deviation of ages in California in 2000 was about
 # 22.
 _RANGE, _ROWS, _RHO, _SPREAD = 100.0, 500, 0.5, 22.0
+
+
+@lru_cache(maxsize=64)
+def binomial_weights(size: int) -> tuple[float, ...]:
+    """How often a unit counts in a file of `size` rows that is drawn with replacement from as many."""
+    if size < 1:
+        raise ParameterError(f"A resampled file has at least one row; received {size}.", name="size")
+    p = Fraction(1, size)
+    copies = range(min(size, MOST_COPIES - 1) + 1)
+    return tuple(float(comb(size, k) * p**k * (1 - p) ** (size - k)) for k in copies)
 
 
 def figure1(full: bool = False) -> list[Row]:
