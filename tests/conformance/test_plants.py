@@ -193,21 +193,22 @@ class WithoutGerman(CountMethod):
 class WithoutGermanTitle(CountMethod):
     """A method whose German title was forgotten."""
 
-    words: ClassVar[Any] = CountMethod.words | {"de": replace(CountMethod.words["de"], title="")}
+    words: ClassVar[Any] = {**CountMethod.words, "de": replace(CountMethod.words["de"], title="")}
 
 
 class WithEnglishTitle(CountMethod):
     """A method whose German title is the English one."""
 
-    words: ClassVar[Any] = CountMethod.words | {
-        "de": replace(CountMethod.words["de"], title=CountMethod.words["en"].title)
+    words: ClassVar[Any] = {
+        **CountMethod.words,
+        "de": replace(CountMethod.words["de"], title=CountMethod.words["en"].title),
     }
 
 
 class WithoutNumber(CountMethod):
     """A method whose German preview leaves the error out."""
 
-    words: ClassVar[Any] = CountMethod.words | {"de": replace(CountMethod.words["de"], preview="Ungefähr.")}
+    words: ClassVar[Any] = {**CountMethod.words, "de": replace(CountMethod.words["de"], preview="Ungefähr.")}
 
 
 @pytest.mark.parametrize(
