@@ -26,7 +26,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
 from dalenius.errors import RequestError
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.postprocess._possible import within
+from dalenius.postprocess import within
 from dalenius.testing import error_worlds, rule_kit
 from dalenius.testing.asking import plan_of
 from dalenius.testing.error_worlds import REPLICATE, REPLICATES, WORLDS
