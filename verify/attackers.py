@@ -132,13 +132,7 @@ def _planted(seeds: int) -> dict[str, Any]:
         for seed in range(seeds):
             with fault.planted():
                 findings = neighbour_fuzzer.fuzz(
-                    SEED + seed,
-                    PLANS_UNTIL_FOUND,
-                    method=fault.method,
-                    definition=fault.definition,
-                    keys=fault.keys,
-                    is_ended_by_fault=True,
-                    seconds=SECONDS,
+                    SEED + seed, PLANS_UNTIL_FOUND, **vars(fault.corner), is_ended_by_fault=True, seconds=SECONDS
                 )
             needed.append(findings.planned)
             missed += [] if findings.broken else [f"{fault.name} (from {SEED + seed})"]

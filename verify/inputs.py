@@ -24,7 +24,8 @@ from dalenius.core.neighbours import Relation, Scope
 from dalenius.errors import InternalError
 from dalenius.testing import engine_kit
 from dalenius_lab.attackers import neighbour_fuzzer, played_requests
-from dalenius_lab.attackers.played_requests import UNDERSTATED, Columns, Opened, Understated
+from dalenius_lab.attackers.planted import UNDERSTATED, Fault
+from dalenius_lab.attackers.played_requests import Columns, Opened
 
 SEED = 20_26
 PLANS, PAIRS, PLANS_UNTIL_FOUND = 6, 10, 40
@@ -124,14 +125,14 @@ def _exact(method: str, plans: int) -> dict[str, Any]:
     }
 
 
-def _is_found(fault: Understated, relation: Relation) -> bool:
+def _is_found(fault: Fault, relation: Relation) -> bool:
     """Whether a planted fault is found, and nothing is found without it."""
-    corner: dict[str, Any] = {"keys": fault.keys, "pairs": PAIRS}
-    if played_requests.attack(SEED, fault.method, relation, plans=2, **corner).broken:
+    corner: dict[str, Any] = {"keys": fault.corner.keys, "pairs": PAIRS}
+    if played_requests.attack(SEED, fault.corner.method, relation, plans=2, **corner).broken:
         return False
     with fault.planted():
         moves = played_requests.attack(
-            SEED, fault.method, relation, plans=PLANS_UNTIL_FOUND, is_ended_by_fault=True, **corner
+            SEED, fault.corner.method, relation, plans=PLANS_UNTIL_FOUND, is_ended_by_fault=True, **corner
         )
     return bool(moves.broken)
 

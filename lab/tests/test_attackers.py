@@ -2,7 +2,6 @@
 
 import random
 from contextlib import suppress
-from fractions import Fraction
 from pathlib import Path
 from unittest.mock import patch
 
@@ -12,13 +11,10 @@ from dalenius.audit import worlds
 from dalenius.audit.charges import ALLOWED
 from dalenius.engines import _relation
 from dalenius.errors import DaleniusError, InternalError
-from dalenius.measurements.local_laplace import LocalLaplace
-from dalenius.statistics.magnitude_table import MagnitudeTable
-from dalenius.statistics.mean import Mean
 from dalenius.testing.asking import plan_of
 from dalenius.testing.planting import planted
 from dalenius_lab.attackers import at_the_data, coverage, grammar, hostile_lines, neighbour_fuzzer
-from dalenius_lab.attackers.planted import FAULTS, Fault
+from dalenius_lab.attackers.planted import AT_THE_DATA, FAULTS, Fault
 
 
 def test_no_request_loses_more_than_its_charge_between_neighbours() -> None:
@@ -66,12 +62,10 @@ def test_the_attack_is_strong_enough_to_reach_the_charge() -> None:
     assert 0.999 < max(found.worst.values()) <= ALLOWED
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
 def test_a_planted_fault_is_found(fault: Fault) -> None:
     with fault.planted():
-        found = neighbour_fuzzer.fuzz(
-            7, 300, 12, method=fault.method, definition=fault.definition, keys=fault.keys, is_ended_by_fault=True
-        )
+        found = neighbour_fuzzer.fuzz(7, 300, 12, **vars(fault.corner), is_ended_by_fault=True)
     assert found.broken
 
 
@@ -113,10 +107,6 @@ def test_a_method_that_the_attackers_cannot_ask_for_is_noticed() -> None:
                 if question.parameter("needed") is None:
                     raise Unsupported("needed is needed.")
                 return CountMethod.plan(question)
-
-            @staticmethod
-            def written(parameters):
-                return "needy", dict(parameters)
     '''
     chance, wanted = random.Random(3), [("definition", "needy", "pure"), ("key", "needy", "needed")]
     with planted("methods", "needy", text):
@@ -150,20 +140,11 @@ def test_noise_that_follows_the_data_keeps_its_guarantee_at_the_data() -> None:
     assert mean.requests and not mean.broken and max(mean.worst.values()) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
-    ("where", "attribute", "wrong", "definition", "method"),
-    [
-        (LocalLaplace, "sensitivity", lambda self, values: 1, "individual", "maximum"),
-        (MagnitudeTable, "fallen", property(lambda self: ()), "bootstrap", "total"),
-        (Mean, "local", lambda self, x, neighbours: Fraction(int(max(x) - min(x)), len(x)), "individual", "mean"),
-    ],
-    ids=["the floor for the sensitivity", "rows that drop out are forgotten", "a mean by the values at hand"],
-)
-def test_a_planted_fault_at_the_data_is_found(
-    where: type, attribute: str, wrong: object, definition: str, method: str
-) -> None:
-    with patch.object(where, attribute, wrong):
-        assert at_the_data.fuzz(3, 150, definition=definition, method=method).broken
+@pytest.mark.parametrize("fault", AT_THE_DATA, ids=str)
+def test_a_planted_fault_at_the_data_is_found(fault: Fault) -> None:
+    with fault.planted():
+        found = at_the_data.fuzz(3, 150, definition=fault.corner.definition, method=fault.corner.method)
+    assert found.broken
 
 
 def test_a_hostile_line_counts_as_one_row_at_most_and_moves_no_other(tmp_path: Path) -> None:

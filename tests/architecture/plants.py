@@ -45,29 +45,16 @@ METHOD = '''
     from dalenius.measurements.noisy import Noisy
     from dalenius.plans.priced import additive_preview, priced, shown_as
     from dalenius.spec.document import Part
-    from dalenius.spec.method import Words
+    from dalenius.spec.method import Method, Words
     from dalenius.statistics.energy import Energy
 
     __all__ = ["EnergyMethod"]
 
 
-    class EnergyParameters(Part):
-        """It has no keys."""
-
-        section = "[table] of an energy"
-
-
-    class EnergyMethod:
+    class EnergyMethod(Method):
         """Noisy sums of squares."""
 
         name = "energy"
-        meaning = 1
-        takes_of = True
-        counts_records = False
-        has_error = True
-        is_offered = True
-        scopes = (Scope.ALL_DATA,)
-        Parameters = EnergyParameters
         words = {
             "en": Words(title="Energy of {of}", preview="Off by ± {error}.", caption="± is the error."),
             "de": Words(title="Energie von {of}", preview="Weicht um ± {error} ab.", caption="± ist der Fehler."),
@@ -95,10 +82,6 @@ METHOD = '''
                 strategy="table",
                 preview=additive_preview(question, measurement.law),
             )
-
-        @staticmethod
-        def written(parameters):
-            return "energy", dict(parameters)
 '''
 
 STRATEGY = '''

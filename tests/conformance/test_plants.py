@@ -9,20 +9,24 @@ import pytest
 
 from dalenius.core import registry
 from dalenius.core.estimate import Estimate, Interval, Kind, TestResult
+from dalenius.core.integer_law import Unlisted
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.profile import PrivacyProfile
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
-from dalenius.errors import DaleniusError
+from dalenius.errors import DaleniusError, InternalError
 from dalenius.inference.observe import observe
+from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.exponential_quantile import ExponentialQuantile
 from dalenius.measurements.keyed_list import KeyedList
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.measurements.noisy import Noisy
+from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.measurements.residual import Residual
+from dalenius.measurements.sampled_count import SampledCount
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods.count import CountMethod
 from dalenius.methods.margins.strategies.equal import EqualStrategy
 from dalenius.methods.median import MedianMethod
@@ -42,146 +46,127 @@ from dalenius.testing import (
     statistic_kit,
     strategy_kit,
 )
+from dalenius.testing.planting import Fault, stated_as, with_neighbours
 
 
-class UnitTotals(MagnitudeTable):
-    """A table of totals that claims the sensitivity of a count."""
+def right_norms_alone(right: Any) -> Any:
+    """Misses the moves of one cell by two rows."""
 
-    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """Too small: rows add numbers, not ones."""
-        return Count(self.query).sensitivity(neighbours)
+    def wrong(self: Any, neighbours: Neighbours) -> Sensitivity:
+        stated: Sensitivity = right(self, neighbours)
+        return replace(stated, patterns=tuple(p for p in stated.patterns or () if max(p) == 1))
 
-
-class RowsOnly(Count):
-    """A count that forgets that a person has several rows."""
-
-    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """Too small for persons."""
-        return Count(self.query).sensitivity(replace(neighbours, max_rows=1))
-
-
-class WrongPatterns(Count):
-    """A count whose norms are right and whose patterns are not."""
-
-    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """Misses the moves of one cell by two rows."""
-        right = super().sensitivity(neighbours)
-        return replace(right, patterns=tuple(p for p in right.patterns or () if max(p) == 1))
-
-
-class SmallAtTheData(Quantile):
-    """A quantile whose sensitivity at the data is one step too small."""
-
-    def local(self, values: object, neighbours: Neighbours, group: int = 1) -> int:
-        """Too small by one."""
-        return max(super().local(values, neighbours, group) - 1, 0)  # type: ignore[arg-type]
-
-
-class Unexampled(Count):
-    """A count without examples."""
-
-    examples = staticmethod(tuple)  # type: ignore[assignment]
+    return wrong
 
 
 @pytest.mark.parametrize(
-    ("plant", "reason"),
+    ("fault", "reason"),
     [
-        (UnitTotals, r"UnitTotals\(.*Sensitivity"),
-        (RowsOnly, r"RowsOnly\(.*max_rows=2"),
-        (WrongPatterns, r"\(2,\), Sensitivity"),
-        (SmallAtTheData, r"SmallAtTheData\(.*'local'"),
-        (Unexampled, "states no examples"),
+        (
+            Fault(
+                "totals have the sensitivity of counts",
+                MagnitudeTable,
+                "sensitivity",
+                lambda _: lambda self, near: Count(self.query).sensitivity(near),
+            ),
+            r"MagnitudeTable\(.*Sensitivity",
+        ),
+        (Fault("a person has one row", Count, "sensitivity", with_neighbours(max_rows=1)), r"Count\(.*max_rows=2"),
+        (Fault("patterns are missing", Count, "sensitivity", right_norms_alone), r"\(2,\), Sensitivity"),
+        (
+            Fault(
+                "at the data a step too small",
+                Quantile,
+                "local",
+                lambda right: lambda self, *a: max(right(self, *a) - 1, 0),
+            ),
+            r"Quantile\(.*'local'",
+        ),
+        (Fault("no examples", Count, "examples", lambda _: staticmethod(tuple)), "states no examples"),
     ],
+    ids=str,
 )
-def test_the_kit_of_statistics_catches(plant: type, reason: str) -> None:
-    with pytest.raises(AssertionError, match=reason):
-        statistic_kit.check(plant)
+def test_the_kit_of_statistics_catches(fault: Fault, reason: str) -> None:
+    with fault.planted(), pytest.raises(AssertionError, match=reason):
+        statistic_kit.check(fault.where)
 
 
-def halved(profile: PrivacyProfile) -> PrivacyProfile:
-    """A claim that is too good."""
-    epsilon, rho = profile.epsilon, profile.rho
-    return PrivacyProfile(
-        relation=profile.relation,
-        epsilon=None if epsilon is None else epsilon / 2,
-        rho=None if rho is None else rho / 4,
-    )
-
-
-class HalvedNoisy(Noisy):
-    """Additive noise: the exact check finds it."""
-
-    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Half of the loss."""
-        return halved(super().profile(neighbours))
-
-
-class HalvedQuantile(ExponentialQuantile):
-    """A selection: the drawn answers find it."""
-
-    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Half of the loss."""
-        return halved(super().profile(neighbours))
-
-
-class HalvedResidual(Residual):
-    """Several numbers with noise of their own: the drawn answers find it along the difference of the means."""
-
-    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Half of the loss."""
-        return halved(super().profile(neighbours))
-
-
-class PersonlessTotals(ClippedTotals):
-    """Totals that forget that a person has several rows."""
-
-    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Too small for persons."""
-        return super().profile(replace(neighbours, max_rows=1))
-
-
-class UnscaledLaplace(LocalLaplace):
-    """Noise of the floor, whatever the data are."""
-
-    def sensitivity(self, values: object) -> int:
-        """Too small."""
-        return 0
-
-
-class SpeechlessSelection(PermuteAndFlip):
-    """A step that fails on an empty file, which tells that it is empty."""
-
-    def run(self, exact: Any, drawn: Any, rng: Any) -> Any:
-        """Divides by the number of rows."""
-        Fraction(1, int(exact[0].open_below_the_gate().sum()))
-        return super().run(exact, drawn, rng)
-
-
-class UnexampledList(KeyedList):
-    """A list without examples."""
-
-    examples = classmethod(lambda cls, neighbours: ())  # type: ignore[assignment]
+half = stated_as(Fraction(1, 2))
 
 
 @pytest.mark.parametrize(
-    ("plant", "reason"),
+    ("fault", "reason"),
     [
-        (HalvedNoisy, r"\(1,\), Fraction|the profile says"),
-        (HalvedQuantile, "the profile says"),
-        (HalvedResidual, "the profile says"),
-        (PersonlessTotals, "the profile says"),
-        (UnscaledLaplace, "the profile says"),
-        (UnexampledList, "serves no example"),
+        (Fault("half of the loss of added noise", Noisy, "profile", half), "the profile says"),
+        (Fault("half of the loss of a selection", ExponentialQuantile, "profile", half), "the profile says"),
+        (Fault("half of the loss of several numbers", Residual, "profile", half), "the profile says"),
+        (Fault("a person has one row", ClippedTotals, "profile", with_neighbours(max_rows=1)), "the profile says"),
+        (
+            Fault("noise of the floor", LocalLaplace, "sensitivity", lambda _: lambda self, values: 0),
+            "the profile says",
+        ),
+        (Fault("no examples", KeyedList, "examples", lambda _: classmethod(lambda cls, near: ())), "serves no example"),
+        (Fault("no exact law", Noisy, "exact_law", lambda _: None), "Noisy states no exact_law"),
+        (
+            Fault(
+                "a law that is flatter than what is drawn",
+                ExponentialQuantile,
+                "exact_law",
+                lambda right: lambda self, content: right(replace(self, epsilon=self.epsilon / 2), content),
+            ),
+            "not drawn from the exact law",
+        ),
+        (
+            Fault(
+                "a law with less noise than is drawn",
+                SampledCount,
+                "exact_law",
+                lambda right: (
+                    lambda self, content: right(replace(self, mechanism=DiscreteLaplace(Fraction(5))), content)
+                ),
+            ),
+            "not drawn from the exact law",
+        ),
+        (
+            Fault(
+                "no law, and no reason",
+                ApproximateQuantiles,
+                "exact_law",
+                lambda right: lambda self, content: Unlisted("", "", right(self, content)),
+            ),
+            "no reason or evidence",
+        ),
     ],
+    ids=str,
 )
-def test_the_kit_of_measurements_catches(plant: type, reason: str) -> None:
-    with pytest.raises(AssertionError, match=reason):
-        measurement_kit.check(plant)
+def test_the_kit_of_measurements_catches(fault: Fault, reason: str) -> None:
+    with fault.planted(), pytest.raises(AssertionError, match=reason):
+        measurement_kit.check(fault.where)
+
+
+def test_the_kit_of_measurements_catches_a_law_of_other_numbers() -> None:
+    """A law that says noise is added to nothing."""
+
+    def wrong(right: Any) -> Any:
+        return lambda self, content: [replace(part, numbers=[0]) for part in right(self, content)]
+
+    fault = Fault("other numbers", NoisyValues, "exact_law", wrong)
+    with fault.planted(), pytest.raises((AssertionError, InternalError), match="exact law"):
+        measurement_kit.check(NoisyValues)
 
 
 def test_the_kit_of_measurements_catches_a_content_without_an_answer() -> None:
-    with pytest.raises(ZeroDivisionError):
-        measurement_kit.check(SpeechlessSelection)
+    """A step that divides by the number of rows fails on an empty file, which tells that it is empty."""
+
+    def divided(right: Any) -> Any:
+        def run(self: Any, exact: Any, drawn: Any, rng: Any) -> Any:
+            Fraction(1, int(exact[0].open_below_the_gate().sum()))
+            return right(self, exact, drawn, rng)
+
+        return run
+
+    with Fault("speechless", PermuteAndFlip, "run", divided).planted(), pytest.raises(ZeroDivisionError):
+        measurement_kit.check(PermuteAndFlip)
 
 
 class WithoutGerman(CountMethod):

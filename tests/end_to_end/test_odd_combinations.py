@@ -251,8 +251,8 @@ def test_a_list_of_totals_that_is_measured_as_counts_is_found(tmp_path: Path) ->
     if not FILE.exists():
         pytest.skip("the public file is not on this machine")
 
-    def forgetful(domain: Any, request: Any) -> Any:
-        return margins_plan._first(request, [nested.plan(domain, request)])
+    def forgetful(request: Any) -> Any:
+        return margins_plan._first(request, [nested.plan(request)])
 
     with patch.object(margins_plan, "_along", forgetful):
         assert compared(3, "add-remove", 25, tmp_path)[1]

@@ -8,6 +8,7 @@ from math import log
 
 import numpy as np
 import pytest
+from tests.measurements.derived_laws import quantile_lists, stated
 
 from dalenius.algebra.ranks import levels, steps_of
 from dalenius.core.domain import CellSpace
@@ -18,7 +19,7 @@ from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
 from dalenius.exact import several_quantiles
-from dalenius.exact.several_quantiles import chances, select_all, spread
+from dalenius.exact.several_quantiles import select_all, spread
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 
 LOW, HIGH = 0, 2
@@ -41,7 +42,9 @@ def made(relation: Relation, q: tuple[Fraction, ...], size: int = 3, epsilon: in
 def worst(step: ApproximateQuantiles) -> float:
     """Largest log ratio of the answers to two neighbours of at most three values."""
     steps, level = step.ranks(0).steps, (step.level_epsilon,) * 9
-    return loss_over(step, lambda data: chances(np.array(data, dtype=np.int64), LOW, HIGH, steps, level, 1), most=3)
+    return loss_over(
+        step, lambda data: quantile_lists(np.array(data, dtype=np.int64), LOW, HIGH, steps, level, 1), most=3
+    )
 
 
 def loss_over(
@@ -83,6 +86,15 @@ def test_a_level_that_is_not_counted_is_found(monkeypatch: pytest.MonkeyPatch) -
     assert worst(replace(made(Relation.ADD_REMOVE, QUARTILES, 3), has_ends=False)) > 3
 
 
+@pytest.mark.parametrize("has_ends", [True, False])
+def test_the_stated_law_is_that_of_the_integer_weights(has_ends: bool) -> None:
+    step = replace(made(Relation.REPLACE, QUARTILES[:1], 3), has_ends=has_ends, fineness=1)
+    for data in combinations_with_replacement(range(LOW, HIGH + 1), 3):
+        values = np.array(data, dtype=np.int64)
+        law = quantile_lists(values, LOW, HIGH, step.ranks(0).steps, step.epsilons, 1)
+        assert stated(step, data) == pytest.approx({answer: float(p) for answer, p in law.items()}, rel=1e-9)
+
+
 @pytest.mark.parametrize("count", range(1, 31))
 def test_no_record_takes_part_in_more_selections_than_there_are_levels(count: int) -> None:
     depth = {-1: 0, count: 0}
@@ -101,7 +113,7 @@ def test_records_that_are_parted_at_random_lose_no_more(relation: Relation) -> N
         mixture: dict[tuple[int, ...], Fraction] = {}
         for parts in product(range(2), repeat=len(data)):
             fine = np.array([2 * value + part for value, part in zip(data, parts, strict=True)], dtype=np.int64)
-            for answer, chance in chances(fine, 2 * LOW, 2 * HIGH + 1, steps, level, 1).items():
+            for answer, chance in quantile_lists(fine, 2 * LOW, 2 * HIGH + 1, steps, level, 1).items():
                 mixture[answer] = mixture.get(answer, Fraction(0)) + chance / 2 ** len(data)
         return mixture
 

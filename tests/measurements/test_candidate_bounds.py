@@ -6,6 +6,7 @@ from math import log
 
 import numpy as np
 import pytest
+from tests.measurements.derived_laws import stated
 
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
@@ -41,7 +42,7 @@ def test_both_selections_lose_at_most_epsilon(relation: Relation, rows: int) -> 
     made, worst = step(relation, rows, high=20, candidates=tuple(range(21)), tail=Fraction(2, 5)), 0.0
     units = [u for n in range(rows + 1) for u in combinations_with_replacement((0, 1, 20), n)]
     for others in (o for n in range(3) for o in combinations_with_replacement((0, 1, 20), n)):
-        laws = {unit: made.chances(counts(made, others + unit)) for unit in units}
+        laws = {unit: list(stated(made, counts(made, others + unit)).values()) for unit in units}
         pairs = [(a, b) for a in units for b in units if relation is Relation.REPLACE or not a]
         if relation is Relation.REPLACE:
             pairs = [(a, b) for a, b in pairs if len(a) == len(b)]
@@ -58,7 +59,7 @@ def test_both_selections_lose_at_most_the_stated_rho(relation: Relation) -> None
     is_replace = relation is Relation.REPLACE
     for others in (o for n in range(3) for o in combinations_with_replacement((0, 10, 20), n)):
         units = [(x,) for x in (0, 10, 20)] + ([] if is_replace else [()])
-        laws = {unit: [float(p) for p in made.chances(counts(made, others + unit))] for unit in units}
+        laws = {unit: list(stated(made, counts(made, others + unit)).values()) for unit in units}
         pairs = [(a, b) for a in laws for b in laws if a != b and (is_replace or len(a) != len(b))]
         for a, b in pairs:
             for order in (1.0001, 1.5, 2.0, 4.0, 16.0, 64.0):

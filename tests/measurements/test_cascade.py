@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.measurements.derived_laws import proposed_answers
 
 from dalenius.audit.exact import kernel_delta
 from dalenius.core.neighbours import Relation
@@ -17,7 +18,7 @@ from dalenius.core.release import NoReply
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements._distance_test import least_threshold, sure_distance
-from dalenius.measurements.cascade import MOST_BOUNDS, Cascade, chances, ladder, least_spacing, loss_factor
+from dalenius.measurements.cascade import MOST_BOUNDS, Cascade, ladder, least_spacing, loss_factor
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 
@@ -57,7 +58,7 @@ def worst_delta(step: Cascade, relation: Relation) -> Fraction:
     for pair in pairs(relation):
         for values in pair:
             if values not in laws:
-                laws[values] = dict(enumerate(chances(step, np.array(values, dtype=np.int64), reach=9)))
+                laws[values] = proposed_answers(step, np.array(values, dtype=np.int64), reach=9)
         worst = max(worst, kernel_delta([laws[values] for values in pair], EPSILON, bits=64)[0])
     return worst
 

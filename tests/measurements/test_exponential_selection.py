@@ -5,6 +5,7 @@ from itertools import product
 from math import log
 
 import pytest
+from tests.measurements.derived_laws import stated
 from tests.measurements.test_permute_and_flip import SPACE, neighbours_of
 
 from dalenius.core.neighbours import Neighbours, Relation
@@ -23,9 +24,9 @@ def test_losses_are_within_epsilon_and_of_bounded_range(relation: Relation) -> N
     select = selection(relation)
     worst = widest = 0.0
     for counts in product(range(5), repeat=3):
-        here = select.probabilities(counts)
+        here = stated(select, counts).values()
         for other in neighbours_of(counts, relation):
-            losses = [log(p / q) for p, q in zip(here, select.probabilities(other), strict=True)]
+            losses = [log(p / q) for p, q in zip(here, stated(select, other).values(), strict=True)]
             worst = max(worst, *(abs(loss) for loss in losses))
             widest = max(widest, max(losses) - min(losses))
     assert worst <= 1 + 1e-12

@@ -6,6 +6,7 @@ from math import log
 
 import numpy as np
 import pytest
+from tests.measurements.derived_laws import first_heads, stated
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
@@ -40,9 +41,9 @@ def test_loss_is_at_most_epsilon_and_reaches_it(relation: Relation) -> None:
     select = measurement(relation)
     worst = 0.0
     for counts in product(range(5), repeat=3):
-        here = select.probabilities(counts)
+        here = first_heads(float(select.rate), counts)
         for other in neighbours_of(counts, relation):
-            there = select.probabilities(other)
+            there = first_heads(float(select.rate), other)
             worst = max(worst, *(abs(log(p / q)) for p, q in zip(here, there, strict=True)))
     assert worst <= 1 + 1e-12
     assert worst >= 0.95  # a factor of two in the rate, either way, would be seen
@@ -53,12 +54,18 @@ def test_loss_is_at_most_epsilon_for_a_person_of_two_rows_and_reaches_it(relatio
     select = measurement(relation, rows=2)
     worst = 0.0
     for counts in product(range(4), repeat=3):
-        here = select.probabilities(counts)
+        here = first_heads(float(select.rate), counts)
         for first in neighbours_of(counts, relation):
             for other in (first, *neighbours_of(first, relation)):
-                there = select.probabilities(other)
+                there = first_heads(float(select.rate), other)
                 worst = max(worst, *(abs(log(p / q)) for p, q in zip(here, there, strict=True)))
     assert 0.9 <= worst <= 1 + 1e-12
+
+
+def test_the_stated_law_is_the_sum_over_all_orders() -> None:
+    select = measurement(Relation.REPLACE)
+    for counts in product(range(4), repeat=3):
+        assert list(stated(select, counts).values()) == pytest.approx(first_heads(float(select.rate), counts))
 
 
 def test_the_add_remove_rate_is_not_private_under_replace() -> None:
@@ -78,5 +85,5 @@ def test_sampler_fits_the_probabilities() -> None:
         outcome = select.run((Sealed(counts),), select.draw(rng), rng)
         assert isinstance(outcome, Value)
         seen[outcome.values[0]] += 1
-    expected = np.array(select.probabilities((3, 4, 2))) * draws
+    expected = np.array(first_heads(float(select.rate), (3, 4, 2))) * draws
     assert ((seen - expected) ** 2 / expected).sum() < 27.6

@@ -7,6 +7,7 @@ from math import log
 
 import numpy as np
 import pytest
+from tests.measurements.derived_laws import quantile_lists, stated
 
 from dalenius.algebra.points import Precision, points_of
 from dalenius.core.domain import CellSpace
@@ -17,7 +18,6 @@ from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
 from dalenius.exact import several_quantiles
-from dalenius.exact.several_quantiles import chances
 from dalenius.measurements.quantile_points import QuantilePoints
 
 LOW, HIGH = 0, 2
@@ -51,7 +51,7 @@ def worst(step: QuantilePoints, most: int = 3) -> float:
     def law(data: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
         values = np.array(data, dtype=np.int64)
         steps, how = step.steps(0), {"score": step.score, "is_open": step.is_open}
-        return chances(values, LOW, HIGH, steps, step.epsilons, rows, **how)  # type: ignore[arg-type]
+        return quantile_lists(values, LOW, HIGH, steps, step.epsilons, rows, **how)  # type: ignore[arg-type]
 
     laws = {data: law(data) for n in range(most + 1) for data in combinations_with_replacement(range(LOW, HIGH + 1), n)}
     own = [each for n in range(rows + 1) for each in combinations_with_replacement(range(LOW, HIGH + 1), n)]
@@ -65,6 +65,15 @@ def worst(step: QuantilePoints, most: int = 3) -> float:
             assert here.keys() == there.keys()
             largest = max(largest, *(abs(log(p / there[answer])) for answer, p in here.items()))
     return largest
+
+
+@pytest.mark.parametrize("q", [HALF, QUARTER])
+def test_the_stated_law_is_that_of_the_integer_weights(q: tuple[Fraction, ...]) -> None:
+    step = made(Relation.REPLACE, q, 3, fineness=1)
+    for data in combinations_with_replacement(range(LOW, HIGH + 1), 3):
+        how = {"score": step.score, "is_open": step.is_open}
+        law = quantile_lists(np.array(data), LOW, HIGH, step.steps(0), step.epsilons, 1, **how)  # type: ignore[arg-type]
+        assert stated(step, data) == pytest.approx({answer: float(p) for answer, p in law.items()}, rel=1e-9)
 
 
 @pytest.mark.parametrize("relation", list(Relation))

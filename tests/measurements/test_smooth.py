@@ -6,6 +6,7 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 from scipy import stats
+from tests.measurements.derived_laws import stated
 
 from dalenius.audit import sensitivity as brute
 from dalenius.core.neighbours import Neighbours, Relation
@@ -244,3 +245,31 @@ def test_refusals_come_before_data():
         rng = RecordedRandomness(2)
         step = make(Cauchy(F(1), F("0.5")))
         assert 0 <= step.run((Sealed(np.array(values, dtype=np.int64)),), step.draw(rng), rng).values[0] <= 1000
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Cauchy(F(1), F(1, 2)),
+        Lomax(F(1), F(1, 4)),
+        Polynomial(F(1), F(1, 8)),
+        StudentT(F(1), F(1, 8)),
+        LaplaceLogNormal(F(1), F(1, 8)),
+    ],
+    ids=lambda noise: noise.name,
+)
+def test_the_stated_law_adds_up_and_draws_follow_it(noise) -> None:
+    """1,000 draws at a fixed seed; six standard errors."""
+    step = Smooth(
+        name="median",
+        statistic=Quantile(query=ValuesQuery(value="x"), low=-4, high=4),
+        noise=noise,
+        neighbours=ADD_REMOVE,
+    )
+    values, rng, draws = np.array([-3, 0, 0, 1, 2], dtype=np.int64), RecordedRandomness("smooth"), 1000
+    law = stated(step, values)
+    assert sum(law.values()) == pytest.approx(1, abs=1e-9)
+    seen = [step.run((Sealed(values),), step.draw(rng), rng).values[0] for _ in range(draws)]
+    for (answer,), chance in law.items():
+        assert abs(seen.count(answer) / draws - chance) < 6 * sqrt(chance * (1 - chance) / draws)

@@ -8,6 +8,7 @@ from math import log
 
 import numpy as np
 import pytest
+from tests.measurements.derived_laws import stated
 
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import ValuesQuery
@@ -15,7 +16,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.measurements.unbounded_quantile import UnboundedQuantile, chances, thresholds
+from dalenius.measurements.unbounded_quantile import UnboundedQuantile, thresholds
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 
@@ -40,9 +41,7 @@ def step_of(relation: Relation, q: str = "1/2", high: int = 6, **more: str) -> U
 def worst(step: UnboundedQuantile, relation: Relation) -> float:
     """The largest log ratio over all neighbours of at most four values."""
     laws = {
-        data: [float(mass) for mass in chances(step, np.array(data, dtype=np.int64))]
-        for n in range(5)
-        for data in combinations_with_replacement(VALUES, n)
+        data: list(stated(step, data).values()) for n in range(5) for data in combinations_with_replacement(VALUES, n)
     }
     found = 0.0
     for data, law in laws.items():
@@ -68,7 +67,7 @@ def test_no_neighbours_lose_more_than_epsilon_and_half_the_noise_is_found(relati
 
 def test_probabilities_add_up_and_draws_follow_them() -> None:
     step, values = step_of(Relation.ADD_REMOVE, high=4), np.array([0, 2, 2, 3, 4])
-    law = [float(mass) for mass in chances(step, values)]
+    law = list(stated(step, values).values())
     assert sum(law) == pytest.approx(1, abs=1e-9)
     rng, runs = RecordedRandomness("thresholds"), 4000
     seen: Counter[int] = Counter()

@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from tests.measurements.derived_laws import stated
 
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.randomness import RecordedRandomness
@@ -60,7 +61,7 @@ def test_what_is_drawn_has_the_listed_probabilities(way: str) -> None:
         outcome = step.run(exact, step.draw(rng), rng)
         assert isinstance(outcome, Value)
         hits[outcome.values[0]] += 1
-    for share, p in zip(hits / draws, step.probabilities((3, 1, 2)), strict=True):
+    for share, p in zip(hits / draws, stated(step, (3, 1, 2)).values(), strict=True):
         assert abs(share - p) <= 6 * np.sqrt(p * (1 - p) / draws)
 
 
@@ -129,8 +130,8 @@ def test_the_preview_bounds_how_far_the_choice_falls_short() -> None:
         step: Any = plan.measurements[0]
         bound = plan.preview["half_width_95"]
         for counts in ((9, 0, 0), (9, 9, 0), (5, 4, 3), (40, 38, 35)):
-            chances = step.probabilities(counts)
-            assert sum(p for c, p in zip(counts, chances, strict=True) if max(counts) - c <= bound) >= 0.95
+            chances = stated(step, counts)
+            assert sum(p for c, p in zip(counts, chances.values(), strict=True) if max(counts) - c <= bound) >= 0.95
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.measurements.derived_laws import proposed_answers
 
 from dalenius.audit.exact import kernel_delta
 from dalenius.core.domain import Domain
@@ -22,8 +23,8 @@ from dalenius.core.sealed import Sealed
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
 from dalenius.inference.cells import intervals
-from dalenius.measurements.propose_test_release import ProposeTestRelease, chances
-from dalenius.publish import document
+from dalenius.measurements.propose_test_release import ProposeTestRelease
+from dalenius.publish._format import document
 from dalenius.shown.speech import caption
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.statistics.interquartile import Interquartile
@@ -69,7 +70,7 @@ def worst_delta(step: ProposeTestRelease, relation: Relation, epsilon: Fraction)
     for pair in pairs(relation):
         for values in pair:
             if values not in laws:
-                laws[values] = dict(enumerate(chances(step, np.array(values, dtype=np.int64), reach=12)))
+                laws[values] = proposed_answers(step, np.array(values, dtype=np.int64), reach=12)
         worst = max(worst, kernel_delta([laws[values] for values in pair], epsilon, bits=64)[0])
     return worst
 

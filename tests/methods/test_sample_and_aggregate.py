@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.measurements.derived_laws import quantile_lists, stated
 
 from dalenius.algebra.windows import window
 from dalenius.audit.exact import kernel_delta
@@ -20,7 +21,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.errors import DaleniusError
 from dalenius.measurements import block_totals
-from dalenius.measurements.approximate_quantiles import ApproximateQuantiles, answer_chances
+from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.blocks.models import MODELS, estimate
@@ -121,7 +122,17 @@ def tiny(plan: TablePlan) -> ApproximateQuantiles:
 
 @cache
 def law_of(step: ApproximateQuantiles, values: tuple[int, ...]) -> dict[Hashable, Fraction]:
-    return dict(enumerate(answer_chances(step, np.array(values, dtype=np.int64))))
+    """Over all draws of a block for every record, from the integer weights."""
+    assert step.blocks is not None
+    mixture: dict[Hashable, Fraction] = {}
+    for places in product(range(step.blocks.count), repeat=len(values)):
+        reports = step.blocks.reports(np.array(values, dtype=np.int64), np.array(places, dtype=np.int64))
+        listed, ends = step.blocks.listed(reports), (step.low, step.high)
+        law = quantile_lists(listed, *ends, step.ranks(0).steps, step.epsilons, step.neighbours.max_rows)
+        for answer, chance in law.items():
+            mixture[answer] = mixture.get(answer, Fraction(0)) + chance / step.blocks.count ** len(values)
+    assert stated(step, values) == pytest.approx({answer: float(p) for answer, p in mixture.items()}, rel=1e-9)
+    return mixture
 
 
 def delta(step: ApproximateQuantiles, domain: Domain, epsilon: Fraction) -> Fraction:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.measurements.derived_laws import stated
 
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError
@@ -45,12 +46,11 @@ def losses(here: Any, plan: Any, one: tuple[Any, ...], other: tuple[Any, ...]) -
     """The largest log ratio of all outcomes: both places with their exact chances, then Laplace noise at the shift of the sums."""
     first, *sums = plan.measurements
     assert isinstance(first, CandidateBounds)
-    laws = [first.chances(contents(here, first, rows)[0]) for rows in (one, other)]
-    many, worst = len(first.candidates), 0.0
-    for place, (p, q) in enumerate(zip(*laws, strict=True)):
-        if not p and not q:
-            continue
-        low, high = (first.candidates[k] for k in divmod(place, many))
+    laws = [stated(first, contents(here, first, rows)[0]) for rows in (one, other)]
+    worst = 0.0
+    for places, p in laws[0].items():
+        q = laws[1][places]
+        low, high = (first.candidates[k] for k in places)
         loss = abs(log(p / q))
         for step in sums:
             statistic = step.statistic.cut_to(low, high)

@@ -1,18 +1,19 @@
 """What meets the noise moves no further between neighbours than was stated, and half a sensitivity is found: a tenth of `verify.inputs`."""
 
+from fractions import Fraction
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
 from dalenius.core.neighbours import Relation
 from dalenius.measurements.label_selection import LabelSelection
 from dalenius.spec.dataset import DatasetDocument
-from dalenius.testing import engine_kit
+from dalenius.testing import engine_kit, planting
 from dalenius.testing.asking import plan_of
 from dalenius_lab.attackers import played_requests
 from dalenius_lab.attackers.input_distances import ALLOWED, Distance, NeighbourPlay
-from dalenius_lab.attackers.played_requests import UNDERSTATED, Understated, in_memory, understated
+from dalenius_lab.attackers.planted import UNDERSTATED, Fault
+from dalenius_lab.attackers.played_requests import in_memory
 
 METHODS = ("best", "boxplot", "clipped_total", "count", "median", "ratio", "sample_and_aggregate", "total")
 
@@ -29,12 +30,12 @@ def test_inputs_move_no_further_than_stated(method: str, relation: Relation, tmp
 
 @pytest.mark.parametrize("relation", list(Relation), ids=str)
 @pytest.mark.parametrize("fault", UNDERSTATED, ids=str)
-def test_a_sensitivity_of_half_the_true_one_is_found(fault: Understated, relation: Relation) -> None:
-    as_it_is = played_requests.attack(5, fault.method, relation, plans=2, pairs=4, keys=fault.keys)
+def test_a_sensitivity_of_half_the_true_one_is_found(fault: Fault, relation: Relation) -> None:
+    as_it_is = played_requests.attack(5, fault.corner.method, relation, plans=2, pairs=4, keys=fault.corner.keys)
     assert as_it_is.compared and not as_it_is.broken
     with fault.planted():
         moves = played_requests.attack(
-            5, fault.method, relation, plans=20, pairs=8, keys=fault.keys, is_ended_by_fault=True
+            5, fault.corner.method, relation, plans=20, pairs=8, keys=fault.corner.keys, is_ended_by_fault=True
         )
     assert moves.broken, "the planted fault was not found"
 
@@ -66,7 +67,7 @@ def test_numbers_of_listed_labels_move_as_far_as_stated(relation: Relation) -> N
 
 
 def test_half_of_what_numbers_of_labels_move_is_found() -> None:
-    right = LabelSelection.numbers_sensitivity
-    with patch.object(LabelSelection, "numbers_sensitivity", lambda *a: understated(right(*a))):
+    fault = planting.Fault("half", LabelSelection, "numbers_sensitivity", planting.stated_as(Fraction(49, 100)))
+    with fault.planted():
         [moved] = label_distances(Relation.ADD_REMOVE)
     assert moved.ratio is not None and moved.ratio > 1.5

@@ -1,5 +1,4 @@
-"""What each row adds to its cell: one, a bounded whole number of steps of a variable, or either times the row's own
-weight.
+"""What each row adds to its cell: one, a bounded whole number of steps, or either times the row's own weight.
 
 A row that adds v steps moves everything that is linear in counts by v times as much. A row that is added or removed
 moves it by at most M = max |v| times what a counted row does. Under replace two rows add v and -u with v, u between the

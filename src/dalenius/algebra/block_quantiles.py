@@ -77,8 +77,7 @@ def _variances(steps: tuple[Step, ...], epsilon: Fraction, rows: int) -> list[fl
 
 
 def _reach(total: float, noise: float, z: float) -> float:
-    """Quantile of a sum of sampling error and of noise of a two-sided exponential law, by the first Cornish-Fisher
-    term.
+    """Quantile of sampling error plus two-sided exponential noise, by the first Cornish-Fisher term.
 
     `z` is the quantile of the normal law for the same confidence.
     """

@@ -1,5 +1,4 @@
-"""Sums between chosen bounds on the grid of the widest ones: by which whole number they are multiplied before noise of
-one scale is added.
+"""Sums between chosen bounds on the grid of the widest: the whole number that multiplies them before noise.
 
 The narrower the bounds, the less one row moves a sum, and the larger the factor by which the sum may be multiplied for
 the same noise. So the noise, and with it every view of the price, is fixed before anything is chosen.
@@ -41,8 +40,7 @@ def moves(kind: str, low: int, high: int) -> tuple[int, ...]:
 
 
 def factor(kind: str, widest: Sequence[int], fineness: int, low: int, high: int) -> int:
-    """The largest whole number by which sums between [low, high] move no further than `fineness` times those between
-    the widest bounds.
+    """The largest whole factor by which sums in [low, high] move at most `fineness` times as far as the widest.
 
     >>> factor("totals", (0, 100), 8, 0, 30), factor("clipped", (0, 100), 1, 0, 30)
     (26, 1)

@@ -89,6 +89,7 @@ class CountedLevel:
 class Distribution:
     """What a release of distribution functions says, curve by curve and point by point (the last axis)."""
 
+    has_sampling = True
     bins: int
     counted: "list[CountedLevel]"
     is_known: bool

@@ -85,9 +85,9 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     """The estimate that a law describes, from the measured blocks."""
     name = str(law.parameters["estimate"])
     if name == QUANTILES:
-        estimate = _quantiles(Quantiles(law.parameters, blocks))
+        estimate = _flat(Quantiles(law.parameters, blocks))
     elif name == BLOCK_QUANTILES:
-        estimate = _quantiles(BlockQuantiles(law.parameters, blocks))
+        estimate = _flat(BlockQuantiles(law.parameters, blocks))
     elif name == "winsorised mean":
         parameters = {**law.parameters, **window_of(law.parameters, blocks[0].values)}
         estimate = _mean(Parts(parameters, Sums.of(blocks[1:], cells)))
@@ -99,7 +99,8 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     elif name == "family":
         estimate = _family(law.parameters, blocks, cells)
     elif name == CURVES:
-        estimate = _curves(law.parameters, blocks, cells)
+        # Intervals of distribution functions are bands: they hold at all points of a curve at once.
+        estimate = _flat(Distribution(law.parameters, blocks, cells))
     else:
         estimate = ESTIMATES[name](Parts(law.parameters, Sums.of(blocks, cells)))
     low, high = (_end(end) for end in law.parameters["limits"])
@@ -115,7 +116,7 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     return replace(estimate, ends=cut, sampled=estimate.sampled if has_sampling else None)
 
 
-def _quantiles(made: Quantiles | BlockQuantiles) -> Estimated:
+def _flat(made: Quantiles | BlockQuantiles | Distribution) -> Estimated:
     return Estimated(
         values=made.values.reshape(-1),
         variance=made.variance(with_sampling=False),
@@ -163,17 +164,6 @@ def _family(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) 
         variance=unit**2 * made.variance(with_sampling=False).reshape(-1),
         sampled=unit**2 * made.variance(with_sampling=True).reshape(-1),
         ends=ends,
-    )
-
-
-def _curves(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> Estimated:
-    """Distribution functions, whose intervals are bands: they hold at all points of a curve at once."""
-    made = Distribution(parameters, blocks, cells)
-    return Estimated(
-        values=made.values.reshape(-1),
-        variance=made.variance(with_sampling=False),
-        sampled=made.variance(with_sampling=True),
-        ends=made.ends,
     )
 
 
@@ -404,8 +394,7 @@ _OF_MEAN = 0.8
 
 
 def _clipped_mean(parts: Parts) -> Estimated:
-    """The mean between learned bounds; where rows outside were counted, intervals are for the mean between the declared
-    ones.
+    """The mean between learned bounds; where rows outside were counted, intervals allow for the declared bounds.
 
     A row below the lower bound would lower the mean by at most the distance of the two lower bounds, and so above. An
     eighth of the error probability that the mean leaves is for each of the four errors of these numbers of rows, and
@@ -447,9 +436,14 @@ def _proportion(parts: Parts) -> Estimated:
 
 
 def _ratio(parts: Parts) -> Estimated:
+    """Of totals or of weighted totals, whose squares and products are measured in units of their own."""
     spread = None
     if parts.has("squares"):
-        spread = (parts.raw("squares"), parts.raw("products"), parts.raw("squares of the other"))
+        first, second, third = (
+            parts.raw(name).times(parts.number(f"{name} unit", 1))
+            for name in ("squares", "products", "squares of the other")
+        )
+        spread = (first, second, third)
     above, below = parts.raw("total"), parts.raw("total of the other")
     return _quotient(parts, above, below, spread, least=parts.number("least", 1))
 
@@ -470,18 +464,6 @@ def _weighted_mean(parts: Parts) -> Estimated:
         records = np.maximum(below.values, 1.0) ** 2 / np.maximum(squares.values, 1.0)
     estimate = _quotient(parts, above, below, spread, offset=offset, least=parts.number("least"), records=records)
     return replace(estimate, counts=below.times(step))
-
-
-def _weighted_ratio(parts: Parts) -> Estimated:
-    spread = None
-    if parts.has("squares"):
-        first, second, third = (
-            parts.raw(name).times(parts.number(f"{name} unit"))
-            for name in ("squares", "products", "squares of the other")
-        )
-        spread = (first, second, third)
-    above, below = parts.raw("total"), parts.raw("total of the other")
-    return _quotient(parts, above, below, spread, least=parts.number("least"))
 
 
 def _weighted_total(parts: Parts) -> Estimated:
@@ -714,6 +696,6 @@ ESTIMATES: dict[str, Callable[[Parts], Estimated]] = {
     "covariance": _covariance,
     "correlation": _correlation,
     "weighted mean": _weighted_mean,
-    "weighted ratio": _weighted_ratio,
+    "weighted ratio": _ratio,
     "weighted total": _weighted_total,
 }

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalenius.algebra.distributions import two_sided
 from dalenius.algebra.moments import Form
 from dalenius.core.law import FloatArray
 from dalenius.core.search import narrow_each
@@ -83,8 +84,7 @@ class FamilySums:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedFamily:
-    """Fitted parameters of every cell, and replays of them; arrays are (cells, parameters) and (cells, parameters,
-    replays).
+    """Fitted parameters of every cell, (cells, parameters), and replays of them, (cells, parameters, replays).
 
     Where the noise may carry a mean over a bound (`is_unclear`) the parameter does not move with the noise any more,
     and replays of it say nothing: its interval is that of the mean, `means` with their replays, each end fitted; of two
@@ -135,11 +135,12 @@ def fitted(family: Family, sums: FamilySums) -> FittedFamily:
     """Every cell on its own; not a number where fewer than two rows seem to be there."""
     points = _spread(2 + len(sums.count.measured.values))
     drawn, errors = points[:2], _noise(sums, points[2:])
-    values = _fit(family, sums, *_moments(sums, 0.0, 0.0, 0.0))[..., 0]
+    measured = _moments(sums, 0.0, 0.0, 0.0)
+    values = _fit(family, sums, *measured)[..., 0]
     count, total, squares = (
         0.0 if form is None else form.weights.T @ errors for form in (sums.count, sums.total, sums.squares)
     )
-    measured, moved_by_noise = _moments(sums, 0.0, 0.0, 0.0), _moments(sums, count, total, squares)
+    moved_by_noise = _moments(sums, count, total, squares)
     noise = _fit(family, sums, *moved_by_noise)
     expected = np.stack([_expected(family, sums, theta) for theta in values])
     rows = np.maximum(np.broadcast_to(sums.count.values, len(values)), 1.0)[:, None]
@@ -229,12 +230,8 @@ def _spread(dimensions: int) -> FloatArray:
 
 def _noise(sums: FamilySums, points: FloatArray) -> FloatArray:
     """Noise of every measured array at the points: normal, or two-sided exponential for any other law."""
-    from scipy.special import log_ndtr
-
     measured = sums.count.measured
-    tail = -(log_ndtr(-np.abs(points)) + np.log(2))
-    heavy = np.sign(points) * tail / np.sqrt(2)
-    return np.asarray(np.sqrt(measured.variance) * np.where(measured.excess > 0, heavy, points))
+    return np.asarray(np.sqrt(measured.variance) * np.where(measured.excess > 0, two_sided(points), points))
 
 
 def _bisected(expected: Callable[[FloatArray], FloatArray], mean: FloatArray, least: float, most: float) -> FloatArray:
@@ -303,6 +300,10 @@ def _poisson_quantiles(theta: FloatArray, low: float, high: float) -> FloatArray
     return np.asarray(poisson.ppf(_POINTS, float(theta[0])))
 
 
+def _exponential_quantiles(theta: FloatArray, low: float, high: float) -> FloatArray:
+    return np.asarray(-np.log1p(-_POINTS) / theta[0])
+
+
 def _gaussian_quantiles(theta: FloatArray, low: float, high: float) -> FloatArray:
     from scipy.special import ndtri
 
@@ -324,14 +325,7 @@ def _family(name: str, fit: Fit, quantiles: Any, power: int, ends: tuple[str, st
 FAMILIES: Mapping[str, Family] = {
     "bernoulli": _family("probability", _share, _binomial_quantiles, 0, ("0", "1"), needs_whole=True),
     "binomial": _family("probability", _share, _binomial_quantiles, 0, ("0", "1"), needs_whole=True),
-    "exponential": _family(
-        "rate",
-        _exponential,
-        lambda theta, low, high: -np.log1p(-_POINTS) / theta[0],
-        -1,
-        ("0", "inf"),
-        needs_whole=False,
-    ),
+    "exponential": _family("rate", _exponential, _exponential_quantiles, -1, ("0", "inf"), needs_whole=False),
     "gaussian": Family(
         parameters=("mean", "standard deviation"),
         fit=_gaussian,

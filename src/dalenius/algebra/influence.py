@@ -1,5 +1,4 @@
-"""How far a row moves a covariance or a correlation, at numbers that were released before: what their error of sampling
-needs.
+"""How far a row moves a covariance or correlation, at released numbers: what their error of sampling needs.
 
 A row (x, y) moves a covariance by (u v - c) / n and a correlation by (zx zy - r (zx^2 + zy^2) / 2) / n, where u and v
 are its distances from the means, and zx and zy the same in standard deviations. Both are h / n with h = p u v - q u^2 -

@@ -35,14 +35,10 @@ def compare(exact: Any, shown: Any) -> dict[str, float]:
 
 def association(table: FloatArray) -> tuple[float, float]:
     """Cramer's V and the p-value of Pearson's chi-square test, as if the table were exact; empty lines are dropped."""
-    from scipy.stats import chi2
+    from scipy.stats import chi2_contingency
 
     kept = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     if min(kept.shape, default=0) < 2:
         return float("nan"), float("nan")
-    total = kept.sum()
-    expected = np.outer(kept.sum(axis=1), kept.sum(axis=0)) / total
-    statistic = float(((kept - expected) ** 2 / expected).sum())
-    rows, columns = kept.shape
-    p_value = float(chi2.sf(statistic, (rows - 1) * (columns - 1)))
-    return sqrt(statistic / (total * (min(rows, columns) - 1))), p_value
+    pearson: Any = chi2_contingency(kept, correction=False)
+    return sqrt(float(pearson.statistic) / (kept.sum() * (min(kept.shape) - 1))), float(pearson.pvalue)

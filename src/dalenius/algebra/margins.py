@@ -26,6 +26,7 @@ from dalenius.errors import ParameterError
 Number = TypeVar("Number", np.int64, np.float64)
 Margin = tuple[int, ...]
 Components = Mapping[Margin, float]
+_MOST_GROUPED = 2_000_000
 
 
 def subsets(margin: Margin) -> Iterable[Margin]:
@@ -74,8 +75,8 @@ def maximal(margins: Iterable[Margin]) -> tuple[Margin, ...]:
     return tuple(a for a in ordered if not any(set(a) < set(b) for b in ordered))
 
 
-def grouped(margins: Iterable[Margin], shape: Sequence[int], most: int = 2_000_000) -> tuple[Margin, ...]:
-    """Few margins of at most `most` cells (or one of those given) of which all given ones are sums.
+def grouped(margins: Iterable[Margin], shape: Sequence[int]) -> tuple[Margin, ...]:
+    """Few margins of at most two million cells (or one of those given) of which all given ones are sums.
 
     >>> grouped([(0, 1), (1, 2), (0, 2)], (5, 5, 5))
     ((0, 1, 2),)
@@ -85,7 +86,7 @@ def grouped(margins: Iterable[Margin], shape: Sequence[int], most: int = 2_000_0
         unions = [tuple(sorted({*group, *margin})) for group in groups]
         sizes = [prod(shape[a] for a in union) for union in unions]
         best = min(range(len(groups)), key=lambda k: sizes[k], default=None)
-        if best is not None and sizes[best] <= most:
+        if best is not None and sizes[best] <= _MOST_GROUPED:
             groups[best] = unions[best]
         else:
             groups.append(margin)

@@ -123,15 +123,17 @@ def reach(
     from scipy.special import stdtrit
 
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
+
+    def student(inverse: FloatArray) -> FloatArray:
+        """The quantile at so many degrees of freedom, given by their inverse."""
+        degrees = np.nan_to_num(np.maximum(1 / np.maximum(inverse, 1e-9), _LEAST_DEGREES), nan=_LEAST_DEGREES)
+        return np.where(inverse < 1e-9, z, stdtrit(degrees, 0.5 + confidence / 2))
+
     with np.errstate(divide="ignore", invalid="ignore"):
-        inverse = uncertainty / (2 * total**2) + (sampling / total) ** 2 / np.maximum(records - 1, 1)
-        degrees = np.maximum(1 / np.maximum(inverse, 1e-9), _LEAST_DEGREES)
-        excess = np.minimum(fourth / total**2, _EXCESS)
-    quantile = np.where(inverse < 1e-9, z, stdtrit(np.nan_to_num(degrees, nan=_LEAST_DEGREES), 0.5 + confidence / 2))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.sqrt(uncertainty) / total
         few = (sampling / total) ** 2 / np.maximum(records - 1, 1)
-    degrees = np.maximum(1 / np.maximum(np.nan_to_num(few), 1e-9), _LEAST_DEGREES)
-    added = np.where(few < 1e-9, z, stdtrit(degrees, 0.5 + confidence / 2)) * np.sqrt(1 + _ADDED * z * share)
-    quantile = quantile if is_student else np.where(share > _HARDLY_KNOWN, added, quantile)
+        quantile = student(uncertainty / (2 * total**2) + few)
+        excess = np.minimum(fourth / total**2, _EXCESS)
+        share = np.sqrt(uncertainty) / total
+    if not is_student:
+        quantile = np.where(share > _HARDLY_KNOWN, student(few) * np.sqrt(1 + _ADDED * z * share), quantile)
     return np.asarray(quantile * (1 + np.maximum(np.nan_to_num(excess), 0.0) * (z**2 - 3) / 24))

@@ -81,7 +81,6 @@ def select(
     *,
     objective: str = "weighted",
     without: frozenset[Margin] = frozenset(),
-    iterations: int = 20_000,
 ) -> dict[Margin, float]:
     """Component variances of least loss whose cost is `cost` (= 2 rho) for the worst pattern, in floats.
 
@@ -103,7 +102,7 @@ def select(
     price = np.full(len(distance), 1 / len(distance))
     best: tuple[float, FloatArray] | None = None
     # Large problems stop earlier: every iterate is feasible, so this costs a little accuracy and no privacy.
-    for step in range(min(iterations, max(200, 300_000_000 // max(gains.size + distance.size, 1)))):
+    for step in range(min(20_000, max(200, 300_000_000 // max(gains.size + distance.size, 1)))):
         v, k = weight @ gains, price @ distance
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = np.where(keep & (v > 0), np.sqrt(k / v), 1.0)
@@ -130,7 +129,7 @@ def _renew(weight: FloatArray, gain: FloatArray) -> FloatArray:
 
 
 _STEP = Fraction(1_000_000_001, 1_000_000_000)
-_WIDE = 60
+_BITS, _WIDE = 100, 60
 
 
 def grid_variances(
@@ -155,18 +154,18 @@ def grid_variances(
         factor = round_up(factor * max(spent / cost, _STEP), 10**12)
 
 
-def exact_cost(
-    shape: Sequence[int], grid: Mapping[Margin, Fraction], moves: Sequence[Pattern], bits: int = 100
-) -> Fraction:
+def exact_cost(shape: Sequence[int], grid: Mapping[Margin, Fraction], moves: Sequence[Pattern]) -> Fraction:
     """2 rho of residual measurements with the given integer noise, for the worst pattern; rounded up."""
-    widest = max((v.numerator.bit_length() - v.denominator.bit_length() for v in grid.values()), default=0)
+    return worst_cost([(_lengths(shape, a, moves), variance) for a, variance in grid.items()])
+
+
+def worst_cost(parts: Sequence[tuple[Sequence[int], Fraction]]) -> Fraction:
+    """2 rho of parts with these squared shifts, one for each way, and variances, for the worst way; rounded up."""
+    widest = max((v.numerator.bit_length() - v.denominator.bit_length() for _, v in parts), default=0)
     # Noise that is very wide costs less than the last bit, which would be all that is seen of it.
-    bits += widest if widest > _WIDE else 0
-    totals = [0] * len(moves)
-    for a, variance in grid.items():
-        price: dict[int, int] = {}
-        for k, length in enumerate(_lengths(shape, a, moves)):
-            if length not in price:
-                price[length] = -(-(length * variance.denominator << bits) // variance.numerator)
-            totals[k] += price[length]
+    bits = _BITS + (widest if widest > _WIDE else 0)
+    totals = [0] * max((len(lengths) for lengths, _ in parts), default=0)
+    for lengths, variance in parts:
+        price = {length: -(-(length * variance.denominator << bits) // variance.numerator) for length in set(lengths)}
+        totals = [total + price[length] for total, length in zip(totals, lengths, strict=True)]
     return Fraction(max(totals, default=0), 1 << bits)

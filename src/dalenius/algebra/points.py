@@ -1,5 +1,4 @@
-"""Which points are selected at and beside quantiles: in which order, at which ranks, and which cuts between values they
-make.
+"""Which points are selected at and beside quantiles: their order and ranks, and the cuts that they make.
 
 A quantile itself is selected first. On either side of it stand up to three points: near, far and farthest. Near is
 where the noise alone should let an interval end, far where noise and sampling together should, and farthest is for the
@@ -67,8 +66,7 @@ def levels_beside(count: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Precision:
-    """Standard deviations that offsets are made of: of one count between cuts, and of the released size; 0 where it is
-    public.
+    """Standard deviations behind offsets: of one count between cuts, and of the released size (0: public).
 
     `has_sampling` says whether far points are for noise and sampling together.
     """
@@ -107,11 +105,40 @@ def point_steps(qs: tuple[Fraction, ...], size: int, offsets: Sequence[tuple[int
     """Every point once: quantiles level by level, then what stands beside them."""
     points = points_of(len(qs))
     middles = [place for place, point in enumerate(points) if not point.side]
+
+    def between(left: int, right: int, level: int) -> list[Step]:
+        """Points between two that were answered before."""
+        if right - left < 2:
+            return []
+        target = (left + right) // 2
+        point = points[target]
+
+        def away(place: int) -> int | None:
+            """How far another point of the same quantile is from it; None for those of others."""
+            if not 0 <= place < len(points) or points[place].own != point.own:
+                return None
+            return offsets[point.own][points[place].ring - 1] if points[place].ring else 0
+
+        own, other = (right, left) if point.side < 0 else (left, right)
+        inner = away(own)
+        assert inner is not None, "a point is selected beside another one of its quantile"
+        distance = offsets[point.own][point.ring - 1] - inner
+        beyond, share = away(other), qs[point.own] if point.side < 0 else 1 - qs[point.own]
+        if beyond is not None:
+            expected: int | None = beyond - inner
+        elif other in (-1, len(points)):
+            expected = max(int(share * size) - inner, 0)
+        else:
+            expected = None
+        # By half of the values in between one row moves a score half as much; their number must be known roughly.
+        part = 1 if expected is not None else _HALF if point.side < 0 else 0
+        shift = -point.side * (expected or 0) + _HALF * point.side * distance
+        step = Step(target=target, left=left, right=right, level=level, part=part, shift=shift, parts=_HALF)
+        return [step, *between(left, target, level + 1), *between(target, right, level + 1)]
+
     steps = _middle_steps(qs, size, middles, len(points))
-    bounds = [-1, *middles, len(points)]
-    first = levels(len(qs))
-    for left, right in pairwise(bounds):
-        steps += _between(left, right, first, points, qs, size, offsets)
+    for left, right in pairwise([-1, *middles, len(points)]):
+        steps += between(left, right, levels(len(qs)))
     return tuple(sorted(steps, key=lambda step: (step.level, step.target)))
 
 
@@ -132,46 +159,6 @@ def _middle_steps(qs: tuple[Fraction, ...], size: int, middles: Sequence[int], c
         )
         for step in steps_of([round(q * size) for q in qs], size)
     ]
-
-
-def _between(
-    left: int,
-    right: int,
-    level: int,
-    points: tuple[Point, ...],
-    qs: tuple[Fraction, ...],
-    size: int,
-    offsets: Sequence[tuple[int, int, int]],
-) -> list[Step]:
-    """Points between two that were answered before."""
-    if right - left < 2:
-        return []
-    target = (left + right) // 2
-    point = points[target]
-
-    def away(place: int) -> int | None:
-        """How far another point of the same quantile is from it; None for those of others."""
-        if not 0 <= place < len(points) or points[place].own != point.own:
-            return None
-        return offsets[point.own][points[place].ring - 1] if points[place].ring else 0
-
-    own, other = (right, left) if point.side < 0 else (left, right)
-    inner = away(own)
-    assert inner is not None, "a point is selected beside another one of its quantile"
-    distance = offsets[point.own][point.ring - 1] - inner
-    beyond, share = away(other), qs[point.own] if point.side < 0 else 1 - qs[point.own]
-    if beyond is not None:
-        expected: int | None = beyond - inner
-    elif other in (-1, len(points)):
-        expected = max(int(share * size) - inner, 0)
-    else:
-        expected = None
-    # By half of the values in between one row moves a score by half as much; their number must then be known roughly.
-    part = 1 if expected is not None else _HALF if point.side < 0 else 0
-    shift = -point.side * (expected or 0) + _HALF * point.side * distance
-    step = Step(target=target, left=left, right=right, level=level, part=part, shift=shift, parts=_HALF)
-    more = (points, qs, size, offsets)
-    return [step, *_between(left, target, level + 1, *more), *_between(target, right, level + 1, *more)]
 
 
 def largest_parts(qs: tuple[Fraction, ...]) -> tuple[int, int]:

@@ -1,5 +1,4 @@
-"""Quantiles of each cell between certified ends: released points, counts between the cuts that they make, and what both
-prove.
+"""Quantiles of each cell between certified ends: released points, counts between their cuts, what both prove.
 
 For a cut y, D(y) = #{x < y} - q n follows from the counts below and above it, with noise of a public law. The lower end
 is found by walking through the cuts from the lowest up: a cut is kept while D + (reach of the noise) < 0, and the walk

@@ -16,7 +16,7 @@ References: Li et al. (2015); McKenna et al. (2018); Qardaji, Yang & Li (2013); 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod, sqrt
 from typing import Any
 
@@ -103,15 +103,6 @@ class Asked:
         assert self.range is not None
         return listed_ranges(self.labels, [self.range])
 
-    def mean_square(self, factor: "Factor") -> float:
-        """tr(G (Q'Q)^-1): the sum of the variances of the ranges for noise of variance 1."""
-        if self.range is None:
-            return float((self.gram * factor.covariance).sum())
-        first, after = self.range[0], self.range[1] + 1
-        corners = factor.corners
-        inside = corners[after, after] - corners[first, after] - corners[after, first] + corners[first, first]
-        return float(inside) + _CELLS / self.labels * float(factor.covariance.trace())
-
     @classmethod
     def of(cls, wanted: Any, labels: Sequence[str]) -> "Asked":
         """From what a document says of an axis: "all", "prefixes", a width, pairs of labels, or nothing."""
@@ -196,9 +187,18 @@ class Factor:
         return np.asarray((inverse + inverse.T) / 2 / scale / scale)
 
     @cached_property
-    def corners(self) -> FloatArray:
+    def _corners(self) -> FloatArray:
         """Sums of the covariance from its first entry to each other one, for sums over ranges."""
         return np.pad(self.covariance.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+
+    def mean_square(self, asked: Asked) -> float:
+        """tr(G (Q'Q)^-1): the sum of the variances of some ranges for noise of variance 1."""
+        if asked.range is None:
+            return float((asked.gram * self.covariance).sum())
+        first, after = asked.range[0], asked.range[1] + 1
+        corners = self._corners
+        inside = corners[after, after] - corners[first, after] - corners[after, first] + corners[first, first]
+        return float(inside) + _CELLS / asked.labels * float(self.covariance.trace())
 
     @cached_property
     def solution(self) -> FloatArray:
@@ -281,9 +281,9 @@ class RangeWorkload:
 
     def mean_square(self, factors: Sequence[Factor]) -> float:
         """Mean variance of the ranges for noise of variance 1."""
-        squares = [_Squares(factor) for factor in factors]
+        squares = [cache(factor.mean_square) for factor in factors]
         total = sum(
-            times * prod(square.of(asked) for asked, square in zip(term, squares, strict=True))
+            times * prod(square(asked) for asked, square in zip(term, squares, strict=True))
             for term, times in self.weighted
         )
         return total / self.count
@@ -293,10 +293,10 @@ class RangeWorkload:
         if len(self.terms) == 1:
             alone = self.terms[0][axis].gram
             return np.asarray(alone / np.abs(alone).max())
-        squares = [_Squares(factor) for factor in factors]
+        squares = [cache(factor.mean_square) for factor in factors]
         weights: dict[Asked, float] = {}
         for term, times in self.weighted:
-            others = (square.of(term[k]) for k, square in enumerate(squares) if k != axis)
+            others = (square(term[k]) for k, square in enumerate(squares) if k != axis)
             weights[term[axis]] = weights.get(term[axis], 0.0) + times * prod(others)
         size = self.terms[0][axis].size
         gram, corners = np.zeros((size, size)), np.zeros((size + 1, size + 1))
@@ -312,19 +312,6 @@ class RangeWorkload:
             gram.flat[:: size + 1] += weight * _CELLS / size
         gram += corners.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
         return np.asarray(gram / np.abs(gram).max())
-
-
-class _Squares:
-    """What a factor makes of ranges, each computed once."""
-
-    def __init__(self, factor: Factor) -> None:
-        self._factor = factor
-        self._kept: dict[Asked, float] = {}
-
-    def of(self, asked: Asked) -> float:
-        if asked not in self._kept:
-            self._kept[asked] = asked.mean_square(self._factor)
-        return self._kept[asked]
 
 
 def identity(workload: RangeWorkload) -> tuple[Factor, ...]:
@@ -419,8 +406,7 @@ def _levels(size: int, branches: int) -> list[list[Interval]]:
 
 
 def _shares(corner: FloatArray, levels: Sequence[Sequence[Interval]], *, is_gaussian: bool) -> tuple[float, FloatArray]:
-    """The loss and squared weights of the levels, as on a tree whose nodes of a level are all alike; G by its sums from
-    the first entry.
+    """The loss and squared weights of the levels, as on a tree whose nodes of a level are alike; G by its sums.
 
     On such a tree X has one value on what a level adds to the one above: the sum of weight times width over the levels
     from it on.

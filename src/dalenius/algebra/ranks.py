@@ -10,8 +10,7 @@ PARTS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One selection: of a target between two that were answered before (-1: the lower bound, their number: the upper
-    bound).
+    """One selection: of a target between two answered before (-1: the lower bound, their number: the upper one).
 
     Among the n' values in between its rank is (part * n' + shift) / parts. `level` counts from 0; a record takes part
     in one selection of each level.

@@ -53,8 +53,7 @@ _MORE_ROWS = 4.0
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Replicates:
-    """Replicates of every cell, in the units in which rows add; `records` are the numbers of rows, None where they are
-    random.
+    """Replicates of every cell, in the units in which rows add; `records` are the rows, None where random.
 
     `is_even` says that every row adds the reach or takes it off. Units have up to `rows` rows: what they add together
     varies at most so many times as much as if their rows were independent (Cauchy & Schwarz), and that is what is said
@@ -264,9 +263,8 @@ def sum_variance(parameters: Mapping[str, Any], name: str) -> float:
     return float(Fraction(str(parameters["sum_variances"][list(parameters["sums"]).index(name)])))
 
 
-def deconvolved(replicates: Replicates, cell: int, confidence: float, points: int = 201) -> tuple[float, float]:
-    """How far an interval for one cell under sampling reaches below and above the bagged estimate, without a normal
-    law.
+def deconvolved(replicates: Replicates, cell: int, confidence: float) -> tuple[float, float]:
+    """How far an interval with sampling reaches below and above one cell's bagged estimate, without a normal law.
 
     The law of the resampled totals is a mixture of points of a grid; its weights maximise the likelihood of the noisy
     replicates (Kiefer & Wolfowitz 1956), smoothed over the grid. Its quantiles about its mean are turned around the
@@ -277,9 +275,9 @@ def deconvolved(replicates: Replicates, cell: int, confidence: float, points: in
 
     m = replicates.totals[cell]
     noise = np.sqrt(replicates.noise)
-    grid = np.linspace(m.min(), m.max(), points)
+    grid = np.linspace(m.min(), m.max(), 201)
     kernel = np.exp(-(((m[:, None] - grid) / noise) ** 2) / 2)
-    weights = np.full(points, 1 / points)
+    weights = np.full(len(grid), 1 / len(grid))
     for _ in range(200):
         weights = weights * (kernel / (kernel @ weights)[:, None]).mean(axis=0)
     width = np.sqrt(max(weights @ grid**2 - (weights @ grid) ** 2, 0.0)) / 4 + 1e-300

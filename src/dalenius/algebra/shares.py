@@ -80,12 +80,7 @@ def root_shares(workload: Workload, power: float) -> dict[Margin, float]:
 
 
 def optimise(
-    workload: Workload,
-    candidates: Sequence[Margin],
-    noise: NoisePrecision,
-    *,
-    objective: str = "weighted",
-    iterations: int = 400,
+    workload: Workload, candidates: Sequence[Margin], noise: NoisePrecision, *, objective: str = "weighted"
 ) -> dict[Margin, float]:
     """Shares of the candidates of least error after least squares; negligible ones are dropped.
 
@@ -102,7 +97,7 @@ def optimise(
         start = np.full(count, 0.02 / count)
         start[alone] += 0.98
         starts.append(start)
-    results = [search.descend(start, iterations) for start in starts]
+    results = [search.descend(start) for start in starts]
     best = min(results, key=lambda result: result[0])[1]
     best = np.where(best < NEGLIGIBLE, 0.0, best)
     best /= best.sum()
@@ -131,11 +126,11 @@ class _Search:
             rows = [workload.influence]
         self.gains = np.array([[row.get(a, 0.0) for a in names] for row in rows])
 
-    def descend(self, start: FloatArray, iterations: int) -> tuple[float, FloatArray]:
+    def descend(self, start: FloatArray) -> tuple[float, FloatArray]:
         """The best value met on the way down, and its shares."""
         shares, weight = start, np.full(len(self.gains), 1 / len(self.gains))
         best, where, idle = np.inf, start, 0
-        for _ in range(iterations):
+        for _ in range(400):
             total = self.noise.precision(shares) @ self.reach
             if not (total > 0).all():
                 break

@@ -1,5 +1,4 @@
-"""How far a weighted sum of noisy counts can be off by chance: quantiles of its own law, with the sampling error of a
-rank or without.
+"""How far a weighted sum of noisy counts can be off by chance, with the sampling error of a rank or without.
 
 The noise of b #{x < y} - a n, q = a / b, is a sum of independent draws times b - a for the parts below y and times -a
 for the others. Its law is that of whole numbers, computed from the characteristic function by one Fourier transform; on

@@ -1,5 +1,4 @@
-"""What levels of a tree and detail components cost together, in integers, for the worst way in which two neighbours
-differ.
+"""What levels of a tree and detail components cost together, in integers, for the worst pair of neighbours.
 
 Part (l, A) is measured as N_A M + E at every node of level l, centred along the detail axes inside the node. A record
 that is added moves one node by the integer vector w of squared length prod n_i (n_i - 1) (`dalenius.algebra.optimal`).
@@ -11,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from math import log10
+from math import log10, prod
 
 import numpy as np
 
-from dalenius.algebra.margins import Margin
-from dalenius.algebra.optimal import Pattern, patterns, shift_length
+from dalenius.algebra.optimal import Pattern, patterns, shift_length, worst_cost
 from dalenius.algebra.tree_shares import CLOSE, Gains, Selection
 from dalenius.algebra.tree_table import Part, TreeLeastSquares, TreeTable
 from dalenius.core.law import FloatArray
@@ -51,14 +49,9 @@ def move_length(shape: Sequence[int], part: Part, move: Move) -> int:
     return shift_length(shape, margin, pattern & frozenset(margin))
 
 
-def exact_cost(shape: Sequence[int], grid: Mapping[Part, Fraction], ways: Sequence[Move], bits: int = 100) -> Fraction:
+def exact_cost(shape: Sequence[int], grid: Mapping[Part, Fraction], ways: Sequence[Move]) -> Fraction:
     """2 rho of parts with the given variances of their integer noise, for the worst way; rounded up."""
-    totals = [0] * len(ways)
-    for part, variance in grid.items():
-        for k, move in enumerate(ways):
-            length = move_length(shape, part, move)
-            totals[k] += -(-(length * variance.denominator << bits) // variance.numerator)
-    return Fraction(max(totals, default=0), 1 << bits)
+    return worst_cost([([move_length(shape, part, m) for m in ways], v) for part, v in grid.items()])
 
 
 def grid_variances(
@@ -69,16 +62,12 @@ def grid_variances(
     while True:
         grid: dict[Part, Fraction] = {}
         for part, precision in precisions.items():
-            exact = _cells(shape, part[1]) ** 2 / Fraction(precision) * factor
+            exact = prod(shape[i] for i in part[1]) ** 2 / Fraction(precision) * factor
             grid[part] = round_up(exact, 10 ** max(0, 8 - int(log10(float(exact) + 1))))
         spent = exact_cost(shape, grid, ways)
         if spent <= cost:
             return grid
         factor *= max(spent / cost, Fraction(1)) * Fraction(1_000_000_001, 1_000_000_000)
-
-
-def _cells(shape: Sequence[int], margin: Margin) -> int:
-    return int(np.prod([shape[i] for i in margin], dtype=np.int64))
 
 
 @dataclass(eq=False)

@@ -103,7 +103,7 @@ class TreeLaw:
     def estimates(
         self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
     ) -> list[FloatArray]:
-        """TreeView tables, flat, from measured blocks."""
+        """Shown tables, flat, from measured blocks."""
         parts = self.solved.components(self._measured(arrays, laws, blocks))
         shown = [self.displayed(s, self.solved.estimate(parts, s)) for s in self.table.shown]
         if not self.zeros:
@@ -130,14 +130,12 @@ class TreeLaw:
             counts = in_units(array, own).reshape(shape)
             for a in subsets(margin):
                 if a in self.table.finest:
-                    part, weight = (int(spec["level"]), a), self._copy_precision(spec, margin, a)
+                    part = (int(spec["level"]), a)
+                    weight = 1 / (float(spec["variance"]) * self.table.workload.outer(a, margin))
                     copy = plain_components(counts, margin, a)
                     sums[part] = sums.get(part, 0.0) + weight * copy
                     weights[part] = weights.get(part, 0.0) + weight
         return self._with_total({part: array / weights[part] for part, array in sums.items()})
-
-    def _copy_precision(self, spec: Mapping[str, Any], margin: Margin, a: Margin) -> float:
-        return 1 / (float(spec["variance"]) * self.table.workload.outer(a, margin))
 
     def _with_total(self, parts: dict[Part, FloatArray]) -> dict[Part, FloatArray]:
         return parts if self.total is None else parts | {(0, ()): np.array([float(self.total)])}

@@ -103,8 +103,7 @@ def nearest(values: FloatArray, is_free: NDArray[np.bool_], groups: IntArray, su
 
 
 def whole(values: FloatArray, is_free: NDArray[np.bool_], groups: IntArray, sums: FloatArray) -> FloatArray:
-    """Neighbouring whole numbers by largest remainder that have the rounded sums in every group; only free ones move
-    beyond.
+    """Neighbouring whole numbers by largest remainder with the rounded sums of every group; only free ones move.
 
     >>> whole(np.array([0.5, 0.75, 1.5, 2.0]), np.ones(4, dtype=bool), np.array([0, 0, 0, 1]), np.array([3.0, 2.0]))
     array([1., 1., 1., 2.])

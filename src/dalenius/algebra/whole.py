@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dalenius.algebra.adjusting import axis_names, impossible, restored, shaped
 from dalenius.algebra.margins import Margin, spread, sum_out
+from dalenius.algebra.tree_whole import whole as whole_in_groups
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.core.release import Table
 from dalenius.errors import Unsupported
@@ -96,8 +97,7 @@ def _downwards(arrays: Mapping[Margin, FloatArray], free: Mapping[Margin, Free])
 
 
 def _together(arrays: Mapping[Margin, FloatArray], free: Mapping[Margin, Free]) -> dict[Margin, FloatArray]:
-    """All tables at once, by an integer programme: what they share is equal, and the sum is the rounded one if it can
-    be.
+    """All tables at once, by an integer programme: what they share is equal, the sum rounded if it can be.
 
     There is always a solution, since tables of zeros agree, so that nothing is refused because of its values.
     """
@@ -194,12 +194,8 @@ def spread_remainders(values: FloatArray, totals: FloatArray | None, free: Free 
     flat = np.reshape(values, (1, -1) if totals is None else (-1, shape[-1]))
     sums = np.rint(flat.sum(axis=1)) if totals is None else np.reshape(totals, -1)
     is_free = np.ones(flat.shape, dtype=bool) if free is None else np.reshape(free, flat.shape)
-    low = np.where(is_free, np.floor(flat + 1e-9), 0.0)
-    missing = np.rint(sums - low.sum(axis=1)).astype(np.int64)
-    width = np.maximum(is_free.sum(axis=1), 1)
-    every, some = missing // width, missing % width
-    rank = np.argsort(np.argsort(-np.where(is_free, flat - low, -1.0), axis=1, kind="stable"), axis=1)
-    out = np.where(is_free, low + every[:, None] + (rank < some[:, None]), 0.0)
+    rows = np.repeat(np.arange(len(flat)), flat.shape[1])
+    out = whole_in_groups(flat.ravel(), is_free.ravel(), rows, sums).reshape(flat.shape)
     for row in np.flatnonzero((out < 0).any(axis=1) & (flat >= 0).all(axis=1) & (sums >= 0)):
         _raise_to_zero(out[row])
     return np.asarray(out.reshape(shape))

@@ -5,15 +5,16 @@ summed. Sums are in floats and round *down* where a grid is needed, so that a lo
 rounding.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from math import exp, floor, isqrt, log
 from typing import Protocol, cast
 
 import numpy as np
 
-from dalenius.core.law import FloatArray, IntArray, IntegerLaw
+from dalenius.core.integer_law import Listed, NoiseLaw
+from dalenius.core.law import FloatArray, IntArray
 from dalenius.errors import TooLarge
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
@@ -23,7 +24,7 @@ _LARGEST = 60.0
 _FAINTEST = -650.0
 _MOST_LISTED = 2_000_000
 _FARTHEST = 1 << 55
-# Noise with a larger scale is not listed answer by answer.
+# NoiseLaw with a larger scale is not listed answer by answer.
 _WIDE = 1000
 
 
@@ -107,10 +108,14 @@ class AnswerPart:
 class Together:
     """Independent parts shown side by side."""
 
-    parts: tuple[AnswerPart, ...]
+    parts: tuple["Shown", ...]
 
     def reversed(self) -> "Together":
         """The other direction."""
+        return self._reversed
+
+    @cached_property
+    def _reversed(self) -> "Together":
         return Together(tuple(part.reversed() for part in self.parts))
 
     def largest(self) -> float:
@@ -118,7 +123,8 @@ class Together:
         return sum(part.largest() for part in self.parts)
 
     @cached_property
-    def _losses(self) -> tuple[FloatArray, FloatArray]:
+    def losses(self) -> tuple[FloatArray, FloatArray]:
+        """Losses on a grid, and their masses."""
         grids = [part.on_grid() for part in self.parts]
         length = sum(len(masses) - 1 for _, masses in grids) + 1
         size = 1 << (length - 1).bit_length()
@@ -133,7 +139,7 @@ class Together:
         """From the listed losses of one part, or from the losses of all on a grid."""
         if len(self.parts) == 1:
             return self.parts[0].delta(epsilon)
-        loss, masses = self._losses
+        loss, masses = self.losses
         above = loss > epsilon
         return float((masses[above] * -np.expm1(epsilon - loss[above])).sum())
 
@@ -141,7 +147,7 @@ class Together:
         """Likewise."""
         if len(self.parts) == 1:
             return self.parts[0].beyond(epsilon)
-        loss, masses = self._losses
+        loss, masses = self.losses
         return float(masses[loss > epsilon + _UNIT].sum())
 
     def renyi(self, order: float) -> float:
@@ -181,6 +187,18 @@ class Adaptive:
         terms = [order * a + (1 - order) * b + (order - 1) * p.renyi(order) for a, b, p in self._branches()]
         return max(0.0, _log_sum(np.array(terms)) / (order - 1))
 
+    def on_grid(self) -> tuple[int, FloatArray]:
+        """Masses of the losses of all branches, each rounded down to a multiple of the unit; the first multiple."""
+        branches = [(exp(a), np.clip(a - b, -_LARGEST, _LARGEST), *pair.losses) for a, b, pair in self._branches()]
+        loss = np.concatenate([first + then for _, first, then, _ in branches])
+        places = np.floor(loss / _UNIT + 1e-9).astype(np.int64)
+        masses = np.concatenate([chance * then for chance, _, _, then in branches])
+        first = int(places.min())
+        return first, np.asarray(np.bincount(places - first, weights=masses), dtype=np.float64)
+
+
+Shown = AnswerPart | Adaptive
+
 
 def _log_sum(terms: FloatArray) -> float:
     """log of the sum of exponentials."""
@@ -194,15 +212,15 @@ def certain(shift: int) -> AnswerPart:
     return AnswerPart(here, here[::-1] if shift else here)
 
 
-def shifted(law: IntegerLaw, shift: int) -> AnswerPart:
-    """Noise at an exact answer against the same noise at an answer that is `shift` larger."""
+def shifted(law: NoiseLaw, shift: int) -> AnswerPart:
+    """NoiseLaw at an exact answer against the same noise at an answer that is `shift` larger."""
     # Laws are frozen and compared by their parameters.
     return _shifted(cast(Hashable, law), shift)
 
 
 @lru_cache(maxsize=512)
 def _shifted(held: Hashable, shift: int) -> AnswerPart:
-    law = cast(IntegerLaw, held)
+    law = cast(NoiseLaw, held)
     if isinstance(law, DiscreteGaussian) and law.sigma_squared > _WIDE**2:
         return _thinned(law, shift)
     if isinstance(law, DiscreteLaplace):
@@ -247,7 +265,32 @@ def _lumped(law: DiscreteLaplace, shift: int) -> AnswerPart:
     return AnswerPart(sides[0], sides[1])
 
 
-def listed(law: IntegerLaw, shift: int) -> tuple[IntArray, FloatArray]:
+def mixed(law: NoiseLaw, here: Mapping[int, float], there: Mapping[int, float]) -> AnswerPart:
+    """NoiseLaw about a random centre, on either side."""
+    centres = [*here, *there]
+    middle = (min(centres) + max(centres)) // 2
+    points, _ = listed(law, max(centres) - middle + 1)
+    return AnswerPart(_mixture(law, points, middle, here), _mixture(law, points, middle, there))
+
+
+def _mixture(law: NoiseLaw, points: IntArray, middle: int, centres: Mapping[int, float]) -> FloatArray:
+    parts = [
+        _log_pmf(law, points - (centre - middle)) + log(chance) for centre, chance in centres.items() if chance > 0
+    ]
+    return np.asarray(reduce(np.logaddexp, parts))
+
+
+def aligned(a: Listed, b: Listed) -> tuple[IntArray, FloatArray, FloatArray]:
+    """All outcomes of two laws, with their log-probabilities in either; minus infinity where one has none."""
+    if np.array_equal(a.outcomes, b.outcomes):
+        return a.outcomes, a.logs, b.logs
+    places = dict.fromkeys(map(tuple, (*a.outcomes.tolist(), *b.outcomes.tolist())))
+    sides = [dict(zip(map(tuple, law.outcomes.tolist()), law.logs.tolist(), strict=True)) for law in (a, b)]
+    logs = [np.array([side.get(place, -np.inf) for place in places]) for side in sides]
+    return np.array(list(places), dtype=np.int64), logs[0], logs[1]
+
+
+def listed(law: NoiseLaw, shift: int) -> tuple[IntArray, FloatArray]:
     """The answers of a noise and of the same noise `shift` away, either way, with the log-probabilities of
     the first.
     """
@@ -258,12 +301,12 @@ def listed(law: IntegerLaw, shift: int) -> tuple[IntArray, FloatArray]:
     return points, _log_pmf(law, points)
 
 
-def _log_pmf(law: IntegerLaw, points: IntArray) -> FloatArray:
+def _log_pmf(law: NoiseLaw, points: IntArray) -> FloatArray:
     with np.errstate(divide="ignore"):
         return np.asarray(law.log_pmf(points), dtype=np.float64)
 
 
-def _reach(law: IntegerLaw, shift: int) -> int:
+def _reach(law: NoiseLaw, shift: int) -> int:
     """How far answers are listed: all of a finite law, otherwise until they are too faint for a float."""
     low, high = law.support
     if low is not None and high is not None:

@@ -4,7 +4,7 @@ Source       fetches exact aggregates over a declared domain, sealed
 Engine       opens a Source from a file or a table in memory
 Statistic    an exact function of microdata: what it needs, and its sensitivity
 Mechanism    an integer noise law with its privacy at a sensitivity
-Measurement  one private step: needs, profile of the *whole* step, draw, run, law, evidence
+Measurement  one private step: needs, profile of the *whole* step, draw, run, law, evidence, exact law on tiny content
 Definition   which neighbours count, and what a sequence of profiles costs
 Adjustment   releases to release, without data
 """
@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from dalenius.core.budget import Budget, Cost
 from dalenius.core.domain import Domain
 from dalenius.core.evidence import Evidence
+from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray, IntegerLaw, Law
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.profile import PrivacyProfile
@@ -260,6 +261,17 @@ class Measurement(Protocol):
 
     def block(self, outcome: Value) -> Block:
         """The value as a released block."""
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """The law of the answer to tiny content, opened; `Unlisted` with a reason where none can be listed."""
+
+
+@runtime_checkable
+class DataDependentStep(Protocol):
+    """A measurement whose noise follows the data; its guarantee holds for the noise that one content sets."""
+
+    def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
+        """The law of the answer to one content, with the noise that the content `at` sets."""
 
 
 @runtime_checkable

@@ -72,11 +72,9 @@ class Additive:
         return self.noise if isinstance(self.noise, ClosedForm) else tails_of(self.noise)
 
     def pmf(self, k: Any) -> FloatArray:
-        """P(noise = k)."""
         return np.exp(self.noise.log_pmf(np.asarray(k, dtype=np.int64)))
 
     def log_pmf(self, k: Any) -> FloatArray:
-        """log P(noise = k)."""
         return self.noise.log_pmf(np.asarray(k, dtype=np.int64))
 
     def cdf(self, k: Any) -> FloatArray:

@@ -463,7 +463,7 @@ def _check_scope(method: Method, question: Question) -> None:
 
 def _check_read(question: Question) -> None:
     """A key that the request names and the plan did not use would be a lie; it is refused."""
-    belongs = getattr(registry.get("methods", question.method), "belongs", {})
+    belongs = registry.get("methods", question.method).belongs
     for key in question.unread():
         hint = f" It belongs to {belongs[key]}." if key in belongs else HINTS.get(key, "")
         raise Unsupported(

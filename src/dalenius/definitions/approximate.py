@@ -87,9 +87,8 @@ class Approximate:
             raise ParameterError("The definition 'approximate' needs epsilon and delta.", name="delta")
         epsilon, delta = plain(budget.epsilon), plain(budget.delta)
         return (
-            "Because of one unit's data the probability of any outcome changes by at most a factor of "
-            f"exp({epsilon}), plus {delta} "
-            f"(approximate differential privacy, epsilon = {epsilon}, delta = {delta})."
+            f"Because of one unit's data the probability of any outcome changes by at most a factor of exp({epsilon}), "
+            f"plus {delta} (approximate differential privacy, epsilon = {epsilon}, delta = {delta})."
         )
 
 

@@ -44,8 +44,6 @@ class Individual(data_dependent.DataDependent):
         """In plain words, with what is missing."""
         return (
             "This is not differential privacy. Between these data and the same data with one record changed, under "
-            "noise"
-            " fitted to these data, the odds of any output differ by a bounded factor (individual differential "
-            "privacy,"
-            f" {self.amount(budget)}). {data_dependent.WHO_INDIVIDUAL}"
+            "noise fitted to these data, the odds of any output differ by a bounded factor (individual differential "
+            f"privacy, {self.amount(budget)}). {data_dependent.WHO_INDIVIDUAL}"
         )

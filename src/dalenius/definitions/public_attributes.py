@@ -64,10 +64,8 @@ class PublicAttributes:
         """In plain words, with what is missing."""
         return (
             "This is not differential privacy for everything that the data hold: it protects what is not publicly "
-            "known."
-            " Between data sets that differ in what is not public about one unit: "
-            f"{_among_replaced(budget).sentence(budget)}"
-            f" {LINKAGE}"
+            "known. Between data sets that differ in what is not public about one unit: "
+            f"{_among_replaced(budget).sentence(budget)} {LINKAGE}"
         )
 
 

@@ -52,8 +52,7 @@ class Pure:
         epsilon = plain(budget.epsilon) if budget.epsilon is not None else "?"
         return (
             "Whatever is released, and whoever reads it, the odds of anything about one unit change by at most a "
-            "factor "
-            f"of exp({epsilon}) because of that unit's data (pure differential privacy, epsilon = {epsilon})."
+            f"factor of exp({epsilon}) because of that unit's data (pure differential privacy, epsilon = {epsilon})."
         )
 
     @staticmethod

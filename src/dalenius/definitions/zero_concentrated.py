@@ -66,7 +66,6 @@ class ZeroConcentrated:
         added = f"one in a million and {plain(budget.delta)}" if budget.delta else "one in a million"
         return (
             f"The Renyi divergence of order a between neighbours is at most a * {rho} for every a > 1{failing} "
-            f"(zero-concentrated differential privacy, rho = {rho}); it follows, for example, that the probability "
-            "of any outcome "
-            f"changes by at most a factor of exp({epsilon:.3f}), plus {added}, because of one unit's data."
+            f"(zero-concentrated differential privacy, rho = {rho}); it follows, for example, that the probability of "
+            f"any outcome changes by at most a factor of exp({epsilon:.3f}), plus {added}, because of one unit's data."
         )

@@ -42,7 +42,6 @@ class Factored:
         return len(self.places)
 
     def expand(self) -> IntArray:
-        """One code for each row."""
         codes: IntArray = self.codes[self.places]
         return codes
 

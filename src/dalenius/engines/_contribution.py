@@ -86,7 +86,6 @@ class CountingRows:
         self._choice.add(numbers.astype(np.int64, copy=False), contents, has_order=has_order)
 
     def masks(self) -> Iterator[NDArray[np.bool_]]:
-        """Which rows of each chunk count."""
         for present, mask in zip(self._present, self._choice.masks(), strict=True):
             if present is None:
                 yield mask

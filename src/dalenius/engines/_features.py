@@ -58,7 +58,6 @@ def _day(feature: Feature, row: Codes) -> int:
 
 
 def code_passes(condition: Filter, variable: Variable, code: int) -> bool:
-    """Whether the code of one row passes a filter."""
     if is_dropped(variable, code):
         return False
     if not variable.is_numeric:
@@ -124,7 +123,6 @@ class _PersonsOfTable:
         self.numbers = numbers[self._starts]
 
     def texts(self) -> Any:
-        """The canonical text of each person."""
         return self._rows.people.texts(self.numbers)
 
     def _codes(self, name: str) -> IntArray:

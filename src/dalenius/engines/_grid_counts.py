@@ -45,7 +45,6 @@ class GridCounts:
 
     @classmethod
     def of(cls, variable: Variable, columns: Iterable[IntArray]) -> "GridCounts":
-        """Of columns of codes, one after the other."""
         counts, bounds = cls(variable), variable.bounds
         for column in columns:
             # A stretch at a time, which stays in the cache.
@@ -56,7 +55,6 @@ class GridCounts:
         return counts
 
     def add_to(self, tally: Tally) -> None:
-        """Count all rows in."""
         places = np.flatnonzero(self._counts)
         tally.add({self._name: self._codes[places]}, self._counts[places])
 

@@ -137,7 +137,6 @@ def _unquoted(name: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """A quoted identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -183,7 +182,6 @@ class Session:
         yield rows
 
     def stream(self, statement: str) -> Iterator[list[Any]]:
-        """Rows of a statement, many at a time."""
         try:
             with self._turn:
                 cursor = self._open().cursor(name=f"rows_{next(_NUMBERS)}", binary=True)

@@ -101,7 +101,6 @@ def _as_double(value: Fraction | float) -> float | None:
 
 
 def passes_sql(variable: Variable, value: str, condition: Filter) -> str:
-    """Whether a code passes a condition."""
     if not variable.is_numeric:
         return f"{value} IN ({', '.join(map(str, condition.codes)) or 'NULL'})"
     parts = [f"{value} <> {number(DROPPED_NUMBER)}"]

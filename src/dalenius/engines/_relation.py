@@ -240,10 +240,8 @@ def _only_table(connection: Any) -> str:
 
 
 def name_of(name: str) -> str:
-    """A quoted identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def text(content: str) -> str:
-    """A quoted literal."""
     return "'" + content.replace("'", "''") + "'"

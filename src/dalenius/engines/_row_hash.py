@@ -36,8 +36,6 @@ _MOST_COMBINATIONS = 1 << 13
 
 
 class RowHash:
-    """The hash of rows under a domain and a secret."""
-
     def __init__(self, domain: Domain, secret: bytes) -> None:
         self._widths = [_width(variable) for variable in domain.variables.values()]
         self._words = _layout(self._widths)

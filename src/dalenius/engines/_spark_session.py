@@ -113,11 +113,9 @@ class SparkFrame:
             ) from None
 
     def run(self, statement: str) -> Iterator[Sequence[Any]]:
-        """All rows of a statement at once."""
         yield self._asked(lambda: self._session.sql(statement).collect())
 
     def stream(self, statement: str) -> Iterator[Sequence[Any]]:
-        """Rows of a statement, many at a time."""
         rows = self._asked(lambda: self._session.sql(statement).toLocalIterator())
         while batch := self._asked(lambda: list(islice(rows, _BATCH_ROWS))):
             yield batch

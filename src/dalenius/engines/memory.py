@@ -66,7 +66,6 @@ class MemorySource:
 
     @classmethod
     def accepts(cls, data: object) -> bool:
-        """Any table in memory."""
         return is_table(data)
 
     @classmethod

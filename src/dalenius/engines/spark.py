@@ -31,8 +31,6 @@ _MASK = 2**_BITS - 1
 
 
 class SparkDialect:
-    """Spark's own words."""
-
     double: ClassVar[str] = "DOUBLE"
     bigint: ClassVar[str] = "bigint"
     fence: ClassVar[str] = ""
@@ -81,14 +79,12 @@ class SparkDialect:
         return f"sum(CAST({expression} AS DECIMAL(28, 0)))"
 
     def place(self, expression: str, edges: tuple[int, ...]) -> str | None:
-        """A chain of cases, where it is short."""
         if len(edges) > _MOST_EDGES:
             return None
         cases = " ".join(f"WHEN {expression} < {edge}L THEN {i}" for i, edge in enumerate(edges))
         return f"CASE {cases} ELSE {len(edges)} END" if edges else "0"
 
     def text(self, expression: str) -> str:
-        """Strings are compared byte by byte."""
         return f"CAST({expression} AS STRING)"
 
     def digits(self, text: str) -> str:

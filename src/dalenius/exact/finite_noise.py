@@ -211,7 +211,6 @@ class SquaredExponential(CentredNoise, ABC):
         return np.where(np.abs(z) > self.limit, -np.inf, -float(self.decay) * z * z - total)
 
     def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
-        """Losses are multiples of the rate."""
         return self.decay, lambda x: -x * x
 
     def largest_loss(self, size: int) -> Fraction:

@@ -87,7 +87,6 @@ def coarse_loss(sigma_squared: Fraction, size: int) -> LossDistribution:
 
 
 def coarse_estimate(sigma_squared: Fraction, size: int) -> LossEstimate:
-    """`coarse_loss` in floats."""
     sigma = isqrt(int(sigma_squared)) + 1
     width = max(2 * _REACH * sigma // _RANGES, 1)
     count = _REACH * sigma // width + 1
@@ -137,7 +136,6 @@ class _Walk:
         return min(-(-self._weight * (one - self._power) // (one - self._decay)), self._weight * width)
 
     def step(self) -> None:
-        """On to the next range."""
         work = self._work
         self._weight = -(-self._weight * self._ratio >> work)
         self._ratio = -(-self._ratio * self._ratio_step >> work)

@@ -47,14 +47,12 @@ class LossEstimate:
     infinite: float = 0.0
 
     def delta(self, epsilon: Fraction) -> float:
-        """About delta(epsilon)."""
         start = max(epsilon // self.unit + 1 - self.first, 0)
         gaps = np.arange(start, len(self.masses)) * float(self.unit)
         gaps += float(self.first * self.unit - epsilon)
         return self.infinite + float((self.masses[start:] * -np.expm1(-gaps)).sum())
 
     def tail(self, epsilon: Fraction) -> float:
-        """About P(loss > epsilon)."""
         start = max(epsilon // self.unit + 1 - self.first, 0)
         return self.infinite + float(self.masses[start:].sum())
 
@@ -84,7 +82,6 @@ class LossEstimate:
         return LossEstimate(unit, first, _summed(places - first, self.masses), self.infinite)
 
     def times(self, count: int) -> "LossEstimate | None":
-        """So many independent copies."""
         if count == 1:
             return self
         half = self.times(count // 2)

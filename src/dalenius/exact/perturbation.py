@@ -13,6 +13,7 @@ from math import prod
 
 import numpy as np
 
+from dalenius.core.integer_law import Listed
 from dalenius.core.law import Additive, Censored, IntArray, IntegerLaw, Kernel, Law
 from dalenius.core.rationals import exp_lower, log_upper
 from dalenius.core.sensitivity import Sensitivity
@@ -279,6 +280,17 @@ def perturb(kernel: Kernel, counts: IntArray, uniform: Sequence[int] | IntArray)
         position = np.searchsorted(ends, draws[here], side="right")
         shown[here] = kernel.firsts[a] + np.maximum(counts[here] - last, 0) + position
     return shown
+
+
+def kernel_law(kernel: Kernel, counts: IntArray, structural: Iterable[int]) -> list[Listed]:
+    """The law of every shown count: the row of the count; a structural zero shows nothing."""
+    without, parts = set(structural), []
+    for cell, count in enumerate(counts.tolist()):
+        points = np.zeros(1, dtype=np.int64) if cell in without else np.array(list(_row(kernel, count)), dtype=np.int64)
+        with np.errstate(divide="ignore"):
+            logs = np.zeros(1) if cell in without else np.log(kernel.pmf(count, points))
+        parts.append(Listed(points[:, None], logs))
+    return parts
 
 
 def max_entropy_kernel(limit: int, variance: float, threshold: int = 0) -> Kernel:

@@ -58,27 +58,9 @@ def sample(law: IntegerLaw, size: int, rng: RandomSource) -> IntArray:
     return sampler_of(law).draw(size, rng)
 
 
-def sampler_of(law: IntegerLaw) -> ExactSampler:
-    """The sampler of a law; tables are kept per name and parameters."""
-    return _sampler(law.name, tuple(sorted(law.parameters.items())), _Held(law))
-
-
-class _Held:
-    """Carries a law past the cache's key: the name and the parameters say everything about a law."""
-
-    def __init__(self, law: IntegerLaw) -> None:
-        self.law = law
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Held) and type(self.law) is type(other.law)
-
-    def __hash__(self) -> int:
-        return hash(type(self.law))
-
-
 @lru_cache(maxsize=128)
-def _sampler(name: str, parameters: tuple[Any, ...], held: _Held) -> ExactSampler:
-    law = held.law
+def sampler_of(law: IntegerLaw) -> ExactSampler:
+    """The sampler of a law; tables are kept."""
     if isinstance(law, WideLaw):
         wide = law.exact_sampler()
         if wide is not None:

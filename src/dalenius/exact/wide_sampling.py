@@ -60,7 +60,6 @@ class _Piece:
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:
-        """A piece has none of its own."""
         return {}
 
     @property

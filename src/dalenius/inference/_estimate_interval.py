@@ -5,10 +5,10 @@ import numpy as np
 from dalenius.algebra.estimates import curves_of, deconvolved_ends, is_certified, is_resampled
 from dalenius.algebra.tabulation import bounds, sampled_bounds
 from dalenius.core.estimate import Kind
-from dalenius.core.law import FloatArray, Joint
+from dalenius.core.law import Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
-from dalenius.inference.drawn import Drawn, condition, drawn_as, refuse_census, refuse_clusters, refuse_weights
+from dalenius.inference.drawn import condition, drawn_as, refuse_parameters, refuse_weights
 from dalenius.inference.interval import simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
 
@@ -31,20 +31,6 @@ SELECTED = {
 DECONVOLUTION = "deconvolution"
 
 
-def _deconvolved(release: Release, table: Table, kind: Kind, confidence: float) -> tuple[FloatArray, FloatArray]:
-    if kind is not Kind.NOISE_AND_SAMPLING or not isinstance(release.law, Joint) or not is_resampled(release.law):
-        raise Unsupported(
-            'Deconvolution is for parameters of estimates with error = "bootstrap": it takes the noise off their '
-            "replicates."
-        )
-    return deconvolved_ends(release.law, release.blocks, table.space.size, confidence)
-
-
-def _notes(release: Release, drawn: Drawn) -> tuple[str, ...]:
-    """What an interval with sampling assumes."""
-    return (condition(drawn),)
-
-
 def estimate_intervals(
     release: Release,
     table: Table,
@@ -57,17 +43,17 @@ def estimate_intervals(
     """Of every cell of a released table of estimates."""
     if set(names) not in (set(), {axis.name for axis in table.space.axes}):
         raise Unsupported(f"A {table.measure} does not add up; ask for the intervals of the whole table.")
-    drawn = drawn_as(release)
-    if kind is Kind.NOISE_AND_SAMPLING:
-        refuse_clusters(drawn.draws)
-        refuse_census(drawn.draws)
-    if kind is Kind.NOISE_AND_SAMPLING and release.about.weight:
-        refuse_weights(drawn.draws)
-    if kind is Kind.NOISE_AND_SAMPLING and table.sampled is None:
-        raise Unsupported(
-            'The error of sampling was not measured with this release; ask anew with error = "sampling" in [table].',
-            measure=table.measure,
-        )
+    drawn, is_sampling = drawn_as(release), kind is Kind.NOISE_AND_SAMPLING
+    if is_sampling:
+        refuse_parameters(drawn)
+        if release.about.weight:
+            refuse_weights(drawn.draws)
+        if table.sampled is None:
+            raise Unsupported(
+                "The error of sampling was not measured with this release; ask anew with error = "
+                '"sampling" in [table].',
+                measure=table.measure,
+            )
     zeros = table.space.structural_indices
     cells = table.space.size - len(zeros)
     curves = curves_of(release.law, cells)
@@ -78,10 +64,15 @@ def estimate_intervals(
     methods = SELECTED if is_certified(release.law) else METHODS
     how = RESAMPLED[kind] if is_resampled(release.law) else methods[kind] if curves is None else BANDS[kind]
     if method == DECONVOLUTION:
-        lower, upper = _deconvolved(release, table, kind, level)
+        if not is_sampling or not isinstance(release.law, Joint) or not is_resampled(release.law):
+            raise Unsupported(
+                'Deconvolution is for parameters of estimates with error = "bootstrap": it takes the noise off their '
+                "replicates."
+            )
+        lower, upper = deconvolved_ends(release.law, release.blocks, table.space.size, level)
         how = "law of the replicates without their noise; no side shorter than the calibrated one"
     else:
-        lower, upper = (sampled_bounds if kind is Kind.NOISE_AND_SAMPLING else bounds)(release, table, level)
+        lower, upper = (sampled_bounds if is_sampling else bounds)(release, table, level)
     return IntervalTable(
         axes=table.space.axes,
         values=table.values,
@@ -91,6 +82,6 @@ def estimate_intervals(
         kind=kind,
         method=how,
         is_simultaneous=together,
-        notes=_notes(release, drawn) if kind is Kind.NOISE_AND_SAMPLING else (),
+        notes=(condition(drawn),) if is_sampling else (),
         structural_zeros=frozenset(zeros),
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalenius.algebra import joint
 from dalenius.core.estimate import Kind
-from dalenius.core.law import MEANS, FloatArray, Joint
+from dalenius.core.law import MEANS, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference.interval import simultaneous_confidence
@@ -37,41 +37,17 @@ def mean_intervals(release: Release, table: Table, confidence: float, together: 
     reach = joint.reach([block.law for block in release.blocks], (1 + level) / 2)
     # The total about the centre was measured apart from the count.
     spread = np.maximum(totals.variance - centre**2 * counts.variance, 0.0)
+    far, near = reach * np.sqrt(spread), reach * counts.std_error
     low, high = (float(Fraction(end)) for end in law.parameters["bounds"])
-    return _quotients(
-        table,
-        (counts.values, reach * counts.std_error),
-        (totals.values - centre * counts.values, reach * np.sqrt(spread)),
-        centre,
-        (low, high),
-        confidence,
-        is_simultaneous=together,
-        least=float(Fraction(law.parameters.get("least", "1"))),
-    )
-
-
-def _quotients(
-    table: Table,
-    count: tuple[FloatArray, FloatArray | float],
-    total: tuple[FloatArray, FloatArray | float],
-    centre: float,
-    limits: tuple[float, float],
-    confidence: float,
-    *,
-    is_simultaneous: bool,
-    least: float = 1.0,
-) -> IntervalTable:
-    """All quotients of a count and a total about the centre, each given with the reach of its noise; a count is at
-    least `least`.
-    """
-    (counts, near), (totals, far), (low, high) = count, total, limits
-    fewest = max(least, _TINY)
-    corners = [centre + (totals + t * far) / np.maximum(counts + n * near, fewest) for t in (-1, 1) for n in (-1, 1)]
-    lower, upper = np.min(corners, axis=0), np.max(corners, axis=0)
+    fewest = max(float(Fraction(law.parameters.get("least", "1"))), _TINY)
+    total = totals.values - centre * counts.values
+    corners = [
+        centre + (total + t * far) / np.maximum(counts.values + n * near, fewest) for t in (-1, 1) for n in (-1, 1)
+    ]
     # A cell that may hold nobody has no mean, and nothing is said of it but what is possible.
-    is_empty = counts + near < fewest
-    lower, upper = np.where(is_empty, low, lower), np.where(is_empty, high, upper)
-    zeros = list(table.space.structural_indices)
+    is_empty = counts.values + near < fewest
+    lower = np.where(is_empty, low, np.min(corners, axis=0))
+    upper = np.where(is_empty, high, np.max(corners, axis=0))
     return IntervalTable(
         axes=table.space.axes,
         values=np.clip(table.values, low, high),
@@ -80,6 +56,6 @@ def _quotients(
         confidence=confidence,
         kind=Kind.NOISE,
         method=METHOD,
-        is_simultaneous=is_simultaneous,
-        structural_zeros=frozenset(zeros),
+        is_simultaneous=together,
+        structural_zeros=frozenset(table.space.structural_indices),
     )

@@ -15,6 +15,7 @@ References
 """
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.inference import simulation
 from dalenius.inference.contrast import Where, describe, selection
 from dalenius.inference.drawn import refuse_parameters, refuse_several_rows
-from dalenius.inference.interval import checked
+from dalenius.inference.interval import check_among, checked
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.observation import Observed
 from dalenius.inference.observe import Source, observe
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 MODELS = ("saturated", "independence")
 GOOD_RHAT = 1.01
+_MOST_PRINTED = 202
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,13 +107,10 @@ class Posterior:
             f"Posterior of the true counts of {' x '.join(self.observation.names)}, model {self.model}",
             f"  {chains} chains of {draws} draws, largest split R-hat {np.nanmax(self.rhat):.4f} ({state})",
         ]
-        ends = self.intervals()
-        for place, (mean, (low, high)) in enumerate(zip(self.mean.reshape(-1), ends, strict=True)):
-            at = np.unravel_index(place, self.observation.shape)
-            label = " | ".join(axis.labels[i] for axis, i in zip(self.axes, at, strict=True))
-            lines.append(f"  {label:40s} {short(float(mean)):>10s}  [{short(float(low))}, {short(float(high))}]")
-            if place > 200:
-                break
+        cells = zip(CellSpace(self.axes).labels(), self.mean.reshape(-1), self.intervals(), strict=True)
+        for labels, mean, (low, high) in islice(cells, _MOST_PRINTED):
+            ends = f"[{short(float(low))}, {short(float(high))}]"
+            lines.append(f"  {' | '.join(labels):40s} {short(float(mean)):>10s}  {ends}")
         return "\n".join([*lines, *(f"  {n}" for n in self.observation.notes)])
 
     def to_dict(self) -> dict[str, Any]:
@@ -155,8 +154,7 @@ def posterior(
     seed: int = 0,
 ) -> Posterior:
     """Draw the true counts given the release."""
-    if model not in MODELS:
-        raise ParameterError(f"model must be one of {', '.join(MODELS)}; received {model!r}.")
+    check_among("model", model, MODELS)
     if chains < 2 or draws < 4:
         raise ParameterError("At least 2 chains of 4 draws are needed to judge convergence.")
     observation = observe(source, *names, of_process=False)

@@ -24,7 +24,7 @@ from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.inference.channel import impossible
 from dalenius.inference.contrast import Where, noise_of, selection
 from dalenius.inference.drawn import condition
-from dalenius.inference.interval import as_noise, binomial_interval
+from dalenius.inference.interval import as_noise, binomial_interval, check_among
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed
 from dalenius.inference.observe import Source, observe
@@ -54,10 +54,8 @@ def binomial_test(
     "likelihood-ratio" orders values by their likelihood ratio (two-sided) or by size (one-sided); "tulap" is the
     randomised test, whose one uniform number comes from `seed`.
     """
-    if alternative not in ALTERNATIVES:
-        raise ParameterError(f"alternative must be one of {', '.join(ALTERNATIVES)}; received {alternative!r}.")
-    if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")
+    check_among("alternative", alternative, ALTERNATIVES)
+    check_among("method", method, METHODS)
     if not 0 <= probability <= 1 or size < 1:
         raise ParameterError("probability must lie in [0, 1] and size must be at least 1.")
     if size > MOST_TRIALS:
@@ -139,8 +137,7 @@ def released_law(noise: Noise, size: int, probability: float) -> tuple[int, Floa
 def likelihood_ratio(values: IntArray, noise: Noise, size: int, probability: float) -> FloatArray:
     """Twice the log-likelihood ratio of each released value, by EM for the free proportion.
 
-    A value meets only the counts that the noise can have moved there, so that memory and time do not grow with the
-    size.
+    A value meets only the counts that the noise can have moved there: memory and time do not grow with the size.
     """
     each = max(_MOST_NUMBERS // len(noise.pmf), 1)
     parts = [

@@ -129,31 +129,23 @@ def null_means(
 def null_tables(
     table: Observed | JointObserved, means: FloatArray, total: FloatArray, rng: np.random.Generator
 ) -> list[tuple[FloatArray, FloatArray | IntArray]]:
-    """Null means and a simulated measurement for each of them: as they are, and with a total that is a standard error
-    above.
+    """Null means and a simulated measurement for each: as they are, and with a total a standard error above.
 
     `total` is the fitted one, or one for each table of means. Where the total is public there is nothing to be
     uncertain about.
     """
-    counts = _counts(table, means, rng)
+    counts: Any = table.counts(means, rng)
     if table.total is not None:
         return [(means, table.send(counts, rng))]
     error = np.sqrt(total + table.variance_of_total(means[0]))
     more = means * (ABOVE * error / np.maximum(total, 1e-6))
-    larger = counts + _counts(table, more, rng)
+    larger = counts + table.counts(more, rng)
     # Both are sent through the same noise, so that the larger p-value is larger by its null means and not by chance.
     seed = int(rng.integers(2**62))
     return [
         (means, table.send(counts, simulation.generator(seed))),
         (means + more, table.send(larger, simulation.generator(seed))),
     ]
-
-
-def _counts(table: Observed | JointObserved, means: FloatArray, rng: np.random.Generator) -> Any:
-    """New exact cells, as the table's own are thought to come about."""
-    if isinstance(table, JointObserved):
-        return table.counts(means, rng)
-    return simulation.counts(means, rng, table.total)
 
 
 def calibrate(

@@ -13,7 +13,7 @@ from dalenius.algebra.estimates import is_estimate
 from dalenius.core.estimate import Kind
 from dalenius.core.law import CASCADE, MEANS, WEIGHTED_LIST, Additive, FloatArray, IntArray, Joint, Thinned, Withheld
 from dalenius.core.release import ADDITIVE, Block, Release, Table
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.errors import Unsupported
 from dalenius.inference import simulation
 from dalenius.inference._estimate_interval import DECONVOLUTION, estimate_intervals
 from dalenius.inference._mean_interval import mean_intervals
@@ -21,14 +21,13 @@ from dalenius.inference._sample_interval import sample_intervals
 from dalenius.inference.channel import CensoredShift, Kernelled, Shifted
 from dalenius.inference.compound_channel import Grouped, Repeated
 from dalenius.inference.drawn import condition, refuse_parameters
-from dalenius.inference.interval import NOISE_LAW, checked, poisson_limits, simultaneous_confidence
+from dalenius.inference.interval import NOISE_LAW, checked, checked_kind, poisson_limits, simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise, has_table
 from dalenius.inference.observation import Observed, adjusted_note, find_table, refusal
 from dalenius.inference.observe import Source, observe
 
-KINDS = {"population": Kind.NOISE, "parameter": Kind.NOISE_AND_SAMPLING}
 _DRAWS = 4000
 COMBINED = "from the exact variance of the noise"
 _FINEST = 8
@@ -46,14 +45,13 @@ def intervals(
     """Intervals for every cell of the table over the named axes (the first table if none are named)."""
     is_deconvolved = method == DECONVOLUTION
     checked(confidence, "exact" if is_deconvolved else method)
-    if kind not in KINDS:
-        raise ParameterError(f"kind must be one of {', '.join(KINDS)}; received {kind!r}.")
+    named_kind = checked_kind(kind)
     if isinstance(source, Release) and isinstance(source.law, Thinned) and not is_deconvolved:
         return sample_intervals(source, names, kind, confidence, is_simultaneous)
     if isinstance(source, Release) and is_estimate(source.law):
         table = find_table(source, names)
         if table is source.table:
-            return estimate_intervals(source, table, names, KINDS[kind], confidence, is_simultaneous, method)
+            return estimate_intervals(source, table, names, named_kind, confidence, is_simultaneous, method)
     if is_deconvolved:
         raise Unsupported('Deconvolution is for estimates with error = "bootstrap".')
     if kind == "population" and isinstance(source, Release):
@@ -79,7 +77,7 @@ def intervals(
         lower=low,
         upper=high,
         confidence=confidence,
-        kind=KINDS[kind],
+        kind=named_kind,
         method=how,
         is_simultaneous=is_simultaneous,
         notes=(*((condition(observation),) if kind == "parameter" else ()), *observation.notes),
@@ -228,12 +226,8 @@ def _repeated(channel: Repeated, values: IntArray, confidence: float) -> tuple[F
 
 def _parameter(observation: Observed, level: float, method: str) -> tuple[FloatArray, FloatArray, str]:
     # Units of several rows make a count that many times a Poisson one, at the most.
-    channel, x, multiple, how = (
-        observation.channel,
-        observation.released.reshape(-1),
-        observation.rows,
-        f"Poisson parameter, {method}",
-    )
+    channel, x = observation.channel, observation.released.reshape(-1)
+    multiple, how = observation.rows, f"Poisson parameter, {method}"
     if isinstance(channel, Repeated):
         x, multiple, noise = _weighted(channel, observation.values.reshape(-1, len(channel.channels)))
         parts = [(noise, np.ones(len(x), dtype=bool))]

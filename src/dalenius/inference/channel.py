@@ -74,10 +74,6 @@ class Shifted:
         """Values from which on Poisson probabilities vary so slowly along the noise that 32 Gauss nodes replace it."""
         return int(max(400, self.noise.last + 2, 9 * self.noise.variance))
 
-    def compressed(self) -> "Compressed":
-        """The same channel for values that are `large`."""
-        return Compressed(self.noise)
-
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
         return counts + pick(self.noise.first, self.noise.pmf, counts.shape, rng)
 

@@ -54,10 +54,8 @@ class Combined:
             f"{len(self.weights)} releases of {' x '.join(a.name for a in self.axes)} combined by inverse variance",
             f"  mean weights {shares}; standard error {short(float(self.std_error.mean()))}",
         ]
-        for place, x in enumerate(self.values.reshape(-1)[:200]):
-            at = np.unravel_index(place, self.values.shape)
-            label = " | ".join(a.labels[i] for a, i in zip(self.axes, at, strict=True))
-            lines.append(f"  {label:40s} {short(float(x)):>10s}")
+        for labels, x in zip(CellSpace(self.axes).labels(), self.values.reshape(-1)[:200], strict=False):
+            lines.append(f"  {' | '.join(labels):40s} {short(float(x)):>10s}")
         return "\n".join([*lines, *(f"  {n}" for n in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,5 +1,4 @@
-"""Comparisons between models and between groups: nested log-linear models, homogeneity, conditional independence,
-trend.
+"""Comparisons between models and groups: nested log-linear models, homogeneity, conditional independence, trend.
 
 Guarantee
     Every default p-value simulates the whole measurement under the smaller model (see `calibration`).
@@ -21,7 +20,10 @@ from dalenius.inference.calibration import largest_p, null_means, null_tables
 from dalenius.inference.fitting import fit_one, statistics
 from dalenius.inference.formula import Model
 from dalenius.inference.independence import nested_test, sampling_note
+from dalenius.inference.interval import check_among
 from dalenius.inference.observe import Source, observe
+
+_EXTREMITIES = {"two-sided": np.abs, "increasing": np.positive, "decreasing": np.negative}
 
 
 def compare(
@@ -87,8 +89,7 @@ def trend(
     seed: int = 0,
 ) -> TestResult:
     """Linear-by-linear association of two ordered axes (scores 0, 1, 2, … unless given), one degree of freedom."""
-    if alternative not in ("two-sided", "increasing", "decreasing"):
-        raise ParameterError("alternative must be two-sided, increasing or decreasing.")
+    check_among("alternative", alternative, _EXTREMITIES)
     observation = observe(source, rows, columns)
     scores = [
         _scores(given, width) for given, width in zip((row_scores, column_scores), observation.shape, strict=True)
@@ -103,7 +104,7 @@ def trend(
         _slope(observation.guesses(values), statistics(observation, values, null, None, start)[1], variance, scores)
         for start, values in null_tables(observation, means, fit.mean.sum(), rng)
     ]
-    extremity = {"two-sided": np.abs, "increasing": np.positive, "decreasing": np.negative}[alternative]
+    extremity = _EXTREMITIES[alternative]
     p_value, _ = largest_p(float(extremity(observed)), [extremity(slope) for slope in slopes])
     return TestResult(
         name=f"Trend of {columns} over {rows} ({alternative})",

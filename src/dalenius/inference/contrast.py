@@ -13,6 +13,7 @@ References
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
@@ -27,7 +28,7 @@ from dalenius.errors import ParameterError, UnknownName, Unsupported
 from dalenius.inference.channel import Shifted
 from dalenius.inference.compound_channel import Grouped
 from dalenius.inference.drawn import condition, refuse_parameters
-from dalenius.inference.interval import checked, count_interval, poisson_interval
+from dalenius.inference.interval import checked, checked_kind, count_interval, poisson_interval
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed, find_table, refuse_censored
@@ -54,18 +55,12 @@ def rate(
         raise ParameterError(f"exposure must be positive; received {exposure}.")
     count = total(source, where, kind=kind, confidence=confidence)
     assert count.interval is not None
-    scaled = made(
-        count.interval.lower / exposure,
-        count.interval.upper / exposure,
-        confidence,
-        count.interval.kind,
-        count.interval.method,
-    )
+    lower, upper = count.interval.lower / exposure, count.interval.upper / exposure
     return Estimate(
         name=f"rate of {describe(where)}",
         value=count.value / exposure,
         std_error=count.std_error / exposure,
-        interval=scaled,
+        interval=replace(count.interval, lower=lower, upper=upper),
         assumptions=(*count.assumptions, f"Exposure {exposure:g} is taken as known."),
     )
 
@@ -179,7 +174,8 @@ def _linear(
         reach = standard_errors(observation, kind, confidence) * sqrt(spread)
         low, high = value - reach, value + reach
         low, high = (low, high) if is_signed else (max(low, 0.0), max(high, 0.0))
-        interval = made(low, high, confidence, named_kind(kind), "normal, exact covariance")
+        how = "normal, exact covariance"
+        interval = Interval(lower=low, upper=high, confidence=confidence, kind=checked_kind(kind), method=how)
     return Estimate(
         name=name, value=value, std_error=sqrt(spread), interval=interval, assumptions=assumptions(observation, kind)
     )
@@ -194,9 +190,7 @@ def standard_errors(observation: Seen | TreeObserved, kind: str, confidence: flo
 
 def check_kind(kind: str, cells: Seen | TreeObserved) -> None:
     """A kind of interval that the cells have, or a refusal."""
-    if kind not in ("population", "parameter"):
-        raise ParameterError(f"kind must be 'population' or 'parameter'; received {kind!r}.")
-    if kind == "parameter":
+    if checked_kind(kind) is Kind.NOISE_AND_SAMPLING:
         refuse_parameters(cells)
     if kind == "parameter" and isinstance(cells, TreeObserved) and not cells.is_counted:
         raise Unsupported(
@@ -204,16 +198,6 @@ def check_kind(kind: str, cells: Seen | TreeObserved) -> None:
             "privacy noise alone.",
             measure=cells.measure,
         )
-
-
-def named_kind(kind: str) -> Kind:
-    """The kind as results carry it."""
-    return Kind.NOISE if kind == "population" else Kind.NOISE_AND_SAMPLING
-
-
-def made(low: float, high: float, confidence: float, kind: Kind, method: str) -> Interval:
-    """An interval."""
-    return Interval(lower=low, upper=high, confidence=confidence, kind=kind, method=method)
 
 
 def assumptions(observation: Seen | TreeObserved, kind: str) -> tuple[str, ...]:

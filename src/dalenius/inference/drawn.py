@@ -9,8 +9,8 @@ refuse.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
+from dalenius.core.domain import Axis
 from dalenius.core.estimate import Draws
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
@@ -28,18 +28,6 @@ DECLARED_UNITS = (
 OF_A_CENSUS = "The data are a census: this speaks of a process of which the records would be independent draws."
 
 
-class DrawnCounts(Protocol):
-    """Counts of records that were drawn in some way; of one unit there are at most `rows`."""
-
-    @property
-    def draws(self) -> Draws:
-        """How records were drawn."""
-
-    @property
-    def rows(self) -> int:
-        """The largest number of rows of one unit."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
     """How the records of a release were drawn, and the largest number of rows of one unit."""
@@ -48,13 +36,33 @@ class Drawn:
     rows: int
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SeenTable:
+    """What every observed table has: axes, notes for its readers, and how its records were drawn."""
+
+    axes: tuple[Axis, ...]
+    notes: tuple[str, ...] = ()
+    draws: Draws = Draws.UNSTATED
+    rows: int = 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of labels on each axis."""
+        return tuple(len(axis) for axis in self.axes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the axes."""
+        return tuple(axis.name for axis in self.axes)
+
+
 def drawn_as(release: Release) -> Drawn:
     """What a release says of how its records were drawn."""
     rows = int(release.provenance.neighbours.get("max_rows", 1))
     return Drawn(draws=Draws(release.provenance.draws), rows=rows)
 
 
-def condition(counts: DrawnCounts) -> str:
+def condition(counts: Drawn | SeenTable) -> str:
     """What an answer about the process holds for, as a sentence."""
     if counts.draws is Draws.CENSUS:
         return OF_A_CENSUS
@@ -93,7 +101,7 @@ def refuse_weights(draws: Draws) -> None:
         )
 
 
-def refuse_parameters(counts: DrawnCounts) -> None:
+def refuse_parameters(counts: Drawn | SeenTable) -> None:
     """Raise `Unsupported` where intervals with an error of sampling cannot be given."""
     refuse_clusters(counts.draws)
     refuse_census(counts.draws)

@@ -59,11 +59,10 @@ def fit_one(observation: Observed | JointObserved, model: Model, *, start: Float
         fit = observation.fitted(observation.values[None], matrix, start)
         mean = fit.mean[0].reshape(observation.shape)
         return Fit(mean, -0.5 * float(fit.distance[0]), fit.coefficients[0], fit.information[0], True)
-    begin = flat_start(observation.guess, model, observation.possible) if start is None else start
+    begin = _start(observation, model, start)
 
     def evaluate(mean: FloatArray, _: object) -> Moments:
-        one = observation.moments(mean[0])
-        return Moments(one.log_likelihood[None], one.residual[None], one.variance[None])
+        return observation.moments(mean[0]).each(lambda part: part[None])
 
     swept = maximise(evaluate, begin[None], model.generators, tolerance=1e-8, sweeps=400, total=observation.total)
     is_done = bool(swept.is_converged[0])
@@ -79,7 +78,6 @@ def newton(
     *,
     offset: FloatArray | None = None,
     is_swept: bool = False,
-    iterations: int = 50,
 ) -> Fit:
     """Damped Newton steps on all coefficients together, from a mean inside the model (given the offset)."""
     possible = observation.possible.reshape(-1)
@@ -97,7 +95,7 @@ def newton(
 
     now, moments, best = at(beta)
     is_done = is_swept
-    for _ in range(iterations):
+    for _ in range(50):
         weight = moments.information(now.reshape(observation.shape)).reshape(-1)[possible]
         score = X.T @ moments.residual.reshape(-1)[possible]
         if observation.total is not None:
@@ -108,14 +106,13 @@ def newton(
         ridge = 1e-10 * np.trace(hessian) / len(hessian) + 1e-13
         step = np.linalg.solve(hessian + ridge * np.eye(len(hessian)), score)
         step *= min(1.0, 2.0 / max(float(np.abs(X @ step).max()), 1e-12))
-        length, improved = 1.0, False
+        length = 1.0
         while length > 1e-3:
             after, trial, value = at(beta + length * step)
             if value > best:
-                improved = True
                 break
             length /= 2
-        if not improved:
+        else:
             is_done = True
             break
         gain, best = value - best, value

@@ -11,7 +11,7 @@ be given and is ignored.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import prod
@@ -24,6 +24,7 @@ from dalenius.errors import ParameterError, TooLarge, UnknownName
 
 MOST_ENTRIES = 50_000_000
 Term = frozenset[int]
+Terms = set[Term]
 _MOST_BRACKETS = 50
 _TOKEN = re.compile(r"\s*(?:`([^`]+)`|([A-Za-z_][\w.]*)|(\d+)|(\^|\*|:|\+|\(|\)))")
 
@@ -145,36 +146,30 @@ class _FormulaReader:
         self._next += 1
         return self._tokens[self._next - 1]
 
-    def read(self) -> set[Term]:
+    def read(self) -> Terms:
         terms = self._sum()
         if self._peek() != "end":
             raise ParameterError(f"The formula has {self._tokens[self._next][1]!r} where it should end.")
         return terms
 
-    def _sum(self) -> set[Term]:
-        terms = self._cross()
-        while self._peek() == "+":
+    def _chain(self, sign: str, part: Callable[[], Terms], joined: Callable[[Terms, Terms], Terms]) -> Terms:
+        """Parts between equal signs, joined from left to right."""
+        terms = part()
+        while self._peek() == sign:
             self._take()
-            terms = terms | self._cross()
+            terms = joined(terms, part())
         return terms
 
-    def _cross(self) -> set[Term]:
-        left = self._inside()
-        while self._peek() == "*":
-            self._take()
-            right = self._inside()
-            left = left | right | {a | b for a in left for b in right}
-        return left
+    def _sum(self) -> Terms:
+        return self._chain("+", self._cross, lambda left, right: left | right)
 
-    def _inside(self) -> set[Term]:
-        left = self._power()
-        while self._peek() == ":":
-            self._take()
-            right = self._power()
-            left = {a | b for a in left for b in right}
-        return left
+    def _cross(self) -> Terms:
+        return self._chain("*", self._inside, lambda left, right: left | right | _pairs(left, right))
 
-    def _power(self) -> set[Term]:
+    def _inside(self) -> Terms:
+        return self._chain(":", self._power, _pairs)
+
+    def _power(self) -> Terms:
         terms = self._atom()
         if self._peek() == "^":
             self._take()
@@ -183,11 +178,11 @@ class _FormulaReader:
                 raise ParameterError(f"A power in a formula is a whole number from 1 to 10; received {text!r}.")
             raised = terms
             for _ in range(int(text) - 1):
-                raised = raised | {a | b for a in raised for b in terms}
+                raised = raised | _pairs(raised, terms)
             return raised
         return terms
 
-    def _atom(self) -> set[Term]:
+    def _atom(self) -> Terms:
         kind, text = self._take()
         if kind == "(":
             terms = self._sum()
@@ -201,6 +196,10 @@ class _FormulaReader:
         if text not in self._names:
             raise UnknownName.among("axis", text, self._names)
         return {frozenset([self._names.index(text)])}
+
+
+def _pairs(left: Terms, right: Terms) -> Terms:
+    return {a | b for a in left for b in right}
 
 
 def _quoted(name: str) -> str:

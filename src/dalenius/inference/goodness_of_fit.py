@@ -24,6 +24,7 @@ from dalenius.inference.calibration import Calibrated, is_safe, largest_p, null_
 from dalenius.inference.fitting import statistics
 from dalenius.inference.formula import Model
 from dalenius.inference.independence import METHODS, result
+from dalenius.inference.interval import check_among
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.observe import Source, observe
 
@@ -40,8 +41,7 @@ def goodness_of_fit(
     total: int | None = None,
 ) -> TestResult:
     """Test that the counts follow the given cell probabilities, or equal ones in all possible cells."""
-    if method not in METHODS[:2]:
-        raise ParameterError(f"method must be one of {', '.join(METHODS[:2])}; received {method!r}.")
+    check_among("method", method, METHODS[:2])
     observation = observe(source, *names, total=total)
     share = _shares(probabilities, observation.possible)
     level = max(float(observation.guess.sum()), 1.0) if observation.total is None else float(observation.total)
@@ -73,8 +73,6 @@ def goodness_of_fit(
         asymptotic_p_value=asymptotic,
         is_asymptotic_safe=is_safe(observation, mean),
     )
-    if method == "asymptotic" and not calibration.is_asymptotic_safe:
-        raise ParameterError("The chi-square law is not safe at this noise; use method='monte-carlo'.")
     return result(observation, calibration, f"Goodness of fit of {' x '.join(observation.names)}", method)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from dalenius.core.law import FloatArray, IntArray
-from dalenius.inference.channel import Channel, Shifted
+from dalenius.inference.channel import Channel, Compressed, Shifted
 from dalenius.inference.likelihood import CountLikelihood, Moments
 
 STEP, WIDE_STEP = 0.1, 0.25
@@ -73,7 +73,7 @@ class GridLikelihood:
         self._quick = None
         if self._small < len(distinct):
             assert isinstance(channel, Shifted)
-            self._quick = CountLikelihood(channel.compressed(), distinct[self._small :])
+            self._quick = CountLikelihood(Compressed(channel.noise), distinct[self._small :])
         self._first_node = np.zeros(len(distinct), dtype=np.int64)
         self._nodes = np.zeros(len(distinct), dtype=np.int64)
         self._offset = np.zeros(len(distinct), dtype=np.int64)
@@ -153,11 +153,8 @@ class GridLikelihood:
             is_large = flat >= self._small
             for engine, here, shift in ((self._exact, off & ~is_large, 0), (self._quick, off & is_large, self._small)):
                 if engine is not None and here.any():
-                    exact = engine.at_distinct(flat[here] - shift, mu[here])
-                    value[here], residual[here] = exact.log_likelihood, exact.residual
-                    variance[here] = exact.variance
-        shape = which.shape
-        return Moments(value.reshape(shape), residual.reshape(shape), np.maximum(variance, 0.0).reshape(shape))
+                    value[here], residual[here], variance[here] = engine.at_distinct(flat[here] - shift, mu[here])
+        return Moments(value, residual, np.maximum(variance, 0.0)).each(lambda part: part.reshape(which.shape))
 
     @property
     def saturated(self) -> tuple[FloatArray, FloatArray]:

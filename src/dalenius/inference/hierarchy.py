@@ -59,14 +59,9 @@ def maximise(
         after = now.log_likelihood.sum(axes)
         worse = np.flatnonzero(~(after >= before - 1e-9))
         if len(worse):
-            kept = Moments(moments.log_likelihood[worse], moments.residual[worse], moments.variance[worse])
-            new[worse] = _em_sweep(old[worse], kept, sums, total, axes)
-            again = evaluate(new[worse], active[worse])
-            now.log_likelihood[worse], now.residual[worse], now.variance[worse] = (
-                again.log_likelihood,
-                again.residual,
-                again.variance,
-            )
+            new[worse] = _em_sweep(old[worse], moments.residual[worse], sums, total, axes)
+            for part, again in zip(now, evaluate(new[worse], active[worse]), strict=True):
+                part[worse] = again
             after = now.log_likelihood.sum(axes)
         mean[active], best[active] = new, after
         finished = (after - before < tolerance) & (
@@ -78,7 +73,7 @@ def maximise(
         active = active[rest]
         if not len(active):
             break
-        moments = Moments(now.log_likelihood[rest], now.residual[rest], now.variance[rest])
+        moments = Moments(*(part[rest] for part in now))
     return Maximum(mean, best, done, sweep)
 
 
@@ -103,10 +98,10 @@ def _newton_sweep(
 
 
 def _em_sweep(
-    mean: FloatArray, moments: Moments, sums: list[tuple[int, ...]], total: float | None, axes: tuple[int, ...]
+    mean: FloatArray, residual: FloatArray, sums: list[tuple[int, ...]], total: float | None, axes: tuple[int, ...]
 ) -> FloatArray:
     """Proportional fitting of the posterior means."""
-    filled = mean + moments.residual
+    filled = mean + residual
     for over in sums:
         ratio = filled.sum(over, keepdims=True) / np.maximum(mean.sum(over, keepdims=True), 1e-300)
         mean = mean * np.maximum(ratio, 1e-8)

@@ -27,6 +27,7 @@ from dalenius.inference.calibration import Calibrated, calibrate, is_safe, large
 from dalenius.inference.drawn import condition
 from dalenius.inference.fitting import degrees_of_freedom, fit_one, statistics
 from dalenius.inference.formula import Model
+from dalenius.inference.interval import check_among
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.observe import Seen, Source, observe
 
@@ -49,8 +50,7 @@ def independence(
     observation = observe(source, *names, total=total, takes_weights=True)
     if len(observation.shape) < 2:
         raise ParameterError("A test of independence needs a table with at least two axes.")
-    if method not in METHODS:
-        raise ParameterError(f"method must be one of {', '.join(METHODS)}; received {method!r}.")
+    check_among("method", method, METHODS)
     null = formula.independent(observation.names)
     title = f"Independence of {' and '.join(observation.names)}"
     if method == "chi-square":
@@ -69,21 +69,19 @@ def nested_test(
     seed: int = 0,
 ) -> TestResult:
     """Likelihood ratio between two nested log-linear models, as a result that prints itself."""
-    if method not in METHODS[:2]:
-        raise ParameterError(f"method must be one of {', '.join(METHODS[:2])}; received {method!r}.")
-    calibration = calibrate(
-        observation, null, alternative, replicates=replicates if method == "monte-carlo" else 0, seed=seed
-    )
-    if method == "asymptotic" and not calibration.is_asymptotic_safe:
-        raise ParameterError(
-            "The chi-square law is not safe here: the noise variance must be below 0.05 times the smallest fitted "
-            "mean, and that mean at least 5. Use method='monte-carlo'."
-        )
+    check_among("method", method, METHODS[:2])
+    many = replicates if method == "monte-carlo" else 0
+    calibration = calibrate(observation, null, alternative, replicates=many, seed=seed)
     return result(observation, calibration, title, method)
 
 
 def result(observation: Seen, level: Calibrated, title: str, method: str) -> TestResult:
-    """A calibrated statistic as a test result."""
+    """A calibrated statistic as a test result; the chi-square law is refused where it is not safe."""
+    if method == "asymptotic" and not level.is_asymptotic_safe:
+        raise ParameterError(
+            "The chi-square law is not safe here: the noise variance must be below 0.05 times the smallest fitted "
+            "mean, and that mean at least 5. Use method='monte-carlo'."
+        )
     kind = "quadratic distance" if isinstance(observation, JointObserved) else "noise-aware likelihood ratio"
     how = f"{kind}, {len(level.simulated)} simulated measurements" if method == "monte-carlo" else f"{kind}, chi-square"
     details: dict[str, Any] = {"fitted": level.mean, "simulated": level.simulated}

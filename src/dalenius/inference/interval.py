@@ -16,7 +16,7 @@ References
     Clopper & Pearson (1934).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from scipy.special import bdtr, gammaincc, ndtri
@@ -29,6 +29,7 @@ from dalenius.inference.noise import Noise
 # How much of the probability of the observed value counts as extreme.
 SHARES = {"exact": 1.0, "guarded": 0.75, "mid-p": 0.5}
 NOISE_LAW = "quantiles of the published noise law"
+KINDS = {"population": Kind.NOISE, "parameter": Kind.NOISE_AND_SAMPLING}
 
 
 def as_noise(law: Additive | Noise) -> Noise:
@@ -39,9 +40,20 @@ def checked(confidence: float, method: str = "exact") -> float:
     """The confidence, or a refusal."""
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence must lie strictly between 0 and 1; received {confidence}.")
-    if method not in SHARES:
-        raise ParameterError(f"method must be one of {', '.join(SHARES)}; received {method!r}.")
+    check_among("method", method, SHARES)
     return confidence
+
+
+def checked_kind(kind: str) -> Kind:
+    """The kind of an interval as results carry it, or a refusal."""
+    check_among("kind", kind, KINDS)
+    return KINDS[kind]
+
+
+def check_among(name: str, value: str, choices: Iterable[str]) -> None:
+    """Raise `ParameterError` for a value that is not one of the choices."""
+    if value not in choices:
+        raise ParameterError(f"{name} must be one of {', '.join(choices)}; received {value!r}.")
 
 
 def simultaneous_confidence(confidence: float, cells: int) -> float:

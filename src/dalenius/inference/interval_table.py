@@ -37,13 +37,16 @@ class IntervalTable:
 
     def __getitem__(self, labels: str | tuple[str, ...]) -> Interval:
         """The interval of the cell with these labels, one for each axis."""
-        wanted = (labels,) if isinstance(labels, str) else labels
+        return self.at(self.place(*((labels,) if isinstance(labels, str) else labels)))
+
+    def place(self, *labels: str) -> int:
+        """The position of the cell with these labels, one for each axis."""
         place = 0
-        for axis, label in zip(self.axes, wanted, strict=True):
+        for axis, label in zip(self.axes, labels, strict=True):
             if label not in axis.labels:
                 raise ParameterError(f"There is no label {label!r} of {axis.name}; declared: {', '.join(axis.labels)}.")
             place = place * len(axis) + axis.labels.index(label)
-        return self.at(place)
+        return place
 
     def at(self, cell: int) -> Interval:
         return Interval(

@@ -10,29 +10,30 @@ are not tiny. Tests use the quadratic form (x - mu)' W (x - mu) and are calibrat
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.algebra import joint
-from dalenius.core.domain import Axis
-from dalenius.core.estimate import Draws
 from dalenius.core.law import FloatArray, IntArray, Joint, Law
 from dalenius.core.release import Release, Table
 from dalenius.errors import TooLarge
 from dalenius.inference import simulation
+from dalenius.inference.drawn import SeenTable
 
 MOST_CELLS = 1500
 _MOST_INTERIOR = 4_000_000
 _CHUNK = 8_000_000
+_NORMAL = "The noise was simulated as normal with its exact covariance, because the full cross is large."
 
 Sampler = Callable[[int, np.random.Generator], FloatArray]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class JointObserved:
+class JointObserved(SeenTable):
     """Unbiased values with a covariance, and a way to draw such noise again.
 
     `dispersion` is the variance of each exact cell in multiples of its mean: one for counts, which is left out, what
@@ -40,28 +41,14 @@ class JointObserved:
     zeros (flat positions).
     """
 
-    axes: tuple[Axis, ...]
     values: FloatArray
     covariance: FloatArray
     noise: Sampler
     total: int | None = None
-    notes: tuple[str, ...] = ()
     laws: tuple[Law, ...] = ()
     dispersion: FloatArray | None = None
-    draws: Draws = Draws.UNSTATED
-    rows: int = 1
     is_weighted: bool = False
     impossible: tuple[int, ...] = ()
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of labels on each axis."""
-        return tuple(len(axis) for axis in self.axes)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the axes."""
-        return tuple(axis.name for axis in self.axes)
 
     @cached_property
     def possible(self) -> NDArray[np.bool_]:
@@ -135,11 +122,7 @@ class JointObserved:
         )
         mean = np.zeros((len(values), inside.size))
         mean[:, inside] = fit.mean
-        return replace(fit, mean=mean)
-
-    def with_total(self, total: int | None) -> "JointObserved":
-        """The same values, where the exact total of the counts is public."""
-        return self if total is None else replace(self, total=total)
+        return fit._replace(mean=mean)
 
 
 def of_joint(release: Release, table: Table, names: tuple[str, ...]) -> JointObserved:
@@ -165,7 +148,7 @@ def of_joint(release: Release, table: Table, names: tuple[str, ...]) -> JointObs
         covariance=collapse @ covariance @ collapse.T,
         noise=_sampler(release, table, covariance, collapse),
         total=None if total is None else int(total),
-        notes=_notes(release),
+        notes=(_NORMAL,) if _interior(release) > _MOST_INTERIOR else (),
         laws=tuple(block.law for block in release.blocks),
         impossible=tuple(np.flatnonzero(collapse @ possible == 0).tolist()),
     )
@@ -188,12 +171,6 @@ def _interior(release: Release) -> int:
     return int(np.prod([int(n) for n in release.law.parameters["shape"]], dtype=np.float64))
 
 
-def _notes(release: Release) -> tuple[str, ...]:
-    if _interior(release) > _MOST_INTERIOR:
-        return ("The noise was simulated as normal with its exact covariance, because the full cross is large.",)
-    return ()
-
-
 def _sampler(release: Release, table: Table, covariance: FloatArray, collapse: FloatArray) -> Sampler:
     """Noise of the shown cells: the blocks of an empty table, measured anew and mapped."""
     if _interior(release) > _MOST_INTERIOR:
@@ -211,8 +188,7 @@ def _sampler(release: Release, table: Table, covariance: FloatArray, collapse: F
     return draw
 
 
-@dataclass(frozen=True, eq=False)
-class QuasiFit:
+class QuasiFit(NamedTuple):
     """Fitted means of each table, the quadratic form there, and the information of the coefficients."""
 
     mean: FloatArray
@@ -230,7 +206,6 @@ def quasi_fit(
     total: float | None = None,
     offset: FloatArray | None = None,
     dispersion: FloatArray | None = None,
-    iterations: int = 60,
 ) -> QuasiFit:
     """Solve the estimating equations for each table (first axis: tables; cells flat)."""
     cells = values.shape[1]
@@ -250,12 +225,7 @@ def quasi_fit(
             )
             for i in range(0, len(values), per)
         ]
-        return QuasiFit(
-            *(
-                np.concatenate([getattr(p, f) for p in parts])
-                for f in ("mean", "distance", "information", "coefficients")
-            )
-        )
+        return QuasiFit(*map(np.concatenate, zip(*parts, strict=True)))
     fixed = np.zeros(cells) if offset is None else offset
     if start is None:
         level = np.log(np.maximum(values.mean(1, keepdims=True), 0.1))
@@ -265,7 +235,7 @@ def quasi_fit(
     beta = np.linalg.lstsq(design, (theta - fixed).T, rcond=None)[0].T
     information = np.zeros((len(values), design.shape[1], design.shape[1]))
     mean = np.exp(fixed + beta @ design.T)
-    for _ in range(iterations):
+    for _ in range(60):
         weighted, information = _normal_equations(mean, covariance, design, spread)
         score = np.einsum("bnp,bn->bp", weighted, values - mean)
         ridge = 1e-9 * np.trace(information, axis1=1, axis2=2)[:, None, None] * np.eye(design.shape[1])

@@ -12,8 +12,9 @@ computed once for each distinct released value.
 References: Rinott, O'Keefe, Shlomo, Skinner (2018), section 6.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
@@ -26,8 +27,7 @@ INFORMATION_FLOOR = 0.02
 _CHUNK = 4_000_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moments:
+class Moments(NamedTuple):
     """Log-likelihood, posterior mean minus mu, and posterior variance of each cell."""
 
     log_likelihood: FloatArray
@@ -38,8 +38,9 @@ class Moments:
         """mu - V, floored where it is not positive enough to steer by."""
         return np.maximum(mean - self.variance, INFORMATION_FLOOR * mean)
 
-    def reshaped(self, shape: tuple[int, ...]) -> "Moments":
-        return Moments(self.log_likelihood.reshape(shape), self.residual.reshape(shape), self.variance.reshape(shape))
+    def each(self, change: Callable[[FloatArray], FloatArray]) -> "Moments":
+        """The same change of all three arrays."""
+        return Moments(*map(change, self))
 
 
 class CountLikelihood:
@@ -51,35 +52,25 @@ class CountLikelihood:
         """`values` has one row for each cell (and one column for each release, if there are several)."""
         self.channel = channel
         self.values = np.asarray(values, dtype=np.int64)
-        if self.values.ndim == 1:
-            self._distinct, self._which = np.unique(self.values, return_inverse=True)
-        else:
-            self._distinct, self._which = np.unique(self.values, axis=0, return_inverse=True)
-        self._which = self._which.reshape(-1)
+        self._distinct, which = np.unique(self.values, axis=0, return_inverse=True)
+        self._which = which.reshape(-1)
         self._first, self._steps, rows = channel.window(self._distinct)
         self._base = rows - gammaln(self._first[:, None] + self._steps + 1.0)
 
     def __call__(self, mean: FloatArray) -> Moments:
         """At one mean for each cell."""
-        return self._at(self._which, mean)
+        return self.at_distinct(self._which, mean)
 
     def at_cells(self, cells: IntArray, mean: FloatArray) -> Moments:
         """At one mean for each of some cells."""
-        return self._at(self._which[cells], mean)
+        return self.at_distinct(self._which[cells], mean)
 
     def at_distinct(self, which: IntArray, mean: FloatArray) -> Moments:
         """At one mean for each of some positions in the sorted list of distinct values."""
-        return self._at(which, mean)
-
-    def _at(self, which: IntArray, mean: FloatArray) -> Moments:
         per = max(_CHUNK // self._base.shape[1], 1)
         if len(which) > per:
-            parts = [self._at(which[i : i + per], mean[i : i + per]) for i in range(0, len(which), per)]
-            return Moments(
-                np.concatenate([p.log_likelihood for p in parts]),
-                np.concatenate([p.residual for p in parts]),
-                np.concatenate([p.variance for p in parts]),
-            )
+            parts = [self.at_distinct(which[i : i + per], mean[i : i + per]) for i in range(0, len(which), per)]
+            return Moments(*map(np.concatenate, zip(*parts, strict=True)))
         mu = np.maximum(mean, SMALLEST_MEAN)
         first = self._first[which]
         steps = self._steps
@@ -114,8 +105,8 @@ class CountLikelihood:
         guess = self.channel.centre(self._distinct)
         reach = 10 * np.sqrt(self.channel.variance(np.maximum(guess, 0.0), self._distinct) + np.abs(guess) + 1) + 10
         mean = np.clip(guess, 0.05, None)
-        empty = self._at(every, np.full(len(every), 1e-9))
-        first = self._at(every, mean)
+        empty = self.at_distinct(every, np.full(len(every), 1e-9))
+        first = self.at_distinct(every, mean)
         # Unimodal in mu for every log-concave law: falling at zero, and lower at the guess, means zero is best.
         is_zero = (empty.residual <= 0) & (empty.log_likelihood >= first.log_likelihood)
         mean = np.where(is_zero, 0.0, mean)
@@ -124,7 +115,7 @@ class CountLikelihood:
         for _ in range(100):
             if not len(todo):
                 break
-            now, old = self._at(todo, mean[todo]), mean[todo]
+            now, old = self.at_distinct(todo, mean[todo]), mean[todo]
             rising = now.residual > 0
             low[todo], high[todo] = np.where(rising, old, low[todo]), np.where(rising, high[todo], old)
             step = now.residual / np.maximum(old - now.variance, 0.05 * old)
@@ -134,4 +125,4 @@ class CountLikelihood:
             mean[todo] = np.where(inside, trial, middle)
             todo = todo[np.abs(mean[todo] - old) > 1e-10 * (1 + old)]
         mean = np.where(mean <= 1e-6, 0.0, mean)
-        return mean, self._at(every, mean).log_likelihood
+        return mean, self.at_distinct(every, mean).log_likelihood

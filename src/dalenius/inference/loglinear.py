@@ -13,7 +13,7 @@ References
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, inf, nan, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -174,16 +174,7 @@ def _cell(estimate: Estimate) -> str:
 
 def exponentiated(log: Estimate, name: str) -> Estimate:
     """An estimate on the log scale, as a ratio."""
-    interval = log.interval
-    made = None
-    if interval is not None:
-        made = Interval(
-            lower=_exp(interval.lower),
-            upper=_exp(interval.upper),
-            confidence=interval.confidence,
-            kind=interval.kind,
-            method=interval.method,
-        )
+    made = log.interval and replace(log.interval, lower=_exp(log.interval.lower), upper=_exp(log.interval.upper))
     # A fit at the boundary has no finite ratio, and no standard error; its interval still has one end.
     value = _exp(log.value) if abs(log.value) <= FARTHEST else (inf if log.value > 0 else 0.0)
     error = value * log.std_error if abs(log.value) <= FARTHEST else nan
@@ -228,13 +219,4 @@ def logistic(source: Source, outcome: str, predictors: str, *names: str) -> Logl
     whole = loglinear(observation, Model(terms, observation.names))
     prefix = f"{outcome}["
     shown = tuple(label for label in whole.labels if any(part.startswith(prefix) for part in label.split(":")))
-    return LoglinearFit(
-        model=whole.model,
-        observation=observation,
-        fit=whole.fit,
-        design=whole.design,
-        labels=whole.labels,
-        deviance=whole.deviance,
-        degrees_of_freedom=whole.degrees_of_freedom,
-        shown=shown,
-    )
+    return replace(whole, observation=observation, shown=shown)

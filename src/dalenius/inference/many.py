@@ -34,24 +34,17 @@ class Many:
 
     def __call__(self, mean: FloatArray, select: IntArray) -> Moments:
         if len(self._grids) == 1:
-            moments = self._grids[0][1](mean.reshape(len(mean), -1), select).reshaped(mean.shape)
+            moments = self._grids[0][1](mean.reshape(len(mean), -1), select)
         elif self._direct is None:
-            parts = [np.zeros(mean.shape) for _ in range(3)]
+            moments = Moments(*(np.zeros(mean.shape) for _ in range(3)))
             for here, grid in self._grids:
-                own = grid(mean[:, here], select)
-                for part, source in zip(parts, (own.log_likelihood, own.residual, own.variance), strict=True):
-                    part[:, here] = source
-            moments = Moments(*parts)
+                for part, own in zip(moments, grid(mean[:, here], select), strict=True):
+                    part[:, here] = own
         else:
             cells = np.arange(prod(self._shape)).reshape(self._shape)[select].reshape(-1)
-            moments = self._direct.at_cells(cells, mean.reshape(-1)).reshaped(mean.shape)
-        if self._possible.all():
-            return moments
-        return Moments(
-            moments.log_likelihood * self._possible,
-            moments.residual * self._possible,
-            moments.variance * self._possible,
-        )
+            moments = self._direct.at_cells(cells, mean.reshape(-1))
+        moments = moments.each(lambda part: part.reshape(mean.shape))
+        return moments if self._possible.all() else moments.each(lambda part: part * self._possible)
 
     @property
     def saturated(self) -> FloatArray:

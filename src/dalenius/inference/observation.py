@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Axis
-from dalenius.core.estimate import Draws
 from dalenius.core.law import Additive, Censored, FloatArray, IntArray, Joint, Kernel, Withheld
 from dalenius.core.release import Block, Release, Table
 from dalenius.errors import ParameterError, UnknownName, Unsupported
 from dalenius.inference import simulation
 from dalenius.inference.channel import CensoredShift, Channel, Kernelled, Shifted
 from dalenius.inference.compound_channel import Grouped
+from dalenius.inference.drawn import SeenTable
 from dalenius.inference.likelihood import CountLikelihood, Moments
 from dalenius.inference.many import Many
 from dalenius.inference.noise import Noise
@@ -31,27 +31,13 @@ CENSORED = "Counts below {least} are shown as 0 by a rule of the policy; the ana
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Observed:
+class Observed(SeenTable):
     """Counts seen cell by cell through a channel. `values` has the shape of the table (and an axis of releases)."""
 
-    axes: tuple[Axis, ...]
     values: IntArray
     channel: Channel
     possible: NDArray[np.bool_]
     total: int | None = None
-    notes: tuple[str, ...] = ()
-    draws: Draws = Draws.UNSTATED
-    rows: int = 1
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of labels on each axis."""
-        return tuple(len(axis) for axis in self.axes)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the axes."""
-        return tuple(axis.name for axis in self.axes)
 
     @property
     def released(self) -> IntArray:
@@ -79,10 +65,10 @@ class Observed:
     def moments(self, mean: FloatArray) -> Moments:
         """Log-likelihood, score and posterior variance of each cell; zero for structural zeros."""
         inner = self.likelihood(mean[self.possible])
-        full = [np.zeros(self.shape) for _ in range(3)]
-        for target, source in zip(full, (inner.log_likelihood, inner.residual, inner.variance), strict=True):
+        full = Moments(*(np.zeros(self.shape) for _ in range(3)))
+        for target, source in zip(full, inner, strict=True):
             target[self.possible] = source
-        return Moments(*full)
+        return full
 
     @cached_property
     def saturated(self) -> tuple[FloatArray, float]:
@@ -98,7 +84,11 @@ class Observed:
 
     def measure(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
         """A new measurement of new counts for each table of means."""
-        return self.send(simulation.counts(means, rng, self.total), rng)
+        return self.send(self.counts(means, rng), rng)
+
+    def counts(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
+        """New exact counts for each table of means."""
+        return simulation.counts(means, rng, self.total)
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
         """A new measurement of each table of counts."""
@@ -115,10 +105,6 @@ class Observed:
 
     def many(self, values: IntArray) -> Many:
         return Many(self.channel, self.possible, values)
-
-    def with_total(self, total: int | None) -> "Observed":
-        """The same values, where the exact total of the counts is public."""
-        return self if total is None else replace(self, total=total)
 
 
 def from_values(

@@ -73,20 +73,17 @@ def _dispersed(observation: Observed) -> JointObserved:
 
 def _seen(source: Source, names: Sequence[str], *, total: int | None, takes_weights: bool) -> Seen:
     if isinstance(source, Observed | JointObserved):
-        return _named(source, names).with_total(total)
+        return _with_total(reorder(source, names) if isinstance(source, Observed) else source, total)
     if isinstance(source, Release) and takes_weights and is_weighted(source):
         if total is not None:
             raise Unsupported("A public total is one of records; weighted counts have none.", key="total")
         return of_weighted(source, tuple(names))
-    if isinstance(source, Release):
-        return _single(source, names).with_total(total)
-    return _several(source, names).with_total(total)
+    return _with_total(_single(source, names) if isinstance(source, Release) else _several(source, names), total)
 
 
-def _named(observation: Seen, names: Sequence[str]) -> Seen:
-    if isinstance(observation, Observed) and names:
-        return reorder(observation, names)
-    return observation
+def _with_total(observation: Seen, total: int | None) -> Seen:
+    """The same values, where the exact total of the counts is public."""
+    return observation if total is None else replace(observation, total=total)
 
 
 def _single(release: Release, names: Sequence[str]) -> Seen:
@@ -151,7 +148,7 @@ def refuse_others(releases: Sequence[object]) -> None:
 
 
 def _several(releases: Sequence[Release], names: Sequence[str]) -> Observed:
-    """Independent releases of the same table: each cell is observation several times."""
+    """Independent releases of the same table: each cell was observed several times."""
     refuse_repeats(releases)
     refuse_others(releases)
     parts = [_single(release, names) for release in releases]

@@ -1,5 +1,4 @@
-"""The parametric bootstrap: intervals from a model that is fitted to a release, with its privacy noise (Ferrando, Wang
-& Sheldon 2022).
+"""The parametric bootstrap: intervals from a model fitted to a release and its noise (Ferrando et al. 2022).
 
 What was measured is a function of rows plus noise of a published law. The model is fitted to the release alone; new
 measurements are drawn from the fitted model and the same noise, and the estimate is computed from each as it was from
@@ -28,7 +27,7 @@ from dalenius.core.law import Additive, FloatArray, Joint
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference import simulation
-from dalenius.inference.drawn import condition, drawn_as, refuse_census, refuse_clusters, refuse_several_rows
+from dalenius.inference.drawn import condition, drawn_as, refuse_parameters, refuse_several_rows
 from dalenius.inference.interval import checked
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.noise import Noise
@@ -49,11 +48,7 @@ class _Scale:
     back: Callable[[FloatArray], FloatArray]
 
 
-def _same(values: FloatArray) -> FloatArray:
-    return values
-
-
-_PLAIN = _Scale(_same, _same)
+_PLAIN = _Scale(np.asarray, np.asarray)
 _LOGARITHM = _Scale(lambda v: np.log(np.maximum(v, _TINY)), np.exp)
 _FISHER = _Scale(lambda v: np.arctanh(np.clip(v, -1 + 1e-9, 1 - 1e-9)), np.tanh)
 _ROOT = _Scale(lambda v: 2 * np.sqrt(np.maximum(v, 0.0)), lambda z: (np.maximum(z, 0.0) / 2) ** 2)
@@ -67,8 +62,7 @@ def parametric_bootstrap(
     checked(confidence)
     table, rng = release.table, simulation.generator(seed)
     drawn = drawn_as(release)
-    refuse_clusters(drawn.draws)
-    refuse_census(drawn.draws)
+    refuse_parameters(drawn)
     refuse_several_rows(drawn.rows)
     if is_estimate(release.law) and isinstance(release.law, Joint):
         name = str(release.law.parameters["estimate"])

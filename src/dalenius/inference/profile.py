@@ -6,6 +6,7 @@ likelihood; they get the normal interval of their estimating equations.
 """
 
 from collections.abc import Callable
+from functools import partial
 from math import inf, sqrt
 
 import numpy as np
@@ -32,13 +33,12 @@ def coefficient_interval(
     confidence: float = 0.95,
 ) -> Interval:
     """For contrast' beta: profile likelihood, or the normal interval for a joint law."""
-    checked(confidence)
+    interval = partial(Interval, confidence=checked(confidence), kind=Kind.NOISE_AND_SAMPLING)
+    centre, variance = float(contrast @ fit.coefficients), float(contrast @ covariance(fit) @ contrast)
     if isinstance(observation, JointObserved):
-        error = sqrt(max(float(contrast @ covariance(fit) @ contrast), 0.0))
-        centre, reach = float(contrast @ fit.coefficients), float(ndtri((1 + confidence) / 2)) * error
-        return _made(centre - reach, centre + reach, confidence, "normal, quasi-likelihood")
+        reach = float(ndtri((1 + confidence) / 2)) * sqrt(max(variance, 0.0))
+        return interval(lower=centre - reach, upper=centre + reach, method="normal, quasi-likelihood")
     basis, free = _rotated(matrix, contrast)
-    centre = float(contrast @ fit.coefficients)
     limit = float(chdtri(1, 1 - confidence))
 
     def excess(direction: float) -> Callable[[float], float]:
@@ -52,21 +52,17 @@ def coefficient_interval(
 
         return at
 
-    error = sqrt(max(float(contrast @ covariance(fit) @ contrast), 1e-6))
+    error = sqrt(max(variance, 1e-6))
     lower, upper = (
         inf if d * centre > FARTHEST else _end(excess(d), min(2 * error, 3.0), FARTHEST - d * centre)
         for d in (-1.0, 1.0)
     )
-    return _made(centre - lower, centre + upper, confidence, "profile likelihood")
+    return interval(lower=centre - lower, upper=centre + upper, method="profile likelihood")
 
 
 def covariance(fit: Fit) -> FloatArray:
     """Inverse information; the generalised inverse where a fitted margin is empty."""
     return np.asarray(np.linalg.pinv((fit.information + fit.information.T) / 2, hermitian=True))
-
-
-def _made(lower: float, upper: float, confidence: float, method: str) -> Interval:
-    return Interval(lower=lower, upper=upper, confidence=confidence, kind=Kind.NOISE_AND_SAMPLING, method=method)
 
 
 def _rotated(matrix: FloatArray, contrast: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -87,10 +83,7 @@ def _moved(mean: FloatArray, basis: FloatArray, value: float, free: FloatArray) 
 def _end(excess: Callable[[float], float], step: float, farthest: float) -> float:
     """Distance at which the profile leaves the acceptance region; infinite if it never does."""
     near, far = 0.0, max(step, 1e-3)
-    while True:
-        above = excess(far)
-        if above > 0:
-            break
+    while not excess(far) > 0:
         near, far = far, far * 1.7
         if near > farthest:
             return inf

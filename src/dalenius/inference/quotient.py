@@ -10,12 +10,13 @@ References
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf, sqrt
 
 import numpy as np
 from scipy.special import ndtri
 
-from dalenius.core.estimate import Estimate
+from dalenius.core.estimate import Estimate, Interval
 from dalenius.core.law import FloatArray
 from dalenius.core.search import narrow
 from dalenius.errors import ParameterError
@@ -24,15 +25,13 @@ from dalenius.inference.contrast import (
     assumptions,
     check_kind,
     describe,
-    made,
-    named_kind,
     noise_covariance,
     noise_of,
     observed_for,
     selection,
     standard_errors,
 )
-from dalenius.inference.interval import checked
+from dalenius.inference.interval import checked, checked_kind
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed
 from dalenius.inference.observe import Seen, Source
@@ -65,12 +64,12 @@ def proportion(
     whole_value = float(outer @ x)
     value = float(inner @ x) / whole_value if whole_value > 0 else float("nan")
     value = min(max(value, 0.0), 1.0)
-    share = [1.0 if end == inf else end / (1 + end) for end in (odds.interval.lower, odds.interval.upper)]
+    low, high = (1.0 if end == inf else end / (1 + end) for end in (odds.interval.lower, odds.interval.upper))
     return Estimate(
         name=f"share of {describe(part)}" + (f" in {describe(whole)}" if whole else ""),
         value=value,
         std_error=odds.std_error / (1 + max(odds.value, 0.0)) ** 2 if odds.value == odds.value else float("nan"),
-        interval=made(share[0], share[1], confidence, odds.interval.kind, odds.interval.method),
+        interval=replace(odds.interval, lower=low, upper=high),
         assumptions=odds.assumptions,
     )
 
@@ -105,7 +104,7 @@ def _ratio(
         name=name,
         value=value,
         std_error=sqrt(max(float(slope @ covariance @ slope), 0.0)) if down > 0 else float("nan"),
-        interval=made(low, high, confidence, named_kind(kind), how),
+        interval=Interval(lower=low, upper=high, confidence=confidence, kind=checked_kind(kind), method=how),
         assumptions=assumptions(observation, kind),
     )
 

@@ -12,6 +12,7 @@ from dalenius.core.estimate import TestResult
 from dalenius.core.search import narrow
 from dalenius.errors import ParameterError
 from dalenius.inference.cells import intervals
+from dalenius.inference.interval import check_among
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.observe import Source
 
@@ -28,8 +29,7 @@ def stated_value(
     alternative: str = "two-sided",
 ) -> TestResult:
     """The test for the cell with these labels; a table of one cell needs none."""
-    if alternative not in _SIDES:
-        raise ParameterError(f"alternative must be one of {', '.join(_SIDES)}; received {alternative!r}.")
+    check_among("alternative", alternative, _SIDES)
     table = intervals(source, kind=kind)
     place = _place(table, cell)
 
@@ -64,10 +64,4 @@ def _place(table: IntervalTable, cell: Mapping[str, tuple[str, ...]]) -> int:
             f"Name one label for each axis of the table ({', '.join(sorted(names)) or 'it has none'}); received"
             f" {', '.join(sorted(cell)) or 'none'}."
         )
-    place = 0
-    for axis in table.axes:
-        (label,) = cell[axis.name]
-        if label not in axis.labels:
-            raise ParameterError(f"There is no label {label!r} of {axis.name}; declared: {', '.join(axis.labels)}.")
-        place = place * len(axis) + axis.labels.index(label)
-    return place
+    return table.place(*(cell[axis.name][0] for axis in table.axes))

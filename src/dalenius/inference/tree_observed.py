@@ -1,5 +1,4 @@
-"""A table of a release along a hierarchy, or of one that was measured for ranges, however large: sums and differences
-with exact variances.
+"""A table along a hierarchy, or measured for ranges, however large: sums and differences with exact variances.
 
 No covariance matrix is made. The variance of a weighted sum of cells (any union of places, any difference of unions)
 follows from the published law in time linear in the nodes.
@@ -15,43 +14,27 @@ from dalenius.algebra import joint
 from dalenius.algebra.range_law import STRUCTURE as RANGES
 from dalenius.algebra.range_law import RangeLaw
 from dalenius.algebra.tree_law import TreeLaw
-from dalenius.core.domain import Axis
-from dalenius.core.estimate import Draws
 from dalenius.core.law import FloatArray, Joint, Law
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
-from dalenius.inference.drawn import drawn_as
+from dalenius.inference.drawn import SeenTable, drawn_as
 from dalenius.inference.observation import adjusted_note
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TreeObserved:
+class TreeObserved(SeenTable):
     """Unbiased values of one table, and the law from which variances follow."""
 
-    axes: tuple[Axis, ...]
     values: FloatArray
     law: TreeLaw | RangeLaw
     position: int
     measure: str = "count"
-    notes: tuple[str, ...] = ()
     laws: tuple[Law, ...] = ()
-    draws: Draws = Draws.UNSTATED
-    rows: int = 1
 
     @property
     def is_counted(self) -> bool:
         """Whether cells hold numbers of records; totals of a variable follow no Poisson law, and may be negative."""
         return self.measure == "count"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of labels on each axis."""
-        return tuple(len(axis) for axis in self.axes)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the axes."""
-        return tuple(axis.name for axis in self.axes)
 
     @property
     def possible(self) -> NDArray[np.bool_]:

@@ -1,5 +1,4 @@
-"""Weighted counts as tests see them: values with the covariance of their noise, and how far weights spread the exact
-cells.
+"""Weighted counts as tests see them: values, the covariance of their noise, and how weights spread the cells.
 
 A sum of weights over records that were drawn independently has a variance of the sum of squared weights: its mean times
 a dispersion, the mean of w^2 over that of w among its records. Squared weights are released with noise. The dispersion

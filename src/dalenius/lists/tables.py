@@ -25,7 +25,8 @@ from dalenius.core.release import Block, Release, Table, measure_of
 from dalenius.errors import Unsupported
 from dalenius.lists.universe import Cross, Values, cells_of, combined, common, covered
 from dalenius.methods.margins.nested import resolve
-from dalenius.methods.margins.plan import inside_filters, shows_structural_zero, table_name
+from dalenius.methods.margins.plan import inside_filters, shows_structural_zero
+from dalenius.methods.margins.setting import table_name
 from dalenius.spec.canonical import describe_axis, describe_condition
 from dalenius.spec.method import counts_records
 
@@ -64,8 +65,7 @@ def answer_from_list(
     domain: Domain,
     margins: Sequence[tuple[str, ...]] | None = None,
 ) -> Release | None:
-    """The requested table, or its margins, as sums of the stored list's cells; None if the list does not determine
-    them.
+    """The requested table or margins as sums of the stored list's cells; None where the list does not tell.
 
     The list must be of the same data and version. If it has conditions of its own, the request must state each of them.
     A table that the list determines but for the records that it leaves out is refused with `OtherRows`, which says what

@@ -1,6 +1,6 @@
 """What measurements of residual components share: noise that can be drawn, differences in integers, and one block."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
@@ -11,6 +11,7 @@ from dalenius.core import conversions
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace, numbered
 from dalenius.core.evidence import Evidence
+from dalenius.core.integer_law import Noised
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -85,6 +86,24 @@ def differences(array: IntArray, first: int = 0) -> IntArray:
     for axis in range(first, array.ndim):
         out = out - np.take(out, [0], axis=axis)
     return out
+
+
+def components_law(scaled: Sequence[IntArray], variances: Iterable[Fraction], first: int = 0) -> Noised:
+    """Differences of noisy components see them only up to what does not vary along an axis from `first` on, so that the
+    centred components, which are whole because they are scaled, give the same differences.
+    """
+    centred = list(scaled)
+    for place, part in enumerate(scaled):
+        for axis in range(first, part.ndim):
+            centred[place] = centred[place] - centred[place].sum(axis=axis, keepdims=True) // part.shape[axis]
+    laws = [law for part, law in zip(scaled, map(DiscreteGaussian, variances), strict=True) for _ in range(part.size)]
+
+    def shown(numbers: IntArray) -> IntArray:
+        ends = np.cumsum([part.size for part in scaled])[:-1]
+        parts = (cut.reshape(part.shape) for cut, part in zip(np.split(numbers, ends), scaled, strict=True))
+        return np.concatenate([differences(part, first).ravel() for part in parts])
+
+    return Noised(np.concatenate([part.ravel() for part in centred]).tolist(), laws, shown)
 
 
 def components_block(name: str, outcome: Value, law: Joint) -> Block:

@@ -40,9 +40,8 @@ class MeasurementExample:
 
     `size` says that the number of rows is public. `fresh` makes the same step anew where its noise is a function of a
     secret. `run_at(at, there, drawn, rng)` answers from the content `there` with noise that follows the content `at`;
-    steps that are private at the data or within the data state it. `chances` are the exact probabilities of the answers
-    to a content, for laws that are neither additive nor seen well in a few draws. `told` writes an outcome as a row of
-    numbers, where its length follows the data.
+    steps that are private at the data or within the data state it. `told` writes an outcome as a row of numbers, where
+    its length follows the data.
     """
 
     step: Measurement
@@ -51,7 +50,6 @@ class MeasurementExample:
     size: int | None = None
     fresh: Callable[[int], Measurement] | None = None
     run_at: RunAt | None = None
-    chances: Callable[[Exact], Sequence[Fraction]] | None = None
     told: Callable[[Outcome], Sequence[int]] | None = None
 
 

@@ -27,7 +27,7 @@ The number of distinct values in a cell shows in the run time: a hosted service 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from math import log
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,6 +36,7 @@ from dalenius.algebra.block_quantiles import Ranks, plain_ranks, ranks_of
 from dalenius.algebra.ranks import PARTS, levels
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Listed, Unlisted
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -46,8 +47,9 @@ from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import check_rate
-from dalenius.exact.several_quantiles import chances, select_all, spread
+from dalenius.exact.several_quantiles import select_all, spread
 from dalenius.measurements._example import MeasurementExample, on_values
+from dalenius.measurements._listed_quantiles import listed_quantiles, reports_of
 from dalenius.measurements.blocks.blocks import Blocks
 
 __all__ = ["ApproximateQuantiles"]
@@ -182,10 +184,39 @@ class ApproximateQuantiles:
         space = CellSpace((*self.space.axes, axis), zeros)
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="quantiles")
 
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Every list of answers of each cell, by the definition of the score, over all partitions where there are
+        blocks. Guard: probabilities from the integer weights, tests/measurements/test_approximate_quantiles.py.
+        """
+        structural, parts = set(self.space.structural_indices), []
+        for cell, values in enumerate(content):
+            ends = (0, 0) if cell in structural else (self.low, self.high)
+            lists = [(values, 1.0)] if self.blocks is None else self._parted(self.blocks, values)
+            ask, rows = self.ranks(cell).steps, self.neighbours.max_rows
+            laws = [(listed_quantiles(each, *ends, ask, self.epsilons, rows), chance) for each, chance in lists]
+            logs = np.logaddexp.reduce([law.logs + log(chance) for law, chance in laws], axis=0)
+            parts.append(Listed(laws[0][0].outcomes, np.asarray(logs)))
+        if self.fineness == 1:
+            return parts
+        return Unlisted(
+            "Records that share a value are parted by independent draws, too many to be gone through.",
+            "tests/measurements/test_approximate_quantiles.py; the same selections on whole steps are listed.",
+            parts,
+        )
+
+    @staticmethod
+    def _parted(blocks: Blocks, values: IntArray) -> list[tuple[IntArray, float]]:
+        """The different lists that blocks can report."""
+        lists: dict[tuple[int, ...], float] = {}
+        for reports, chance in reports_of(blocks, values):
+            said = tuple(np.sort(blocks.listed(reports)).tolist())
+            lists[said] = lists.get(said, 0.0) + chance
+        return [(np.array(said, dtype=np.int64), chance) for said, chance in lists.items()]
+
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median between its ends, with exact probabilities."""
-        exact = cls(
+        """A median between its ends."""
+        step = cls(
             name="median",
             space=CellSpace(()),
             queries=(ValuesQuery(value="x"),),
@@ -197,16 +228,4 @@ class ApproximateQuantiles:
             sizes=(3,),
             fineness=1,
         )
-
-        return (on_values(exact, chances=lambda content: answer_chances(exact, content[0].open_below_the_gate())),)
-
-
-def answer_chances(step: ApproximateQuantiles, values: IntArray) -> Sequence[Fraction]:
-    """Probabilities of all answers on a short list, over all of its partitions where there are blocks."""
-    lists, blocks, ends = [values], step.blocks, (step.low, step.high)
-    if blocks is not None:
-        draws = product(range(blocks.count), repeat=len(values))
-        lists = [blocks.listed(blocks.reports(values, np.array(places, dtype=np.int64))) for places in draws]
-    laws = [chances(each, *ends, step.ranks(0).steps, step.epsilons, step.neighbours.max_rows) for each in lists]
-    answers = list(product(range(step.low, step.high + 1), repeat=step.answers))
-    return [sum((law.get(a, Fraction(0)) for law in laws), Fraction(0)) / len(laws) for a in answers]
+        return (on_values(step),)

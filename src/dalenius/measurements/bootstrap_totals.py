@@ -30,6 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
@@ -41,6 +42,8 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded, rounded_laplace, saturated, scaled_laplace, unit_laplace, unit_normal
 from dalenius.measurements._example import TOTALS, Exact, MeasurementExample, on_cells
+from dalenius.measurements._rounded_noise import RoundedNoise
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 
 __all__ = ["BootstrapTotals", "Option"]
@@ -165,12 +168,33 @@ class BootstrapTotals:
         space = self.statistic.query.space
         return Block(name=self.name, space=space, values=outcome.values, law=self.law)
 
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """With noise that follows the same content."""
+        return self.exact_law_at(content, content)
+
+    def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
+        """Totals plus noise of the scales that `at` sets. Guard: every neighbour of tiny data by another formula,
+        tests/measurements/test_bootstrap_totals.py.
+        """
+        structural, is_normal = set(self.statistic.query.space.structural_indices), self.rho is not None
+        laws = [
+            DiscreteLaplace(1 / scale) if self.is_discrete and not is_normal else RoundedNoise(scale, is_normal)
+            for scale in self.scales(*at[1:])
+        ]
+        places = range(len(laws))
+        numbers = [0 if place in structural else int(content[0][place]) for place in places]
+        return (Noised(numbers, [None if place in structural else laws[place] for place in places]),)
+
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Totals of two cells, with noise that follows the extremes of the data."""
-        step = cls(name="totals", statistic=TOTALS, neighbours=neighbours, epsilon=Fraction(2))
+        """Totals of two cells, with Laplace and with normal noise that follows the extremes of the data."""
 
-        def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
-            return step.run((there[0], *at[1:]), drawn, rng)
+        def example(epsilon: Fraction | None, rho: Fraction | None) -> MeasurementExample:
+            step = cls(name="totals", statistic=TOTALS, neighbours=neighbours, epsilon=epsilon, rho=rho)
 
-        return (on_cells(step, run_at=run_at),)
+            def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
+                return step.run((there[0], *at[1:]), drawn, rng)
+
+            return on_cells(step, run_at=run_at)
+
+        return example(Fraction(2), None), example(None, Fraction(1, 2))

@@ -19,6 +19,7 @@ Two selections that give the same candidate are parted by a rule: the upper boun
 the one before.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -29,6 +30,7 @@ import numpy as np
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Listed
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -39,7 +41,7 @@ from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import check_rate, counted_weights, score_change, score_weights, select_counted
-from dalenius.measurements._example import Exact, MeasurementExample, on_values
+from dalenius.measurements._example import MeasurementExample, on_values
 
 __all__ = ["CandidateBounds"]
 
@@ -151,9 +153,20 @@ class CandidateBounds:
         space = CellSpace((Axis(variable=self.variable, labels=("lower bound", "upper bound")),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="bounds")
 
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Every pair of places, by the weights that are drawn from. Guards: the recorder hears the weights, and
+        tests/measurements/test_candidate_bounds.py bounds the loss from the score.
+        """
+        many, laws = len(self.candidates), []
+        for counted, q in zip(self.counted(content[0]), (self.tail, 1 - self.tail), strict=True):
+            weights = counted_weights(counted, q, self._weights)
+            laws.append([Fraction(weight, sum(weights)) for weight in weights])
+        places = product(range(many), repeat=2)
+        return (Listed.of((parted(a, b, many), laws[0][a] * laws[1][b]) for a, b in places),)
+
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Three candidates of four values, with exact probabilities."""
+        """Three candidates of four values."""
         step = cls(
             name="bounds",
             variable="x",
@@ -165,23 +178,7 @@ class CandidateBounds:
             neighbours=neighbours,
             tail=Fraction(1, 4),
         )
-
-        def chances(exact: Exact) -> list[Fraction]:
-            return step.chances(exact[0].open_below_the_gate())
-
-        return (on_values(step, chances=chances),)
-
-    def chances(self, counts: IntArray) -> list[Fraction]:
-        """Exact probabilities of every pair of places, for checks on small domains."""
-        many = len(self.candidates)
-        laws = []
-        for counted, q in zip(self.counted(counts), (self.tail, 1 - self.tail), strict=True):
-            weights = counted_weights(counted, q, self._weights)
-            laws.append([Fraction(weight, sum(weights)) for weight in weights])
-        found = dict.fromkeys(product(range(many), repeat=2), Fraction(0))
-        for lower, upper in product(range(many), repeat=2):
-            found[parted(lower, upper, many)] += laws[0][lower] * laws[1][upper]
-        return list(found.values())
+        return (on_values(step),)
 
 
 def parted(lower: int, upper: int, many: int) -> tuple[int, int]:

@@ -25,7 +25,7 @@ References
     little more than one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import Branches, ExactLaw, Noised
 from dalenius.core.law import CASCADE, Additive, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -189,9 +190,25 @@ class Cascade:
         block = block_of(self.name, self.statistic, variable, answer, self.laws[place])
         return block and replace(block, parameters={"bound": plain(self.bounds[place] * self.step)})
 
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """No reply, or the place of a bound and the statistic plus its noise. Guards: all noises of the tests
+        one by one, tests/measurements/test_cascade.py, and drawn answers.
+        """
+        answer = int(self.statistic.value(content[0]))
+        then: dict[Hashable, tuple[Noised, ...]] = {
+            place: (Noised([answer], [mechanism]),) for place, mechanism in enumerate(self.mechanisms)
+        }
+        chances = self.passed(self.distances(content[0]))
+        silent = len(self.bounds)
+
+        def outcome(place: Hashable, values: IntArray) -> Outcome:
+            return NoReply() if place == silent else Value(np.append(values, [place]).astype(np.int64))
+
+        return (Branches(dict(enumerate(chances)), {**then, silent: ()}, outcome),)
+
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median of a few values at one of two bounds, with exact probabilities."""
+        """A median of a few values at one of two bounds."""
         step = cls(
             name="median",
             statistic=Quantile(query=ValuesQuery(value="x"), low=-1, high=2),
@@ -206,10 +223,7 @@ class Cascade:
             # As one number, because no reply is one.
             return [] if isinstance(outcome, NoReply) else [2 * int(outcome.values[0]) + int(outcome.values[1])]
 
-        def exact(content: tuple[Sealed[IntArray], ...]) -> Sequence[Fraction]:
-            return chances(step, content[0].open_below_the_gate())
-
-        return (on_values(step, chances=exact, told=told),)
+        return (on_values(step, told=told),)
 
 
 @lru_cache(maxsize=256)
@@ -242,15 +256,3 @@ def loss_factor(rate: Fraction, spacing: int) -> Fraction:
     """
     power = exp_upper(-rate * spacing)
     return 1 + (1 - exp_lower(-2 * rate)) * power / (1 - power)
-
-
-def chances(step: Cascade, values: IntArray, reach: int = 6) -> Sequence[Fraction]:
-    """Probabilities of no reply, and at each bound of the answers near the exact ones; farther ones differ no more."""
-    *passed, silent = step.passed(step.distances(values))
-    answers, exact = np.arange(-reach, reach + 1), step.statistic.value(values)
-    probabilities = [Fraction(silent)]
-    for chance, mechanism in zip(passed, step.mechanisms, strict=True):
-        rate = float(mechanism.rate)
-        odds = chance * np.tanh(rate / 2) * np.exp(-rate * np.abs(answers - exact))
-        probabilities += [Fraction(float(mass)) for mass in odds]
-    return probabilities

@@ -11,6 +11,7 @@ Evidence
     Proved; exhaustive neighbours in tests/measurements/test_clipped_totals.py.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1
@@ -20,6 +21,7 @@ import numpy as np
 
 from dalenius.core.domain import CellSpace
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -31,6 +33,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
 from dalenius.exact.ideal_rounding import discrete_laplace, saturated
 from dalenius.measurements._example import CELLS, LISTS, MeasurementExample, on_cells
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 __all__ = ["ClippedTotals"]
 
@@ -84,7 +87,7 @@ class ClippedTotals:
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """Clip, sum, add; structural zeros stay zero."""
         totals = [
-            saturated(sum(np.clip(sealed.open_below_the_gate(), -b, b).tolist()) + noise)
+            saturated(_clipped_sum(sealed.open_below_the_gate(), b) + noise)
             for sealed, b, noise in zip(exact, self.bounds, drawn, strict=True)
         ]
         answer = np.array(totals, dtype=np.int64)
@@ -95,7 +98,18 @@ class ClippedTotals:
         """The totals."""
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="totals")
 
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Clipped sums plus noise. Guard: audits run the step on both neighbours with the same noise."""
+        structural = set(self.space.structural_indices)
+        laws = [None if cell in structural else DiscreteLaplace(self.epsilon / b) for cell, b in enumerate(self.bounds)]
+        totals = [_clipped_sum(values, b) for values, b in zip(content, self.bounds, strict=True)]
+        return (Noised([0 if cell in structural else total for cell, total in enumerate(totals)], laws),)
+
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Two cells with bounds of their own."""
         return (on_cells(cls(name="totals", space=CELLS, queries=LISTS, bounds=(1, 2), epsilon=Fraction(2))),)
+
+
+def _clipped_sum(values: IntArray, bound: int) -> int:
+    return sum(np.clip(values, -bound, bound).tolist())

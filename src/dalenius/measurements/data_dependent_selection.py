@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Listed
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
@@ -35,7 +36,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.enclosures import times
 from dalenius.exact.ideal_rounding import START_BITS, Ideal, LazyUniform, exponential, uniform_bits
 from dalenius.measurements._example import TOTALS, Exact, MeasurementExample, on_cells
-from dalenius.measurements.selections.cells import selection_block
+from dalenius.measurements.selections.cells import first_head, selection_block
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
 __all__ = ["DataDependentSelection"]
@@ -105,6 +106,18 @@ class DataDependentSelection:
     def block(self, outcome: Value) -> Block:
         """The selected position, over a one-cell space."""
         return selection_block(self.name, outcome, self.law)
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """With noise that follows the same content."""
+        return self.exact_law_at(content, content)
+
+    def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
+        """Permute-and-flip, which noisy totals are in another form. Guard: drawn answers,
+        tests/measurements/test_data_dependent_selection.py.
+        """
+        rate = float(self.epsilon / (2 * max(self.floor, self.largest_change(*at[1:]))))
+        heads = np.exp(-rate * (content[0].max() - content[0]).astype(np.float64))
+        return (Listed(np.arange(len(heads))[:, None], np.log(first_head(heads))),)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

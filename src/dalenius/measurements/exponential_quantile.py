@@ -17,6 +17,7 @@ References
 The number of distinct values near the answer shows in the run time: a hosted service must answer on a tick.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
@@ -26,6 +27,7 @@ import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Listed
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -36,7 +38,7 @@ from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
 from dalenius.exact.quantile_selection import Score, check_rate, probabilities, score_change, score_weights, select
-from dalenius.measurements._example import Exact, MeasurementExample, on_values
+from dalenius.measurements._example import MeasurementExample, on_values
 
 __all__ = ["ExponentialQuantile"]
 
@@ -114,20 +116,31 @@ class ExponentialQuantile:
         reach = log(max((self.high - self.low) / resolution, 1)) + 3
         return int(reach / (rate * float(min(self.q, 1 - self.q)))) + 1
 
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Every grid point, by the weights that are drawn from. Guards: the recorder hears the weights, and
+        tests/exact/test_quantile_selection.py derives the probabilities from the score alone.
+        """
+        w = score_weights(self.epsilon, self._change(self.neighbours), self.low, self.high, self.score)
+        chances = probabilities(content[0], self.low, self.high, self.q, w)
+        return (Listed.of(((point,), chance) for point, chance in enumerate(chances, self.low)),)
+
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """A median, a quartile, and both by depth."""
 
         def example(q: Fraction, score: Score) -> MeasurementExample:
             query, epsilon = ValuesQuery(value="x"), Fraction(2)
-            step = cls(
-                name="quantile", query=query, low=-1, high=2, epsilon=epsilon, neighbours=neighbours, q=q, score=score
+            return on_values(
+                cls(
+                    name="quantile",
+                    query=query,
+                    low=-1,
+                    high=2,
+                    epsilon=epsilon,
+                    neighbours=neighbours,
+                    q=q,
+                    score=score,
+                )
             )
-            weights = score_weights(epsilon, step._change(neighbours), -1, 2, score)
-
-            def chances(exact: Exact) -> list[Fraction]:
-                return probabilities(exact[0].open_below_the_gate(), -1, 2, q, weights)
-
-            return on_values(step, chances=chances)
 
         return tuple(example(q, score) for score in Score for q in (Fraction(1, 2), Fraction(1, 4)))

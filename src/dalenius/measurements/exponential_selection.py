@@ -17,10 +17,11 @@ References
 The run time depends on the scores: a hosted service must answer on a tick.
 """
 
-from math import exp
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -60,7 +61,7 @@ class ExponentialSelection(CellSelection):
             if coin_exp(self.rate * below_best[place], rng):
                 return chosen(cells[place])
 
-    def probabilities(self, counts: tuple[int, ...]) -> list[float]:
-        """Output probabilities for given counts; for checks on small tables."""
-        weights = [exp(-float(self.rate) * (max(counts) - c)) for c in counts]
-        return [weight / sum(weights) for weight in weights]
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Weights by score. Guard: the recorder hears the scores, and derives the choice by itself."""
+        heads = self.heads(content[0])
+        return self.listed(heads / heads.sum())

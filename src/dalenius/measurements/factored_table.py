@@ -16,7 +16,7 @@ References
     Li et al. (2015); Canonne, Kamath & Steinke (2020).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -28,6 +28,7 @@ from dalenius.algebra.range_law import RangeLaw
 from dalenius.algebra.ranges import Factor, row_cost, swap_cost
 from dalenius.core.domain import Axis, CellSpace, numbered
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -108,15 +109,22 @@ class FactoredTable:
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """Combine, and add."""
-        table = exact[0].open_below_the_gate().astype(np.int64).copy()
+        return Value(self._combined(exact[0].open_below_the_gate()) + drawn)
+
+    def _combined(self, counts: IntArray) -> IntArray:
+        table = counts.astype(np.int64).copy()
         table[list(self.query.space.structural_indices)] = 0
-        return Value(self._law.measured(table).ravel() + drawn)
+        return self._law.measured(table).ravel()
 
     def block(self, outcome: Value) -> Block:
         """One array of combinations."""
         labels = numbered(len(outcome.values))
         space = CellSpace((Axis(variable=self.name, labels=labels),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="combinations")
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Combinations plus noise. Guard: audits run the step on both neighbours with the same noise."""
+        return (Noised.equally(self._combined(content[0]), self.mechanism),)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

@@ -30,6 +30,7 @@ from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -144,9 +145,10 @@ class Fourier:
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """Coefficients plus noise, in integers."""
-        tables = {
-            m: table.open_below_the_gate().reshape((2,) * len(m)) for m, table in zip(self._tables, exact, strict=True)
-        }
+        return Value(self._coefficients([table.open_below_the_gate() for table in exact]) + drawn)
+
+    def _coefficients(self, content: Sequence[IntArray]) -> IntArray:
+        tables = {m: table.reshape((2,) * len(m)) for m, table in zip(self._tables, content, strict=True)}
         values = []
         for a in self.noise:
             from_table = holder(a, self._tables)
@@ -154,13 +156,17 @@ class Fourier:
             for _ in a:
                 counts = counts[0] - counts[1]
             values.append(int(counts))
-        return Value(np.array(values, dtype=np.int64) + drawn)
+        return np.array(values, dtype=np.int64)
 
     def block(self, outcome: Value) -> Block:
         """One number for each coefficient."""
         labels = tuple(" x ".join(self.axes[a].name for a in m) or "total" for m in self.noise)
         space = CellSpace((Axis(variable=self.name, labels=labels),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="fourier coefficients")
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Coefficients plus noise. Guard: audits run the step on both neighbours with the same noise."""
+        return (Noised(self._coefficients(content).tolist(), list(self.noise.values())),)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

@@ -14,6 +14,7 @@ References
     Rinott, O'Keefe, Shlomo & Skinner (2018), 5.4.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from dalenius import limits
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray, Kernel
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -35,7 +37,7 @@ from dalenius.core.rationals import log_upper
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge, Unsupported
-from dalenius.exact.perturbation import perturb
+from dalenius.exact.perturbation import kernel_law, perturb
 from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.statistics.count import Count
@@ -165,6 +167,12 @@ class Hellinger:
     def block(self, outcome: Value) -> Block:
         """The released array."""
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Each count through its own row of the published table. Guard: every row against drawn answers,
+        tests/measurements/test_hellinger.py.
+        """
+        return kernel_law(self.law, np.clip(content[0], 0, self.largest), self.query.space.structural_indices)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

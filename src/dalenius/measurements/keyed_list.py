@@ -17,6 +17,7 @@ References
     Rinott et al. (2018), sections 2.2 and 4.1: keys by description, never by participants.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -26,6 +27,7 @@ import numpy as np
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Domain
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -129,6 +131,12 @@ class KeyedList:
     def block(self, outcome: Value) -> Block:
         """The whole list as a block."""
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Counts plus noise, for whoever does not know the secret. Guard: audits draw the noise of two files and show
+        every cell in which it is the same.
+        """
+        return (Noised.equally(content[0], self.mechanism, self.query.space.structural_indices),)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

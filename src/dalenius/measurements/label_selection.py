@@ -22,10 +22,10 @@ The time and the amount of noise that is drawn depend on how many different text
 answer on a tick. Noise for the list cannot be drawn before the data are read, since nobody knows for which texts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations
 from math import prod
 from typing import Any
 
@@ -34,12 +34,12 @@ import numpy as np
 from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.law import Additive
+from dalenius.core.integer_law import Branches, ExactLaw, Noised
+from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Labels, LabelsQuery, Query
 from dalenius.core.randomness import RandomSource
-from dalenius.core.rationals import exp_lower
 from dalenius.core.release import Block, LabelledValue, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
@@ -52,7 +52,6 @@ from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 __all__ = ["LabelSelection"]
 
 MOST_LABELS = 100
-_FINE = 1 << 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +187,25 @@ class LabelSelection:
         above = [w for x, w in enumerate(table.lower, start=table.first) if number + x > self.threshold]
         return Fraction(sum(above), sum(table.lower))
 
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Every list of texts, and the numbers of its texts and of the rest plus noise. Guard: every neighbour of tiny
+        data, tests/measurements/test_label_selection.py.
+        """
+        labels: Labels = content[0]
+        numbers = dict(labels)
+        chances: dict[Hashable, float] = {}
+        then: dict[Hashable, tuple[Noised, ...]] = {}
+        for chosen, chance in self.listed_chances(labels).items():
+            counted = [numbers[text] for text in chosen]
+            counted.append(sum(numbers.values()) - sum(counted))
+            chances[chosen] = float(chance)
+            then[chosen] = (Noised(counted, [self.noise] * len(counted)),)
+
+        def outcome(chosen: Any, values: IntArray) -> Outcome:
+            return LabelledValue(values, tuple(chosen))
+
+        return (Branches(chances, then, outcome),)
+
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Two texts and a declared one, with a limit so short that few units are enough."""
@@ -207,10 +225,7 @@ class LabelSelection:
                 int(outcome.values[-1])
             ]
 
-        def chances(exact: tuple[Sealed[Any], ...]) -> Sequence[Fraction]:
-            return list(_joint_chances(step, exact[0].open_below_the_gate()))
-
-        return (on_labels(step, told=told, chances=chances),)
+        return (on_labels(step, told=told),)
 
 
 def _check(query: LabelsQuery, neighbours: Neighbours) -> None:
@@ -230,17 +245,3 @@ def _units(neighbours: Neighbours) -> int:
 def _listing(moved: int) -> Sensitivity:
     """So many texts, each by one unit."""
     return Sensitivity.of_patterns(((1,) * moved,))
-
-
-def _joint_chances(step: LabelSelection, labels: Labels, texts: str = "xy", reach: int = 4) -> Iterator[Fraction]:
-    """Probabilities of every list with numbers near the exact ones, to 60 bits and in one order for all data."""
-    ratio = exp_lower(-step.noise.rate, 60)
-    unit = (1 - ratio) / (1 + ratio)
-    numbers, lists = dict(labels), step.listed_chances(labels)
-    for size in range(len(texts) + 1):
-        for chosen in combinations(texts, size):
-            chance = lists.get(chosen, Fraction(0))
-            centres = [numbers.get(text, 0) for text in chosen]
-            centres.append(sum(numbers.values()) - sum(centres))
-            cells = [[unit * ratio ** abs(x - centre) for x in range(-1, reach)] for centre in centres]
-            yield from (Fraction(int(chance * prod(masses) * _FINE), _FINE) for masses in product(*cells))

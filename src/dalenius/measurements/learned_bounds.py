@@ -12,6 +12,7 @@ Evidence
     Proved (as `exponential_quantile`, with parallel composition over declared cells).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -22,6 +23,7 @@ import numpy as np
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Listed
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -31,7 +33,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
-from dalenius.exact.quantile_selection import score_change, score_weights, select
+from dalenius.exact.quantile_selection import probabilities, score_change, score_weights, select
 from dalenius.measurements._example import CELLS, LISTS, MeasurementExample, on_cells
 
 __all__ = ["LearnedBounds", "cell_queries"]
@@ -122,6 +124,14 @@ class LearnedBounds:
     def block(self, outcome: Value) -> Block:
         """The bounds, published with the totals."""
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="bounds")
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Every bound of each cell, by the weights that are drawn from. Guards: those of `exponential_quantile`, and
+        probabilities from the score alone in tests/measurements/test_learned_bounds.py.
+        """
+        weights = score_weights(self.epsilon, self._change, 0, self.largest)
+        laws = [probabilities(np.sort(np.abs(values)), 0, self.largest, self.q, weights) for values in content]
+        return [Listed.of(((max(self.least, b),), p) for b, p in enumerate(law)) for law in laws]
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

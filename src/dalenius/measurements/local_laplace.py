@@ -17,6 +17,7 @@ References
     Definition 10.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
@@ -24,6 +25,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
@@ -35,6 +37,8 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded_laplace, saturated, scaled_laplace, unit_laplace
 from dalenius.measurements._example import Exact, MeasurementExample, on_values
 from dalenius.measurements._one_number import block_of
+from dalenius.measurements._rounded_noise import RoundedNoise
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.quantile import Quantile
 
 __all__ = ["LocalLaplace"]
@@ -137,14 +141,31 @@ class LocalLaplace:
         """The answer, over a one-cell space; nothing about the scale."""
         return block_of(self.name, self.statistic, self.statistic.query.value, outcome, self.law)
 
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """With noise that follows the same content."""
+        return self.exact_law_at(content, content)
+
+    def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
+        """The statistic plus noise of the scale that `at` sets. Guard: every neighbour of tiny data by another formula,
+        tests/measurements/test_local_laplace.py.
+        """
+        scale = max(self.floor, self.sensitivity(at[0])) / self.epsilon
+        law = DiscreteLaplace(1 / scale) if self.is_discrete else RoundedNoise(scale)
+        return (Noised([int(self.statistic.value(content[0]))], [law]),)
+
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median with noise that follows the data."""
+        """A median with discrete and with rounded noise that follows the data."""
         median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
-        step = cls(name="median", statistic=median, neighbours=neighbours, epsilon=Fraction(2))
 
-        def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
-            followed, values = (content[0].open_below_the_gate() for content in (at, there))
-            return step.answer(values, step.sensitivity(followed), drawn)
+        def example(*, is_discrete: bool) -> MeasurementExample:
+            two = Fraction(2)
+            step = cls(name="median", statistic=median, neighbours=neighbours, epsilon=two, is_discrete=is_discrete)
 
-        return (on_values(step, run_at=run_at),)
+            def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
+                followed, values = (content[0].open_below_the_gate() for content in (at, there))
+                return step.answer(values, step.sensitivity(followed), drawn)
+
+            return on_values(step, run_at=run_at)
+
+        return example(is_discrete=True), example(is_discrete=False)

@@ -14,6 +14,7 @@ import numpy as np
 from dalenius.core.contracts import Mechanism, Statistic
 from dalenius.core.domain import CellSpace
 from dalenius.core.evidence import Evidence
+from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -106,14 +107,19 @@ class Noisy:
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """The sum, in integers."""
-        content = [sealed.open_below_the_gate() for sealed in exact]
+        return Value(np.add(self._answer([sealed.open_below_the_gate() for sealed in exact]), drawn, dtype=np.int64))
+
+    def _answer(self, content: Sequence[IntArray]) -> IntArray:
         statistic = self.statistic
-        answer = statistic.combine(content) if _is_combined(statistic) else content[0]
-        return Value(np.add(answer, drawn, dtype=np.int64))
+        return statistic.combine(content) if _is_combined(statistic) else content[0]
 
     def block(self, outcome: Value) -> Block:
         """The released array."""
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law)
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """The statistic plus noise. Guard: audits run the step on both neighbours with the same noise."""
+        return (Noised.equally(self._answer(content), self.mechanism, self.space.structural_indices),)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

@@ -9,6 +9,7 @@ Evidence
     The mechanism's.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
@@ -18,6 +19,7 @@ import numpy as np
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence
+from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -92,14 +94,20 @@ class NoisyValues:
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         """The sum, in integers."""
-        lists = [sealed.open_below_the_gate() for sealed in exact]
-        answer = self.statistic.value(lists if isinstance(self.statistic, ListsStatistic) else lists[0])
+        answer = self._answer([sealed.open_below_the_gate() for sealed in exact])
         return Value(np.array([saturated(answer + drawn)], dtype=np.int64))
+
+    def _answer(self, lists: Sequence[IntArray]) -> int:
+        return self.statistic.value(lists if isinstance(self.statistic, ListsStatistic) else lists[0])
 
     def block(self, outcome: Value) -> Block:
         """The answer, over a one-cell space."""
         space = CellSpace((Axis(variable=self.statistic.query.value, labels=(self.name,)),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law)
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """The statistic plus noise. Guard: audits run the step on both neighbours with the same noise."""
+        return (Noised([int(self._answer(content))], [self.mechanism]),)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

@@ -17,11 +17,11 @@ References
 The run time depends on the scores: a hosted service must answer on a tick.
 """
 
-from itertools import permutations
-from math import exp
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -29,7 +29,7 @@ from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Outcome
 from dalenius.core.sealed import Sealed
 from dalenius.exact.bernoulli import coin_exp, shuffle
-from dalenius.measurements.selections.cells import CellSelection, candidates, chosen, gaps
+from dalenius.measurements.selections.cells import CellSelection, candidates, chosen, first_head, gaps
 
 __all__ = ["PermuteAndFlip"]
 
@@ -58,14 +58,8 @@ class PermuteAndFlip(CellSelection):
         # The candidate with the best score is accepted with certainty.
         return chosen(next(cell for cell, gap in pairs if coin_exp(self.rate * gap, rng)))
 
-    def probabilities(self, counts: tuple[int, ...]) -> list[float]:
-        """Output probabilities for given counts, by summing over all orders; for checks on small tables."""
-        heads = [exp(-float(self.rate) * (max(counts) - c)) for c in counts]
-        total = [0.0] * len(counts)
-        orders = list(permutations(range(len(counts))))
-        for order in orders:
-            reach = 1.0
-            for r in order:
-                total[r] += reach * heads[r] / len(orders)
-                reach *= 1 - heads[r]
-        return total
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """By the times at which candidates arrive. Guards: the sum over all orders,
+        tests/measurements/test_permute_and_flip.py; the recorder hears the scores, and derives the choice by itself.
+        """
+        return self.listed(first_head(self.heads(content[0])))

@@ -16,6 +16,7 @@ References
     Rinott, O'Keefe, Shlomo & Skinner (2018), sections 2.2 and 4.5; Enderle, Giessing & Tent (2018) for the format.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
@@ -26,6 +27,7 @@ from pydantic import StringConstraints
 from dalenius import limits
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray, Kernel
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -140,6 +142,12 @@ class PerturbationTable:
     def block(self, outcome: Value) -> Block:
         """The released array."""
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.kernel)
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Each count through its own row of the published table. Guard: drawn answers against every row,
+        tests/measurements/test_perturbation_table.py.
+        """
+        return perturbation.kernel_law(self.kernel, content[0], self.query.space.structural_indices)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

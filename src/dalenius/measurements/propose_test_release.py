@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import Branches, ExactLaw, Noised
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -124,9 +125,23 @@ class ProposeTestRelease:
         """The answer, over a one-cell space."""
         return block_of(self.name, self.statistic, self.statistic.query.value, outcome, self.law)
 
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """No reply, or the statistic plus noise. Guards: all noises of the test one by one,
+        tests/methods/test_propose_test_release.py, and drawn answers.
+        """
+        silent = self.silence(self.statistic.distance(content[0], self.bound, self.neighbours))
+        answer = Noised([int(self.statistic.value(content[0]))], [self.mechanism])
+        return (
+            Branches(
+                {False: silent, True: 1 - silent},
+                {False: (), True: (answer,)},
+                lambda replies, values: Value(values) if replies else NoReply(),
+            ),
+        )
+
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median of a few values, with exact probabilities."""
+        """A median of a few values."""
         step = cls(
             name="median",
             statistic=Quantile(query=ValuesQuery(value="x"), low=-1, high=2),
@@ -136,13 +151,4 @@ class ProposeTestRelease:
             delta=Fraction(1, 4),
             neighbours=neighbours,
         )
-        return (on_values(step, chances=lambda content: chances(step, content[0].open_below_the_gate())),)
-
-
-def chances(step: ProposeTestRelease, values: IntArray, reach: int = 6) -> Sequence[Fraction]:
-    """Probabilities of no reply and of the answers near the exact ones; farther ones differ no more."""
-    silent = step.silence(step.statistic.distance(values, step.bound, step.neighbours))
-    rate, exact = float(step.epsilon / step.bound), step.statistic.value(values)
-    answers = np.arange(-reach, reach + 1)
-    odds = (1 - silent) * np.tanh(rate / 2) * np.exp(-rate * np.abs(answers - exact))
-    return [Fraction(silent), *(Fraction(float(mass)) for mass in odds)]
+        return (on_values(step),)

@@ -32,6 +32,7 @@ from dalenius.algebra.points import Precision, largest_parts, levels_beside, off
 from dalenius.algebra.ranks import Step, levels
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Part, Unlisted
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -42,8 +43,9 @@ from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import Score, check_rate
-from dalenius.exact.several_quantiles import chances, select_all, spread
+from dalenius.exact.several_quantiles import select_all, spread
 from dalenius.measurements._example import MeasurementExample, on_values
+from dalenius.measurements._listed_quantiles import listed_quantiles
 
 __all__ = ["QuantilePoints"]
 
@@ -194,10 +196,30 @@ class QuantilePoints:
         space = CellSpace((*self.space.axes, axis), zeros)
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="points")
 
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Every list of points of each cell, by the definition of the score. Guard: probabilities from the integer
+        weights, tests/measurements/test_quantile_points.py.
+        """
+        if self._fineness > 1:
+            return Unlisted(
+                "Records that share a value are parted by independent draws, too many to be gone through.",
+                "tests/measurements/test_quantile_points.py; the same selections on whole steps are listed.",
+                self._listed(content, is_by_depth=False),
+            )
+        return self._listed(content, is_by_depth=True)
+
+    def _listed(self, content: Sequence[Any], *, is_by_depth: bool) -> Sequence[Part]:
+        structural, rows, parts = set(self.space.structural_indices), self.neighbours.max_rows, list[Part]()
+        for cell, values in enumerate(content):
+            ends = (0, 0) if cell in structural else (self.low, self.high)
+            law = listed_quantiles(values, *ends, self.steps(cell), self.epsilons, rows, is_by_depth=is_by_depth)
+            parts.append(law)
+        return parts
+
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median and its points on a grid of three, with exact probabilities."""
-        exact = cls(
+        """A median and its points on a grid of three."""
+        step = cls(
             name="points",
             space=CellSpace(()),
             queries=(ValuesQuery(value="x"),),
@@ -210,19 +232,4 @@ class QuantilePoints:
             sizes=(3,),
             precision=Precision(count=0.1, size=0.0, has_sampling=False),
         )
-        return (on_values(exact, chances=lambda content: point_chances(exact, content[0].open_below_the_gate())),)
-
-
-def point_chances(step: QuantilePoints, values: IntArray) -> Sequence[Fraction]:
-    """Probabilities of all rising lists of answers on a short list of values, in one order."""
-    law = chances(
-        values,
-        step.low,
-        step.high,
-        step.steps(0),
-        step.epsilons,
-        step.neighbours.max_rows,
-        score=step.score,
-        is_open=step.is_open,
-    )
-    return [law[answer] for answer in sorted(law)]
+        return (on_values(step),)

@@ -18,6 +18,7 @@ References
 The number of distinct values in a cell shows in the run time: a hosted service must answer on a tick.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -26,6 +27,7 @@ import numpy as np
 
 from dalenius.core.domain import CellSpace
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Listed
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -35,7 +37,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
-from dalenius.exact.quantile_selection import Score, check_rate, score_change, score_weights, select
+from dalenius.exact.quantile_selection import Score, check_rate, probabilities, score_change, score_weights, select
 from dalenius.measurements._example import CELLS, LISTS, MeasurementExample, on_cells
 
 __all__ = ["QuantileTable"]
@@ -123,6 +125,16 @@ class QuantileTable:
     def block(self, outcome: Value) -> Block:
         """The released array."""
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="quantile")
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Every grid point of each cell, by the weights that are drawn from. Guards: as `exponential_quantile`."""
+        w = score_weights(self.cell_epsilon, self._change, self.low, self.high, self.score)
+        structural, parts = set(self.space.structural_indices), []
+        for cell, values in enumerate(content):
+            chances = [Fraction(1)] if cell in structural else probabilities(values, self.low, self.high, self.q, w)
+            first = 0 if cell in structural else self.low
+            parts.append(Listed.of(((point,), chance) for point, chance in enumerate(chances, first)))
+        return parts
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

@@ -15,9 +15,11 @@ References
     Soria-Comas et al. (2017) 6.3, Table 2.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +27,7 @@ import numpy as np
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Listed, Noised
 from dalenius.core.law import Additive, IntArray, Joint, Law, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
@@ -34,6 +37,7 @@ from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import NotAllowed, ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import discrete_laplace, saturated
+from dalenius.measurements._distance_test import above
 from dalenius.measurements._example import MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
@@ -128,6 +132,22 @@ class RangeQuery:
         space: CellSpace = self.query.space
         role = "table" if self.clamp is Clamp.NONE else "clamped"
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role=role)
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """With noise that follows the same content."""
+        return self.exact_law_at(content, content)
+
+    def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
+        """The count plus noise, cut as named; a clamp to the data is that of `at`. Guard: exact probabilities,
+        tests/measurements/test_range_query.py.
+        """
+        count, middle = int(content[0][0]), int(at[0][0])
+        if self.clamp is Clamp.NONE:
+            return (Noised([count], [DiscreteLaplace(self.epsilon)]),)
+        low, high = (0, int(self.size or 0)) if self.clamp is Clamp.SIZE else (middle - 1, middle + 1)
+        reached = [above(self.epsilon, point - count - 1) for point in range(low + 1, high + 1)]
+        masses = (upper - lower for upper, lower in pairwise([1.0, *reached, 0.0]))
+        return (Listed.of(zip(((point,) for point in range(low, high + 1)), masses, strict=True)),)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

@@ -22,15 +22,18 @@ References
 The number of distinct values in a cell shows in the run time: a hosted service must answer on a tick.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import exp, lgamma, log
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Mixed, Noised, Part
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
@@ -55,6 +58,8 @@ COUNT, SQUARES = "count", "squares"
 # integers.
 _SQUARED_STEPS = 4096
 _MOST_BITS = 48
+# Beyond these nothing is listed of the law.
+_MOST_MULTIPLICITY, _FAINTEST = 30, 1e-40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +186,21 @@ class ResampledTotals:
         """The noisy totals, one for each cell and replicate, and the sums beside them."""
         return Block(name=self.name, space=self.whole_space, values=outcome.values, law=self.law, role="replicates")
 
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Each replicate of each cell by itself: what rows add, times Poisson(1) numbers of their own, plus noise; then
+        the sums. Guard: losses by another convolution, tests/measurements/test_resampled_totals.py.
+        """
+        structural, parts = set(self.space.structural_indices), list[Part]()
+        for cell, (values, counts) in enumerate(self._added(list(content))):
+            if cell in structural:
+                bare = self.price.replicates + len(self.sums)
+                parts.append(Noised([0] * bare, [None] * bare))
+                continue
+            centres = _compound({int(v): int(c) for v, c in zip(values, counts, strict=True) if c and v})
+            parts += [Mixed(self.noise, centres)] * self.price.replicates
+            parts.append(Noised(self.summed(values, counts), self.sum_noises))
+        return parts
+
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Two replicates of totals about the midpoint, in two cells; alone, and with both sums beside them."""
@@ -198,6 +218,20 @@ class ResampledTotals:
         sums = (COUNT, SQUARES)
         both = replace(step, sums=sums, price=replace(price, beside=beside(sums, price.reach, Fraction(1, 5))))
         return (on_cells(step), on_cells(both))
+
+
+def _compound(added: dict[int, int]) -> dict[int, float]:
+    """The law of a sum of Poisson numbers of each value, up to multiplicities that are never met."""
+    totals = {0: 1.0}
+    for value, count in added.items():
+        odds = [exp(k * log(count) - count - lgamma(k + 1)) for k in range(_MOST_MULTIPLICITY + 3 * count)]
+        further: dict[int, float] = {}
+        for total, chance in totals.items():
+            for k, p in enumerate(odds):
+                if chance * p > _FAINTEST:
+                    further[total + k * value] = further.get(total + k * value, 0.0) + chance * p
+        totals = further
+    return totals
 
 
 def largest_square(reach: int) -> int:

@@ -19,7 +19,7 @@ References
     Xiao, He, Zhang & Kifer (2023); Canonne, Kamath & Steinke (2020).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -33,6 +33,7 @@ from dalenius.algebra.optimal import exact_cost, patterns
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -45,6 +46,7 @@ from dalenius.exact.sampling import sample
 from dalenius.measurements._components import (
     check_noise,
     components_block,
+    components_law,
     differences,
     gaussian_profile,
     priced_by,
@@ -142,21 +144,26 @@ class Residual:
         """Scaled counts plus noise, reduced to differences from the reference cell; overflow wraps and
         stays private.
         """
+        scaled = self._scaled([table.open_below_the_gate() for table in exact])
+        noisy = (part + noise.reshape(part.shape) for part, noise in zip(scaled, drawn, strict=True))
+        return Value(np.concatenate([differences(part).ravel() for part in noisy]))
+
+    def _scaled(self, content: Sequence[IntArray]) -> list[IntArray]:
         tables = {
-            m: table.open_below_the_gate().reshape(tuple(self.shape[a] for a in m))
-            for m, table in zip(self._tables, exact, strict=True)
+            m: table.reshape(tuple(self.shape[a] for a in m)) for m, table in zip(self._tables, content, strict=True)
         }
-        parts = []
-        for (a, _), noise in zip(self.grid.items(), drawn, strict=True):
-            from_table = holder(a, self._tables)
-            counts = sum_out(tables[from_table], from_table, a)
-            scaled = counts * np.int64(self._cells(a)) + noise.reshape(counts.shape)
-            parts.append(differences(scaled).ravel())
-        return Value(np.concatenate(parts))
+        held = ((a, holder(a, self._tables)) for a in self.grid)
+        return [sum_out(tables[table], table, a) * np.int64(self._cells(a)) for a, table in held]
 
     def block(self, outcome: Value) -> Block:
         """One array: the components one after the other, in the order of `grid`."""
         return components_block(self.name, outcome, self.law)
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """What the released differences see of the scaled components, plus noise. Guard: audits run the step on both
+        neighbours with the same noise.
+        """
+        return (components_law(self._scaled(content), self.grid.values()),)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

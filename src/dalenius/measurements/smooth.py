@@ -16,6 +16,7 @@ References
 For quantiles the exponential mechanism is more accurate nearly everywhere; see `exponential_quantile`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
@@ -23,6 +24,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Listed
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -122,6 +124,20 @@ class Smooth:
     def block(self, outcome: Value) -> Block:
         """The answer, over a one-cell space; nothing about the scale."""
         return block_of(self.name, self.statistic, self.statistic.query.value, outcome, self.law)
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Every answer, by the distribution function of the noise. Guard: exact losses on a fine grid,
+        tests/measurements/test_smooth.py.
+        """
+        low, high = self.statistic.low * self.statistic.unit, self.statistic.high * self.statistic.unit
+        size = self.statistic.smooth(content[0], rational_base(self.noise.beta), self.neighbours, self.least)
+        centre, scale = self.statistic.value(content[0]), float(size * self.noise.scale)
+        edges = [(k + 0.5 - centre) / scale for k in range(low, high)]
+        below = [0.0, *(self.noise.distribution(z) for z in edges), 1.0]
+        above = [1.0, *(self.noise.distribution(-z) for z in edges), 0.0]
+        tails = zip(below, below[1:], above, above[1:], strict=False)
+        masses = [b - a if a < 0.5 else c - d for a, b, c, d in tails]
+        return (Listed.of(zip(((k,) for k in range(low, high + 1)), masses, strict=True)),)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

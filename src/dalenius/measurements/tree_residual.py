@@ -21,7 +21,7 @@ References
     Xiao, He, Zhang & Kifer (2023); Cumings-Menon (2024); Canonne, Kamath & Steinke (2020).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -38,6 +38,7 @@ from dalenius.algebra.tree_table import Part
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -50,6 +51,7 @@ from dalenius.exact.sampling import sample
 from dalenius.measurements._components import (
     check_noise,
     components_block,
+    components_law,
     differences,
     gaussian_profile,
     priced_by,
@@ -166,23 +168,30 @@ class TreeResidual:
         """Scaled counts plus noise, reduced to differences from the reference cell; overflow wraps and
         stays private.
         """
-        counts = {
-            part: table.open_below_the_gate().reshape(self._cells(part))
-            for part, table in zip(self._tables, exact, strict=True)
-        }
+        scaled = self._scaled([table.open_below_the_gate() for table in exact])
+        noisy = (part + noise.reshape(part.shape) for part, noise in zip(scaled, drawn, strict=True))
+        return Value(np.concatenate([differences(part, 1).ravel() for part in noisy]))
+
+    def _scaled(self, content: Sequence[IntArray]) -> list[IntArray]:
+        counts = {p: table.reshape(self._cells(p)) for p, table in zip(self._tables, content, strict=True)}
         parts = []
-        for (part, _), noise in zip(self.grid.items(), drawn, strict=True):
+        for part in self.grid:
             level, margin = part
             held = _held(part, self._tables)
             assert held is not None
             summed = self.tree.summed(sum_out(counts[held], (-1, *held[1]), (-1, *margin)), held[0], level)
-            scaled = summed * np.int64(prod(self.shape[i] for i in margin)) + noise.reshape(self._cells(part))
-            parts.append(differences(scaled, 1).ravel())
-        return Value(np.concatenate(parts))
+            parts.append(summed.reshape(self._cells(part)) * np.int64(prod(self.shape[i] for i in margin)))
+        return parts
 
     def block(self, outcome: Value) -> Block:
         """One array: the parts one after the other, in the order of `grid`."""
         return components_block(self.name, outcome, self.law)
+
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """What the released differences see of the scaled parts, plus noise. Guard: audits run the step on both
+        neighbours with the same noise.
+        """
+        return (components_law(self._scaled(content), self.grid.values(), 1),)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

@@ -30,6 +30,7 @@ import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
+from dalenius.core.integer_law import ExactLaw, Listed
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
@@ -162,9 +163,29 @@ class UnboundedQuantile:
         space = CellSpace((Axis(variable=self.query.value, labels=(f"quantile {plain(self.q)}",)),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="quantile")
 
+    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
+        """Every threshold and the upper bound, over all noises of the rank that are not negligible. Guard: drawn
+        answers, tests/measurements/test_unbounded_quantile.py.
+        """
+        rates = [float(law.rate) for law in self._noises]
+        scores = self._scores(content[0])
+        reach = int(45 / min(rates)) + int(np.abs(scores).max(initial=0))
+        ranks = np.arange(-reach, reach + 1)
+        left, odds = np.tanh(rates[0] / 2) * np.exp(-rates[0] * np.abs(ranks)), []
+        for score in scores.tolist():
+            # P(noise >= k) of a two-sided geometric law with base a: 1 - a^(1 - k) / (1 + a) up to zero, a^k / (1 + a)
+            # above.
+            gap, base = ranks - score, np.exp(-rates[1])
+            tail = base ** np.abs(np.where(gap <= 0, 1 - gap, gap)) / (1 + base)
+            passing = np.where(gap <= 0, 1 - tail, tail)
+            odds.append(float((left * passing).sum()))
+            left = left * (1 - passing)
+        answers = ((answer,) for answer in (*self.thresholds, self.high))
+        return (Listed.of(zip(answers, (*odds, float(left.sum())), strict=True)),)
+
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A quartile with exact probabilities; for one row to a unit."""
+        """A quartile; for one row to a unit."""
         step = cls(
             name="quartile",
             query=ValuesQuery(value="x"),
@@ -174,22 +195,4 @@ class UnboundedQuantile:
             neighbours=neighbours,
             q=Fraction(1, 4),
         )
-        return (on_values(step, chances=lambda content: chances(step, content[0].open_below_the_gate())),)
-
-
-def chances(step: UnboundedQuantile, values: IntArray) -> Sequence[Fraction]:
-    """Probabilities of every threshold and of the upper bound: over all noises of the rank that are not negligible."""
-    rates = [float(Fraction(law.parameters["rate"])) for law in step._noises]
-    scores = step._scores(values)
-    reach = int(45 / min(rates)) + int(np.abs(scores).max(initial=0))
-    ranks = np.arange(-reach, reach + 1)
-    left, odds = np.tanh(rates[0] / 2) * np.exp(-rates[0] * np.abs(ranks)), []
-    for score in scores.tolist():
-        # P(noise >= k) of a two-sided geometric law with base a: 1 - a^(1 - k) / (1 + a) up to zero, a^k / (1 + a)
-        # above.
-        gap, base = ranks - score, np.exp(-rates[1])
-        tail = base ** np.abs(np.where(gap <= 0, 1 - gap, gap)) / (1 + base)
-        passing = np.where(gap <= 0, 1 - tail, tail)
-        odds.append(float((left * passing).sum()))
-        left = left * (1 - passing)
-    return [Fraction(mass) for mass in (*odds, float(left.sum()))]
+        return (on_values(step),)

@@ -144,7 +144,6 @@ class CustomUtility:
         return np.where((index < 0) | (index >= len(p)), -np.inf, inside)
 
     def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
-        """Losses are multiples of the rate."""
         return self.rate, lambda x: -self.losses[x + self.limit]
 
     def largest_loss(self, size: int) -> Fraction:

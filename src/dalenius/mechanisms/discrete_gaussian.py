@@ -119,7 +119,6 @@ class DiscreteGaussian(CentredNoise):
         return gaussian.wide_sf(float(self.sigma_squared), k) if self._is_wide else tails_of(self).sf(k)
 
     def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
-        """Losses are multiples of 1 / (2 sigma_squared)."""
         return 1 / (2 * self.sigma_squared), lambda x: -x * x
 
     def largest_loss(self, size: int) -> Fraction | None:

@@ -85,11 +85,9 @@ class DiscreteLaplace(NoiseWithTails):
         return np.exp(-rate * np.maximum(distance, 0)) / (1 + exp(-rate))
 
     def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
-        """Losses are multiples of the rate."""
         return self.rate, lambda x: -abs(x)
 
     def largest_loss(self, size: int) -> Fraction:
-        """No loss exceeds rate * |size|."""
         return self.rate * abs(size)
 
     def coarse_loss(self, size: int) -> LossDistribution | None:

@@ -115,7 +115,6 @@ class Staircase(NoiseWithTails):
         return np.asarray(np.exp(-e * step.astype(np.float64)) * weight / (2 * self._one_side - 1))
 
     def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
-        """Losses are multiples of epsilon."""
         return self.epsilon, lambda x: -self._level(x)
 
     def largest_loss(self, size: int) -> Fraction:

@@ -136,11 +136,9 @@ class TruncatedLaplace(NoiseWithTails):
         return np.exp(-r * steps) * np.expm1(-r * (self.limit + 1 - steps)) / (expm1(-r) * self._total)
 
     def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
-        """Losses are multiples of the rate."""
         return self.rate, lambda x: -abs(x)
 
     def largest_loss(self, size: int) -> Fraction:
-        """No finite loss exceeds rate * |size|."""
         return self.rate * abs(size)
 
     def exact_sampler(self) -> ExactSampler | None:

@@ -7,7 +7,6 @@
 from collections.abc import Callable
 from fractions import Fraction
 from math import ceil, isqrt, log
-from typing import ClassVar
 
 import numpy as np
 
@@ -38,9 +37,7 @@ _GRID = 10**6
 class ChoiceParameters(Part):
     """Keys of a selection."""
 
-    section: ClassVar[str] = "[table] of a selection"
-
-    method: str | None = None
+    method: str = "exponential"
 
 
 def plan_choice(

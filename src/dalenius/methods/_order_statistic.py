@@ -8,7 +8,7 @@ under rho), with an optional public `beta` and, for the last three, `shape`; qua
 from collections.abc import Callable
 from fractions import Fraction
 from math import isqrt
-from typing import Any, ClassVar
+from typing import Any
 
 from dalenius.core.contracts import Measurement
 from dalenius.core.neighbours import Scope
@@ -33,8 +33,6 @@ MOST_SHAPE = 20
 
 class OrderStatisticParameters(Part):
     """Keys of an extreme or a difference of order statistics."""
-
-    section: ClassVar[str] = "[table] of an order statistic"
 
     method: str | None = None
     beta: Exact | None = None

@@ -20,7 +20,6 @@ from dalenius.methods._order_statistic import METHODS, plan_local, plan_number, 
 from dalenius.plans.moments import SAMPLING
 from dalenius.plans.priced import priced, selected
 from dalenius.plans.quantiles import plan_quantiles
-from dalenius.spec.method import spelled
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
@@ -61,10 +60,10 @@ def plan_quantile(question: Question, name: str, level: Fraction) -> TablePlan:
     return plan_number(question, measurement, name, "exponential", "exponential")
 
 
-def written_keys(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is meant anyway: depth where a value is selected alone, the error of sampling where there is one."""
-    meant = {"exponential": {"score": str(Score.DEPTH)}, None: {"error": SAMPLING}}
-    return spelled(parameters, **meant.get(parameters.get("method"), {}))
+def without_implied(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys without depth where a value is selected alone, and without the error of sampling elsewhere."""
+    implied = {"exponential": ("score", Score.DEPTH), None: ("error", SAMPLING)}.get(keys.get("method"))
+    return {key: value for key, value in keys.items() if (key, value) != implied}
 
 
 def _measure(level: Fraction) -> str:

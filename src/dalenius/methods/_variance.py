@@ -4,7 +4,7 @@ of sampling.
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Literal
 
 from dalenius.core.plan import TablePlan
 from dalenius.errors import Unsupported
@@ -34,8 +34,6 @@ WITHOUT = (Fraction(1, 2), Fraction(1, 2))
 
 class VarianceParameters(Part):
     """Keys of a variance or standard deviation: which error it is given with."""
-
-    section: ClassVar[str] = "[table] of a variance or standard deviation"
 
     error: Literal["noise", "sampling"] = "sampling"
 

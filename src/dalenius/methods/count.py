@@ -1,12 +1,13 @@
 """Number of records in each cell: one table, a list of margins, a weighted table, or one count at the data."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
+from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
 from dalenius.measurements.keyed_list import KeyedList
@@ -18,13 +19,13 @@ from dalenius.methods._sampled_count import plan_sampled
 from dalenius.methods.margins.plan import plan_margins
 from dalenius.methods.margins.weighted import plan_weighted_list
 from dalenius.plans.priced import additive_preview, priced, shown_as
-from dalenius.plans.ranged_count import plan_ranged, written_ranges
+from dalenius.plans.ranged_count import ordered_ranges, plan_ranged
 from dalenius.plans.refined_count import DEFAULT_SHARE, plan_refined
 from dalenius.plans.ruled_noise import mechanism_for
 from dalenius.plans.weighted import plan_weighted
 from dalenius.spec.axis import Ranges
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import Words, spelled
+from dalenius.spec.method import Method, Words, example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.contingency_table import ContingencyTable
@@ -37,8 +38,6 @@ __all__ = ["CountMethod"]
 class CountParameters(Part):
     """Keys of a count."""
 
-    section: ClassVar[str] = "[table] of a count"
-
     clamp: str | None = None
     refine: str | None = None
     refine_from: Whole | None = Field(default=None, ge=1)
@@ -48,59 +47,31 @@ class CountParameters(Part):
     ranges: Ranges | None = Field(default=None, min_length=1)
 
 
-class CountMethod:
+class CountMethod(Method):
     """Signed, unbiased counts of every declared cell."""
 
-    name: ClassVar[str] = "count"
-    takes_of: ClassVar[bool] = False
-    counts_records: ClassVar[bool] = True
-    has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.GIVEN_THE_PUBLIC)
-    Parameters: ClassVar[type[Part]] = CountParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    name: str = "count"
+    takes_of: bool = False
+    counts_records: bool = True
+    scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.GIVEN_THE_PUBLIC)
+    Parameters: type[Part] = CountParameters
+    words: Mapping[str, Words] = translated(
         Words(
             title="Number of records",
             preview="Expect each count to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {"table": {"rows": ["sex"], "columns": ["region"]}, "privacy": {"definition": "pure", "epsilon": 1}},
-        {
-            "table": {"rows": ["sex"], "columns": ["status"], "margins": "all"},
-            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
-        },
-        {"table": {"rows": ["sex"], "weight": "weight"}, "privacy": {"definition": "zero_concentrated", "rho": "1/4"}},
-        {
-            "table": {"rows": ["region"], "refine": "half", "refine_from": 5},
-            "privacy": {"definition": "pure", "epsilon": 2},
-        },
-        {
-            "table": {"rows": ["sex"], "columns": ["region"], "keyed": True},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
-        {
-            "table": {"rows": ["sex"], "columns": ["region"], "sample": "1/2"},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
-        {
-            "table": {"rows": ["region"], "columns": ["sex"], "ranges": {"region": "all"}},
-            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
-        },
-        {
-            "table": {"where": {"age": {"at_least": 18, "at_most": 65}}},
-            "privacy": {"definition": "individual", "epsilon": 1},
-        },
-        {
-            "table": {
-                "rows": ["sex"],
-                "columns": ["region"],
-                "weight": "weight",
-                "margins": [["sex", "region"], ["sex"], []],
-            },
-            "privacy": {"definition": "zero_concentrated", "rho": 1},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["sex"], columns=["region"], epsilon=1),
+        example(rows=["sex"], columns=["status"], margins="all", rho="1/4"),
+        example(rows=["sex"], weight="weight", rho="1/4"),
+        example(rows=["region"], refine="half", refine_from=5, epsilon=2),
+        example(rows=["sex"], columns=["region"], keyed=True, epsilon=1),
+        example(rows=["sex"], columns=["region"], sample="1/2", epsilon=1),
+        example(rows=["region"], columns=["sex"], ranges={"region": "all"}, rho="1/4"),
+        example(where={"age": {"at_least": 18, "at_most": 65}}, definition="individual", epsilon=1),
+        example(rows=["sex"], columns=["region"], weight="weight", margins=[["sex", "region"], ["sex"], []], rho=1),
     )
 
     @staticmethod
@@ -134,15 +105,14 @@ class CountMethod:
         return ContingencyTable(query=question.query)
 
     @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Without the usual share of a refinement; where nothing is refined the key is refused, as written. Ranges in
-        order.
-        """
-        if parameters.get("ranges") is not None:
-            parameters = {**parameters, "ranges": written_ranges(parameters["ranges"])}
-        if "refine" not in parameters:
-            return "count", dict(parameters)
-        return "count", spelled(parameters, refine_share=DEFAULT_SHARE)
+    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+        """Ranges in order, and a refinement without its usual share."""
+        canonical = dict(keys)
+        if "ranges" in canonical:
+            canonical["ranges"] = ordered_ranges(canonical["ranges"])
+        if "refine" in keys and rational(keys.get("refine_share", 0)) == DEFAULT_SHARE:
+            del canonical["refine_share"]
+        return canonical
 
 
 def _table(question: Question) -> TablePlan:

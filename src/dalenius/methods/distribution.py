@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from dalenius.algebra.estimates import CURVES, STRUCTURE, estimated
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, Joint
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.core.rationals import plain, rational
@@ -30,7 +29,7 @@ from dalenius.plans.design import design_law, design_notes
 from dalenius.plans.moments import CLIPPED, estimate_tables, public_size, typical_records
 from dalenius.plans.priced import priced, share
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import AnswerKind, Words, spelled
+from dalenius.spec.method import AnswerKind, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.translation import translated
@@ -47,24 +46,17 @@ AXIS = "at most"
 class DistributionParameters(Part):
     """Keys of a distribution function: at which points, or how many equal parts of the bounds they make."""
 
-    section: ClassVar[str] = "[table] of a distribution"
-
     at: tuple[Exact, ...] | None = None
-    parts: Whole | None = None
+    parts: Whole = _PARTS
 
 
-class DistributionMethod:
+class DistributionMethod(Method):
     """The share of records whose value is at most so large."""
 
-    name: ClassVar[str] = "distribution"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = True
-    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
-    Parameters: ClassVar[type[Part]] = DistributionParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    name: str = "distribution"
+    answer: AnswerKind = AnswerKind.NUMBER
+    Parameters: type[Part] = DistributionParameters
+    words: Mapping[str, Words] = translated(
         Words(
             title="Distribution of {of}",
             preview="In a cell of {records} records, expect no point of the curve to be off by more than ± {error} "
@@ -73,15 +65,9 @@ class DistributionMethod:
             "missing where the released count is below one.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["sex"], "measure": "distribution", "of": "income", "parts": 8},
-            "privacy": {"definition": "zero_concentrated", "rho": "1/2"},
-        },
-        {
-            "table": {"measure": "distribution", "of": "age", "at": [17, 64]},
-            "privacy": {"definition": "pure", "epsilon": 2},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["sex"], measure="distribution", of="income", parts=8, rho="1/2"),
+        example(measure="distribution", of="age", at=[17, 64], epsilon=2),
     )
 
     @staticmethod
@@ -90,13 +76,12 @@ class DistributionMethod:
         return _plan(question, _points(question))
 
     @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
         """Points as a rising list of exact texts."""
-        keys, at = spelled(parameters, parts=Fraction(_PARTS)), parameters.get("at")
-        if at is None:
-            return "distribution", keys
-        points = sorted({rational(point, "at") for point in at})
-        return "distribution", {**keys, "at": [plain(point) for point in points]}
+        if "at" not in keys:
+            return dict(keys)
+        points = sorted({rational(point, "at") for point in keys["at"]})
+        return {**keys, "at": [plain(point) for point in points]}
 
 
 def _points(question: Question) -> tuple[int, ...]:

@@ -7,18 +7,17 @@ answer is one number: which cells they are is shown through the custodian's door
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery, ValuesQuery
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.plans.priced import priced, shown_as
 from dalenius.spec.document import Part, Whole
-from dalenius.spec.method import AnswerKind, Words
+from dalenius.spec.method import AnswerKind, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.dominance import Dominance
 from dalenius.translation import translated
@@ -62,36 +61,26 @@ def _whole(name: str, value: object) -> int:
 class DominanceParameters(Part):
     """Keys of a rule of dominance."""
 
-    section: ClassVar[str] = "[table] of a rule of dominance"
-
     p: Whole | None = None
     n: Whole | None = None
     k: Whole | None = None
 
 
-class DominanceMethod:
+class DominanceMethod(Method):
     """One noisy number of dominated cells."""
 
-    name: ClassVar[str] = "dominance"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
-    Parameters: ClassVar[type[Part]] = DominanceParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    name: str = "dominance"
+    answer: AnswerKind = AnswerKind.NUMBER
+    Parameters: type[Part] = DominanceParameters
+    words: Mapping[str, Words] = translated(
         Words(
             title="Number of cells where few contributors dominate the total of {of}",
             preview="Expect the number of dominated cells to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}; which cells they are is not published.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["region"], "measure": "dominance", "of": "income", "p": 15},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["region"], measure="dominance", of="income", p=15, epsilon=1),
     )
 
     judged = staticmethod(judged)
@@ -119,8 +108,3 @@ class DominanceMethod:
                 "law": law.to_dict(),
             },
         )
-
-    @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is."""
-        return "dominance", dict(parameters)

@@ -6,17 +6,16 @@ a half. The error of sampling follows from the fitted law, so that it costs noth
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from dalenius.algebra.families import FAMILIES
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.plans.design import design_notes
 from dalenius.plans.moments import constants, plan_estimate, public_size, rows_with, squares_part, totals_part
 from dalenius.spec.document import Part
-from dalenius.spec.method import AnswerKind, FieldKind, FormField, Words
+from dalenius.spec.method import AnswerKind, FieldKind, FormField, Method, Words, example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.translation import texts, translated
@@ -31,21 +30,16 @@ MOST_CELLS = 500
 class ExponentialFamilyParameters(Part):
     """Keys of an exponential family: which."""
 
-    section: ClassVar[str] = "[table] of an exponential family"
-
     family: str | None = None
 
 
-class ExponentialFamilyMethod:
+class ExponentialFamilyMethod(Method):
     """The law of a family under which clipped values have the measured moments."""
 
-    name: ClassVar[str] = "exponential_family"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    is_offered: ClassVar[bool] = False
-    form_fields: ClassVar[Mapping[str, FormField]] = {
+    name: str = "exponential_family"
+    answer: AnswerKind = AnswerKind.NUMBER
+    is_offered: bool = False
+    form_fields: Mapping[str, FormField] = {
         "family": FormField(
             kind=FieldKind.CHOICE,
             labels=texts("Distribution"),
@@ -54,9 +48,8 @@ class ExponentialFamilyMethod:
             choices={"gaussian": texts("normal"), "poisson": texts("Poisson"), "exponential": texts("exponential")},
         )
     }
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
-    Parameters: ClassVar[type[Part]] = ExponentialFamilyParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    Parameters: type[Part] = ExponentialFamilyParameters
+    words: Mapping[str, Words] = translated(
         Words(
             title="Parameters of a distribution of {of}",
             preview="In a cell of {records} records spread evenly over the bounds, expect the first parameter to be "
@@ -65,19 +58,10 @@ class ExponentialFamilyMethod:
             "count is below two.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["sex"], "measure": "exponential_family", "of": "income", "family": "gaussian"},
-            "privacy": {"definition": "zero_concentrated", "rho": 2},
-        },
-        {
-            "table": {"measure": "exponential_family", "of": "age", "family": "poisson"},
-            "privacy": {"definition": "pure", "epsilon": 4},
-        },
-        {
-            "table": {"measure": "exponential_family", "of": "income", "family": "exponential"},
-            "privacy": {"definition": "pure", "epsilon": 4},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["sex"], measure="exponential_family", of="income", family="gaussian", rho=2),
+        example(measure="exponential_family", of="age", family="poisson", epsilon=4),
+        example(measure="exponential_family", of="income", family="exponential", epsilon=4),
     )
 
     @staticmethod
@@ -110,11 +94,6 @@ class ExponentialFamilyMethod:
             shown=CellSpace((*question.space.axes, parameters), zeros),
             warnings=(note("family"), *design_notes(question)),
         )
-
-    @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is."""
-        return "exponential_family", dict(parameters)
 
 
 def _check_bounds(name: str, question: Question) -> None:

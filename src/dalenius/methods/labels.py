@@ -3,18 +3,16 @@ come from the data.
 """
 
 from collections.abc import Mapping
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from dalenius.core.domain import Domain, Variable
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import LabelsQuery
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.label_selection import LabelSelection
 from dalenius.plans.priced import additive_preview, priced, shown_as
 from dalenius.spec.document import DEFAULT_MEASURE, Part, Whole
-from dalenius.spec.method import FieldKind, FormField, Words, spelled
+from dalenius.spec.method import FieldKind, FormField, Method, Words, example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.translation import texts, translated
@@ -25,26 +23,20 @@ __all__ = ["LabelsMethod"]
 class LabelsParameters(Part):
     """Keys of a list of labels: in how many texts a unit counts."""
 
-    section: ClassVar[str] = "[table] of labels"
-
-    most: Whole | None = None
+    most: Whole = 1
 
 
-class LabelsMethod:
+class LabelsMethod(Method):
     """Which texts that are not declared enough units have, and how many."""
 
-    name: ClassVar[str] = "labels"
-    takes_of: ClassVar[bool] = False
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = True
-    finds_labels: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
-    Parameters: ClassVar[type[Part]] = LabelsParameters
-    form_fields: ClassVar[Mapping[str, FormField]] = {
+    name: str = "labels"
+    takes_of: bool = False
+    finds_labels: bool = True
+    Parameters: type[Part] = LabelsParameters
+    form_fields: Mapping[str, FormField] = {
         "most": FormField(kind=FieldKind.WHOLE, labels=texts("Texts of a unit that count"), usual="1", first="1")
     }
-    words: ClassVar[Mapping[str, Words]] = translated(
+    words: Mapping[str, Words] = translated(
         Words(
             title="Number of units with a text that is not declared",
             preview="Texts that enough units have are listed; expect each number to be off by at most ± {error} (95 "
@@ -52,12 +44,7 @@ class LabelsMethod:
             caption="± is the margin of error from privacy noise, {level}; texts that few units have are not listed.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"measure": "labels", "rows": ["job"]},
-            "privacy": {"definition": "approximate", "epsilon": 8, "delta": "1e-3"},
-        },
-    )
+    examples: tuple[Mapping[str, Any], ...] = (example(measure="labels", rows=["job"], epsilon=8, delta="1e-3"),)
 
     @staticmethod
     def suits(domain: Domain) -> bool:
@@ -91,11 +78,6 @@ class LabelsMethod:
             warnings=(note("selected_labels", threshold=step.threshold, sure=step.sure, most=step.query.most),),
             refusal=f"A list of labels does not fit {budget.definition!r}; use approximate.",
         )
-
-    @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Without the bound that goes without saying."""
-        return "labels", spelled(parameters, most=Fraction(1))
 
 
 def _variable(question: Question) -> Variable:

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.measurements.data_dependent_selection import DataDependentSelection
 from dalenius.methods._data_dependent import epsilon_alone, floor, plan_withheld
-from dalenius.spec.document import Part
-from dalenius.spec.method import AnswerKind, Words
+from dalenius.spec.method import AnswerKind, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.translation import translated
@@ -17,24 +16,15 @@ from dalenius.translation import translated
 __all__ = ["LargestTotalMethod"]
 
 
-class LargestTotalParameters(Part):
-    """A selection has no keys of its own."""
-
-    section: ClassVar[str] = "[table] of a largest total"
-
-
-class LargestTotalMethod:
+class LargestTotalMethod(Method):
     """The cell that is chosen by the exponential mechanism at the sensitivity of the data."""
 
-    name: ClassVar[str] = "largest_total"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    answer: ClassVar[AnswerKind] = AnswerKind.CELL
-    has_error: ClassVar[bool] = False
-    is_offered: ClassVar[bool] = False
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
-    Parameters: ClassVar[type[Part]] = LargestTotalParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    name: str = "largest_total"
+    answer: AnswerKind = AnswerKind.CELL
+    has_error: bool = False
+    is_offered: bool = False
+    scopes: tuple[Scope, ...] = (Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
+    words: Mapping[str, Words] = translated(
         Words(
             title="Cell with the largest total of {of}",
             preview="How likely the right cell is depends on the data and is not published.",
@@ -42,17 +32,9 @@ class LargestTotalMethod:
             "largest.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["region"], "measure": "largest_total", "of": "income"},
-            "privacy": {"definition": "individual", "epsilon": 1},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["region"], measure="largest_total", of="income", definition="individual", epsilon=1),
     )
-
-    @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is."""
-        return "largest_total", dict(parameters)
 
     @staticmethod
     def plan(question: Question) -> TablePlan:

@@ -11,7 +11,7 @@ records a cell holds, so that what is said beforehand is the error in a cell of 
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from dalenius.algebra.estimates import BOOTSTRAP
 from dalenius.core.neighbours import Scope
@@ -24,7 +24,6 @@ from dalenius.methods.margins.weighted import refuse_design
 from dalenius.plans.clipped_mean import plan_clipped_mean, with_tail
 from dalenius.plans.moments import (
     CLIPPED,
-    SAMPLING,
     MeasuredPart,
     check_size,
     constants,
@@ -41,7 +40,7 @@ from dalenius.plans.moments import (
 from dalenius.plans.replicates import Resampled, half_width_of, plan_replicates, with_squares
 from dalenius.plans.weighted import fixed_weight
 from dalenius.spec.document import Exact, Part
-from dalenius.spec.method import Words, spelled
+from dalenius.spec.method import Method, Words, example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.joint_moments import JointMoments
@@ -58,9 +57,7 @@ NOISE = "noise"
 class MeanParameters(Part):
     """Keys of a mean: which error it is given with."""
 
-    section: ClassVar[str] = "[table] of a mean"
-
-    error: Literal["noise", "sampling", "bootstrap"] | None = None
+    error: Literal["noise", "sampling", "bootstrap"] = "sampling"
     replicates: int | None = None
     squares: bool | None = None
     learn_bounds: Exact | None = None
@@ -71,18 +68,14 @@ class MeanParameters(Part):
     common_weight: Exact | None = None
 
 
-class MeanMethod:
+class MeanMethod(Method):
     """centre + total about the centre / count."""
 
-    name: ClassVar[str] = "mean"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    takes_weight: ClassVar[bool] = True
-    has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
-    form_errors: ClassVar[tuple[str, ...]] = (BOOTSTRAP,)
-    belongs: ClassVar[Mapping[str, str]] = {
+    name: str = "mean"
+    takes_weight: bool = True
+    scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
+    form_errors: tuple[str, ...] = (BOOTSTRAP,)
+    belongs: Mapping[str, str] = {
         "replicates": 'error = "bootstrap"',
         "squares": 'error = "bootstrap"',
         "candidates": "learn_bounds",
@@ -91,8 +84,8 @@ class MeanMethod:
         "regularise": "weight",
         "common_weight": "weight",
     }
-    Parameters: ClassVar[type[Part]] = MeanParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    Parameters: type[Part] = MeanParameters
+    words: Mapping[str, Words] = translated(
         Words(
             title="Mean of {of}",
             preview="In a cell of {records} records, expect the mean to be off by at most ± {error} (95 %); in smaller"
@@ -101,66 +94,36 @@ class MeanMethod:
             "is below one.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["region"], "measure": "mean", "of": "income"},
-            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
-        },
-        {
-            "table": {"rows": ["region"], "measure": "mean", "of": "income", "error": "sampling"},
-            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
-        },
-        {
-            "table": {"rows": ["region"], "measure": "mean", "of": "income", "margins": "all"},
-            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
-        },
-        {"table": {"measure": "mean", "of": "age", "error": "noise"}, "privacy": {"definition": "pure", "epsilon": 1}},
-        {
-            "table": {"rows": ["region"], "measure": "mean", "of": "income", "error": "bootstrap", "replicates": 10},
-            "privacy": {"definition": "approximate", "epsilon": 4, "delta": "1/1000000"},
-        },
-        {
-            "table": {"rows": ["sex"], "measure": "mean", "of": "income", "weight": "weight"},
-            "privacy": {"definition": "zero_concentrated", "rho": 2},
-        },
-        {
-            "table": {
-                "rows": ["sex"],
-                "measure": "mean",
-                "of": "income",
-                "weight": "weight",
-                "error": "noise",
-                "margins": "all",
-            },
-            "privacy": {"definition": "zero_concentrated", "rho": 2},
-        },
-        {
-            "table": {
-                "rows": ["sex"],
-                "measure": "mean",
-                "of": "income",
-                "error": "sampling",
-                "learn_bounds": "1/5",
-                "candidates": [0, 10, 20, 40],
-                "bound_clipped": True,
-            },
-            "privacy": {"definition": "zero_concentrated", "rho": 1},
-        },
-        {
-            "table": {
-                "measure": "mean",
-                "of": "income",
-                "error": "noise",
-                "learn_bounds": "1/5",
-                "candidates": [0, 20, 40],
-                "tail": "1/20",
-            },
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
-        {
-            "table": {"rows": ["sex"], "measure": "mean", "of": "income", "weight": "weight", "regularise": "1/2"},
-            "privacy": {"definition": "zero_concentrated", "rho": 2},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["region"], measure="mean", of="income", rho="1/4"),
+        example(rows=["region"], measure="mean", of="income", error="sampling", rho="1/4"),
+        example(rows=["region"], measure="mean", of="income", margins="all", rho="1/4"),
+        example(measure="mean", of="age", error="noise", epsilon=1),
+        example(
+            rows=["region"], measure="mean", of="income", error="bootstrap", replicates=10, epsilon=4, delta="1/1000000"
+        ),
+        example(rows=["sex"], measure="mean", of="income", weight="weight", rho=2),
+        example(rows=["sex"], measure="mean", of="income", weight="weight", error="noise", margins="all", rho=2),
+        example(
+            rows=["sex"],
+            measure="mean",
+            of="income",
+            error="sampling",
+            learn_bounds="1/5",
+            candidates=[0, 10, 20, 40],
+            bound_clipped=True,
+            rho=1,
+        ),
+        example(
+            measure="mean",
+            of="income",
+            error="noise",
+            learn_bounds="1/5",
+            candidates=[0, 20, 40],
+            tail="1/20",
+            epsilon=1,
+        ),
+        example(rows=["sex"], measure="mean", of="income", weight="weight", regularise="1/2", rho=2),
     )
 
     @staticmethod
@@ -200,9 +163,9 @@ class MeanMethod:
         return Mean(value_name=question.of, low=low, high=high, size=whole_size(question))
 
     @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Without the usual error; with bootstrap errors it says whether squares are measured."""
-        return "mean", spelled(with_squares(with_tail(parameters)), error=SAMPLING)
+    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+        """With bootstrap errors it says whether squares are measured."""
+        return with_squares(with_tail(keys))
 
 
 def _replicated(question: Question) -> TablePlan:

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._quantile import plan_quantile, written_keys
+from dalenius.methods._quantile import plan_quantile, without_implied
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import Words
+from dalenius.spec.method import Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
 from dalenius.translation import translated
@@ -19,8 +19,6 @@ __all__ = ["MedianMethod"]
 class MedianParameters(Part):
     """Keys of a median; with q it is another quantile."""
 
-    section: ClassVar[str] = "[table] of a median"
-
     method: str | None = None
     beta: Exact | None = None
     shape: Exact | None = None
@@ -30,18 +28,14 @@ class MedianParameters(Part):
     group_size: Whole = 1
 
 
-class MedianMethod:
+class MedianMethod(Method):
     """The value that half of the records do not exceed."""
 
-    name: ClassVar[str] = "median"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    without_error: ClassVar[tuple[str, ...]] = ("method",)
-    is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
-    Parameters: ClassVar[type[Part]] = MedianParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    name: str = "median"
+    without_error: tuple[str, ...] = ("method",)
+    scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
+    Parameters: type[Part] = MedianParameters
+    words: Mapping[str, Words] = translated(
         Words(
             title="Median of {of}",
             preview="In a cell of {records} records, expect the interval of a median to reach {error} ranks to either "
@@ -50,24 +44,12 @@ class MedianMethod:
             "certify; it holds however many records share a value.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["sex"], "measure": "median", "of": "income"},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
-        {
-            "table": {"measure": "median", "of": "income", "method": "lomax"},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
-        {"table": {"measure": "median", "of": "income"}, "privacy": {"definition": "individual", "epsilon": 1}},
-        {
-            "table": {"rows": ["sex"], "measure": "median", "of": "income", "method": "exponential"},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
-        {
-            "table": {"measure": "median", "of": "income", "method": "exponential", "score": "distance"},
-            "privacy": {"definition": "zero_concentrated", "rho": 1},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["sex"], measure="median", of="income", epsilon=1),
+        example(measure="median", of="income", method="lomax", epsilon=1),
+        example(measure="median", of="income", definition="individual", epsilon=1),
+        example(rows=["sex"], measure="median", of="income", method="exponential", epsilon=1),
+        example(measure="median", of="income", method="exponential", score="distance", rho=1),
     )
 
     @staticmethod
@@ -81,6 +63,6 @@ class MedianMethod:
         return Quantile.of(question.domain, question.of, Fraction(1, 2), question.where)
 
     @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Without what is meant anyway."""
-        return "median", written_keys(parameters)
+    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+        """Without what its method implies."""
+        return without_implied(keys)

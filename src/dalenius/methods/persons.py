@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from dalenius.core.domain import Domain
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Aggregate
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import additive_preview, priced, shown_as
-from dalenius.spec.document import Part
-from dalenius.spec.method import Words
+from dalenius.spec.method import Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.persons import Persons
 from dalenius.translation import translated
@@ -19,25 +17,14 @@ from dalenius.translation import translated
 __all__ = ["PersonsMethod"]
 
 
-class PersonsParameters(Part):
-    """A count of persons has no keys of its own."""
-
-    section: ClassVar[str] = "[table] of a count of persons"
-
-
-class PersonsMethod:
+class PersonsMethod(Method):
     """Signed, unbiased numbers of persons in every declared cell; a person with rows in several cells counts in each of
     them.
     """
 
-    name: ClassVar[str] = "persons"
-    takes_of: ClassVar[bool] = False
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
-    Parameters: ClassVar[type[Part]] = PersonsParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    name: str = "persons"
+    takes_of: bool = False
+    words: Mapping[str, Words] = translated(
         Words(
             title="Number of persons",
             preview="Expect each number to be off by at most ± {error} (95 %).",
@@ -45,15 +32,9 @@ class PersonsMethod:
             "privacy noise, {level}.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["sex"], "columns": ["region"], "measure": "persons"},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
-        {
-            "table": {"rows": ["region"], "measure": "persons", "where": {"sex": ["female"]}},
-            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["sex"], columns=["region"], measure="persons", epsilon=1),
+        example(rows=["region"], measure="persons", where={"sex": ["female"]}, rho="1/4"),
     )
 
     @staticmethod
@@ -82,8 +63,3 @@ class PersonsMethod:
     def statistic(question: Question) -> Any:
         """The table of persons."""
         return Persons(replace(question.query, aggregate=Aggregate.PERSONS))
-
-    @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is."""
-        return "persons", dict(parameters)

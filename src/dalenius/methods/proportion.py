@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Literal
 
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Bounds, CellSpace
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
@@ -21,7 +20,7 @@ from dalenius.plans.moments import MeasuredPart, noisy, plan_estimate, public_si
 from dalenius.plans.replicates import Resampled, half_width_of, plan_replicates
 from dalenius.spec.axis import ConditionPart, condition_filter
 from dalenius.spec.document import Category, Exact, Part, category
-from dalenius.spec.method import AnswerKind, FieldKind, FormField, Words, spelled
+from dalenius.spec.method import AnswerKind, FieldKind, FormField, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.translation import texts, translated
@@ -32,7 +31,6 @@ __all__ = ["ProportionMethod"]
 class ProportionParameters(Part):
     """Keys of a proportion: which records have the property, and of how many the share is given."""
 
-    section: ClassVar[str] = "[table] of a proportion"
     takes_categories: ClassVar[bool] = True
 
     among: Category | tuple[Category, ...] | None = None
@@ -43,23 +41,19 @@ class ProportionParameters(Part):
     replicates: int | None = None
 
 
-class ProportionMethod:
+class ProportionMethod(Method):
     """Records with a property / records that have the variable."""
 
-    name: ClassVar[str] = "proportion"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    is_offered: ClassVar[bool] = False
-    form_fields: ClassVar[Mapping[str, FormField]] = {
+    name: str = "proportion"
+    answer: AnswerKind = AnswerKind.NUMBER
+    is_offered: bool = False
+    form_fields: Mapping[str, FormField] = {
         "among": FormField(kind=FieldKind.CATEGORIES, labels=texts("Share of the records with"), is_needed=True)
     }
     # Whole percentages are easier to read than parts of one.
-    form_keys: ClassVar[Mapping[str, Any]] = {"per": 100}
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
-    Parameters: ClassVar[type[Part]] = ProportionParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    form_keys: Mapping[str, Any] = {"per": 100}
+    Parameters: type[Part] = ProportionParameters
+    words: Mapping[str, Words] = translated(
         Words(
             title="Proportion with {of} {within} {per}",
             preview="In a cell of {records} records, expect the proportion to be off by at most ± {error} (95 %) "
@@ -68,25 +62,18 @@ class ProportionMethod:
             "count is below one.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["region"], "measure": "proportion", "of": "status", "among": ["married"]},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
-        {
-            "table": {"measure": "proportion", "of": "income", "at_least": 10, "at_most": 20, "per": 1000},
-            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
-        },
-        {
-            "table": {
-                "measure": "proportion",
-                "of": "status",
-                "among": ["married"],
-                "error": "bootstrap",
-                "replicates": 5,
-            },
-            "privacy": {"definition": "approximate", "epsilon": 2, "delta": "1/1000000"},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["region"], measure="proportion", of="status", among=["married"], epsilon=1),
+        example(measure="proportion", of="income", at_least=10, at_most=20, per=1000, rho="1/4"),
+        example(
+            measure="proportion",
+            of="status",
+            among=["married"],
+            error="bootstrap",
+            replicates=5,
+            epsilon=2,
+            delta="1/1000000",
+        ),
     )
 
     @staticmethod
@@ -100,13 +87,12 @@ class ProportionMethod:
         return _counted(question, condition, scale)
 
     @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Categories as a list, each once and in order, and nothing that is meant anyway."""
-        keys, among = spelled(parameters, per=Fraction(1)), parameters.get("among")
-        if among is None:
-            return "proportion", keys
-        labels = among if isinstance(among, list | tuple) else [among]
-        return "proportion", {**keys, "among": sorted({category(label) for label in labels})}
+    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+        """Categories as a list, each once and in order."""
+        if "among" not in keys:
+            return dict(keys)
+        labels = keys["among"] if isinstance(keys["among"], list | tuple) else [keys["among"]]
+        return {**keys, "among": sorted({category(label) for label in labels})}
 
 
 def _replicated(question: Question, condition: Filter, scale: Fraction) -> TablePlan:

@@ -6,20 +6,19 @@ Usually worse than selection (`measure = "quantiles"`), which needs no bound and
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.core.rationals import plain, rational
+from dalenius.core.rationals import rational
 from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.propose_test_release import DistanceStatistic, ProposeTestRelease
 from dalenius.methods._cascade import plan_cascade, steps_of
 from dalenius.plans.priced import additive_preview, additive_table, limits_of, priced
 from dalenius.spec.document import Exact, Part
-from dalenius.spec.method import FieldKind, FormField, Words
+from dalenius.spec.method import FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.interquartile import Interquartile
@@ -34,8 +33,6 @@ class ProposeTestReleaseParameters(Part):
     turn.
     """
 
-    section: ClassVar[str] = "[table] of propose-test-release"
-
     estimate: Literal["median", "quantile", "interquartile"] = "median"
     q: Exact | None = None
     bound: Exact | None = None
@@ -44,18 +41,14 @@ class ProposeTestReleaseParameters(Part):
     )
 
 
-class ProposeTestReleaseMethod:
+class ProposeTestReleaseMethod(Method):
     """An order statistic with noise at a proposed bound, where a private test allows it."""
 
-    name: ClassVar[str] = "propose_test_release"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = False
-    is_one_number: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
-    Parameters: ClassVar[type[Part]] = ProposeTestReleaseParameters
-    form_fields: ClassVar[Mapping[str, FormField]] = {
+    name: str = "propose_test_release"
+    is_offered: bool = False
+    is_one_number: bool = True
+    Parameters: type[Part] = ProposeTestReleaseParameters
+    form_fields: Mapping[str, FormField] = {
         "estimate": FormField(
             kind=FieldKind.CHOICE,
             labels=texts("Which"),
@@ -73,26 +66,19 @@ class ProposeTestReleaseMethod:
             kind=FieldKind.NUMBERS, labels=texts("or several bounds, tried from the smallest on"), in_place_of="bound"
         ),
     }
-    words: ClassVar[Mapping[str, Words]] = translated(
+    words: Mapping[str, Words] = translated(
         Words(
             title="Order statistic of {of}, after a test",
             preview="If there is a reply, expect it to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}, at the bound that was proposed.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"measure": "propose_test_release", "of": "income", "bound": 20},
-            "privacy": {"definition": "approximate", "epsilon": 40, "delta": "1e-3"},
-        },
-        {
-            "table": {"measure": "propose_test_release", "of": "income", "estimate": "interquartile", "bound": 38},
-            "privacy": {"definition": "approximate", "epsilon": 40, "delta": "1e-3"},
-        },
-        {
-            "table": {"measure": "propose_test_release", "of": "income", "bounds": [5, 20, 38]},
-            "privacy": {"definition": "approximate", "epsilon": 40, "delta": "1e-3"},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(measure="propose_test_release", of="income", bound=20, epsilon=40, delta="1e-3"),
+        example(
+            measure="propose_test_release", of="income", estimate="interquartile", bound=38, epsilon=40, delta="1e-3"
+        ),
+        example(measure="propose_test_release", of="income", bounds=[5, 20, 38], epsilon=40, delta="1e-3"),
     )
 
     @staticmethod
@@ -134,14 +120,9 @@ class ProposeTestReleaseMethod:
         )
 
     @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
         """Numbers as exact texts."""
-        exact: dict[str, Any] = {
-            key: plain(rational(parameters[key], key)) for key in ("q", "bound") if key in parameters
-        }
-        if isinstance(parameters.get("bounds"), list | tuple):
-            exact["bounds"] = [plain(rational(bound, "bounds")) for bound in parameters["bounds"]]
-        return "propose_test_release", {**parameters, **exact}
+        return exact_texts(keys, "q", "bound", "bounds")
 
 
 def _statistic(question: Question, estimate: str) -> DistanceStatistic:

@@ -8,43 +8,37 @@ measured first with a twentieth of the budget.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
 from dalenius.measurements.quantile_points import MOST_QUANTILES
 from dalenius.plans.quantiles import plan_quantiles
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import Words, spelled
+from dalenius.spec.method import Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.translation import translated
 
 __all__ = ["QuantilesMethod"]
 
+_PARTS = 4
+
 
 class QuantilesParameters(Part):
     """Keys of several quantiles: how many equal parts they make, or which they are."""
-
-    section: ClassVar[str] = "[table] of quantiles"
 
     parts: Whole | None = None
     q: Exact | tuple[Exact, ...] | None = None
     error: Literal["noise", "sampling"] = "sampling"
 
 
-class QuantilesMethod:
+class QuantilesMethod(Method):
     """The values below which given shares of the records lie."""
 
-    name: ClassVar[str] = "quantiles"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
-    Parameters: ClassVar[type[Part]] = QuantilesParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    name: str = "quantiles"
+    Parameters: type[Part] = QuantilesParameters
+    words: Mapping[str, Words] = translated(
         Words(
             title="Quantiles of {of}",
             preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
@@ -53,19 +47,10 @@ class QuantilesMethod:
             "certify; it holds however many records share a value.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["sex"], "measure": "quantiles", "of": "income"},
-            "privacy": {"definition": "pure", "epsilon": 2},
-        },
-        {
-            "table": {"measure": "quantiles", "of": "age", "q": ["1/2"]},
-            "privacy": {"definition": "zero_concentrated", "rho": 1},
-        },
-        {
-            "table": {"measure": "quantiles", "of": "income", "parts": 10, "error": "noise"},
-            "privacy": {"definition": "pure", "epsilon": 8},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["sex"], measure="quantiles", of="income", epsilon=2),
+        example(measure="quantiles", of="age", q=["1/2"], rho=1),
+        example(measure="quantiles", of="income", parts=10, error="noise", epsilon=8),
     )
 
     @staticmethod
@@ -74,16 +59,15 @@ class QuantilesMethod:
         return plan_quantiles(question, _shares(question))
 
     @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Shares as a rising list of exact texts, and nothing that is meant anyway."""
-        keys, q = spelled(parameters, error="sampling"), parameters.get("q")
+    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+        """Shares as a rising list of exact texts; neither key for the quartiles, which are meant without one."""
+        q = keys.get("q")
         if q is None:
-            return "quantiles", spelled(keys, parts=Fraction(4))
-        listed = q if isinstance(q, list | tuple) else [q]
-        shares = sorted({rational(share, "q") for share in listed})
+            return {key: value for key, value in keys.items() if (key, value) != ("parts", _PARTS)}
+        shares = sorted({rational(share, "q") for share in (q if isinstance(q, list | tuple) else [q])})
         if shares == [Fraction(k, 4) for k in (1, 2, 3)] and "parts" not in keys:
-            return "quantiles", {key: value for key, value in keys.items() if key != "q"}
-        return "quantiles", {**keys, "q": [plain(share) for share in shares]}
+            return {key: value for key, value in keys.items() if key != "q"}
+        return {**keys, "q": [plain(share) for share in shares]}
 
 
 def _shares(question: Question) -> tuple[Fraction, ...]:
@@ -92,7 +76,7 @@ def _shares(question: Question) -> tuple[Fraction, ...]:
         raise ParameterError("Write parts (equal parts) or q (shares), not both.", name="parts")
     if shares is not None:
         return tuple(sorted({rational(q, "q") for q in shares}))
-    count = 4 if parts is None else int(parts)
+    count = _PARTS if parts is None else int(parts)
     if not 2 <= count <= MOST_QUANTILES:
         raise ParameterError(f"parts must be a whole number from 2 to {MOST_QUANTILES}.", name="parts")
     return tuple(Fraction(k, count) for k in range(1, count))

@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
-from dalenius.core.rationals import plain, rational
+from dalenius.core.rationals import rational
 from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._range_count import plan_range_count
 from dalenius.plans.priced import additive_preview, priced, shown_as
 from dalenius.spec.axis import ConditionPart, condition_filter
 from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part
-from dalenius.spec.method import FieldKind, FormField, Words
+from dalenius.spec.method import FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.translation import texts, translated
@@ -29,44 +29,33 @@ _MOST = 1 << 53
 class RangeCountParameters(Part):
     """Keys of a range count: its ends, both included, and how the answer is cut at the data."""
 
-    section: ClassVar[str] = "[table] of a range count"
-
     at_least: Exact | None = None
     at_most: Exact | None = None
     clamp: str | None = None
 
 
-class RangeCountMethod:
+class RangeCountMethod(Method):
     """The number of records whose value lies in a range."""
 
-    name: ClassVar[str] = "range_count"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = False
-    is_one_number: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA)
-    Parameters: ClassVar[type[Part]] = RangeCountParameters
-    form_fields: ClassVar[Mapping[str, FormField]] = {
+    name: str = "range_count"
+    is_offered: bool = False
+    is_one_number: bool = True
+    scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA)
+    Parameters: type[Part] = RangeCountParameters
+    form_fields: Mapping[str, FormField] = {
         "at_least": FormField(kind=FieldKind.NUMBER, labels=texts("At least"), part=Fraction(0)),
         "at_most": FormField(kind=FieldKind.NUMBER, labels=texts("At most"), part=Fraction(1)),
     }
-    words: ClassVar[Mapping[str, Words]] = translated(
+    words: Mapping[str, Words] = translated(
         Words(
             title="Number of records with {of} {within}",
             preview="Expect the number to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}; the number is cut to what it can be.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"measure": "range_count", "of": "age", "at_least": 18, "at_most": 65},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
-        {
-            "table": {"measure": "range_count", "of": "age", "at_least": 30},
-            "privacy": {"definition": "individual", "epsilon": 1},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(measure="range_count", of="age", at_least=18, at_most=65, epsilon=1),
+        example(measure="range_count", of="age", at_least=30, definition="individual", epsilon=1),
     )
 
     @staticmethod
@@ -96,14 +85,9 @@ class RangeCountMethod:
         )
 
     @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
         """Ends as exact text."""
-        ends = {
-            name: plain(rational(parameters[name], name))
-            for name in ("at_least", "at_most")
-            if parameters.get(name) is not None
-        }
-        return "range_count", {**parameters, **ends}
+        return exact_texts(keys, "at_least", "at_most")
 
 
 def _in_range(question: Question) -> TableQuery:

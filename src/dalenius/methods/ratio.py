@@ -7,9 +7,8 @@ single noisy ratio is never released.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
@@ -27,7 +26,7 @@ from dalenius.plans.moments import (
 )
 from dalenius.plans.pairs import OTHER, OTHER_SQUARES, PairParameters, other_of, products_part, total_part
 from dalenius.spec.document import Exact, Part
-from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Words, spelled
+from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.ratio import Ratio
 from dalenius.translation import texts, translated
@@ -40,29 +39,23 @@ SQUARES = Fraction(1, 15)
 class RatioParameters(PairParameters):
     """Keys of a ratio: the variable below the line, of how many units of it, and which error."""
 
-    section: ClassVar[str] = "[table] of a ratio"
-
     per: Exact = Fraction(1)
     error: Literal["noise", "sampling"] = "sampling"
 
 
-class RatioMethod:
+class RatioMethod(Method):
     """Total of one variable / total of another, over the rows that have both."""
 
-    name: ClassVar[str] = "ratio"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    takes_weight: ClassVar[bool] = True
-    has_error: ClassVar[bool] = True
-    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    is_offered: ClassVar[bool] = False
-    form_fields: ClassVar[Mapping[str, FormField]] = {
+    name: str = "ratio"
+    takes_weight: bool = True
+    answer: AnswerKind = AnswerKind.NUMBER
+    is_offered: bool = False
+    form_fields: Mapping[str, FormField] = {
         "other": FormField(kind=FieldKind.VARIABLE, labels=texts("To the total of"), is_needed=True),
         "error": WHICH_ERROR,
     }
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
-    Parameters: ClassVar[type[Part]] = RatioParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    Parameters: type[Part] = RatioParameters
+    words: Mapping[str, Words] = translated(
         Words(
             title="Ratio of {of} to {other} {per}",
             preview="In a cell of {records} records spread evenly over the bounds, expect the ratio to be off by at "
@@ -71,19 +64,10 @@ class RatioMethod:
             "total below the line is too small.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["sex"], "measure": "ratio", "of": "income", "other": "age"},
-            "privacy": {"definition": "zero_concentrated", "rho": 2},
-        },
-        {
-            "table": {"measure": "ratio", "of": "income", "other": "age", "per": 1000, "error": "noise"},
-            "privacy": {"definition": "pure", "epsilon": 2},
-        },
-        {
-            "table": {"measure": "ratio", "of": "income", "other": "age", "weight": "weight"},
-            "privacy": {"definition": "zero_concentrated", "rho": 2},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["sex"], measure="ratio", of="income", other="age", rho=2),
+        example(measure="ratio", of="income", other="age", per=1000, error="noise", epsilon=2),
+        example(measure="ratio", of="income", other="age", weight="weight", rho=2),
     )
 
     @staticmethod
@@ -140,8 +124,3 @@ class RatioMethod:
             least=beside.low,
             most=beside.high,
         )
-
-    @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Without what is meant anyway."""
-        return "ratio", spelled(parameters, per=Fraction(1), error="sampling")

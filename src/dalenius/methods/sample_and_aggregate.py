@@ -11,14 +11,13 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.core.rationals import plain, rational
+from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.blocks.models import MODELS
 from dalenius.plans.blocks import plan_blocks
 from dalenius.spec.document import Exact, Name, Part, Whole
-from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Words
+from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.spec.question import Question
 from dalenius.translation import texts, translated
 
@@ -67,7 +66,6 @@ _FIELDS: Mapping[str, FormField] = {
 class SampleAndAggregateParameters(Part):
     """Keys of sample and aggregate: the model, the range of its parameter, and how blocks are made and put together."""
 
-    section: ClassVar[str] = "[table] of sample and aggregate"
     naming: ClassVar[tuple[str, ...]] = ("predictors",)
 
     model: str | None = None
@@ -93,20 +91,16 @@ class SampleAndAggregateParameters(Part):
     error: Literal["noise", "sampling"] = "sampling"
 
 
-class SampleAndAggregateMethod:
+class SampleAndAggregateMethod(Method):
     """What a model says of the records, block by block."""
 
-    name: ClassVar[str] = "sample_and_aggregate"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = False
-    is_one_number: ClassVar[bool] = True
-    form_fields: ClassVar[Mapping[str, FormField]] = _FIELDS
-    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA,)
-    Parameters: ClassVar[type[Part]] = SampleAndAggregateParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    name: str = "sample_and_aggregate"
+    is_offered: bool = False
+    is_one_number: bool = True
+    form_fields: Mapping[str, FormField] = _FIELDS
+    answer: AnswerKind = AnswerKind.NUMBER
+    Parameters: type[Part] = SampleAndAggregateParameters
+    words: Mapping[str, Words] = translated(
         Words(
             title="Parameter of {of} by sample and aggregate",
             preview="From {records} blocks of the records, expect the estimate to be off by at most ± {error} (95 %) "
@@ -115,74 +109,44 @@ class SampleAndAggregateMethod:
             "the blocks differ.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {
-                "measure": "sample_and_aggregate",
-                "of": "income",
-                "model": "exponential",
-                "range": ["0.01", 1],
-                "blocks": 9,
-            },
-            "privacy": {"definition": "pure", "epsilon": 4},
-        },
-        {
-            "table": {
-                "measure": "sample_and_aggregate",
-                "of": "age",
-                "model": "huber",
-                "range": [0, 100],
-                "blocks": 9,
-                "aggregate": "median",
-            },
-            "privacy": {"definition": "zero_concentrated", "rho": 1},
-        },
-        {
-            "table": {
-                "measure": "sample_and_aggregate",
-                "of": "income",
-                "model": "gaussian_variance",
-                "range": [1, 1000],
-                "blocks": 40,
-                "aggregate": "winsorised",
-                "correction": "jackknife",
-            },
-            "privacy": {"definition": "pure", "epsilon": 60},
-        },
-        {
-            "table": {
-                "measure": "sample_and_aggregate",
-                "of": "age",
-                "model": "mixture_upper_mean",
-                "range": [0, 100],
-                "blocks": 4,
-            },
-            "privacy": {"definition": "zero_concentrated", "rho": 2},
-        },
-        {
-            "table": {
-                "measure": "sample_and_aggregate",
-                "of": "income",
-                "model": "logistic",
-                "predictors": ["age", "weight"],
-                "range": [-1, 1],
-                "blocks": 3,
-                "error": "noise",
-            },
-            "privacy": {"definition": "pure", "epsilon": 4},
-        },
-        {
-            "table": {
-                "measure": "sample_and_aggregate",
-                "of": "age",
-                "model": "mixture_upper_share",
-                "range": [0, 1],
-                "blocks": 3,
-                "correction": "jackknife",
-                "error": "noise",
-            },
-            "privacy": {"definition": "pure", "epsilon": 4},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(
+            measure="sample_and_aggregate", of="income", model="exponential", range=["0.01", 1], blocks=9, epsilon=4
+        ),
+        example(
+            measure="sample_and_aggregate", of="age", model="huber", range=[0, 100], blocks=9, aggregate="median", rho=1
+        ),
+        example(
+            measure="sample_and_aggregate",
+            of="income",
+            model="gaussian_variance",
+            range=[1, 1000],
+            blocks=40,
+            aggregate="winsorised",
+            correction="jackknife",
+            epsilon=60,
+        ),
+        example(measure="sample_and_aggregate", of="age", model="mixture_upper_mean", range=[0, 100], blocks=4, rho=2),
+        example(
+            measure="sample_and_aggregate",
+            of="income",
+            model="logistic",
+            predictors=["age", "weight"],
+            range=[-1, 1],
+            blocks=3,
+            error="noise",
+            epsilon=4,
+        ),
+        example(
+            measure="sample_and_aggregate",
+            of="age",
+            model="mixture_upper_share",
+            range=[0, 1],
+            blocks=3,
+            correction="jackknife",
+            error="noise",
+            epsilon=4,
+        ),
     )
 
     @staticmethod
@@ -205,12 +169,9 @@ class SampleAndAggregateMethod:
         return plan_blocks(question, str(question.parameter("aggregate", "mean")), lower, upper)
 
     @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The range as exact texts; Firth's correction under the one name by which it was known first."""
-        kept, model = dict(parameters), MODELS.get(str(parameters.get("model")))
-        if kept.get("correction") == "firth" and model is not None and model.is_firth:
-            kept["correction"] = "analytic"
-        ends = kept.get("range")
-        if ends is not None:
-            kept["range"] = [plain(rational(end, "range")) for end in ends]
-        return "sample_and_aggregate", kept
+    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+        """The range as exact texts; Firth's correction is the analytic one of the models that have it."""
+        canonical, model = exact_texts(keys, "range"), MODELS.get(str(keys.get("model")))
+        if canonical.get("correction") == "firth" and model is not None and model.is_firth:
+            canonical["correction"] = "analytic"
+        return canonical

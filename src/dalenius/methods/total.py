@@ -3,7 +3,7 @@ of a private bootstrap.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from dalenius.algebra.amounts import Amounts
 from dalenius.algebra.estimates import BOOTSTRAP
@@ -22,7 +22,7 @@ from dalenius.plans.moments import SAMPLING, public_size
 from dalenius.plans.priced import additive_preview, priced, shown_as
 from dalenius.plans.replicates import Resampled, plan_replicates, with_squares
 from dalenius.spec.document import Exact, Part
-from dalenius.spec.method import Words
+from dalenius.spec.method import Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.total import Total
@@ -34,8 +34,6 @@ __all__ = ["TotalMethod"]
 class TotalParameters(Part):
     """Keys of a total."""
 
-    section: ClassVar[str] = "[table] of a total"
-
     learn_bounds: Exact | None = None
     option: str | None = None
     membership: str | None = None
@@ -45,68 +43,39 @@ class TotalParameters(Part):
     squares: bool | None = None
 
 
-class TotalMethod:
+class TotalMethod(Method):
     """The clamped sum in declared steps plus noise: unbiased for the total of clamped values."""
 
-    name: ClassVar[str] = "total"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    takes_weight: ClassVar[bool] = True
-    has_error: ClassVar[bool] = True
-    is_offered: ClassVar[bool] = True
-    scopes: ClassVar[tuple[Scope, ...]] = tuple(Scope)
-    form_errors: ClassVar[tuple[str, ...]] = (BOOTSTRAP,)
-    Parameters: ClassVar[type[Part]] = TotalParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    name: str = "total"
+    takes_weight: bool = True
+    scopes: tuple[Scope, ...] = tuple(Scope)
+    form_errors: tuple[str, ...] = (BOOTSTRAP,)
+    Parameters: type[Part] = TotalParameters
+    words: Mapping[str, Words] = translated(
         Words(
             title="Total of {of}",
             preview="Expect each total to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["sex"], "measure": "total", "of": "income"},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
-        {
-            "table": {"rows": ["sex"], "measure": "total", "of": "income", "learn_bounds": "1/5"},
-            "privacy": {"definition": "pure", "epsilon": 1},
-        },
-        {
-            "table": {
-                "rows": ["sex"],
-                "columns": ["region"],
-                "measure": "total",
-                "of": "income",
-                "margins": [["sex", "region"], ["region"], []],
-            },
-            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
-        },
-        {
-            "table": {"rows": ["sex"], "measure": "total", "of": "income"},
-            "privacy": {"definition": "bootstrap", "epsilon": 1},
-        },
-        {"table": {"measure": "total", "of": "income"}, "privacy": {"definition": "individual", "epsilon": 1}},
-        {
-            "table": {"rows": ["sex"], "measure": "total", "of": "income", "error": "bootstrap", "replicates": 5},
-            "privacy": {"definition": "zero_concentrated", "rho": "1/4", "delta": "1/1000000"},
-        },
-        {
-            "table": {"rows": ["sex"], "measure": "total", "of": "income", "weight": "weight"},
-            "privacy": {"definition": "zero_concentrated", "rho": 2},
-        },
-        {
-            "table": {
-                "rows": ["sex"],
-                "measure": "total",
-                "of": "income",
-                "weight": "weight",
-                "error": "noise",
-                "margins": "all",
-            },
-            "privacy": {"definition": "zero_concentrated", "rho": 2},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["sex"], measure="total", of="income", epsilon=1),
+        example(rows=["sex"], measure="total", of="income", learn_bounds="1/5", epsilon=1),
+        example(
+            rows=["sex"],
+            columns=["region"],
+            measure="total",
+            of="income",
+            margins=[["sex", "region"], ["region"], []],
+            rho="1/4",
+        ),
+        example(rows=["sex"], measure="total", of="income", definition="bootstrap", epsilon=1),
+        example(measure="total", of="income", definition="individual", epsilon=1),
+        example(
+            rows=["sex"], measure="total", of="income", error="bootstrap", replicates=5, rho="1/4", delta="1/1000000"
+        ),
+        example(rows=["sex"], measure="total", of="income", weight="weight", rho=2),
+        example(rows=["sex"], measure="total", of="income", weight="weight", error="noise", margins="all", rho=2),
     )
 
     @staticmethod
@@ -153,16 +122,14 @@ class TotalMethod:
         return Total.of(question.domain, question.of, question.where)
 
     @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is; with bootstrap errors it says whether squares are measured, which is a newer question than those
-        that did not.
-        """
-        return "total", with_squares(parameters)
+    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+        """With bootstrap errors it says whether squares are measured."""
+        return with_squares(keys)
 
     @staticmethod
-    def keys_with_weight(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def keys_with_weight(keys: Mapping[str, Any]) -> dict[str, Any]:
         """With the error of sampling, unless another one is asked for."""
-        return {"error": SAMPLING, **parameters}
+        return {"error": SAMPLING, **keys}
 
 
 def _replicated(question: Question) -> TablePlan:

@@ -5,7 +5,7 @@ which the error of sampling needs.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
@@ -13,7 +13,7 @@ from dalenius.methods._at_the_data import plan_variance_at_the_data
 from dalenius.methods._variance import VarianceParameters, plan_variance
 from dalenius.plans.moments import whole_size
 from dalenius.spec.document import Part
-from dalenius.spec.method import WHICH_ERROR, AnswerKind, FormField, Words
+from dalenius.spec.method import WHICH_ERROR, AnswerKind, FormField, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.variance import Variance
 from dalenius.translation import translated
@@ -21,19 +21,15 @@ from dalenius.translation import translated
 __all__ = ["VarianceMethod"]
 
 
-class VarianceMethod:
+class VarianceMethod(Method):
     """Sum of squared deviations from the mean over the number of records less one."""
 
-    name: ClassVar[str] = "variance"
-    takes_of: ClassVar[bool] = True
-    counts_records: ClassVar[bool] = False
-    has_error: ClassVar[bool] = True
-    answer: ClassVar[AnswerKind] = AnswerKind.NUMBER
-    is_offered: ClassVar[bool] = True
-    form_fields: ClassVar[Mapping[str, FormField]] = {"error": WHICH_ERROR}
-    scopes: ClassVar[tuple[Scope, ...]] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
-    Parameters: ClassVar[type[Part]] = VarianceParameters
-    words: ClassVar[Mapping[str, Words]] = translated(
+    name: str = "variance"
+    answer: AnswerKind = AnswerKind.NUMBER
+    form_fields: Mapping[str, FormField] = {"error": WHICH_ERROR}
+    scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
+    Parameters: type[Part] = VarianceParameters
+    words: Mapping[str, Words] = translated(
         Words(
             title="Variance of {of}",
             preview="In a cell of {records} records spread evenly over the bounds, expect the variance to be off by "
@@ -42,15 +38,9 @@ class VarianceMethod:
             " count is below two.",
         )
     )
-    examples: ClassVar[tuple[Mapping[str, Any], ...]] = (
-        {
-            "table": {"rows": ["sex"], "measure": "variance", "of": "income"},
-            "privacy": {"definition": "zero_concentrated", "rho": 2},
-        },
-        {
-            "table": {"measure": "variance", "of": "income", "error": "noise"},
-            "privacy": {"definition": "pure", "epsilon": 2},
-        },
+    examples: tuple[Mapping[str, Any], ...] = (
+        example(rows=["sex"], measure="variance", of="income", rho=2),
+        example(measure="variance", of="income", error="noise", epsilon=2),
     )
 
     @staticmethod
@@ -65,8 +55,3 @@ class VarianceMethod:
         """One sample variance of a public number of rows."""
         low, high = question.bounds.low, question.bounds.high
         return Variance(value_name=question.of, low=low, high=high, size=whole_size(question), is_sample=True)
-
-    @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """As it is."""
-        return "variance", dict(parameters)

@@ -176,8 +176,7 @@ def _predictors(question: Question) -> tuple[str, ...]:
     if not 1 <= len(names) <= MOST_PREDICTORS:
         raise Unsupported(
             f'A logistic regression needs predictors = ["variable", …] in [table], from one to {MOST_PREDICTORS}; '
-            "received"
-            f" {len(names)}.",
+            f"received {len(names)}.",
             key="predictors",
         )
     if len({question.of, *names}) <= len(names):

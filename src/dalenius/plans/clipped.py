@@ -28,7 +28,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import additive_preview, additive_table, priced, share
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import FieldKind, FormField, spelled
+from dalenius.spec.method import FieldKind, FormField, exact_texts
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.clipped_table import ClippedTable
@@ -49,7 +49,7 @@ class ClippedParameters(Part):
     norm: Literal["l1", "l2"] = "l1"
     expected_persons: dict[str, Whole] | None = None
     learn_clip: Exact | None = None
-    q: Exact | None = None
+    q: Exact = QUANTILE
 
 
 def clip_fields(bound: FormField) -> dict[str, FormField]:
@@ -179,22 +179,18 @@ def _clips(amounts: tuple[Fraction, ...], norm: Norm, unit: Fraction) -> tuple[C
     return tuple(Clip(norm=norm, limit=floor(a / unit * fineness), fineness=fineness) for a in amounts)
 
 
-def written_clip(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys in one spelling: bounds as exact texts, expected persons by rising size, and nothing that is meant
-    anyway.
-    """
-    keys = spelled(parameters, norm="l1", q=QUANTILE)
-    clip, persons = keys.get("clip"), keys.get("expected_persons")
-    if clip is not None:
-        listed = [plain(rational(a, "clip")) for a in (clip if isinstance(clip, list | tuple) else [clip])]
-        keys["clip"] = listed if len(listed) > 1 else listed[0]
+def canonical_clip(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys with bounds as exact texts, and expected persons by rising size."""
+    canonical, persons = exact_texts(keys, "clip"), keys.get("expected_persons")
+    if isinstance(canonical.get("clip"), list) and len(canonical["clip"]) == 1:
+        canonical["clip"] = canonical["clip"][0]
     if isinstance(persons, Mapping):
         sizes = [rational(size, "expected_persons") for size in persons]
         if len(set(sizes)) < len(sizes):
             raise ParameterError("Each size of expected_persons stands once.", name="expected_persons")
         ordered = sorted(zip(sizes, persons.values(), strict=True))
-        keys["expected_persons"] = {plain(size): count for size, count in ordered}
-    return keys
+        canonical["expected_persons"] = {plain(size): count for size, count in ordered}
+    return canonical
 
 
 def _expected(written: Mapping[str, int]) -> dict[Fraction, int]:

@@ -43,7 +43,7 @@ from dalenius.plans.moments import (
     wants_sampling,
 )
 from dalenius.plans.priced import priced, selection_epsilon, share
-from dalenius.spec.method import spelled
+from dalenius.spec.method import exact_texts
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.clipped_sums import ClippedSums
@@ -133,12 +133,12 @@ def plan_clipped_mean(question: Question) -> TablePlan:
 
 def with_tail(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """A method's keys, where learned bounds write candidates as exact text and do not repeat the usual tail."""
-    if parameters.get("learn_bounds") is None:
+    if "learn_bounds" not in parameters:
         return dict(parameters)
-    made = spelled(parameters, tail=TAIL)
-    if isinstance(made.get("candidates"), list | tuple):
-        made["candidates"] = [plain(rational(each, "candidates")) for each in made["candidates"]]
-    return made
+    canonical = exact_texts(parameters, "candidates")
+    if "tail" in canonical and rational(canonical["tail"], "tail") == TAIL:
+        del canonical["tail"]
+    return canonical
 
 
 def _refuse(question: Question) -> None:

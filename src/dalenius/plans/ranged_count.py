@@ -228,7 +228,7 @@ def _assembling(law: Joint, space: CellSpace) -> Assemble:
     return assemble
 
 
-def written_ranges(ranges: Any) -> Any:
+def ordered_ranges(ranges: Any) -> Any:
     """One spelling: listed pairs and boxes in order."""
     if isinstance(ranges, Mapping):
         return {name: _ordered(wanted) for name, wanted in ranges.items()}

@@ -1,5 +1,4 @@
-"""The document of a release, as a ledger keeps it: everything that was measured, its law, what is shown, and where it
-comes from.
+"""The document of a release, as a ledger keeps it: what was measured, its law, what is shown, and its origin.
 
 The document is the product: an analyst needs nothing else. Bytes are canonical (sorted keys, no spaces), so equal
 releases have equal digests. `from_json` is the inverse.
@@ -88,7 +87,7 @@ def as_read(release: Release) -> Release:
 
 def _heading(release: Release) -> dict[str, Any]:
     """Everything but the blocks and tables."""
-    # A release that was stored without a subject keeps its bytes.
+    # A table that is summed from a stored list has no subject of its own.
     subject = {} if release.subject is None else {"subject": release.subject.to_dict()}
     provenance = {part.name: getattr(release.provenance, part.name) for part in fields(release.provenance)}
     # Documents of data sets that do not say how their records were drawn do not mention it.
@@ -152,7 +151,6 @@ def _table(table: Table) -> dict[str, Any]:
         "measure": table.measure,
         "is_unbiased": table.is_unbiased,
         "space": _space(table.space),
-        # A table without an error of sampling keeps the bytes that it always had.
         **({} if table.sampled is None else {"variance_with_sampling": one_or_list(table.sampled)}),
     }
 

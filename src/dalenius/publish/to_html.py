@@ -1,5 +1,4 @@
-"""A page for readers: what the release is about, every table in the layout asked for, a picture, and the guarantee in
-words.
+"""A page for readers: what a release is about, every table as it was asked for, a picture, the guarantee.
 
 One self-contained file without scripts; the picture is SVG, drawn by hand so that no plotting package is needed.
 """

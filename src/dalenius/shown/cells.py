@@ -100,8 +100,7 @@ def _farther(table: Table, lower: FloatArray, upper: FloatArray) -> FloatArray:
 
 
 def reliability(value: float, error: float | None) -> str:
-    """Nothing up to a coefficient of variation of 1/6, then "care", and "unreliable" above 1/3; nothing without an
-    error.
+    """Nothing up to a coefficient of variation of 1/6, then "care", above 1/3 "unreliable"; nothing without error.
 
     >>> reliability(100, 10), reliability(100, 20), reliability(100, 50), reliability(-3, 2), reliability(0, 0)
     ('', 'care', 'unreliable', 'unreliable', '')

@@ -92,19 +92,11 @@ class _ShownTable:
         structural[list(table.space.structural_indices)] = True
         self.structural = structural.reshape(shape)
 
-    def sampled_half(self, position: dict[str, int]) -> float | None:
-        """Half-width with sampling, if it was estimated."""
-        return known(float(self.sampled[tuple(position[name] for name in self.names)]))
-
-    def at(self, position: dict[str, int]) -> tuple[float, float, float | None, bool]:
-        """Value, variance, half-width where it is known, and whether it is a structural zero."""
+    def at(self, position: dict[str, int]) -> tuple[float, float, float | None, float | None, bool]:
+        """Value, variance, half-width without and with sampling where known, and whether it is a structural zero."""
         index = tuple(position[name] for name in self.names)
-        return (
-            float(self.values[index]),
-            float(self.variance[index]),
-            known(float(self.halves[index])),
-            bool(self.structural[index]),
-        )
+        half, sampled = known(float(self.halves[index])), known(float(self.sampled[index]))
+        return float(self.values[index]), float(self.variance[index]), half, sampled, bool(self.structural[index])
 
 
 class Places(TypedDict, total=False):
@@ -263,7 +255,7 @@ class _Builder:
     ) -> Cell:
         if part is None:
             return Cell(value=None, is_total=is_total)
-        value, variance, half, is_structural = part.at(layer | row | column)
+        value, variance, half, sampled, is_structural = part.at(layer | row | column)
         if is_structural:
             return Cell(value=None, is_total=is_total, is_structural=True)
         if self.table.measure == SELECTION:
@@ -274,7 +266,7 @@ class _Builder:
             return Cell(
                 value=known(value),
                 half=half,
-                half_with_sampling=part.sampled_half(layer | row | column),
+                half_with_sampling=sampled,
                 mark=mark,
                 is_total=is_total,
                 least=self.possible[0],
@@ -300,7 +292,7 @@ class _Builder:
         part = self._margin(kept, self.layers)
         if part is None:
             return None
-        value, variance, _, _ = part.at(layer | row | column)
+        value, variance, *_ = part.at(layer | row | column)
         return value, variance
 
 

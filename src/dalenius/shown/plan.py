@@ -21,43 +21,34 @@ class PlanDisplay:
 
     def lines(self) -> str:
         """Return what would be released, at which cost and with which error."""
-        return _lines(self._plan)
+        plan = self._plan
+        error = f"{_error_of(plan.error)} (95 %)" if _has_margin(plan) else "error not known before"
+        return two_lines(
+            f"Plan of {_title(plan.subject) or _kind(plan)}: {_cells(plan)}{plan.mechanism} ({plan.strategy})",
+            f"{_amounts(plan.budget)}; cost {plan.cost}; {error}",
+        )
 
     def html(self) -> str:
         """Return the same as a grid, with what to expect in words."""
-        return _html(self._plan)
-
-
-def _lines(plan: TablePlan) -> str:
-    """What would be released, at which cost and with which error."""
-    error = f"{_error_of(plan.error)} (95 %)" if _has_margin(plan) else "error not known before"
-    return two_lines(
-        f"Plan of {_title(plan.subject) or _kind(plan)}: {_cells(plan)}{plan.mechanism} ({plan.strategy})",
-        f"{_amounts(plan.budget)}; cost {plan.cost}; {error}",
-    )
-
-
-def _html(plan: TablePlan) -> str:
-    """The same as a table, with what to expect in words."""
-    subject = plan.subject or Subject()
-    said = expectation(subject.measure, plan.preview, in_words, label=partial(name_of, subject))
-    # How many ranks a quantile stands off, or how far a chosen cell falls short, is said in words.
-    is_margin = _has_margin(plan) or not isfinite(plan.error)
-    lines = [
-        ("Cells", f"{plan.preview['cells']:,}" if "cells" in plan.preview else "–"),
-        ("Guarantee", _amounts(plan.budget)),
-        ("Noise", f"{plan.mechanism} ({plan.strategy})"),
-        ("Cost", str(plan.cost)),
-        *(_tables_of(plan) or ([("Margin of error (95%)", _error_of(plan.error))] if is_margin else [])),
-    ]
-    notes = [*said, str(plan.preview.get("universe", "")), *plan.notes]
-    return grid(
-        f"Plan: {_title(plan.subject) or _kind(plan)}",
-        ["", "Known before any data are read"],
-        lines,
-        labels=2,
-        notes=notes,
-    )
+        plan, subject = self._plan, self._plan.subject or Subject()
+        said = expectation(subject.measure, plan.preview, in_words, label=partial(name_of, subject))
+        # How many ranks a quantile stands off, or how far a chosen cell falls short, is said in words.
+        is_margin = _has_margin(plan) or not isfinite(plan.error)
+        lines = [
+            ("Cells", f"{plan.preview['cells']:,}" if "cells" in plan.preview else "–"),
+            ("Guarantee", _amounts(plan.budget)),
+            ("Noise", f"{plan.mechanism} ({plan.strategy})"),
+            ("Cost", str(plan.cost)),
+            *(_tables_of(plan) or ([("Margin of error (95%)", _error_of(plan.error))] if is_margin else [])),
+        ]
+        notes = [*said, str(plan.preview.get("universe", "")), *plan.notes]
+        return grid(
+            f"Plan: {_title(plan.subject) or _kind(plan)}",
+            ["", "Known before any data are read"],
+            lines,
+            labels=2,
+            notes=notes,
+        )
 
 
 def _tables_of(plan: TablePlan) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from dalenius.algebra import tabulation
 from dalenius.algebra.tabulation import bounds, columns, errors_in_words
 from dalenius.core.estimate import level
 from dalenius.core.law import FloatArray
-from dalenius.core.release import SELECTION, Release, Table
+from dalenius.core.release import SELECTION, Release, Subject, Table
 from dalenius.rendering import draw_cells, framed, paragraphs, text_grid, two_lines
 from dalenius.shown import answers
 from dalenius.shown.answer import as_read
@@ -16,6 +16,7 @@ from dalenius.shown.answers import labelled_table
 from dalenius.shown.crossed import crossed
 from dalenius.shown.display import displayed
 from dalenius.shown.speech import caption, classified, conditions, has_error, heading, title_of_release, unit_of
+from dalenius.shown.words import word
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ReleaseDisplay"]
 
-_MOST_TABLES = 4
-_MOST_ROWS = 40
+_MOST_TABLES, _MOST_ROWS = 4, 40
+_CONFIDENCE = 0.95
 
 
 class ReleaseDisplay:
@@ -36,15 +37,53 @@ class ReleaseDisplay:
 
     def lines(self) -> str:
         """Return what was released of which data, and how large the errors are."""
-        return _lines(self._release)
+        release = as_read(self._release)
+        source, subject = release.provenance, release.about
+        if not release.tables:
+            return two_lines(f"Release of {source.dataset} {source.version}", "the outcome was 'no reply'")
+        title = subject.title or title_of_release(release)
+        others = 0 if release.members else len(release.tables) - 1
+        more = f" and {others} more table{'' if others == 1 else 's'}" if others else ""
+        amounts = ", ".join(f"{name} {amount}" for name, amount in source.budget.items() if name != "definition")
+        cells = f"{release.table.space.size:,} cells" if release.table.space.size > 1 else "1 cell"
+        if release.members:
+            size = f"{len(release.members)} tables charged as one"
+        else:
+            size = f"{cells}, {errors_in_words(release.table)}"
+        return two_lines(
+            f"Release of {source.dataset} {source.version}: {title}{more}",
+            f"{size}, {source.definition} {amounts}, {release.status}",
+        )
 
     def text(self) -> str:
-        """Return the tables as plain text."""
-        return _text(self._release)
+        """Return a few tables as lines of plain text, with universe and guarantee below; needs no extra."""
+        release = as_read(self._release)
+        every = [(part, table) for part in release.parts for table in part.tables]
+        tables = [_text_of_table(part, table) for part, table in every[:_MOST_TABLES]]
+        left_out = len(every) - _MOST_TABLES
+        more = f"{left_out} more table{'' if left_out == 1 else 's'}: release.tables." if left_out > 0 else ""
+        silent = "" if every else word("no_reply")
+        subject, source = release.about, release.provenance
+        only = _only(subject)
+        notes = "\n".join(filter(None, (only, subject.universe, source.guarantee)))
+        return "\n\n".join(filter(None, (subject.title, *tables, more, silent, notes)))
 
     def html(self) -> str:
-        """Return the tables as HTML."""
-        return _html(self._release)
+        """Return a few tables crossed as they were asked for, with the guarantee below."""
+        release = as_read(self._release)
+        source, subject = release.provenance, release.about
+        title = f"<h2>{escape(subject.title)}</h2>" if subject.title else ""
+        every = [(part, one) for part in release.parts for one in displayed(part)]
+        parts = [(part, crossed(part, one, _CONFIDENCE, _MOST_ROWS)) for part, one in every[:_MOST_TABLES]]
+        tables = "".join(_of_batch(part, table) if release.members else table for part, table in parts)
+        left_out = len(release.tables) - _MOST_TABLES
+        where = "release.members" if release.members else "release.tables"
+        more = f"{left_out} more table{'' if left_out == 1 else 's'}: {where}." if left_out > 0 else ""
+        silent = "" if release.tables else word("no_reply")
+        # A guarantee may say what a warning says.
+        warnings = (warning for warning in source.warnings if warning not in source.guarantee)
+        notes = (more, silent, _only(subject), subject.universe, source.guarantee, *warnings)
+        return framed(title + tables + paragraphs(*dict.fromkeys(notes)))
 
     def interval(self, confidence: float, *, with_sampling: bool) -> tuple[FloatArray, FloatArray]:
         """Return both ends of every cell's interval, in the shape of the table."""
@@ -67,95 +106,37 @@ class ReleaseDisplay:
 
     def plot(self, path: object, table: Table, confidence: float) -> "Axes":
         """Draw every cell of a table on its interval."""
-        return _draw(self._release.owner(table), table, path, confidence)
+        stored = self._release.owner(table)
+        release = as_read(stored)
+        table = labelled_table(stored, release, table)
+        lower, upper = bounds(release, table, confidence)
+        # One number is named by the title.
+        labels = [" | ".join(label) if classified(release, table) else "" for label in table.space.labels()]
+        caption = f"value, {level(confidence)} margin of error (privacy noise)" if has_error(table) else "value"
+        title = heading(release, table)
+        if table.measure == SELECTION:
+            labels, caption = [f"selected: {label}" for label in labels], ""
+        return draw_cells(labels, table.values, lower, upper, title=title, caption=caption, path=path)
 
 
-def _lines(release: Release) -> str:
-    """What was released of which data, and how large the errors are."""
-    release = as_read(release)
-    source, subject = release.provenance, release.about
-    if not release.tables:
-        return two_lines(f"Release of {source.dataset} {source.version}", "the outcome was 'no reply'")
-    title = subject.title or title_of_release(release)
-    others = 0 if release.members else len(release.tables) - 1
-    more = f" and {others} more table{'' if others == 1 else 's'}" if others else ""
-    amounts = ", ".join(f"{name} {amount}" for name, amount in source.budget.items() if name != "definition")
-    cells = f"{release.table.space.size:,} cells" if release.table.space.size > 1 else "1 cell"
-    if release.members:
-        size = f"{len(release.members)} tables charged as one"
-    else:
-        size = f"{cells}, {errors_in_words(release.table)}"
-    return two_lines(
-        f"Release of {source.dataset} {source.version}: {title}{more}",
-        f"{size}, {source.definition} {amounts}, {release.status}",
-    )
-
-
-def _text(release: Release, confidence: float = 0.95) -> str:
-    """Every table as lines of plain text, up to a few, with universe and guarantee below; needs no extra."""
-    release = as_read(release)
-    every = [(part, table) for part in release.parts for table in part.tables]
-    tables = [_text_of_table(part, table, confidence) for part, table in every[:_MOST_TABLES]]
-    left_out = len(every) - _MOST_TABLES
-    more = f"{left_out} more table{'' if left_out == 1 else 's'}: release.tables." if left_out > 0 else ""
-    silent = "" if every else "The outcome was 'no reply'. It was charged like any other."
-    subject, source = release.about, release.provenance
-    only = f"Only {'; '.join(conditions(subject))}." if subject.where else ""
-    notes = "\n".join(filter(None, (only, subject.universe, source.guarantee)))
-    return "\n\n".join(filter(None, (subject.title, *tables, more, silent, notes)))
-
-
-def _text_of_table(release: Release, table: Table, confidence: float) -> str:
+def _text_of_table(release: Release, table: Table) -> str:
     """Heading, one line per cell, and what the ends are; columns without a number are left out."""
-    filled = {
-        name: cells for name, cells in columns(release, table, confidence).items() if set(cells) - {None, "released"}
-    }
-    ends = f"lower and upper: {level(confidence)} interval for privacy noise."
+    every = columns(release, table, _CONFIDENCE)
+    filled = {name: cells for name, cells in every.items() if set(cells) - {None, "released"}}
+    ends = f"lower and upper: {level(_CONFIDENCE)} interval for privacy noise."
     below = ends if "lower" in filled else "" if table.measure == SELECTION else caption(release, table)
     unit = unit_of(release, table)
     head = heading(release, table) + (f" ({unit})" if unit else "")
     return "\n".join(filter(None, (head, text_grid(filled), below)))
 
 
-def _html(release: Release, confidence: float = 0.95) -> str:
-    """Every table crossed as it was asked for, up to a few, with the guarantee below."""
-    release = as_read(release)
-    source, subject = release.provenance, release.about
-    title = f"<h2>{escape(subject.title)}</h2>" if subject.title else ""
-    only = f"Only {'; '.join(conditions(subject))}." if subject.where else ""
-    every = [(part, one) for part in release.parts for one in displayed(part)]
-    tables = "".join(
-        _of_batch(part, crossed(part, one, confidence, _MOST_ROWS))
-        if release.members
-        else crossed(part, one, confidence, _MOST_ROWS)
-        for part, one in every[:_MOST_TABLES]
-    )
-    left_out = len(release.tables) - _MOST_TABLES
-    where = "release.members" if release.members else "release.tables"
-    more = f"{left_out} more table{'' if left_out == 1 else 's'}: {where}." if left_out > 0 else ""
-    silent = "" if release.tables else "The outcome was 'no reply'. It was charged like any other."
-    # A guarantee may say what a warning says.
-    warnings = (warning for warning in source.warnings if warning not in source.guarantee)
-    notes = (more, silent, only, subject.universe, source.guarantee, *warnings)
-    return framed(title + tables + paragraphs(*dict.fromkeys(notes)))
-
-
 def _of_batch(part: Release, table: str) -> str:
     """A table of a batch between its own words: the title above, whose records it counts below."""
-    only = f"Only {'; '.join(conditions(part.about))}." if part.about.where else ""
     title = f"<h2>{escape(part.about.title)}</h2>" if part.about.title else ""
-    return f'<div style="margin-bottom:1.2em">{title}{table}{paragraphs(only, part.about.universe)}</div>'
+    below = paragraphs(_only(part.about), part.about.universe)
+    return f'<div style="margin-bottom:1.2em">{title}{table}{below}</div>'
 
 
-def _draw(release: Release, table: Table, path: object, confidence: float) -> "Axes":
-    """One table: every cell as a dot on its interval, where there is one."""
-    stored, release = release, as_read(release)
-    table = labelled_table(stored, release, table)
-    lower, upper = bounds(release, table, confidence)
-    # One number is named by the title.
-    labels = [" | ".join(label) if classified(release, table) else "" for label in table.space.labels()]
-    caption = f"value, {level(confidence)} margin of error (privacy noise)" if has_error(table) else "value"
-    title = heading(release, table)
-    if table.measure == SELECTION:
-        labels, caption = [f"selected: {label}" for label in labels], ""
-    return draw_cells(labels, table.values, lower, upper, title=title, caption=caption, path=path)
+def _only(subject: Subject) -> str:
+    """The conditions of a table in a sentence."""
+    return f"Only {'; '.join(conditions(subject))}." if subject.where else ""

@@ -1,5 +1,4 @@
-"""How tables are spoken of: title, conditions, caption and what to expect, in every language, from the methods' own
-words.
+"""How tables are spoken of: title, conditions, caption and what to expect, in the methods' own words.
 
 One piece of code for the terminal, pages, files and charts. A caption claims a margin of error only where the table has
 one.

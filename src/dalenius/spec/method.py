@@ -4,7 +4,7 @@ A method owns its name (`measure = "…"`), its keys in the request document, it
 shown, and its examples. It never meets data.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -15,9 +15,10 @@ from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
-from dalenius.core.rationals import rational
-from dalenius.spec.document import Part
+from dalenius.core.rationals import plain
+from dalenius.spec.document import Part, exact
 from dalenius.spec.question import Question
+from dalenius.spec.request import PrivacyPart, definition_of
 from dalenius.translation import texts
 
 LANGUAGES = ("en", "de")
@@ -97,77 +98,67 @@ WHICH_ERROR = FormField(
 """The error that is stated: that of sampling costs a part of the budget."""
 
 
-def takes_categories(method: str) -> bool:
-    """Whether the variable that a form asks a method about has categories instead of numbers."""
-    return any(asked.kind is FieldKind.CATEGORIES for asked in form_fields(method).values())
+class Method:
+    """One question that can be asked: what a method states, and what holds for one that does not say otherwise.
 
-
-def is_offered(method: str, domain: Domain) -> bool:
-    """Whether a form offers a method: with no key filled in or by its fields, and where what is declared suits it."""
-    offered = registry.get("methods", method)
-    suits = getattr(offered, "suits", None)
-    return bool(offered.is_offered or form_fields(method)) and (suits is None or bool(suits(domain)))
-
-
-def is_one_number(method: str) -> bool:
-    """Whether the answer is one number of one list of records, which no variable parts into cells."""
-    return getattr(registry.get("methods", method), "is_one_number", False) is True
-
-
-def form_fields(method: str) -> Mapping[str, FormField]:
-    """The keys of a method that a form asks for, by name."""
-    fields: Mapping[str, FormField] = getattr(registry.get("methods", method), "form_fields", {})
-    return fields
-
-
-class Method(Protocol):
-    """One question that can be asked.
-
-    `takes_of` says whether it is of a numeric variable; `counts_records` whether a cell is a number of records, which
-    may be weighted, and on which a policy's rules about counts are kept; `scopes` under which guarantees it has a
-    route; `has_error` whether its numbers carry a published error, and `without_error` the keys, if any, with which
-    they do not; `is_offered` whether a form may offer it with no key of its own filled in. A method whose answer is no
-    value of its variable also states `answer`. A method may state `form_keys`, what a form writes beside its name,
-    `form_fields`, keys that a form asks for and that make it one to be offered, `suits(domain)`, to which declared data
-    a form offers it, `is_one_number`, that no variable parts its answer into cells, `form_errors`, which other values
-    of `error` a form offers, `is_symmetric`, that `of` and `other` may change places, `belongs`, with what else each
-    key makes sense, for the refusal of one that was not used, `finds_labels`, that its cells are texts which are not
-    declared, and `takes_weight`, whether its rows may be weighted where a cell is no number of records; then also
-    `keys_with_weight(parameters)`, its keys as a weighted request means them.
+    A class is asked, never an instance of it, but for values such as those of order statistics.
     """
 
-    name: ClassVar[str]
-    takes_of: ClassVar[bool]
-    counts_records: ClassVar[bool]
-    has_error: ClassVar[bool]
-    is_offered: ClassVar[bool]
-    scopes: ClassVar[tuple[Scope, ...]]
-    words: ClassVar[Mapping[str, Words]]
-    examples: ClassVar[tuple[Mapping[str, Any], ...]]
-    Parameters: ClassVar[type[Part]]
+    name: str
+    words: Mapping[str, Words]
+    examples: tuple[Mapping[str, Any], ...]
+    Parameters: type[Part] = Part
+    plan: Callable[[Question], TablePlan]
+    """Return a plan with its cost, or refuse; looks at documents, never at data."""
+    scopes: tuple[Scope, ...] = (Scope.ALL_DATA,)
+    """Under which guarantees it has a route."""
+    takes_of: bool = True
+    """Whether it is of a numeric variable."""
+    counts_records: bool = False
+    """Whether a cell is a number of records, which may be weighted, and on which a policy's rules for counts hold."""
+    takes_weight: bool = False
+    """Whether rows may be weighted where a cell is no number of records."""
+    is_symmetric: bool = False
+    """Whether `of` and `other` may change places."""
+    finds_labels: bool = False
+    """Whether its cells are texts that are not declared."""
+    has_error: bool = True
+    """Whether its numbers carry a published error."""
+    without_error: tuple[str, ...] = ()
+    """Keys with which they do not."""
+    answer: AnswerKind = AnswerKind.VALUE
+    is_one_number: bool = False
+    """Whether no variable parts its answer into cells."""
+    belongs: Mapping[str, str] = {}
+    """With what else each key makes sense, for the refusal of one that was not used."""
+    is_offered: bool = True
+    """Whether a form may offer it with no key of its own filled in."""
+    form_fields: Mapping[str, FormField] = {}
+    """Keys that a form asks for, and that make it one to be offered."""
+    form_keys: Mapping[str, Any] = {}
+    """What a form writes beside its name."""
+    form_errors: tuple[str, ...] = ()
+    """Which other values of `error` a form offers."""
 
     @staticmethod
-    def plan(question: Question) -> TablePlan:
-        """A priced plan, or a refusal; looks at documents, never at data."""
+    def suits(domain: Domain) -> bool:
+        """Whether a form offers it for these declared data."""
+        return True
 
     @staticmethod
-    def written(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The measure and options under which a request is kept: `(name, parameters)` but for older spellings."""
+    def keys_with_weight(keys: Mapping[str, Any]) -> dict[str, Any]:
+        """Return its keys as a weighted request means them."""
+        return dict(keys)
 
+    @staticmethod
+    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+        """Return its keys, from which defaults are gone, in the one spelling in which a request is kept."""
+        return dict(keys)
 
-def spelled(parameters: Mapping[str, Any], **usual: Fraction | str) -> dict[str, Any]:
-    """A method's keys without those that say what leaving them out says: one question has one spelling, and one answer.
-
-    >>> spelled({"per": "1.0", "other": "age"}, per=Fraction(1), error="sampling")
-    {'other': 'age'}
-    """
-
-    def says_nothing(key: str, value: Any) -> bool:
-        default = usual.get(key)
-        is_number = isinstance(default, Fraction) and value is not None
-        return default is not None and (rational(value, key) if is_number else value) == default
-
-    return {key: value for key, value in parameters.items() if not says_nothing(key, value)}
+    @staticmethod
+    def equivalent(keys: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+        """Return the measure and keys of another method that asks the same, or None."""
+        return None
 
 
 @runtime_checkable
@@ -192,20 +183,69 @@ class SensitiveMethod(Protocol):
         """Return the statistic of the rows; it states `local`, `smooth` or `bootstrap` sensitivities."""
 
 
+def example(**keys: Any) -> dict[str, Any]:
+    """Return a request document of these keys, each in its section; amounts imply the definition that is not named.
+
+    >>> example(rows=["sex"], measure="mode", epsilon=1)
+    {'table': {'rows': ['sex'], 'measure': 'mode'}, 'privacy': {'definition': 'pure', 'epsilon': 1}}
+    """
+    privacy = {key: value for key, value in keys.items() if key in PrivacyPart.model_fields}
+    table = {key: value for key, value in keys.items() if key not in privacy}
+    return {"table": table, "privacy": {"definition": definition_of(privacy), **privacy}}
+
+
+def exact_texts(keys: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return a method's keys with these numbers, or lists of numbers, as exact text.
+
+    >>> exact_texts({"q": 0.5, "bounds": [1, "1.50"]}, "q", "bounds", "bound")
+    {'q': '1/2', 'bounds': ['1', '3/2']}
+    """
+
+    def text(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [plain(exact(each)) for each in value]
+        return plain(exact(value))
+
+    return {key: text(value) if key in names else value for key, value in keys.items()}
+
+
+def _get(measure: str) -> type[Method]:
+    """Return the method of a measure; the defaults where there is none of this name."""
+    method: type[Method] = registry.get("methods", measure) if measure in registry.names("methods") else Method
+    return method
+
+
 def answer_of(method: str) -> AnswerKind:
     """What a cell of this method's answer is."""
-    answer: AnswerKind = getattr(registry.get("methods", method), "answer", AnswerKind.VALUE)
-    return answer
+    return _get(method).answer
 
 
 def takes_weight(measure: str) -> bool:
     """Whether rows may be weighted."""
-    return counts_records(measure) or (
-        measure in registry.names("methods")
-        and getattr(registry.get("methods", measure), "takes_weight", False) is True
-    )
+    return _get(measure).counts_records or _get(measure).takes_weight
 
 
 def counts_records(measure: str) -> bool:
     """Whether a table of this measure shows numbers of records, one by one."""
-    return measure in registry.names("methods") and registry.get("methods", measure).counts_records is True
+    return _get(measure).counts_records
+
+
+def form_fields(method: str) -> Mapping[str, FormField]:
+    """The keys of a method that a form asks for, by name."""
+    return _get(method).form_fields
+
+
+def takes_categories(method: str) -> bool:
+    """Whether the variable that a form asks a method about has categories instead of numbers."""
+    return any(asked.kind is FieldKind.CATEGORIES for asked in form_fields(method).values())
+
+
+def is_offered(method: str, domain: Domain) -> bool:
+    """Whether a form offers a method: with no key filled in or by its fields, and where what is declared suits it."""
+    offered = _get(method)
+    return bool(offered.is_offered or offered.form_fields) and offered.suits(domain)
+
+
+def is_one_number(method: str) -> bool:
+    """Whether the answer is one number of one list of records, which no variable parts into cells."""
+    return _get(method).is_one_number

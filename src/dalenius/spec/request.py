@@ -153,15 +153,20 @@ class PrivacyPart(Part):
         return self
 
 
+def definition_of(amounts: Mapping[str, Any]) -> str:
+    """Return the definition that amounts imply: pure for epsilon, approximate with delta, zero-concentrated for rho."""
+    epsilon, delta, rho = (amounts.get(name) for name in ("epsilon", "delta", "rho"))
+    if epsilon is not None and rho is not None:
+        raise ParameterError("epsilon and rho are amounts of two guarantees; give one of them, or name the definition.")
+    if rho is not None:
+        return "zero_concentrated"
+    return "pure" if delta is None else "approximate"
+
+
 def _without_defaults(stated: Mapping[str, Any], keys: type[Part]) -> dict[str, Any]:
-    """A method's keys without those that say what leaving them out says: one question has one spelling."""
-    defaults = {name: field.default for name, field in keys.model_fields.items() if field.default is not None}
-    usual = {name: list(value) if isinstance(value, tuple) else value for name, value in defaults.items()}
-    return {
-        name: value
-        for name, value in stated.items()
-        if usual.get(name, ...) != (list(value) if isinstance(value, tuple) else value)
-    }
+    """Return a method's keys without those that say what leaving them out says: one question has one spelling."""
+    meant, defaults = keys.model_validate(stated), keys.model_fields
+    return {name: value for name, value in stated.items() if getattr(meant, name) != defaults[name].default}
 
 
 @remembered
@@ -197,14 +202,13 @@ class RequestDocument(Document):
         for key in table:
             if key not in shared:
                 raise unknown_key(str(key), [*shared, *method.Parameters.model_fields], f"[table] of a {name}")
-        method.Parameters.model_validate(own)
-        stated = own
-        if table.get("weight") is not None and hasattr(method, "keys_with_weight"):
-            stated = method.keys_with_weight(stated)
-        measure, kept = method.written(_without_defaults(stated, method.Parameters))
+        keys = _without_defaults(own, method.Parameters)
+        if table.get("weight") is not None:
+            keys = method.keys_with_weight(keys)
+        measure, keys = method.equivalent(keys) or (name, method.canonical_keys(keys))
         if measure != DEFAULT_MEASURE or "measure" in table:
             table["measure"] = measure
-        return {**value, "table": table | {"keys": kept}}
+        return {**value, "table": table | {"keys": keys}}
 
     def __repr__(self) -> str:
         what = f"{self.method} of {self.table.of}" if self.table.of else self.method
@@ -240,7 +244,7 @@ class RequestDocument(Document):
         """
         of, other = self.table.of, self.table.keys.get("other")
         is_method = self.method in registry.names("methods")
-        if not is_method or not getattr(registry.get("methods", self.method), "is_symmetric", False):
+        if not is_method or not registry.get("methods", self.method).is_symmetric:
             return self
         if of is None or not isinstance(other, str) or {of, other} - set(domain.variables):
             return self

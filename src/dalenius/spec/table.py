@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dalenius.errors import DocumentError, ParameterError
+from dalenius.errors import DocumentError
 from dalenius.spec.batch import BatchDocument
 from dalenius.spec.document import DEFAULT_MEASURE
-from dalenius.spec.request import RequestDocument
+from dalenius.spec.request import RequestDocument, definition_of
 
 AxisLike = str | Mapping[str, Any]
 Axes = AxisLike | Sequence[AxisLike]
@@ -72,7 +72,7 @@ def table(
             **parameters,
         },
         "privacy": {
-            "definition": definition or _definition(amounts),
+            "definition": definition or definition_of(amounts),
             **amounts,
             "group": group,
             "waves": waves,
@@ -106,19 +106,11 @@ def batch(
     (Fraction(1, 3), Fraction(2, 3))
     """
     amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
-    privacy = {"definition": definition or _definition(amounts), **amounts, "mechanism": mechanism, "noise": noise}
+    privacy = {"definition": definition or definition_of(amounts), **amounts, "mechanism": mechanism, "noise": noise}
     places = ("rows", "columns", "layers")
     listed = [{key: _listed(part) if key in places else part for key, part in one.items()} for one in tables]
     further = {"title": title or None, "dataset": dataset or None}
     return BatchDocument.from_dict({"table": listed, "privacy": _written(privacy)} | _written(further))
-
-
-def _definition(amounts: Mapping[str, Amount | None]) -> str:
-    if amounts["epsilon"] is not None and amounts["rho"] is not None:
-        raise ParameterError("epsilon and rho are amounts of two guarantees; give one of them, or name the definition.")
-    if amounts["rho"] is not None:
-        return "zero_concentrated"
-    return "pure" if amounts["delta"] is None else "approximate"
 
 
 def _listed(axes: Axes) -> list[AxisLike]:

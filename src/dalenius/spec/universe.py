@@ -135,7 +135,7 @@ def universe_of(request: RequestDocument, domain: Domain) -> Universe:
     axes, filters = request.axes(domain), request.filters(domain)
     # Only the method that is asked for is loaded.
     is_known = request.method in registry.names("methods")
-    if is_known and getattr(registry.get("methods", request.method), "finds_labels", False):
+    if is_known and registry.get("methods", request.method).finds_labels:
         return Universe(needs=tuple(axis.variable for axis in axes), is_undeclared=True)
     losing = [axis for axis in axes if not _keeps_every_row(axis, filters, domain)]
     partial = [axis for axis in losing if not domain.variable(axis.variable).shows_every_value(axis)]

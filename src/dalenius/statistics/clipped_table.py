@@ -82,9 +82,8 @@ class ClippedTable:
             return Sensitivity.of_patterns(())
         if each * reach >= MOST_STEPS:
             raise TooLarge(
-                "All rows of a person together could add 10^18 parts of a step or more to a cell. Use a coarser "
-                "step, narrower"
-                " bounds or a smaller max_rows.",
+                "All rows of a person together could add 10^18 parts of a step or more to a cell. Use a coarser step, "
+                "narrower bounds or a smaller max_rows.",
                 limit=MOST_STEPS,
             )
         longest = min(each * reach, self.clip.limit)

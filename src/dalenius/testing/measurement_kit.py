@@ -2,12 +2,14 @@
 
 Answers are drawn from a recorded source: a few on every tiny data set, to see which two neighbours they tell apart
 best, then many on those. Some of them choose an event, the others bound its probabilities (each bound is wrong with
-probability 1e-6); the profile must allow what is then certain. Where the law is additive, or an example states its
-probabilities, the same is done exactly, for all neighbours. Every content is answered, none included.
+probability 1e-6); the profile must allow what is then certain. The same is done exactly, for all neighbours, with the
+exact law that the step states; and the drawn answers must be answers of that law, so that neither can be wrong alone.
+A step whose law cannot be listed says why, and where its claim is checked instead. Every content is answered, none
+included.
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import exp
@@ -16,14 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.audit.exact import clopper_pearson, kernel_delta, product_hockey_stick
+from dalenius.audit.charges import ORDERS
+from dalenius.audit.exact import clopper_pearson
+from dalenius.audit.losses import Together, listed
 from dalenius.audit.neighbours import DataSet, columns_of, fetched, units
+from dalenius.audit.steps import law_of, parts_between
 from dalenius.core.domain import Domain
-from dalenius.core.law import Additive, law_from_dict
+from dalenius.core.integer_law import Branches, Listed, Mixed, Noised, NoiseLaw, Part, Unlisted
+from dalenius.core.law import law_from_dict
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import ValuesQuery
-from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.randomness import RandomSource, RecordedRandomness
 from dalenius.core.release import NoReply, Outcome, Value
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import RequestError, TooLarge
@@ -32,7 +37,11 @@ from dalenius.testing.statistic_kit import ALL_NEIGHBOURS, small_pairs
 
 PILOT = 24
 DRAWS = 800
+# Answers of the stated law, which cost nothing to draw.
+STATED = 6000
 ERROR = 1e-6
+# Losses by floats are exact up to this.
+ROUNDING = 2.0**-34
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2))
 Pair = tuple[DataSet, DataSet]
 Trial = tuple[DataSet, DataSet, DataSet]
@@ -43,6 +52,8 @@ Event = Callable[[Answers], NDArray[np.bool_]]
 def check(measurement: Any) -> int:
     """Every example of a measurement, for all neighbours that it serves; returns how many pairs were compared."""
     assert hasattr(measurement, "examples"), f"{measurement.__name__} states no examples"
+    stated = getattr(measurement, "exact_law", None)
+    assert stated is not None, f"{measurement.__name__} states no exact_law; core/integer_law.py says what it is"
     compared = sum(_check_neighbours(measurement, neighbours) for neighbours in ALL_NEIGHBOURS)
     if not compared:
         weaker = (replace(neighbours, scope=scope) for scope in Scope for neighbours in ALL_NEIGHBOURS)
@@ -83,12 +94,15 @@ class _Trial:
         assert law_from_dict(step.law.to_dict()) == step.law, "the law does not come back from its document"
         trials = self._different(list(self._pairs()))
         if trials:
-            self._compare(*max(trials, key=self._difference))
-        has_chances = self.example.chances is not None
-        if isinstance(step.law, Additive) and not has_chances and self.neighbours.scope is Scope.ALL_DATA:
-            self._compare_exactly([(here, there) for _, here, there in trials])
-        if has_chances and self.neighbours.max_rows == 1:
-            self._compare_chances()
+            at, here, there = max(trials, key=self._difference)
+            self._compare(at, here, there)
+            self._compare_with_law(at, here)
+            self._compare_with_law(at, there)
+        further: list[Trial] = []
+        if self.example.run_at is None and self.neighbours.max_rows == 1:
+            pairs = small_pairs(self.example.rows, self.neighbours, self.example.size)
+            further = [((), *pair) for pair in pairs]
+        self._compare_exactly([*trials, *self._different(further)])
         self._answers_everything()
         return len(trials)
 
@@ -111,7 +125,7 @@ class _Trial:
         """The data that the noise follows, and two neighbours."""
         for here, there in self._neighbours(units(self.example.rows, self.neighbours.max_rows)):
             if self.example.run_at is None:
-                # Noise follows nothing, so that any content may stand in the first place.
+                # NoiseLaw follows nothing, so that any content may stand in the first place.
                 yield (), here, there
             elif self.neighbours.scope is Scope.ACTUAL_DATA:
                 yield here, here, there
@@ -154,10 +168,12 @@ class _Trial:
         if (at, data, count) not in self.answers:
             rng = RecordedRandomness(f"the coins of the kit {data!r}")
             outcomes = [self._run(step, at, data, drawn, rng) for step, drawn in self._noise(count)]
-            told = self.example.told or _values
-            rows = [[-1] if isinstance(outcome, NoReply) else told(outcome) for outcome in outcomes]
-            self.answers[at, data, count] = np.array(rows, dtype=np.float64)
+            self.answers[at, data, count] = np.array([self._row(o) for o in outcomes], dtype=np.float64)
         return self.answers[at, data, count]
+
+    def _row(self, outcome: Outcome) -> Sequence[int]:
+        """An outcome as a row of numbers."""
+        return [-1] if isinstance(outcome, NoReply) else (self.example.told or _values)(outcome)
 
     def _noise(self, count: int) -> list[tuple[Any, Any]]:
         """The first so many draws that need no data, each with its step; the same for every data set."""
@@ -183,48 +199,50 @@ class _Trial:
                     f" under {self.neighbours.relation}; the profile says {allowed:.4f}"
                 )
 
-    def _compare_exactly(self, pairs: list[Pair]) -> None:
-        """Additive noise: the exact divergence of every move."""
-        law: Any = self.example.step.law
-        statistic = getattr(self.example.step, "statistic", None)
-        value, combine = getattr(statistic, "value", None), getattr(statistic, "combine", None)
+    def _compare_exactly(self, trials: list[Trial]) -> None:
+        """The exact losses between two neighbours: at some epsilons, at all where the claim is pure, and at many orders
+        where it is concentrated.
+        """
+        step, profile, judged = self.example.step, self.profile, set[Any]()
+        epsilons = {*EPSILONS, profile.epsilon or Fraction(1)}
+        allowed = {epsilon: float(profile.delta_at(epsilon)) for epsilon in epsilons}
+        for at, here, there in trials:
+            fixed = None if self.example.run_at is None else self._content(at)
+            try:
+                parts = parts_between(step, self._content(here), self._content(there), fixed)
+                one = Together(tuple(parts))
+            except TooLarge:
+                continue
+            # Parts of the same noise and shift are the same object.
+            if tuple(map(id, parts)) in judged:
+                continue
+            judged.add(tuple(map(id, parts)))
+            for pair in (one, one.reversed()):
+                losses = [(pair.delta(float(e)), most + ROUNDING, f"delta({e})") for e, most in allowed.items()]
+                if profile.is_pure and profile.epsilon is not None:
+                    losses.append((pair.largest(), float(profile.epsilon) * (1 + 1e-9), "epsilon"))
+                if profile.rho is not None and not profile.rho_delta:
+                    losses += [(pair.renyi(a) / a, float(profile.rho) * (1 + 1e-9), "rho") for a in ORDERS]
+                for lost, most, of_what in losses:
+                    assert lost <= most, (
+                        f"{step.name}: {of_what} is {lost:.6f} between {here} and {there} under"
+                        f" {self.neighbours.relation}; the profile says {most:.6f}"
+                    )
 
-        def centre(data: DataSet) -> list[int]:
-            content = [sealed.open_below_the_gate() for sealed in self._content(data)]
-            needs = self.example.step.needs
-            if isinstance(needs[0], ValuesQuery):
-                assert value is not None
-                return [int(value(content[0]))]
-            return [int(v) for v in (content[0] if combine is None else combine(content))]
-
-        moves = {tuple(abs(a - b) for a, b in zip(centre(x), centre(y), strict=True) if a != b) for x, y in pairs}
-        for move in moves - {()}:
-            for epsilon in EPSILONS:
-                try:
-                    least, _ = product_hockey_stick(law.noise, move, epsilon, bits=48)
-                except TooLarge:
-                    continue
-                assert self.profile.delta_at(epsilon) >= least - Fraction(1, 2**34), (move, epsilon, least)
-
-    def _compare_chances(self) -> None:
-        """Stated probabilities: the exact divergence between all neighbours of at most four rows."""
-        example = self.example
-        assert example.chances is not None
-        epsilons = {*EPSILONS, self.profile.epsilon or Fraction(1)}
-        allowed = {epsilon: self.profile.delta_at(epsilon) for epsilon in epsilons}
-        trials: list[Trial] = [((), *pair) for pair in small_pairs(example.rows, self.neighbours, example.size)]
-        chances: dict[DataSet, dict[Hashable, Fraction]] = {}
-        for _, *pair in self._different(trials):
-            for data in pair:
-                if data not in chances:
-                    chances[data] = dict(enumerate(example.chances(self._content(data))))
-            laws = [chances[data] for data in pair]
-            for epsilon, delta in allowed.items():
-                least, _ = kernel_delta(laws, epsilon, bits=64)
-                assert delta >= least - Fraction(1, 2**34), (
-                    f"{example.step.name}: delta({epsilon}) is at least {float(least):.4f} between {pair} under"
-                    f" {self.neighbours.relation}; the profile says {float(delta):.4f}"
-                )
+    def _compare_with_law(self, at: DataSet, data: DataSet) -> None:
+        """Answers that were drawn, and answers of the law that the step states."""
+        law = law_of(self.example.step, self._content(data), self._content(at) if self.example.run_at else None)
+        if isinstance(law, Unlisted):
+            assert law.reason and law.evidence, f"{self.example.step.name} has no exact law, and no reason or evidence"
+            return
+        outcomes = simulated(law, STATED, RecordedRandomness("answers of the law"))
+        drawn, stated = self._drawn(at, data, DRAWS), np.array([self._row(o) for o in outcomes], dtype=np.float64)
+        for p, q in ((drawn, stated), (stated, drawn)):
+            certain = certain_excess(p, q, 0.0)
+            assert certain <= 0, (
+                f"{self.example.step.name}: answers to {data} are not drawn from the exact law that is stated;"
+                f" an event has a probability that differs by at least {certain:.4f}"
+            )
 
     def _answers_everything(self) -> None:
         """No content raises: not an empty file, and not one with many rows of one kind or of all."""
@@ -242,14 +260,56 @@ def _values(outcome: Outcome) -> Sequence[int]:
     return numbers
 
 
+def simulated(law: Sequence[Part], count: int, rng: RandomSource) -> list[Outcome]:
+    """So many outcomes of an exact law."""
+    columns = []
+    for part in law:
+        if isinstance(part, Branches):
+            places = _picked(np.log(np.array(list(part.chances.values())) + 1e-300), count, rng)
+            keys = list(part.chances)
+            then = {key: iter(_values_of(part.then[key], count, rng)) for key in keys}
+            return [part.outcome(keys[place], next(then[keys[place]])) for place in places.tolist()]
+        columns.append(_columns(part, count, rng))
+    return [Value(row) for row in np.concatenate(columns, axis=1)]
+
+
+def _values_of(law: Sequence[Part], count: int, rng: RandomSource) -> NDArray[np.int64]:
+    none = np.zeros((count, 0), dtype=np.int64)
+    return np.concatenate([none, *(_columns(part, count, rng) for part in law)], axis=1)
+
+
+def _columns(part: Part, count: int, rng: RandomSource) -> NDArray[np.int64]:
+    """So many draws of one part, a row each."""
+    if isinstance(part, Listed):
+        return np.asarray(part.outcomes[_picked(part.logs, count, rng)])
+    if isinstance(part, Mixed):
+        centres, odds = np.array(list(part.centres), dtype=np.int64), np.log(np.array(list(part.centres.values())))
+        return np.asarray(centres[_picked(odds, count, rng)] + _noise(part.law, count, rng))[:, None]
+    assert isinstance(part, Noised)
+    pairs = zip(part.numbers, part.laws, strict=True)
+    columns = [np.full(count, number) if law is None else number + _noise(law, count, rng) for number, law in pairs]
+    return np.array([part.shown(row) for row in np.array(columns, dtype=np.int64).reshape(-1, count).T])
+
+
+def _noise(law: NoiseLaw, count: int, rng: RandomSource) -> NDArray[np.int64]:
+    points, logs = listed(law, 0)
+    return np.asarray(points[_picked(logs, count, rng)])
+
+
+def _picked(logs: NDArray[np.float64], count: int, rng: RandomSource) -> NDArray[np.int64]:
+    """Places with these log-probabilities, by the inverse distribution function."""
+    upto = np.cumsum(np.exp(logs))
+    uniform = np.frombuffer(rng.bytes(8 * count), dtype=np.uint64) / 2.0**64
+    return np.asarray(np.minimum(np.searchsorted(upto, uniform * upto[-1], side="right"), len(logs) - 1))
+
+
 def certain_excess(first: Answers, second: Answers, epsilon: float) -> float:
     """Lower bound of max over events of P(E) - exp(epsilon) Q(E), from answers drawn under P and under Q."""
-    part, factor = len(first) // 4, exp(epsilon)
-    event = _best_event(first[:part], second[:part], factor)
-    hits = [int(event(answers[part:]).sum()) for answers in (first, second)]
-    trials = len(first) - part
-    p, q = clopper_pearson(hits[0], trials, ERROR)[0], clopper_pearson(hits[1], trials, ERROR)[1]
-    return p - factor * q
+    factor, parts = exp(epsilon), [len(answers) // 4 for answers in (first, second)]
+    event = _best_event(first[: parts[0]], second[: parts[1]], factor)
+    tried = [answers[part:] for answers, part in zip((first, second), parts, strict=True)]
+    ends = [clopper_pearson(int(event(answers).sum()), len(answers), ERROR) for answers in tried]
+    return ends[0][0] - factor * ends[1][1]
 
 
 def _plain_excess(first: Answers, second: Answers, epsilon: float) -> float:
@@ -271,12 +331,13 @@ def _best_event(first: Answers, second: Answers, factor: float) -> Event:
 
 def _values_event(first: Answers, second: Answers, factor: float) -> Event:
     here, there = (Counter(map(tuple, answers.tolist())) for answers in (first, second))
-    chosen = {row for row, count in here.items() if count > factor * there[row]}
+    weight = factor * len(first) / len(second)
+    chosen = {row for row, count in here.items() if count > weight * there[row]}
     return lambda answers: np.array([tuple(row) in chosen for row in answers.tolist()])
 
 
 def _tail_event(first: Answers, second: Answers, direction: Any, factor: float) -> Event:
     here, there = np.sort(first @ direction), np.sort(second @ direction)
-    below = np.searchsorted(here, here) - factor * np.searchsorted(there, here)
+    below = np.searchsorted(here, here) - factor * len(here) / len(there) * np.searchsorted(there, here)
     cut = here[int(np.argmin(below))]
     return lambda answers: answers @ direction >= cut

@@ -11,27 +11,20 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement, product
 from typing import Any
 
-import numpy as np
-
 from dalenius.audit import worlds
-from dalenius.audit.steps import fetched
+from dalenius.audit.charges import ALLOWED, profile_ratio
+from dalenius.audit.losses import Together
+from dalenius.audit.steps import Exact, fetched, parts_between
 from dalenius.audit.worlds import Row, Unit
 from dalenius.core import registry
-from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Domain
-from dalenius.core.law import FloatArray, IntArray
 from dalenius.core.neighbours import Relation, Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.curator.planner import Planner
-from dalenius.errors import DaleniusError, InternalError
-from dalenius.measurements.bootstrap_totals import BootstrapTotals
-from dalenius.measurements.data_dependent_selection import DataDependentSelection
-from dalenius.measurements.local_laplace import LocalLaplace
-from dalenius.measurements.range_query import RangeQuery
+from dalenius.errors import DaleniusError
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
-from dalenius.statistics.magnitude_table import Membership
 from dalenius_lab.attackers import grammar
 
 Data = tuple[Unit, ...]
@@ -81,11 +74,16 @@ class SmallCase:
         return Planner(domain=self.domain, policy=self.policy).plan(RequestDocument.model_validate(self.request))
 
 
+def data_dependent() -> list[str]:
+    """The definitions whose noise follows the data."""
+    return [name for name, made in registry.every("definitions").items() if Scope(made.scope).is_data_dependent]
+
+
 def fuzz(seed: int, requests: int, *, definition: str = "", method: str = "") -> Enumerated:
     """So many requests under individual and bootstrap privacy, each at one small data set."""
     chance, findings = random.Random(seed), Enumerated()
     for _ in range(requests):
-        name = definition or chance.choice(("individual", "bootstrap"))
+        name = definition or chance.choice(data_dependent())
         case = SmallCase.drawn(chance, name, method)
         request, domain = case.request, case.domain
         try:
@@ -94,15 +92,14 @@ def fuzz(seed: int, requests: int, *, definition: str = "", method: str = "") ->
             findings.refused += 1
             continue
         findings.requests += 1
-        (step,) = plan.measurements
         data = case.data or _data(domain, chance)
-        loss = _Loss(domain, step, data)
-        kind = f"{request['table']['measure']} / {name} / {type(step).__name__}"
-        for left, right in _sampled(pairs(domain, request, step, data, case.scope), chance):
+        loss = _Loss(domain, plan, data)
+        kind = f"{request['table']['measure']} / {name} / {type(plan.measurements[0]).__name__}"
+        for left, right in _sampled(pairs(domain, request, plan, data, case.scope), chance):
             ratio = loss.between(left, right)
             findings.pairs += 1
             findings.worst[kind] = max(findings.worst.get(kind, 0.0), ratio)
-            if ratio > 1 + 1e-9:
+            if ratio > ALLOWED:
                 findings.broken.append((request, data, left, right, ratio))
     return findings
 
@@ -123,17 +120,17 @@ def _sampled(every: Iterator[tuple[Data, Data]], chance: random.Random) -> list[
 
 
 def pairs(
-    domain: Domain, request: dict[str, Any], step: Measurement, data: Data, scope: Scope
+    domain: Domain, request: dict[str, Any], plan: TablePlan, data: Data, scope: Scope
 ) -> Iterator[tuple[Data, Data]]:
     """The neighbours for which the definition makes its guarantee."""
     if scope is Scope.ACTUAL_DATA:
         layer = [data]
-        for _ in range(getattr(step, "group", 1)):
+        for _ in range(request["table"].get("group_size", 1)):
             layer = [other for d in layer[:40] for other in _around(domain, request, d)]
             yield from ((data, other) for other in layer)
         return
     rows = list({repr(unit): unit for unit in data}.values())
-    public = step if isinstance(step, BootstrapTotals) and step.membership is Membership.PUBLIC else None
+    is_public = request["table"].get("membership") == "public"
     is_replace = domain.neighbours.is_replace
     # Where the number of rows is declared, every data set that is meant has so many.
     least = len(data) - 1 if is_replace and domain.public_size is not None else 0
@@ -143,7 +140,7 @@ def pairs(
             yield from (((*others, unit), others) for unit in rows)
             continue
         for one, two in product(rows, rows):
-            if public is None or _cell(domain, public, one) == _cell(domain, public, two):
+            if not is_public or _cell(domain, plan, one) == _cell(domain, plan, two):
                 yield (*others, one), (*others, two)
 
 
@@ -165,61 +162,29 @@ def _around(domain: Domain, request: dict[str, Any], data: Data) -> Iterator[Dat
         yield from ((*data, unit) for unit in every)
 
 
-def _cell(domain: Domain, step: BootstrapTotals, unit: Unit) -> list[int]:
+def _cell(domain: Domain, plan: TablePlan, unit: Unit) -> list[int]:
     """In which cell of the table a row is, by its axes alone."""
-    space = step.statistic.query.space
-    counted = worlds.source_of(domain, (unit,)).table(TableQuery(space=space))
+    query = plan.measurements[0].needs[0]
+    assert isinstance(query, TableQuery)
+    counted = worlds.source_of(domain, (unit,)).table(TableQuery(space=query.space))
     return [int(n) for n in counted.open_below_the_gate()]
 
 
 class _Loss:
     """Losses under noise that is fixed at one data set."""
 
-    def __init__(self, domain: Domain, step: Measurement, data: Data) -> None:
-        self._domain, self._step, self._known = domain, step, dict[str, Any]()
+    def __init__(self, domain: Domain, plan: TablePlan, data: Data) -> None:
+        (self._step,) = plan.measurements
+        self._domain, self._profile, self._known = domain, self._step.profile(plan.neighbours), dict[str, Exact]()
         self._here = self._exact(data)
 
-    def _exact(self, data: Data) -> list[IntArray]:
+    def _exact(self, data: Data) -> Exact:
         key = repr(data)
         if key not in self._known:
-            sealed = fetched(self._step, worlds.source_of(self._domain, data))
-            self._known[key] = [one.open_below_the_gate() for one in sealed]
-        exact: list[IntArray] = self._known[key]
-        return exact
+            self._known[key] = fetched(self._step, worlds.source_of(self._domain, data))
+        return self._known[key]
 
     def between(self, left: Data, right: Data) -> float:
         """Relative to the charge of the step."""
-        a, b, step = self._exact(left), self._exact(right), self._step
-        if isinstance(step, LocalLaplace):
-            size = max(step.floor, step.sensitivity(self._here[0]))
-            return abs(step.statistic.value(a[0]) - step.statistic.value(b[0])) / size
-        if isinstance(step, RangeQuery):
-            return float(abs(int(a[0][0]) - int(b[0][0])))
-        if isinstance(step, BootstrapTotals):
-            return self._totals(step, (b[0] - a[0]).tolist())
-        if isinstance(step, DataDependentSelection):
-            change = max(step.floor, step.largest_change(*self._here[1:]))
-            laws = [_selection(x[0], float(step.epsilon) / (2 * change)) for x in (a, b)]
-            return float(np.max(np.abs(laws[0] - laws[1]))) / float(step.epsilon)
-        raise InternalError(f"The attacker does not know the step {type(step).__name__}.")
-
-    def _totals(self, step: BootstrapTotals, moves: list[int]) -> float:
-        scales = step.scales(*self._here[1:])
-        both = [(d, s) for d, s in zip(moves, scales, strict=True) if d]
-        if step.rho is not None:
-            return float(sum(d * d / (2 * s * s) for d, s in both) / step.rho)
-        assert step.epsilon is not None
-        return float(sum(abs(d) / s for d, s in both) / step.epsilon)
-
-
-def _selection(scores: IntArray, rate: float) -> FloatArray:
-    """Log-probabilities of permute-and-flip: the integral over t of heads_r times the product of 1 - t heads_j."""
-    heads = np.exp(-rate * (scores.max() - scores).astype(np.float64))
-    chances = []
-    for r in range(len(heads)):
-        polynomial = np.ones(1)
-        for j, head in enumerate(heads):
-            if j != r:
-                polynomial = np.convolve(polynomial, [1.0, -head])
-        chances.append(heads[r] * float((polynomial / np.arange(1, len(polynomial) + 1)).sum()))
-    return np.asarray(np.log(np.array(chances)))
+        parts = parts_between(self._step, self._exact(left), self._exact(right), self._here)
+        return profile_ratio(self._profile, Together(tuple(parts)))

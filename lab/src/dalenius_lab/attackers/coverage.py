@@ -27,7 +27,7 @@ PARTS: dict[str, type[Part]] = {"table": TablePart, "privacy": PrivacyPart}
 UNITS = ("row", "person with one row", "person with several rows")
 KINDS = tuple(f"{relation}, {unit}" for relation in Relation for unit in UNITS)
 # Steps that a request names in the place of noise.
-KERNELS = ("hellinger", "perturbation_table")
+KERNELS = tuple(name for name, made in registry.every("measurements").items() if hasattr(made, "of_counts"))
 # A request that has a facet is drawn again until it is planned, so often.
 PATIENCE = 150
 # Drawing costs next to nothing, so that a facet is waited for as long.

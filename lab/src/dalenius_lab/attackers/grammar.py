@@ -164,7 +164,7 @@ def request_of(
     if chance.random() < 0.3:
         table["where"] = chance.choice(({"sex": "f"}, {"age": {"at_least": 1}}, {"pay": {"at_most": 1}, "two": ["a"]}))
     if scope is Scope.ALL_DATA:
-        if getattr(method, "takes_weight", False) and chance.random() < 0.2:
+        if method.takes_weight and chance.random() < 0.2:
             table["weight"] = "weight"
             if method.name == "mean":
                 table |= chance.choice(({}, {"regularise": "1/2"}, {"regularise": "1/3", "common_weight": "3/2"}))

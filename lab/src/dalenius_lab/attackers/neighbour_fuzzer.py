@@ -32,8 +32,8 @@ from dalenius_lab.attackers import grammar
 PATIENCE = 60
 # What blocks say is reported on so many steps, so that every answer can be listed.
 GRID = 6
-# All partitions of the rows of so few units can be gone through.
-MOST_UNITS = {"sample_and_aggregate": 2}
+# Data sets have at most so many units, or where there is too much to be listed, so few.
+MOST_UNITS, FEWEST_UNITS = 5, 2
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def attack(
 ) -> Iterator[Triple]:
     """Random neighbours first, then changes of the worst pair."""
     worst: Triple | None = None
-    most = MOST_UNITS.get(request["table"]["measure"], 5)
+    most = MOST_UNITS
     for number in range(tries):
         is_steered = worst is not None and number >= tries // 3
         drawn = (
@@ -101,7 +101,13 @@ def attack(
             if worst and is_steered
             else _neighbours(world, chance, most, plan.group)
         )
-        triple = judged(request, plan, drawn)
+        try:
+            triple = judged(request, plan, drawn)
+        except TooLarge:
+            if most == FEWEST_UNITS:
+                raise
+            most, worst = FEWEST_UNITS, None
+            continue
         if worst is None or triple.ratio >= worst.ratio:
             worst = triple
         yield triple

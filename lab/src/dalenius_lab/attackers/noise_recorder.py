@@ -8,8 +8,8 @@ moving one draw at a time, and what was stated is what the gate was told (the se
 with, or the loss that the step was charged).
 
 A step whose draws differ between the neighbours (one for each record or label, or of a scale that follows the data) has
-no input that recorded draws could meet: it is left `is_open`, and its exact law is another attacker's matter
-(`steps.py`).
+no input that recorded draws could meet: it is left `is_open`, and the exact law that it states is another attacker's
+matter (`dalenius/audit/steps.py`).
 """
 
 import sys
@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf, log
+from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
@@ -33,21 +34,13 @@ from dalenius.core.release import Outcome
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator import gate
 from dalenius.exact import quantile_selection, several_quantiles
+from dalenius.exact.ideal_rounding import discrete_laplace
+from dalenius.exact.quantile_selection import drawn_point, select_counted
 from dalenius.exact.sampling import sample
-from dalenius.measurements import (
-    approximate_quantiles,
-    candidate_bounds,
-    clipped_totals,
-    exponential_selection,
-    permute_and_flip,
-    quantile_points,
-    range_query,
-)
+from dalenius.exact.several_quantiles import spread
 from dalenius.measurements.blocks.blocks import Blocks, Reports
+from dalenius.measurements.selections.cells import gaps
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-
-_SELECTIONS = (exponential_selection, permute_and_flip)
-_SINGLE_DRAWS = (clipped_totals, range_query)
 
 
 @dataclass(eq=False)
@@ -185,22 +178,20 @@ class Played:
     def listening(self) -> Iterator[None]:
         """Inside, calls of noise come here first."""
         with ExitStack() as heard:
-            for module in [m for n, m in list(sys.modules.items()) if n.startswith("dalenius.measurements.")]:
-                if getattr(module, "sample", None) is sample:
-                    heard.enter_context(patch.object(module, "sample", self.sample))
             for mechanism in registry.every("mechanisms").values():
                 heard.enter_context(patch.object(mechanism, "profile", self._told(mechanism.profile)))
-            for module in (quantile_selection, several_quantiles):
-                heard.enter_context(patch.object(module, "drawn_point", self._point(module.drawn_point)))
-            counted = self._counted(quantile_selection.select_counted)
-            heard.enter_context(patch.object(candidate_bounds, "select_counted", counted))
-            for module in (approximate_quantiles, quantile_points):
-                heard.enter_context(patch.object(module, "spread", _unspread))
             heard.enter_context(patch.object(Blocks, "drawn", _parted))
-            for module in _SINGLE_DRAWS:
-                heard.enter_context(patch.object(module, "discrete_laplace", self._single))
-            for module in _SELECTIONS:
-                heard.enter_context(patch.object(module, "gaps", self._scores(module.gaps)))
+            calls = {
+                sample: self.sample,
+                drawn_point: self._point(drawn_point),
+                select_counted: self._counted(select_counted),
+                spread: _unspread,
+                discrete_laplace: self._single,
+                gaps: self._scores(gaps),
+            }
+            for called, instead in calls.items():
+                for module in _callers(called):
+                    heard.enter_context(patch.object(module, called.__name__, instead))
             yield
 
     def _told(self, right: Any) -> Any:
@@ -241,6 +232,13 @@ class Played:
             return listed
 
         return gaps
+
+
+def _callers(function: Any) -> list[ModuleType]:
+    """The modules of private steps, and of selections that they share, which call a function by its name."""
+    homes = ("dalenius.measurements.", *(module.__name__ for module in (quantile_selection, several_quantiles)))
+    held = [module for name, module in list(sys.modules.items()) if name.startswith(homes)]
+    return [module for module in held if vars(module).get(function.__name__) is function]
 
 
 def _unspread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:

@@ -1,27 +1,25 @@
-"""Faults that were made on purpose: an attacker that does not find them is no attacker.
+"""The faults that attackers must find, each in the corner of the grammar in which it shows.
 
 Each is one wrong line of the kind that has been written before: a person's rows counted as one, a replaced row counted
-once, a dropped probability, a bound that is not applied.
+once, a dropped probability, a bound that is not applied. `FAULTS` are for the exact losses between neighbours,
+`AT_THE_DATA` for definitions whose noise follows the data, `UNDERSTATED` for the recorder of noise, which compares
+distances and not losses.
 """
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isqrt
-from types import BuiltinFunctionType
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
 from dalenius.algebra import ranges
 from dalenius.algebra.amounts import Amounts
 from dalenius.algebra.ranges import Factor
-from dalenius.core import conversions, registry
+from dalenius.core import conversions
 from dalenius.core.domain import CellSpace
-from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.engines.memory import MemorySource
 from dalenius.exact.amplification import SecretSample
@@ -36,96 +34,140 @@ from dalenius.measurements import (
     tree_residual,
 )
 from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
-from dalenius.measurements.blocks import blocks
+from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.candidate_bounds import CandidateBounds
 from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.clipped_totals import ClippedTotals
-from dalenius.measurements.label_selection import LabelSelection
 from dalenius.measurements.learned_bounds import LearnedBounds
+from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.measurements.propose_test_release import ProposeTestRelease
 from dalenius.measurements.quantile_points import QuantilePoints
 from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.resampled_totals import ResampledTotals
 from dalenius.measurements.residual import Residual
-from dalenius.measurements.tree_residual import TreeResidual
+from dalenius.measurements.selections import cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.methods.margins.strategies import fourier as fourier_strategy
 from dalenius.plans import ranged_count
 from dalenius.plans.replicates import Resampled
-from dalenius.statistics import count
+from dalenius.statistics import count as count_statistic
 from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.statistics.count import Count
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.statistics.mean import Mean
+from dalenius.statistics.mirrored_totals import MirroredTotals
+from dalenius.statistics.moment import Moment
+from dalenius.statistics.persons import Persons
 from dalenius.statistics.point_counts import PointCounts
+from dalenius.statistics.power_sum import PowerSum
 from dalenius.statistics.quantile import Quantile
+from dalenius.statistics.squared_influence import SquaredInfluence
 from dalenius.statistics.weighted_count import WeightedCount
+from dalenius.testing import planting
+from dalenius.testing.planting import Wrong, as_added, stated_as, with_neighbours
 
-Wrong = Callable[..., Any]
+Keys = Mapping[str, Mapping[str, object]]
 
 
 @dataclass(frozen=True)
-class Fault:
-    """One wrong line, where it stands (a tuple where other modules hold the same name), and the corner of the grammar
-    in which it shows.
-    """
+class Corner:
+    """A part of the grammar: a method, a definition, and keys that are fixed; one that is None is left out."""
 
-    name: str
-    where: Any
-    attribute: str
-    wrong: Callable[[Wrong], Any]
     method: str
     definition: str = "pure"
-    keys: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-
-    @contextmanager
-    def planted(self) -> Iterator[None]:
-        """Inside, the product has the fault."""
-        places = self.where if isinstance(self.where, tuple) else (self.where,)
-        wrong = self.wrong(getattr(places[0], self.attribute))
-        with ExitStack() as planted:
-            # What was worked out without the fault would hide it, and what is worked out with it must not stay.
-            forget_results()
-            planted.callback(forget_results)
-            for place in places:
-                planted.enter_context(patch.object(place, self.attribute, wrong))
-            yield
+    keys: Keys = field(default_factory=dict)
 
 
-def forget_results() -> None:
-    """Empty every store of results that a function of the product keeps; which extensions there are stays known."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("dalenius.") and name != registry.__name__:
-            for holder in (module, *(kind for kind in vars(module).values() if isinstance(kind, type))):
-                for kept in list(vars(holder).values()):
-                    if isinstance(clear := getattr(kept, "cache_clear", None), BuiltinFunctionType):
-                        clear()
+@dataclass(frozen=True)
+class Fault(planting.Fault):
+    """One wrong line, and where it shows."""
+
+    corner: Corner
 
 
-def _with_neighbours(**other: Any) -> Callable[[Wrong], Wrong]:
-    """The right answer for other neighbours."""
-
-    def plant(right: Wrong) -> Wrong:
-        def wrong(self: Any, neighbours: Neighbours) -> Any:
-            return right(self, replace(neighbours, **other))
-
-        return wrong
-
-    return plant
+def _at(where: Any, attribute: str, wrong: Wrong, corner: Corner) -> Fault:
+    return Fault("", where, attribute, wrong, corner)
 
 
-def _as_added(right: Wrong) -> Wrong:
-    """A replaced unit priced as an added one."""
+def _named(faults: Mapping[str, Fault]) -> tuple[Fault, ...]:
+    return tuple(replace(fault, name=name) for name, fault in faults.items())
 
-    def wrong(self: Any, neighbours: Neighbours) -> Any:
-        price = right(self, replace(neighbours, relation=Relation.ADD_REMOVE))
-        is_price = isinstance(price, PrivacyProfile)
-        return replace(price, relation=neighbours.relation) if is_price else price
 
-    return wrong
+# The planner's own noise: some of what may be named takes long to plan, and the fault is elsewhere.
+PLAIN_COUNT: Mapping[str, object] = dict.fromkeys(
+    ["weight", "margins", "universe", "objective", "keyed", "sample", "ranges", "refine", "refine_from", "refine_share"]
+)
+_SEX_AND_TWO: Mapping[str, object] = {"margins": "all", "universe": "complete", "rows": ["sex", "two"]}
+
+
+def _count(definition: str = "pure", privacy: Mapping[str, object] | None = None, **table: Any) -> Corner:
+    plain = dict.fromkeys(("mechanism", "noise", "strategy"))
+    keys: Keys = {"privacy": {**plain, **(privacy or {})}, "table": {**PLAIN_COUNT, **table}}
+    return Corner("count", definition, keys)
+
+
+def _total(definition: str = "pure", privacy: Mapping[str, object] | None = None, **table: Any) -> Corner:
+    plain = dict.fromkeys(("error", "replicates", "weight", "margins", "universe", "objective"))
+    return Corner("total", definition, {"table": {**plain, **table}, "privacy": {"strategy": None, **(privacy or {})}})
+
+
+def _median(definition: str = "pure", **table: Any) -> Corner:
+    plain = dict.fromkeys(("beta", "shape", "growth", "score", "error"))
+    return Corner("median", definition, {"table": {**plain, **table}})
+
+
+def _ranges(definition: str = "zero_concentrated", strategy: str = "hierarchical") -> Corner:
+    return _count(definition, {"strategy": strategy, "delta": None}, rows=["region"], ranges={"region": "all"})
+
+
+def _residual(definition: str, **privacy: object) -> Corner:
+    return _count(definition, {"strategy": "residual", **privacy}, **_SEX_AND_TWO)
+
+
+def _blocks_of(**table: object) -> Corner:
+    plain: Mapping[str, object] = {"model": "gaussian_mean", "range": [0, 1], "correction": "none", "where": None}
+    return Corner("sample_and_aggregate", "pure", {"table": {**plain, **table}, "privacy": {"epsilon": "2.5"}})
+
+
+def _concentrated(
+    measure: str, privacy: Mapping[str, object] | None = None, table: Mapping[str, object] | None = None
+) -> Corner:
+    plain = dict.fromkeys(("mechanism", "noise", "strategy", "epsilon", "delta"))
+    keys: Keys = {"privacy": {**plain, "definition": "zero_concentrated", "rho": "1/2", **(privacy or {})}}
+    return Corner(measure, "", {**keys, "table": table or {}})
+
+
+_TREE_OF = {"rows": ["region", "sex"], "margins": [["region", "sex"], ["region.half"]], "universe": "complete"}
+_TREE = _count("zero_concentrated", {"strategy": "tree", "delta": None}, **_TREE_OF, objective="cells")
+_FOURIER = _count("pure", {"strategy": "fourier"}, **_SEX_AND_TWO)
+_KEYED = _count(privacy={"mechanism": "discrete_laplace"}, keyed=True)
+_TOTALS_BY_RESIDUALS = _total(
+    "zero_concentrated", {"strategy": "residual", "mechanism": None, "delta": None}, learn_bounds=None, **_SEX_AND_TWO
+)
+_MEAN_OF_BLOCKS = _blocks_of(blocks=3, aggregate="mean", error="noise")
+_TESTED = Corner("propose_test_release", "approximate")
+_SEVERAL_BOUNDS = Corner(
+    "propose_test_release",
+    "approximate",
+    {
+        "table": {"bounds": [1, 2], "bound": None, "estimate": None, "q": None, "where": None},
+        "privacy": {"epsilon": "2.5", "delta": "0.01"},
+    },
+)
+_REPLICATES = Corner(
+    "total",
+    "approximate",
+    {
+        "table": {"error": "bootstrap", "replicates": 2, "learn_bounds": None, "rows": None, "where": None},
+        "privacy": {"mechanism": None, "epsilon": "1", "delta": "1e-6"},
+    },
+)
+_BOUNDS_OF_MEAN: Mapping[str, object] = {"learn_bounds": "9/10", "candidates": [0, 1, 3], "tail": "1/4"}
+_NOT_BY_CELL: Mapping[str, object] = {"rows": None, "where": None}
 
 
 def _half_price(right: Wrong) -> Wrong:
@@ -138,40 +180,39 @@ def _half_price(right: Wrong) -> Wrong:
     return wrong
 
 
+def _quarter_price(right: Wrong) -> Wrong:
+    return _half_price(_half_price(right))
+
+
+def _half(right: Wrong) -> Wrong:
+    return lambda *a, **k: right(*a, **k) / 2
+
+
+def _half_sensitivity(right: Wrong) -> Wrong:
+    return lambda self, neighbours: right(self, neighbours).times(Fraction(1, 2))
+
+
+def _got(change: Wrong) -> Wrong:
+    """A property, changed."""
+    return lambda right: property(lambda self: change(self, right.fget(self)))
+
+
+def _square_root(right: Wrong) -> Wrong:
+    return lambda self, neighbours: right(replace(self, largest=isqrt(self.largest)), neighbours)
+
+
 def _without_zeros(right: Wrong) -> Wrong:
-    def wrong(self: MemorySource, query: Any) -> Any:
-        return right(self, replace(query, space=CellSpace(query.space.axes)))
-
-    return wrong
-
-
-def _one_less(right: Any) -> property:
-    return property(lambda self: max(right.fget(self) - 1, 1))
-
-
-def _halved(right: Any) -> property:
-    return property(lambda self: right.fget(self) // 2)
-
-
-def _last_for_all(right: Any) -> property:
-    return property(lambda self: right.fget(self)[-1:] * len(self.bounds))
-
-
-def _eighth(right: Any) -> property:
-    return property(lambda self: right.fget(self) / 8)
+    return lambda self, query: right(self, replace(query, space=CellSpace(query.space.axes)))
 
 
 def _keyed_alike(right: Wrong) -> Wrong:
-    def wrong(law: Any, cells: Any, secret: bytes, description: Mapping[str, Any]) -> Any:
-        return right(law, cells, secret, {**description, "fingerprint": ""})
-
-    return wrong
+    return lambda law, cells, secret, described: right(law, cells, secret, {**described, "fingerprint": ""})
 
 
 def _beyond_the_range(right: Wrong) -> Wrong:
     """What blocks say, wherever it lies."""
 
-    def wrong(self: blocks.Blocks, thetas: Sequence[float]) -> Any:
+    def wrong(self: Blocks, thetas: Sequence[float]) -> Any:
         places = (np.array(thetas) - float(self.lower)) / float(self.upper - self.lower) * self.width + 0.5
         return np.where(np.isfinite(places), np.floor(places), right(self, thetas)).astype(np.int64)
 
@@ -197,476 +238,234 @@ def _without_the_top(right: Wrong) -> Wrong:
     return lambda factors, **k: right(tuple(lowered(factor) for factor in factors), **k)
 
 
-# The planner's own noise: some of what may be named takes long to plan, and the fault is elsewhere.
-PLAIN_COUNT: Mapping[str, object] = {
-    "weight": None,
-    "margins": None,
-    "universe": None,
-    "objective": None,
-    "keyed": None,
-    "sample": None,
-    "ranges": None,
-    "refine": None,
-    "refine_from": None,
-    "refine_share": None,
-}
-_PLAIN: Mapping[str, Mapping[str, object]] = {
-    "privacy": {"mechanism": None, "noise": None, "strategy": None},
-    "table": PLAIN_COUNT,
-}
-_NO_SHAPE: Mapping[str, object] = {"beta": None, "shape": None, "growth": None, "score": None, "error": None}
-_SUMS: Mapping[str, Mapping[str, object]] = {
-    "table": {"error": None, "replicates": None, "weight": None, "margins": None, "universe": None, "objective": None},
-    "privacy": {"strategy": None},
-}
-_ALL_MARGINS: Mapping[str, object] = {"margins": "all", "universe": "complete", "weight": None}
-_COUNTED_MARGINS: Mapping[str, object] = {**PLAIN_COUNT, **_ALL_MARGINS}
-_RANGES: Mapping[str, Mapping[str, object]] = {
-    "privacy": {"mechanism": None, "noise": None, "strategy": "hierarchical", "delta": None},
-    "table": {**PLAIN_COUNT, "rows": ["region"], "ranges": {"region": "all"}},
-}
-_KEYED: Mapping[str, Mapping[str, object]] = {
-    "table": {**PLAIN_COUNT, "keyed": True},
-    "privacy": {"mechanism": "discrete_laplace", "noise": None, "strategy": None},
-}
-_SAMPLED: Mapping[str, Mapping[str, object]] = {
-    "table": {**PLAIN_COUNT, "sample": "1/10"},
-    "privacy": {"mechanism": "discrete_laplace", "noise": None, "strategy": None},
-}
-_BLOCKS: Mapping[str, Mapping[str, object]] = {
-    "table": {
-        "model": "gaussian_mean",
-        "range": [0, 1],
-        "blocks": 3,
-        "aggregate": "mean",
-        "correction": "none",
-        "error": "noise",
-        "where": None,
-    },
-    "privacy": {"epsilon": "2.5"},
-}
-_MEDIAN_OF_BLOCKS: Mapping[str, Mapping[str, object]] = {
-    **_BLOCKS,
-    "table": {**_BLOCKS["table"], "aggregate": "median", "error": None, "blocks": 2},
-}
-_SEVERAL_BOUNDS: Mapping[str, Mapping[str, object]] = {
-    "table": {"bounds": [1, 2], "bound": None, "estimate": None, "q": None, "where": None},
-    "privacy": {"epsilon": "2.5", "delta": "0.01"},
-}
-_REPLICATES: Mapping[str, Mapping[str, object]] = {
-    "table": {"error": "bootstrap", "replicates": 2, "learn_bounds": None, "rows": None, "where": None},
-    "privacy": {"mechanism": None, "epsilon": "1", "delta": "1e-6"},
-}
-_LEARNED: Mapping[str, Mapping[str, object]] = {"table": {"learn_bounds": "9/10", "rows": ["sex"]}}
-_LEARNED_OF_MEAN: Mapping[str, Mapping[str, object]] = {
-    "table": {
-        "learn_bounds": "9/10",
-        "candidates": [0, 1, 3],
-        "tail": "1/4",
-        "error": "noise",
-        "rows": None,
-        "where": None,
-    }
-}
-_FOURIER: Mapping[str, Mapping[str, object]] = {
-    "privacy": {"strategy": "fourier", "mechanism": None, "noise": None},
-    "table": {**_COUNTED_MARGINS, "rows": ["sex", "two"]},
-}
-_TREE: Mapping[str, Mapping[str, object]] = {
-    "privacy": {"strategy": "tree", "mechanism": None, "noise": None, "delta": None},
-    "table": {
-        **_COUNTED_MARGINS,
-        "rows": ["region", "sex"],
-        "margins": [["region", "sex"], ["region.half"]],
-        "objective": "cells",
-    },
-}
+def _little_noise(_: Any) -> property:
+    return property(lambda step: tuple(DiscreteGaussian(v / 256) for v in step.price.variances))
 
-FAULTS: tuple[Fault, ...] = (
-    Fault(
-        "a person's rows count as one in a table",
-        Count,
-        "sensitivity",
-        _with_neighbours(max_rows=1),
-        "count",
-        keys=_PLAIN,
-    ),
-    Fault(
-        "a replaced row leaves and enters nothing",
-        Count,
-        "sensitivity",
-        _as_added,
-        "count",
-        keys={**_PLAIN, "table": {**PLAIN_COUNT, "rows": ["sex"]}},
-    ),
-    Fault("a replaced value counts once", MagnitudeTable, "sensitivity", _as_added, "total", keys=_SUMS),
-    Fault(
-        "a person's values count as one",
-        MagnitudeTable,
-        "sensitivity",
-        _with_neighbours(max_rows=1),
-        "total",
-        keys=_SUMS,
-    ),
-    Fault(
-        "weights are priced by their square roots",
-        WeightedCount,
-        "sensitivity",
-        lambda right: lambda self, neighbours: right(replace(self, largest=isqrt(self.largest)), neighbours),
-        "count",
-        keys={**_PLAIN, "table": {**PLAIN_COUNT, "weight": "weight"}},
-    ),
-    Fault(
-        "the error of the design is priced by half of its squares",
-        BinnedSums,
-        "sensitivity",
-        lambda right: lambda self, neighbours: right(self, neighbours).times(Fraction(1, 2)),
-        "mean",
-        keys={"table": {"weight": "weight"}},
-    ),
-    Fault(
-        "a person adds half of the bound to all cells together",
-        ClippedTable,
-        "sensitivity",
-        lambda right: lambda self, neighbours: right(self, neighbours).times(Fraction(1, 2)),
-        "clipped_count",
-    ),
-    Fault(
-        "no row of a person is left out",
-        MemorySource,
-        "_keep",
-        lambda right: lambda self, rows, secret: rows,
-        "count",
-        keys=_PLAIN,
-    ),
-    Fault(
-        "a declared impossible cell shows its rows",
-        MemorySource,
-        "table",
-        _without_zeros,
-        "count",
-        keys={**_PLAIN, "table": {**PLAIN_COUNT, "rows": ["sex", "region"]}},
-    ),
-    Fault(
-        "noise is booked at half its price",
-        DiscreteLaplace,
-        "profile",
-        _half_price,
-        "count",
-        keys={**_PLAIN, "privacy": {**_PLAIN["privacy"], "mechanism": "discrete_laplace"}},
-    ),
-    Fault(
-        "normal noise is booked at half its price",
-        DiscreteGaussian,
-        "profile",
-        _half_price,
-        "count",
-        "zero_concentrated",
-        keys={**_PLAIN, "privacy": {**_PLAIN["privacy"], "mechanism": "discrete_gaussian"}},
-    ),
-    Fault("one number of a list is booked at half its price", NoisyValues, "profile", _half_price, "dominance"),
-    Fault(
-        "a quantile's score moves by half",
-        exponential_quantile,
-        "score_change",
-        lambda right: lambda *a, **k: right(*a, **k) / 2,
-        "median",
-        keys={"table": {"method": "exponential", "rows": None, **_NO_SHAPE, "score": "distance"}},
-    ),
-    Fault(
-        "by depth a quantile's score moves by half",
-        exponential_quantile,
-        "score_change",
-        lambda right: lambda *a, **k: right(*a, **k) / 2,
-        "median",
-        keys={"table": {"method": "exponential", "rows": None, **_NO_SHAPE}},
-    ),
-    Fault(
-        "a person's rows move one quantile as one",
-        QuantileTable,
-        "_change",
-        lambda _: property(lambda s: Fraction(1)),
-        "median",
-        keys={"table": {"method": "exponential", "rows": ["sex"], **_NO_SHAPE}},
-    ),
-    Fault(
-        "points beside a quantile forget that a row is replaced",
-        QuantilePoints,
-        "profile",
-        _as_added,
-        "median",
-        keys={"table": {"method": None, "rows": None, "where": None, **_NO_SHAPE}},
-    ),
-    Fault(
-        "counts between points forget that a row is replaced",
-        PointCounts,
-        "sensitivity",
-        _as_added,
-        "quantiles",
-        "zero_concentrated",
-        keys={"table": {"rows": None, "where": None, "q": ["1/2"], "parts": None}},
-    ),
-    Fault(
-        "the smooth sensitivity is its floor",
-        Extreme,
-        "smooth",
-        lambda right: lambda self, values, base, neighbours, least=1: Fraction(least),
-        "maximum",
-    ),
-    Fault(
-        "a person's rows count as one in residual components",
-        Residual,
-        "profile",
-        _with_neighbours(max_rows=1),
-        "count",
-        "zero_concentrated",
-        keys={
-            "privacy": {"strategy": "residual", "mechanism": None, "noise": None, "delta": None},
-            "table": {**_COUNTED_MARGINS, "rows": ["sex", "two"]},
-        },
-    ),
-    Fault(
-        "a person's rows count as one in the levels of a tree",
-        TreeResidual,
-        "profile",
-        _with_neighbours(max_rows=1),
-        "count",
-        "zero_concentrated",
-        keys=_TREE,
-    ),
-    Fault(
-        "a replaced row stays in its node of the tree",
-        tree_residual,
-        "moves",
-        lambda right: lambda depth, axes, **k: right(depth, axes, **(k | {"is_replace": False})),
-        "count",
-        "zero_concentrated",
-        keys=_TREE,
-    ),
-    Fault(
-        "a row costs half in the tree of an axis",
-        (factored_table, ranged_count),
-        "row_cost",
-        lambda right: lambda factors, **k: right(factors, **k) // 2,
-        "count",
-        "zero_concentrated",
-        keys=_RANGES,
-    ),
-    Fault(
-        "a replaced row stays in its branch of the tree of an axis",
-        (factored_table, ranged_count),
-        "swap_cost",
-        lambda right: ranges.row_cost,
-        "count",
-        keys=_RANGES,
-    ),
-    Fault(
-        "the tree of an axis is one level higher than it is priced for",
-        (factored_table, ranged_count),
-        "row_cost",
-        _without_the_top,
-        "count",
-        "zero_concentrated",
-        keys=_RANGES,
-    ),
-    Fault(
-        "a person's rows count as one in ranges",
-        factored_table.FactoredTable,
-        "profile",
-        _with_neighbours(max_rows=1),
-        "count",
-        "zero_concentrated",
-        keys={**_RANGES, "privacy": {**_RANGES["privacy"], "strategy": "ranges"}},
-    ),
-    Fault(
-        "Laplace-log-normal noise is far too small",
-        LaplaceLogNormal,
-        "scale",
-        _eighth,
-        "median",
-        "zero_concentrated",
-        keys={"table": {"method": "laplace_log_normal", **_NO_SHAPE, "rows": None}},
-    ),
-    Fault(
-        "a row stays in its private cell",
-        count,
-        "reachable",
-        lambda right: lambda query, neighbours: 1,
-        "count",
-        "public_attributes",
-        keys={"table": {"rows": ["two", "sex"]}},
-    ),
-    Fault(
-        "a row adds half of its bound to a list of totals",
-        Amounts,
-        "largest",
-        _halved,
-        "total",
-        "zero_concentrated",
-        keys={
-            "privacy": {"strategy": "residual", "mechanism": None, "delta": None},
-            "table": {**_SUMS["table"], **_ALL_MARGINS, "rows": ["sex", "two"], "learn_bounds": None},
-        },
-    ),
-    Fault(
-        "a price by loss is that of a smaller move",
-        conversions,
-        "gaussian_to_delta",
-        lambda right: lambda mu, epsilon: right(0.7 * mu, epsilon),
-        "count",
-        "approximate",
-        keys={
-            "privacy": {"strategy": "residual", "mechanism": None, "noise": None, "group": None},
-            "table": {**_COUNTED_MARGINS, "rows": ["sex", "two"]},
-        },
-    ),
-    Fault(
-        "a group of two is guaranteed what one unit is",
-        Neighbours,
-        "grouped",
-        lambda right: lambda self, size: self,
-        "count",
-        keys={**_PLAIN, "privacy": {**_PLAIN["privacy"], "group": 2}},
-    ),
-    Fault("a text is listed one unit too early", LabelSelection, "threshold", _one_less, "labels", "approximate"),
-    Fault(
-        "a unit counts in more texts than it pays for",
-        label_selection,
-        "_listing",
-        lambda right: lambda moved: right(1),
-        "labels",
-        "approximate",
-        keys={"privacy": {"epsilon": "2.5"}},
-    ),
-    Fault(
-        "coefficients are booked at half their price", fourier.Fourier, "profile", _half_price, "count", keys=_FOURIER
-    ),
-    Fault(
-        "a replaced row moves a coefficient by one",
-        (fourier, fourier_strategy),
-        "coefficient_shift",
-        lambda right: lambda margin, pattern: min(1, right(margin, pattern)),
-        "count",
-        keys=_FOURIER,
-    ),
-    Fault(
-        "clipped totals forget that a row is replaced",
-        ClippedTotals,
-        "profile",
-        _as_added,
-        "total",
-        keys={"table": {"learn_bounds": "1/10", "rows": ["sex"]}},
-    ),
-    Fault(
-        "most of learned bounds of clipped totals is not paid for",
-        LearnedBounds,
-        "profile",
-        lambda right: _half_price(_half_price(right)),
-        "total",
-        keys=_LEARNED,
-    ),
-    Fault(
-        "most of learned bounds of a mean is not paid for",
-        CandidateBounds,
-        "profile",
-        lambda right: _half_price(_half_price(right)),
-        "mean",
-        keys=_LEARNED_OF_MEAN,
-    ),
-    Fault(
-        "most levels of several quantiles are not paid for",
-        QuantilePoints,
-        "profile",
-        lambda right: _half_price(_half_price(right)),
-        "quantiles",
-        keys={"table": {"rows": None, "where": None, "q": ["1/4", "3/4"], "parts": None, "error": "noise"}},
-    ),
-    Fault("a key forgets which file it is of", keyed_list, "keyed_noise", _keyed_alike, "count", keys=_KEYED),
-    Fault(
-        "a keyed list is booked at half its price", keyed_list.KeyedList, "profile", _half_price, "count", keys=_KEYED
-    ),
-    Fault(
-        "a sample loses its share of epsilon",
-        SecretSample,
-        "epsilon",
-        lambda right: lambda self, inner: self.fraction * inner,
-        "count",
-        keys=_SAMPLED,
-    ),
-    Fault(
-        "a person's rows are in one block",
-        block_totals,
-        "touched",
-        lambda right: lambda neighbours: 1,
-        "sample_and_aggregate",
-        keys=_BLOCKS,
-    ),
-    Fault(
-        "what a block says is not held to its range",
-        blocks.Blocks,
-        "points",
-        _beyond_the_range,
-        "sample_and_aggregate",
-        keys=_BLOCKS,
-    ),
-    Fault(
-        "a changed block counts as one that is added",
-        ApproximateQuantiles,
-        "_sides",
-        lambda right: lambda self, neighbours: 1,
-        "sample_and_aggregate",
-        keys=_MEDIAN_OF_BLOCKS,
-    ),
-    Fault(
-        "a test is passed at half its threshold",
-        ProposeTestRelease,
-        "threshold",
-        _halved,
-        "propose_test_release",
-        "approximate",
-    ),
-    Fault(
-        "all bounds of a cascade have the threshold of the last",
-        Cascade,
-        "thresholds",
-        _last_for_all,
-        "propose_test_release",
-        "approximate",
-        keys=_SEVERAL_BOUNDS,
-    ),
-    Fault(
-        "data that a record can move are never closer than one step",
-        Quantile,
-        "distance",
-        lambda right: lambda *a, **k: max(right(*a, **k), 1),
-        "propose_test_release",
-        "approximate",
-    ),
-    Fault(
-        "replicates are priced for half of what a row adds",
-        Resampled,
-        "of_values",
-        _half_reach,
-        "total",
-        "approximate",
-        keys=_REPLICATES,
-    ),
-    Fault(
-        "sums beside replicates have a sixteenth of the noise that they are priced for",
-        ResampledTotals,
-        "sum_noises",
-        lambda _: property(lambda step: tuple(DiscreteGaussian(v / 256) for v in step.price.variances)),
-        "total",
-        "approximate",
-        keys=_REPLICATES,
-    ),
-    Fault(
-        "replicates are booked at half their price",
-        ResampledTotals,
-        "profile",
-        _half_price,
-        "total",
-        "approximate",
-        keys=_REPLICATES,
-    ),
+
+_RANGED = (factored_table, ranged_count)
+_one_row = with_neighbours(max_rows=1)
+FAULTS = _named(
+    {
+        "a person's rows count as one in a table": _at(Count, "sensitivity", _one_row, _count()),
+        "a replaced row leaves and enters nothing": _at(Count, "sensitivity", as_added, _count(rows=["sex"])),
+        "a replaced value counts once": _at(MagnitudeTable, "sensitivity", as_added, _total()),
+        "a person's values count as one": _at(MagnitudeTable, "sensitivity", _one_row, _total()),
+        "weights are priced by their square roots": _at(
+            WeightedCount, "sensitivity", _square_root, _count(weight="weight")
+        ),
+        "the error of the design is priced by half of its squares": _at(
+            BinnedSums, "sensitivity", _half_sensitivity, Corner("mean", keys={"table": {"weight": "weight"}})
+        ),
+        "a person adds half of the bound to all cells together": _at(
+            ClippedTable, "sensitivity", _half_sensitivity, Corner("clipped_count")
+        ),
+        "no row of a person is left out": _at(
+            MemorySource, "_keep", lambda _: lambda self, rows, secret: rows, _count()
+        ),
+        "a declared impossible cell shows its rows": _at(
+            MemorySource, "table", _without_zeros, _count(rows=["sex", "region"])
+        ),
+        "noise is booked at half its price": _at(
+            DiscreteLaplace, "profile", _half_price, _count(privacy={"mechanism": "discrete_laplace"})
+        ),
+        "normal noise is booked at half its price": _at(
+            DiscreteGaussian, "profile", _half_price, _count("zero_concentrated", {"mechanism": "discrete_gaussian"})
+        ),
+        "one number of a list is booked at half its price": _at(
+            NoisyValues, "profile", _half_price, Corner("dominance")
+        ),
+        "a quantile's score moves by half": _at(
+            exponential_quantile, "score_change", _half, _median(method="exponential", rows=None, score="distance")
+        ),
+        "by depth a quantile's score moves by half": _at(
+            exponential_quantile, "score_change", _half, _median(method="exponential", rows=None)
+        ),
+        "a person's rows move one quantile as one": _at(
+            QuantileTable, "_change", _got(lambda step, _: Fraction(1)), _median(method="exponential", rows=["sex"])
+        ),
+        "points beside a quantile forget that a row is replaced": _at(
+            QuantilePoints, "profile", as_added, _median("pure", method=None, **_NOT_BY_CELL)
+        ),
+        "counts between points forget that a row is replaced": _at(
+            PointCounts,
+            "sensitivity",
+            as_added,
+            Corner("quantiles", "zero_concentrated", {"table": {**_NOT_BY_CELL, "q": ["1/2"], "parts": None}}),
+        ),
+        "the smooth sensitivity is its floor": _at(
+            Extreme,
+            "smooth",
+            lambda _: lambda self, values, base, neighbours, least=1: Fraction(least),
+            Corner("maximum"),
+        ),
+        "a person's rows count as one in residual components": _at(
+            Residual, "profile", _one_row, _residual("zero_concentrated", delta=None)
+        ),
+        "a person's rows count as one in the levels of a tree": _at(
+            tree_residual.TreeResidual, "profile", _one_row, _TREE
+        ),
+        "a replaced row stays in its node of the tree": _at(
+            tree_residual,
+            "moves",
+            lambda right: lambda depth, axes, **k: right(depth, axes, **(k | {"is_replace": False})),
+            _TREE,
+        ),
+        "a row costs half in the tree of an axis": _at(
+            _RANGED, "row_cost", lambda right: lambda factors, **k: right(factors, **k) // 2, _ranges()
+        ),
+        "a replaced row stays in its branch of the tree of an axis": _at(
+            _RANGED, "swap_cost", lambda _: ranges.row_cost, _ranges("pure")
+        ),
+        "the tree of an axis is one level higher than it is priced for": _at(
+            _RANGED, "row_cost", _without_the_top, _ranges()
+        ),
+        "a person's rows count as one in ranges": _at(
+            factored_table.FactoredTable, "profile", _one_row, _ranges(strategy="ranges")
+        ),
+        "Laplace-log-normal noise is far too small": _at(
+            LaplaceLogNormal,
+            "scale",
+            _got(lambda _, scale: scale / 8),
+            _median("zero_concentrated", method="laplace_log_normal", rows=None),
+        ),
+        "a row stays in its private cell": _at(
+            count_statistic,
+            "reachable",
+            lambda _: lambda query, neighbours: 1,
+            Corner("count", "public_attributes", {"table": {"rows": ["two", "sex"]}}),
+        ),
+        "a row adds half of its bound to a list of totals": _at(
+            Amounts, "largest", _got(lambda _, most: most // 2), _TOTALS_BY_RESIDUALS
+        ),
+        "a price by loss is that of a smaller move": _at(
+            conversions,
+            "gaussian_to_delta",
+            lambda right: lambda mu, epsilon: right(0.7 * mu, epsilon),
+            _residual("approximate", group=None),
+        ),
+        "a group of two is guaranteed what one unit is": _at(
+            Neighbours, "grouped", lambda _: lambda self, size: self, _count(privacy={"group": 2})
+        ),
+        "a text is listed one unit too early": _at(
+            label_selection.LabelSelection,
+            "threshold",
+            _got(lambda _, limit: max(limit - 1, 1)),
+            Corner("labels", "approximate"),
+        ),
+        "a unit counts in more texts than it pays for": _at(
+            label_selection,
+            "_listing",
+            lambda right: lambda moved: right(1),
+            Corner("labels", "approximate", {"privacy": {"epsilon": "2.5"}}),
+        ),
+        "coefficients are booked at half their price": _at(fourier.Fourier, "profile", _half_price, _FOURIER),
+        "a replaced row moves a coefficient by one": _at(
+            (fourier, fourier_strategy),
+            "coefficient_shift",
+            lambda right: lambda margin, pattern: min(1, right(margin, pattern)),
+            _FOURIER,
+        ),
+        "clipped totals forget that a row is replaced": _at(
+            ClippedTotals,
+            "profile",
+            as_added,
+            Corner("total", keys={"table": {"learn_bounds": "1/10", "rows": ["sex"]}}),
+        ),
+        "most of learned bounds of clipped totals is not paid for": _at(
+            LearnedBounds,
+            "profile",
+            _quarter_price,
+            Corner("total", keys={"table": {"learn_bounds": "9/10", "rows": ["sex"]}}),
+        ),
+        "most of learned bounds of a mean is not paid for": _at(
+            CandidateBounds,
+            "profile",
+            _quarter_price,
+            Corner("mean", keys={"table": {**_BOUNDS_OF_MEAN, **_NOT_BY_CELL, "error": "noise"}}),
+        ),
+        "most levels of several quantiles are not paid for": _at(
+            QuantilePoints,
+            "profile",
+            _quarter_price,
+            Corner("quantiles", keys={"table": {**_NOT_BY_CELL, "q": ["1/4", "3/4"], "parts": None, "error": "noise"}}),
+        ),
+        "a key forgets which file it is of": _at(keyed_list, "keyed_noise", _keyed_alike, _KEYED),
+        "a keyed list is booked at half its price": _at(keyed_list.KeyedList, "profile", _half_price, _KEYED),
+        "a sample loses its share of epsilon": _at(
+            SecretSample,
+            "epsilon",
+            lambda _: lambda self, inner: self.fraction * inner,
+            _count(privacy={"mechanism": "discrete_laplace"}, sample="1/10"),
+        ),
+        "a person's rows are in one block": _at(
+            block_totals, "touched", lambda _: lambda neighbours: 1, _MEAN_OF_BLOCKS
+        ),
+        "what a block says is not held to its range": _at(Blocks, "points", _beyond_the_range, _MEAN_OF_BLOCKS),
+        "a changed block counts as one that is added": _at(
+            ApproximateQuantiles,
+            "_sides",
+            lambda _: lambda self, neighbours: 1,
+            _blocks_of(blocks=2, aggregate="median", error=None),
+        ),
+        "a test is passed at half its threshold": _at(
+            ProposeTestRelease, "threshold", _got(lambda _, t: t // 2), _TESTED
+        ),
+        "all bounds of a cascade have the threshold of the last": _at(
+            Cascade, "thresholds", _got(lambda step, thresholds: thresholds[-1:] * len(step.bounds)), _SEVERAL_BOUNDS
+        ),
+        "data that a record can move are never closer than one step": _at(
+            Quantile, "distance", lambda right: lambda *a, **k: max(right(*a, **k), 1), _TESTED
+        ),
+        "replicates are priced for half of what a row adds": _at(Resampled, "of_values", _half_reach, _REPLICATES),
+        "sums beside replicates have a sixteenth of the noise that they are priced for": _at(
+            ResampledTotals, "sum_noises", _little_noise, _REPLICATES
+        ),
+        "replicates are booked at half their price": _at(ResampledTotals, "profile", _half_price, _REPLICATES),
+    }
+)
+
+AT_THE_DATA = _named(
+    {
+        "the floor for the sensitivity": _at(
+            LocalLaplace, "sensitivity", lambda _: lambda self, values: 1, Corner("maximum", "individual")
+        ),
+        "rows that drop out are forgotten": _at(
+            MagnitudeTable, "fallen", _got(lambda table, fallen: ()), Corner("total", "bootstrap")
+        ),
+        "a mean by the values at hand": _at(
+            Mean,
+            "local",
+            lambda _: lambda self, x, neighbours: Fraction(int(max(x) - min(x)), len(x)),
+            Corner("mean", "individual"),
+        ),
+    }
+)
+
+# A statement that is .49 of the true one: the sensitivity of a statistic, the largest change of a score, or the price
+# of a step that has a norm of its own.
+_understated = stated_as(Fraction(49, 100))
+_SELECTED = {"definition": "pure", "epsilon": 1, "rho": None}
+_BY_SEX = {
+    name: _concentrated("best", _SELECTED, {"method": name, "rows": ["sex"]})
+    for name in ("exponential", "permute_and_flip")
+}
+_LISTED = _concentrated("count", {"strategy": "residual"}, {**PLAIN_COUNT, **_SEX_AND_TWO})
+_BY_TREE = _concentrated("count", {"strategy": "tree"}, {**PLAIN_COUNT, **_TREE_OF, "objective": "cells"})
+UNDERSTATED = _named(
+    {
+        "Count": _at(Count, "sensitivity", _understated, _concentrated("proportion")),
+        "MagnitudeTable": _at(MagnitudeTable, "sensitivity", _understated, _concentrated("ratio")),
+        "MirroredTotals": _at(MirroredTotals, "sensitivity", _understated, _concentrated("covariance")),
+        "Moment": _at(Moment, "sensitivity", _understated, _concentrated("correlation")),
+        "PowerSum": _at(PowerSum, "sensitivity", _understated, _concentrated("variance")),
+        "SquaredInfluence": _at(
+            SquaredInfluence, "sensitivity", _understated, _concentrated("covariance", table={"error": None})
+        ),
+        "Persons": _at(Persons, "sensitivity", _understated, _concentrated("persons")),
+        "ClippedTable": _at(ClippedTable, "sensitivity", _understated, _concentrated("clipped_total")),
+        "ExponentialSelection": _at(cells, "steepness", _understated, _BY_SEX["exponential"]),
+        "PermuteAndFlip": _at(cells, "steepness", _understated, _BY_SEX["permute_and_flip"]),
+        "Residual": _at(Residual, "profile", _understated, _LISTED),
+        "TreeResidual": _at(tree_residual.TreeResidual, "profile", _understated, _BY_TREE),
+    }
 )

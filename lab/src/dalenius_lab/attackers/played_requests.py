@@ -8,13 +8,10 @@ exact answers must move as far.
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from math import inf
 from typing import Any
-from unittest.mock import patch
 
 from dalenius.audit import worlds
 from dalenius.audit.worlds import Row, Unit, World
@@ -22,24 +19,10 @@ from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Relation
 from dalenius.core.plan import TablePlan
-from dalenius.core.profile import PrivacyProfile
-from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, InternalError
-from dalenius.measurements.residual import Residual
-from dalenius.measurements.selections import cells
-from dalenius.measurements.tree_residual import TreeResidual
-from dalenius.statistics.clipped_table import ClippedTable
-from dalenius.statistics.count import Count
-from dalenius.statistics.magnitude_table import MagnitudeTable
-from dalenius.statistics.mirrored_totals import MirroredTotals
-from dalenius.statistics.moment import Moment
-from dalenius.statistics.persons import Persons
-from dalenius.statistics.power_sum import PowerSum
-from dalenius.statistics.squared_influence import SquaredInfluence
 from dalenius_lab.attackers import neighbour_fuzzer
 from dalenius_lab.attackers.input_distances import ALLOWED, Distance, NeighbourPlay
-from dalenius_lab.attackers.planted import PLAIN_COUNT
 
 Columns = Mapping[str, list[Any]]
 Opened = Callable[[Domain, Columns, bytes], Source]
@@ -207,83 +190,3 @@ def _steered(
             furthest = most, drawn
     assert furthest is not None and earlier is not None
     return furthest[1], earlier
-
-
-@dataclass(frozen=True)
-class Understated:
-    """A statement that is .49 of the true one, and the corner of the grammar in which it is made.
-
-    It is the sensitivity of a statistic, the largest change of a score, or the price of a step that has a norm of its
-    own.
-    """
-
-    where: Any
-    method: str
-    keys: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    attribute: str = "sensitivity"
-    name: str = ""
-
-    def __str__(self) -> str:
-        """What is understated."""
-        return self.name or self.where.__name__
-
-    @contextmanager
-    def planted(self) -> Iterator[None]:
-        """Inside, less than half of the truth is stated."""
-        right = getattr(self.where, self.attribute)
-
-        def wrong(*arguments: Any) -> Any:
-            return understated(right(*arguments))
-
-        with patch.object(self.where, self.attribute, wrong):
-            yield
-
-
-def understated(true: Any) -> Any:
-    """A sensitivity, price or change of a score, as .49 of the truth."""
-    if isinstance(true, Sensitivity):
-        return Sensitivity.norms(
-            l0=true.l0, l1=PART * true.l1, l2_squared=PART**2 * true.l2_squared, linf=PART * true.linf
-        )
-    if isinstance(true, PrivacyProfile):
-        epsilon = None if true.epsilon is None else PART * true.epsilon
-        return replace(true, epsilon=epsilon, rho=None if true.rho is None else PART**2 * true.rho)
-    return PART * true
-
-
-PART = Fraction(49, 100)
-_PLAIN: Mapping[str, object] = {"mechanism": None, "noise": None, "strategy": None}
-_CONCENTRATED = {"privacy": {**_PLAIN, "definition": "zero_concentrated", "rho": "1/2", "epsilon": None, "delta": None}}
-
-
-def _by(method: str) -> Mapping[str, Mapping[str, object]]:
-    """A selection of a cell under a pure definition."""
-    pure = {**_PLAIN, "definition": "pure", "epsilon": 1, "delta": None, "rho": None}
-    return {"table": {"method": method, "rows": ["sex"]}, "privacy": pure}
-
-
-def _margins(strategy: str, rows: list[str], **more: object) -> Mapping[str, Mapping[str, object]]:
-    """A list of margins by a strategy with a norm of its own."""
-    table = {**PLAIN_COUNT, "margins": "all", "universe": "complete", "rows": rows, **more}
-    return {"table": table, "privacy": {**_CONCENTRATED["privacy"], "strategy": strategy}}
-
-
-UNDERSTATED = (
-    Understated(Count, "proportion", _CONCENTRATED),
-    Understated(MagnitudeTable, "ratio", _CONCENTRATED),
-    Understated(MirroredTotals, "covariance", _CONCENTRATED),
-    Understated(Moment, "correlation", _CONCENTRATED),
-    Understated(PowerSum, "variance", _CONCENTRATED),
-    Understated(SquaredInfluence, "covariance", {**_CONCENTRATED, "table": {"error": None}}),
-    Understated(Persons, "persons", _CONCENTRATED),
-    Understated(ClippedTable, "clipped_total", _CONCENTRATED),
-    Understated(cells, "best", _by("exponential"), "steepness", "ExponentialSelection"),
-    Understated(cells, "best", _by("permute_and_flip"), "steepness", "PermuteAndFlip"),
-    Understated(Residual, "count", _margins("residual", ["sex", "two"]), "profile"),
-    Understated(
-        TreeResidual,
-        "count",
-        _margins("tree", ["region", "sex"], margins=[["region", "sex"], ["region.half"]], objective="cells"),
-        "profile",
-    ),
-)

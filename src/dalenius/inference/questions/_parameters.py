@@ -13,14 +13,9 @@ ALL: Cells = MappingProxyType({})
 Axes = Annotated[
     tuple[str, ...], Hint(help="An axis of the table; repeat for each.", options=("--axis", "-a"), key="table")
 ]
-First = Annotated[
-    Cells,
-    Hint(help="axis=label of the first cells, or axis=label..label for a range; repeat for each. All if left out."),
-]
-Second = Annotated[
-    Cells,
-    Hint(help="axis=label of the second cells, or axis=label..label for a range; repeat for each. All if left out."),
-]
+_CELLS = "axis=label of the {} cells, or axis=label..label for a range; repeat for each. All if left out."
+First = Annotated[Cells, Hint(help=_CELLS.format("first"))]
+Second = Annotated[Cells, Hint(help=_CELLS.format("second"))]
 Test = Annotated[
     str,
     Hint(

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.law import IntArray, Joint, Law
+from dalenius.core.integer_law import Listed
+from dalenius.core.law import FloatArray, IntArray, Joint, Law
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Query, TableQuery
 from dalenius.core.rationals import plain
@@ -70,6 +71,21 @@ def gaps(content: IntArray, sign: int, cells: list[int]) -> list[int]:
     return [best - score for score in scores]
 
 
+def first_head(heads: FloatArray) -> FloatArray:
+    """The probability that each candidate is the first of a random order whose coin falls on heads.
+
+    Candidates arrive at uniform times t: that of r is its head times the integral of the product of 1 - t h over the
+    others, a polynomial.
+    """
+    found = []
+    for r in range(len(heads)):
+        polynomial = np.ones(1)
+        for head in np.delete(heads, r).tolist():
+            polynomial = np.convolve(polynomial, [1.0, -head])
+        found.append(heads[r] * float((polynomial / np.arange(1, len(polynomial) + 1)).sum()))
+    return np.array(found)
+
+
 def chosen(cell: int) -> Value:
     """The position of the chosen cell; the only thing that is released."""
     return Value(np.array([cell], dtype=np.int64))
@@ -124,6 +140,17 @@ class CellSelection:
     def block(self, outcome: Value) -> Block:
         """The selected position, over a one-cell space."""
         return selection_block(self.name, outcome, self.law)
+
+    def heads(self, scores: IntArray) -> FloatArray:
+        """exp(-rate * (best score - its score)) of each possible cell."""
+        below = gaps(scores, self.sign, candidates(self.query.space))
+        return np.exp(-float(self.rate) * np.array(below, dtype=np.float64))
+
+    def listed(self, chances: FloatArray) -> tuple[Listed, ...]:
+        """The law of the selected position."""
+        cells = np.array(candidates(self.query.space), dtype=np.int64)
+        with np.errstate(divide="ignore"):
+            return (Listed(cells[:, None], np.log(chances)),)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

@@ -12,20 +12,16 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from dalenius.algebra.amounts import Amounts
 from dalenius.algebra.nested import View, aggregate
 from dalenius.algebra.tree import Tree
 from dalenius.algebra.tree_cost import Move, moves
 from dalenius.algebra.tree_law import MOST_ZEROS, STRUCTURE, TreeLaw
 from dalenius.algebra.tree_table import Part, TreeLeastSquares, TreeTable, TreeView
-from dalenius.core.budget import Budget
-from dalenius.core.conditions import Filter
-from dalenius.core.contracts import Definition, Measurement
-from dalenius.core.domain import Axis, CellSpace, Domain
+from dalenius.core.contracts import Measurement
+from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import FloatArray, IntArray, Joint
-from dalenius.core.neighbours import Neighbours
 from dalenius.errors import TooLarge, Unsupported
-from dalenius.methods.margins.setting import UnpricedStep
+from dalenius.methods.margins.setting import MarginsAsked, UnpricedStep
 from dalenius.plans.allotments import Allotment
 
 MOST_UNIONS = 50_000_000
@@ -33,26 +29,20 @@ Grouping = tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LevelSetting:
+class LevelSetting(MarginsAsked):
     """The request, resolved to one tree and detail axes. `levels` are the axes of the levels below the root."""
 
-    domain: Domain
-    axes: tuple[Axis, ...]
-    where: tuple[Filter, ...]
-    neighbours: Neighbours
-    definition: Definition
-    budget: Budget
-    objective: str
-    mechanism: str | None
-    total: int | None
-    importance: tuple[float, ...]
     table: TreeTable
     place: int
     leaves: Grouping
     levels: tuple[Axis, ...]
     impossible: tuple[int, ...] = ()
     zeros: tuple[tuple[int, IntArray], ...] = ()
-    amounts: Amounts | None = None
+
+    @property
+    def importance(self) -> tuple[float, ...]:
+        """The weight of every margin."""
+        return self.weights or (1.0,) * len(self.margins)
 
     def step(self, name: str, part: Part) -> UnpricedStep:
         """A level by a detail margin that is measured by itself."""

@@ -9,8 +9,6 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any
 
-import numpy as np
-
 from dalenius.algebra import joint
 from dalenius.algebra.nested import View
 from dalenius.core import registry
@@ -20,10 +18,9 @@ from dalenius.core.domain import Axis, Categories, CellSpace, Domain
 from dalenius.core.law import Joint
 from dalenius.core.plan import Assemble
 from dalenius.core.query import TableQuery
-from dalenius.core.release import Block, Table
 from dalenius.errors import UnknownName, Unsupported
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods.margins.setting import MarginsAsked
+from dalenius.methods.margins.setting import MarginsAsked, assembling, table_name
 from dalenius.plans.allotments import Allotment, allotments
 from dalenius.statistics.count import Count
 
@@ -72,89 +69,57 @@ def _axis(domain: Domain, axes: Sequence[Axis], name: str) -> tuple[int, tuple[i
     raise UnknownName.among("axis", name, names)
 
 
-def plan(domain: Domain, request: MarginsAsked) -> Planned:
+def plan(request: MarginsAsked) -> Planned:
     """The interior alone, priced and ready: every margin is a sum of its perturbed cells."""
-    resolved = [resolve(domain, request.axes, m) for m in request.margins]
-    whole: View = tuple(tuple(range(len(axis))) for axis in request.axes)
-    steps = [(whole, request.axes, Fraction(1))]
-    plans = [
-        _priced(request, allotment, "interior", steps, resolved)
+    resolved = [resolve(request.domain, request.axes, m) for m in request.margins]
+    priced_plans = [
+        _priced(request, allotment, [view for view, _ in resolved])
         for allotment in allotments(request.definition, request.budget)
         if not allotment.is_by_loss
     ]
-    score = 1 if request.objective == "maximum" else 0
-    (_, measurements, law, preview) = min(plans, key=lambda option: option[0][score])
+    objective = "largest_std_error" if request.objective == "maximum" else "rmse"
+    measurement, law, preview = min(priced_plans, key=lambda option: option[2][objective])
     preview["alternatives"] = [
-        {"strategy": o[3]["strategy"], "mechanism": o[3]["mechanism"], "rmse": o[0][0], "largest_std_error": o[0][1]}
-        for o in plans
+        {key: option[2][key] for key in ("strategy", "mechanism", "rmse", "largest_std_error")}
+        for option in priced_plans
     ]
-    return measurements, law, _assemble(request, resolved, law), preview
+    zeros = {request.axes: request.structural_zeros}
+    spaces = [CellSpace(axes, zeros.get(axes, frozenset())) for _, axes in resolved]
+    return (measurement,), law, assembling(law, spaces, request.measure), preview
 
 
-def _priced(
-    request: MarginsAsked,
-    allotment: Allotment,
-    name: str,
-    steps: Sequence[tuple[View, tuple[Axis, ...], Fraction]],
-    resolved: Sequence[tuple[View, tuple[Axis, ...]]],
-) -> tuple[tuple[float, float], tuple[Measurement, ...], Joint, dict[str, Any]]:
+def _priced(request: MarginsAsked, allotment: Allotment, views: Sequence[View]) -> tuple[Noisy, Joint, dict[str, Any]]:
     family = registry.get("mechanisms", request.mechanism or allotment.mechanism)
-    measurements: list[Measurement] = []
-    specs: list[dict[str, Any]] = []
-    for view, axes, share in steps:
-        space = CellSpace(axes, request.structural_zeros if axes == request.axes else frozenset())
-        statistic = Count(TableQuery(space=space, where=request.where))
-        definition, budget = allotment.part(share)
-        sensitivity = statistic.sensitivity(request.neighbours)
-        mechanism: Mechanism = calibrate(family, sensitivity, request.neighbours.relation, definition, budget)
-        measurements.append(Noisy(" x ".join(a.name for a in axes) or "total", statistic, mechanism))
-        specs.append({"view": [list(g) if g is not None else None for g in view], "variance": mechanism.variance})
+    space = CellSpace(request.axes, request.structural_zeros)
+    statistic = Count(TableQuery(space=space, where=request.where))
+    mechanism: Mechanism = calibrate(
+        family, statistic.sensitivity(request.neighbours), request.neighbours.relation, *allotment.part(Fraction(1))
+    )
     law = Joint(
         "nested",
         {
-            "strategy": name,
+            "strategy": "interior",
             "axes": [axis.name for axis in request.axes],
-            "shape": [len(axis) for axis in request.axes],
-            "shown": [[list(g) if g is not None else None for g in view] for view, _ in resolved],
-            "blocks": specs,
-            "structural_zeros": list(CellSpace(request.axes, request.structural_zeros).structural_indices),
+            "shape": list(space.shape),
+            "shown": [[list(g) if g is not None else None for g in view] for view in views],
+            "blocks": [{"view": [list(range(size)) for size in space.shape], "variance": mechanism.variance}],
+            "structural_zeros": list(space.structural_indices),
         },
     )
     variances = joint.variances(law)
-    weights = request.weights or (1.0,) * len(resolved)
+    weights = request.weights or (1.0,) * len(views)
     cells = sum(w * len(v) for w, v in zip(weights, variances, strict=True))
-    rmse = sqrt(sum(w * float(v.sum()) for w, v in zip(weights, variances, strict=True)) / cells)
-    worst = sqrt(max(float(v.max()) / w for w, v in zip(weights, variances, strict=True)))
     preview = {
-        "strategy": name,
+        "strategy": "interior",
         "mechanism": family.name,
         "objective": request.objective,
         "cells": sum(len(v) for v in variances),
-        "rmse": rmse,
-        "largest_std_error": worst,
+        "rmse": sqrt(sum(w * float(v.sum()) for w, v in zip(weights, variances, strict=True)) / cells),
+        "largest_std_error": sqrt(max(float(v.max()) / w for w, v in zip(weights, variances, strict=True))),
         "public_total": False,
         "margins": [
             {"axes": list(m), "cells": len(v), "std_error": sqrt(float(v.mean()))}
             for m, v in zip(request.margins, variances, strict=True)
         ],
     }
-    return (rmse, worst), tuple(measurements), law, preview
-
-
-def _assemble(request: MarginsAsked, resolved: Sequence[tuple[View, tuple[Axis, ...]]], law: Joint) -> Assemble:
-    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-        tables = []
-        shown = zip(resolved, joint.estimates(blocks, law), joint.variances(law), strict=True)
-        for (_, axes), values, variance in shown:
-            zeros = request.structural_zeros if axes == request.axes else frozenset()
-            tables.append(
-                Table(
-                    name=" x ".join(axis.name for axis in axes) or "total",
-                    space=CellSpace(axes, zeros),
-                    values=np.asarray(values, dtype=np.float64),
-                    variance=variance,
-                )
-            )
-        return tuple(tables)
-
-    return assemble
+    return Noisy(table_name([axis.name for axis in request.axes]), statistic, mechanism), law, preview

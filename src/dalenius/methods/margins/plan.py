@@ -4,14 +4,14 @@ The strategies are the files of `strategies/`. The planner compares them after l
 equal ones the plainer; it never looks at data.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from math import isfinite, sqrt
 from typing import Any
 
 import numpy as np
 
-from dalenius.algebra import joint
 from dalenius.algebra.amounts import Amounts
 from dalenius.algebra.margins import Workload, sum_out
 from dalenius.core import registry
@@ -23,17 +23,23 @@ from dalenius.core.evidence import Evidence
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import Assemble, TablePlan
-from dalenius.core.release import Block, Table
-from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
+from dalenius.errors import DaleniusError, TooLarge, UnknownName, Unsupported
 from dalenius.methods.margins import along, nested
 from dalenius.methods.margins.merging import propose_merging
-from dalenius.methods.margins.setting import Candidate, ListStrategy, MarginsAsked, Setting, has_curve
-from dalenius.plans.allotments import Allotment, allotments, within_loss
+from dalenius.methods.margins.setting import (
+    STRATEGIES,
+    Candidate,
+    ListStrategy,
+    MarginsAsked,
+    Setting,
+    assembling,
+    candidates,
+    refuse_public_alone,
+)
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 
-STRATEGIES = "methods.margins.strategies"
 OBJECTIVES = ("cells", "tables", "maximum")
 
 
@@ -118,14 +124,12 @@ def plan_list(
     zeros = space.structural_zeros if isinstance(space, CellSpace) else frozenset()
     neighbours = neighbours or domain.neighbours
     names = [axis.name for axis in axes]
-    total = None
-    if amounts is None:
-        total = public_total(domain, axes, where, neighbours, has_zeros=bool(zeros))
-    where = (*where, *inside_filters(domain, axes))
+    total = public_total(domain, axes, where, neighbours, has_zeros=bool(zeros)) if amounts is None else None
     request = MarginsAsked(
+        domain=domain,
         axes=axes,
         margins=tuple(tuple(m) for m in margins),
-        where=where,
+        where=(*where, *inside_filters(domain, axes)),
         budget=budget,
         definition=definition,
         neighbours=neighbours,
@@ -141,34 +145,21 @@ def plan_list(
     has_zeros = not is_nested and isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)
     is_along = strategy is not None and not isinstance(registry.get(STRATEGIES, strategy), ListStrategy)
     if is_along or is_nested or has_zeros:
-        return _along(domain, request)
+        return _along(request)
     wanted = tuple(tuple(sorted(names.index(n) for n in m)) for m in request.margins)
     workload = Workload(tuple(len(a) for a in axes), wanted, request.weights)
     if objective == "tables":
         by_table = (w / workload.size(m) for m, w in zip(wanted, workload.importance, strict=True))
         workload = Workload(workload.shape, wanted, tuple(by_table))
-    setting = Setting(
-        domain=domain,
-        axes=axes,
-        where=where,
-        workload=workload,
-        neighbours=neighbours,
-        definition=definition,
-        budget=budget,
-        objective=objective,
-        mechanism=mechanism,
-        total=request.total,
-        amounts=amounts,
-    )
-    return _best(request, setting, every_option(setting, only=strategy))
+    return _first(request, _ready(Setting(**vars(request), workload=workload)))
 
 
-def _along(domain: Domain, request: MarginsAsked) -> TablePlan:
+def _along(request: MarginsAsked) -> TablePlan:
     """Level by level; where too many impossible cells are shown for that, the interior, which needs no
     least squares.
     """
     try:
-        plan = _first(request, along.plan(domain, request))
+        plan = _first(request, along.plan(request))
         if not request.structural_zeros or plan.strategy == "interior":
             return plan
         return replace(plan, warnings=(*plan.warnings, note("zeros_are_facts")))
@@ -176,7 +167,7 @@ def _along(domain: Domain, request: MarginsAsked) -> TablePlan:
         is_served = request.structural_zeros and request.strategy in (None, "interior")
         if not is_served or request.amounts is not None:
             raise
-        measurements, law, assemble, preview = nested.plan(domain, request)
+        measurements, law, assemble, preview = nested.plan(request)
         return finish(request, measurements, law, assemble, preview | {"note": str(error).rstrip(".")})
 
 
@@ -193,63 +184,25 @@ def _first(request: MarginsAsked, options: Iterable[nested.Planned]) -> TablePla
     raise refusal
 
 
-def every_option(setting: Setting, only: str | None = None) -> list[Candidate]:
-    """All strategies that are valid for the request, the plainest first; or the named one, which must be."""
+def every_option(setting: Setting) -> list[Candidate]:
+    """All strategies that are valid for the request, the best first; or the named one, which must be."""
     workload = setting.workload
-    if setting.total is not None and all(workload.size(margin) == 1 for margin in workload.margins):
-        raise Unsupported(
-            "Every number of this list is the declared size of the data, which is public: there is nothing to measure."
-        )
-    strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
-    options: list[Candidate] = []
-    for allotment in allotments(setting.definition, setting.budget):
-        for strategy in strategies:
-            if not isinstance(strategy, ListStrategy) or only not in (None, strategy.name):
-                continue
-            if allotment.is_by_loss and not has_curve(strategy):
-                continue
-            try:
-                option = (
-                    _within(setting, allotment, strategy)
-                    if allotment.is_by_loss
-                    else strategy.option(setting, allotment)
-                )
-            except (Unsupported, ParameterError, TooLarge):
-                # Noise that cannot be drawn rules out one strategy, not the others.
-                continue
-            if isfinite(option.score):
-                options.append(option)
+    refuse_public_alone(setting.total is not None and all(workload.size(margin) == 1 for margin in workload.margins))
+    served, _ = candidates(setting, lambda s: partial(s.option, setting) if isinstance(s, ListStrategy) else None)
+    options: list[Candidate] = [option for option in served if isfinite(option.score)]
     if not options:
-        which = f"The strategy {only!r} is not" if only else "No strategy is"
+        which = f"The strategy {setting.strategy!r} is not" if setting.strategy else "No strategy is"
         raise Unsupported(f"{which} available for this list of margins under {setting.definition.name!r}.")
-    return options
+    return sorted(options, key=lambda option: option.score)
 
 
-def _within(setting: Setting, allotment: Allotment, strategy: Any) -> Candidate:
-    def option_of(part: Allotment) -> Candidate:
-        option: Candidate = strategy.option(setting, part)
-        return option
-
-    return within_loss(
-        allotment, option_of, lambda option: option.measurements(setting), setting.neighbours, setting.budget
-    )
-
-
-def _best(request: MarginsAsked, setting: Setting, candidates: Sequence[Candidate]) -> TablePlan:
-    """The option with the least error that the definition prices within the budget."""
-    ready = ((option, option.law(setting)) for option in sorted(candidates, key=lambda o: o.score))
-    return _first(
-        request,
-        (
-            (
-                option.measurements(setting),
-                law,
-                _assemble(setting, law, request.measure),
-                _preview(setting, option, candidates),
-            )
-            for option, law in ready
-        ),
-    )
+def _ready(setting: Setting) -> Iterator[nested.Planned]:
+    """Every option with its measurements, law and preview, the best first."""
+    options = every_option(setting)
+    spaces = [setting.space(margin) for margin in setting.workload.margins]
+    for option in options:
+        law = option.law(setting)
+        yield option.build()[0], law, assembling(law, spaces, setting.measure), _preview(setting, option, options)
 
 
 def shows_structural_zero(space: CellSpace, margins: Sequence[tuple[str, ...]]) -> bool:
@@ -329,33 +282,7 @@ def _strength(evidence: Evidence) -> int:
     return -list(type(evidence.level)).index(evidence.level)
 
 
-def table_name(names: Sequence[str]) -> str:
-    """How a margin is called: its axes, or "total"."""
-    return " x ".join(names) or "total"
-
-
-def _assemble(setting: Setting, law: Joint, measure: str) -> Callable[[tuple[Block, ...]], tuple[Table, ...]]:
-    workload, components = setting.workload, {tuple(a): v for a, v in law.parameters["components"]}
-
-    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-        tables = []
-        for margin, values in zip(workload.margins, joint.estimates(blocks, law), strict=True):
-            variance = values * 0 + workload.variance(components, margin)
-            tables.append(
-                Table(
-                    name=table_name([setting.axes[a].name for a in margin]),
-                    space=CellSpace(tuple(setting.axes[a] for a in margin)),
-                    values=values,
-                    variance=variance,
-                    measure=measure,
-                )
-            )
-        return tuple(tables)
-
-    return assemble
-
-
-def _preview(setting: Setting, best: Candidate, candidates: Sequence[Candidate]) -> dict[str, Any]:
+def _preview(setting: Setting, best: Candidate, options: Sequence[Candidate]) -> dict[str, Any]:
     workload = setting.workload
     widest = max(workload.margins, key=workload.size)
     error = workload.variance(best.components, widest) ** 0.5
@@ -384,6 +311,6 @@ def _preview(setting: Setting, best: Candidate, candidates: Sequence[Candidate])
                 "largest_std_error": workload.worst(option.components),
                 "rmse_before_least_squares": option.before,
             }
-            for option in sorted(candidates, key=lambda o: o.score)
+            for option in options
         ],
     }

@@ -1,26 +1,34 @@
 """What a strategy for a list of margins is given, and what it answers: expected error in closed form, measurements."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+import numpy as np
+
+from dalenius.algebra import joint
 from dalenius.algebra.amounts import Amounts
 from dalenius.algebra.margins import Margin, Workload
 from dalenius.algebra.optimal import Pattern, patterns
+from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Definition, Measurement, Mechanism, Statistic
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours
+from dalenius.core.plan import Assemble
 from dalenius.core.query import TableQuery
 from dalenius.core.rationals import round_up
+from dalenius.core.release import Block, Table
+from dalenius.errors import DaleniusError, ParameterError, TooLarge, Unsupported
 from dalenius.measurements.noisy import Noisy
-from dalenius.plans.allotments import Allotment
+from dalenius.plans.allotments import Allotment, allotments, within_loss
 from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
+STRATEGIES = "methods.margins.strategies"
 PARTS = 10**6
 LEAST_VARIANCE = 1e-12
 Key = TypeVar("Key")
@@ -31,6 +39,7 @@ Key = TypeVar("Key")
 class MarginsAsked:
     """What was asked, by names."""
 
+    domain: Domain
     axes: tuple[Axis, ...]
     margins: tuple[tuple[str, ...], ...]
     where: tuple[Filter, ...]
@@ -106,20 +115,10 @@ def within_span(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class Setting(MarginsAsked):
     """The request, resolved to positions of axes."""
 
-    domain: Domain
-    axes: tuple[Axis, ...]
-    where: tuple[Filter, ...]
     workload: Workload
-    neighbours: Neighbours
-    definition: Definition
-    budget: Budget
-    objective: str
-    mechanism: str | None
-    total: int | None
-    amounts: Amounts | None = None
 
     def step(self, name: str, margin: Margin) -> UnpricedStep:
         """A margin that is measured by itself."""
@@ -152,10 +151,6 @@ class Candidate:
     build: Callable[[], tuple[tuple[Measurement, ...], list[dict[str, Any]]]]
     before: float | None = None
 
-    def measurements(self, setting: Setting) -> tuple[Measurement, ...]:
-        """The private steps."""
-        return self.build()[0]
-
     def law(self, setting: Setting) -> Joint:
         """Public: rebuilds estimates and covariances from the blocks."""
         workload = setting.workload
@@ -173,13 +168,32 @@ class Candidate:
         )
 
 
-def without_total(setting: Setting) -> Workload:
-    """The list without a total that is public anyway."""
-    workload = setting.workload
-    if setting.total is None or () not in workload.margins or len(workload.margins) == 1:
-        return workload
-    kept = [(m, w) for m, w in zip(workload.margins, workload.importance, strict=True) if m]
-    return Workload(workload.shape, tuple(m for m, _ in kept), tuple(w for _, w in kept))
+def candidates(
+    setting: MarginsAsked, proposal: Callable[[Any], Callable[[Allotment], Any] | None]
+) -> tuple[list[Any], DaleniusError | None]:
+    """Return the candidates of all strategies that serve the request, the plainest first, and the last refusal of one
+    that does not; `proposal` is what a strategy proposes for an amount, or None.
+    """
+    strategies = sorted(registry.every(STRATEGIES).values(), key=lambda strategy: strategy.plainness)
+    served, refusal = [], None
+    for allotment in allotments(setting.definition, setting.budget):
+        for strategy in strategies:
+            propose = proposal(strategy)
+            if propose is None or setting.strategy not in (None, strategy.name):
+                continue
+            if allotment.is_by_loss and not has_curve(strategy):
+                continue
+            try:
+                if allotment.is_by_loss:
+                    served.append(
+                        within_loss(allotment, propose, lambda c: c.build()[0], setting.neighbours, setting.budget)
+                    )
+                else:
+                    served.append(propose(allotment))
+            except (Unsupported, ParameterError, TooLarge) as error:
+                # Noise that cannot be drawn rules out one strategy, not the others.
+                refusal = error
+    return served, refusal
 
 
 @runtime_checkable
@@ -202,3 +216,44 @@ class Curved(Protocol):
 def has_curve(strategy: object) -> bool:
     """Return whether a strategy can be priced by its loss; one that does not say so cannot."""
     return isinstance(strategy, Curved) and strategy.has_curve
+
+
+def refuse_public_alone(is_public: bool) -> None:
+    """Refuse a list of which every number is public."""
+    if is_public:
+        raise Unsupported(
+            "Every number of this list is the declared size of the data, which is public: there is nothing to measure."
+        )
+
+
+def assembling(law: Joint, spaces: Sequence[CellSpace], measure: str) -> Assemble:
+    """From blocks to tables, by the law alone."""
+
+    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+        shown = zip(spaces, joint.estimates(blocks, law), joint.variances(law), strict=True)
+        return tuple(
+            Table(
+                name=table_name([axis.name for axis in space.axes]),
+                space=space,
+                values=np.asarray(values, dtype=np.float64),
+                variance=np.array(variance),
+                measure=measure,
+            )
+            for space, values, variance in shown
+        )
+
+    return assemble
+
+
+def table_name(names: Sequence[str]) -> str:
+    """How a margin is called: its axes, or "total"."""
+    return " x ".join(names) or "total"
+
+
+def without_total(setting: Setting) -> Workload:
+    """The list without a total that is public anyway."""
+    workload = setting.workload
+    if setting.total is None or () not in workload.margins or len(workload.margins) == 1:
+        return workload
+    kept = [(m, w) for m, w in zip(workload.margins, workload.importance, strict=True) if m]
+    return Workload(workload.shape, tuple(m for m, _ in kept), tuple(w for _, w in kept))

@@ -210,7 +210,7 @@ class TableState:
         """Keys that a form writes beside the measure, where the guarantee holds for all data."""
         if not self._holds_everywhere():
             return {}
-        keys: Mapping[str, Any] = getattr(registry.get("methods", self.measure), "form_keys", {})
+        keys: Mapping[str, Any] = registry.get("methods", self.measure).form_keys
         return keys
 
     def to_request(self, dataset: str) -> dict[str, Any]:
@@ -270,7 +270,7 @@ def suggested_cuts(variable: VariableView) -> tuple[str, ...]:
 
 def known_errors(measure: str) -> tuple[str, ...]:
     """Errors that an address may name for a measure, beside the usual one."""
-    errors: tuple[str, ...] = getattr(registry.get("methods", measure), "form_errors", ())
+    errors: tuple[str, ...] = registry.get("methods", measure).form_errors
     return errors
 
 
