@@ -74,6 +74,9 @@ class WatchedStep:
     def profile(self, neighbours: Any) -> Any:
         return self.inner.profile(neighbours)
 
+    def exact_law(self, content: Any) -> Any:
+        return self.inner.exact_law(content)
+
     def draw(self, rng: Any) -> Any:
         return self.inner.draw(rng) if self.silent_from is None else np.zeros_like(self.silent_from.drawn)
 
