@@ -1,17 +1,18 @@
-"""`dalenius adjust RELEASE`: released numbers made whole, possible or consistent; no data are read and nothing is
-spent.
-"""
+"""`dalenius adjust RELEASE`: released numbers made whole, possible or consistent, without data or cost."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dalenius.cli.documents import ReleasePath, read_release
+from dalenius.cli.output import emit
 from dalenius.cli.plan import AsJson
+from dalenius.errors import ParameterError
 
 
 def adjust(
-    release: Annotated[Path, typer.Argument(help="release.json, or the directory that holds it.", show_default=False)],
+    release: ReleasePath,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="A directory, or one file; shown if left out.")
     ] = None,
@@ -33,10 +34,7 @@ def adjust(
     as_json: AsJson = False,
 ) -> None:
     """Adjust what a release shows. Measured values stay in it, and intervals are made of them."""
-    from dalenius.cli.documents import read_release
-    from dalenius.cli.output import emit
     from dalenius.cli.tables import print_release
-    from dalenius.errors import ParameterError
     from dalenius.postprocess import adjusted, adjustments, declared_totals
     from dalenius.publish import load, save, to_document
     from dalenius.spec.load import load_dataset

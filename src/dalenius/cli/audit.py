@@ -1,27 +1,19 @@
-"""`dalenius audit …`: a claim checked from outside, by exact losses and by definition; by samples with the
-laboratory.
-"""
+"""`dalenius audit …`: a claim checked by exact losses and by definition, and by samples with the laboratory."""
 
 from typing import Annotated
 
 import typer
 
 from dalenius.cli.flags import Verbs
-from dalenius.cli.plan import AsJson, PolicyPath, RequestPath
+from dalenius.cli.output import emit, print_grid, say, stages
+from dalenius.cli.plan import AsJson, PolicyPath, RequestPath, planned_at
 
 
 class AuditVerbs(Verbs):
-    """The verbs of `dalenius audit`."""
-
     prefix = "audit."
 
 
 app = typer.Typer(cls=AuditVerbs, no_args_is_help=True, pretty_exceptions_enable=False)
-
-
-@app.callback()
-def audit() -> None:
-    """A claim checked from outside: exact losses of a request, samples, guesses, definitions."""
 
 
 @app.command()
@@ -34,17 +26,10 @@ def request(
 ) -> None:
     """Attack a request of yours: its exact loss at neighbours that its declaration allows. No data are read."""
     from dalenius.audit.planned import audit_plan
-    from dalenius.cli.output import emit, stages
-    from dalenius.cli.plan import policy_for
-    from dalenius.curator.planner import Planner
-    from dalenius.spec import load
 
-    document = load.load_request(request)
-    dataset = load.load_dataset(load.dataset_of(document, request))
-    domain = dataset.domain()
-    plan = Planner(domain=domain, policy=policy_for(dataset, policy)).plan(document)
-    with stages(quiet=as_json) as say:
-        say(f"Comparing {pairs:,} pairs of neighbours")
+    domain, plan = planned_at(request, policy)
+    with stages(quiet=as_json) as stage:
+        stage(f"Comparing {pairs:,} pairs of neighbours")
         result = audit_plan(domain, plan, pairs=pairs, seed=seed)
     if as_json:
         emit(result.to_dict())
@@ -75,20 +60,13 @@ def definitions(
     from math import inf
 
     from dalenius.audit.comparison import compare_definitions
-    from dalenius.cli.output import console, emit
 
     rows = compare_definitions(epsilon, tuple(weights) if weights else None)
     if as_json:
         emit({"epsilon": epsilon, "kinds": [row.to_dict() for row in rows]})
         return
-    from rich.table import Table
-
-    table = Table(title=f"Smallest epsilon that holds, noise of epsilon {epsilon:g}", title_justify="left")
-    table.add_column("noise", no_wrap=True)
-    for name in rows[0].smallest:
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(row.noise, *("none" if value == inf else f"{value:.2f}" for value in row.smallest.values()))
-    console().print(table)
-    console().print("finite: over rows with values 0 and 1 only. random: the share of pairs drawn from the")
-    console().print("declared distribution that keep this epsilon. none: no epsilon holds.")
+    lines = [[row.noise, *("none" if e == inf else f"{e:.2f}" for e in row.smallest.values())] for row in rows]
+    title = f"Smallest epsilon that holds, noise of epsilon {epsilon:g}"
+    print_grid(["noise", *rows[0].smallest], lines, title=title)
+    say("finite: over rows with values 0 and 1 only. random: the share of pairs drawn from the")
+    say("declared distribution that keep this epsilon. none: no epsilon holds.")

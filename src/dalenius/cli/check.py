@@ -5,20 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
+from dalenius.cli.documents import written
+from dalenius.cli.output import emit, say
 from dalenius.cli.plan import AsJson
 
 
 def _kinds(incomplete: str) -> list[str]:
-    """Kinds of document, for shell completion."""
     from dalenius.spec.schema import kinds
 
     return [name for name in kinds() if name.startswith(incomplete)]
-
-
-def _print_schema(kind: str) -> None:
-    from dalenius.spec.schema import schema_text
-
-    typer.echo(schema_text(kind), nl=False)
 
 
 def check(
@@ -44,13 +39,12 @@ def check(
     Of a data file only the names and types of its columns are read. A request is checked against its dataset document.
     """
     if schema is not None:
-        _print_schema(schema)
+        from dalenius.spec.schema import schema_text
+
+        typer.echo(schema_text(schema), nl=False)
         return
     if document is None:
         raise typer.BadParameter("name a document, or a kind of document with --schema.", param_hint="DOCUMENT")
-    from dalenius.cli.documents import written
-    from dalenius.cli.output import console, emit
-    from dalenius.cli.terminal import styled
     from dalenius.spec import load
     from dalenius.spec.batch import BatchDocument
     from dalenius.spec.dataset import DatasetDocument
@@ -67,11 +61,11 @@ def check(
     if as_json:
         emit(facts)
         return
-    console().print(styled((f"A valid {kind} document.", "green")))
+    say((f"A valid {kind} document.", "green"))
     if unconfirmed := facts.get("unconfirmed"):
-        console().print(f"Not confirmed yet, so not usable: {', '.join(unconfirmed)}.")
+        say(f"Not confirmed yet, so not usable: {', '.join(unconfirmed)}.")
     for name, sentence in facts.get("derived", {}).items():
-        console().print(styled((name, "bold"), f": {sentence}"))
+        say((name, "bold"), f": {sentence}")
 
 
 def _dataset(document: Any) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from typing import TypeVar
 
 import typer
 
-from dalenius.cli.output import console
-from dalenius.cli.terminal import styled
+from dalenius.cli.output import say
 from dalenius.errors import DaleniusError, ParameterError
 
 T = TypeVar("T")
@@ -19,11 +18,10 @@ def ask(question: str, read: Callable[[str], T], default: str = "") -> T:
         try:
             return read(str(answer).strip())
         except DaleniusError as refusal:
-            console().print(styled(("  ", ""), (refusal.message, "yellow")))
+            say("  ", (refusal.message, "yellow"))
 
 
 def is_yes(question: str, *, default: bool) -> bool:
-    """Yes or no."""
     words = {"y": True, "yes": True, "n": False, "no": False}
 
     def read(answer: str) -> bool:

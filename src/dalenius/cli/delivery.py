@@ -35,7 +35,6 @@ def output_place(output: Path | None, inputs: list[Path]) -> Path | None:
 
 
 def _is_single(output: Path) -> bool:
-    """Whether one file is written, or a directory."""
     refused = ParameterError(
         f"-o takes a directory, or a {listed_suffixes()} file; {str(output)!r} is neither.", received=str(output)
     )
@@ -86,7 +85,6 @@ class Delivery:
         return False
 
     def conclude(self) -> None:
-        """Raise `Undelivered` if a step failed."""
         if self._failures:
             raise Undelivered(
                 f"The release is stored in the ledger (entry {self._entry}). It could not be delivered: "

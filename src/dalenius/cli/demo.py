@@ -1,9 +1,15 @@
 """`dalenius demo`: the US military 2010 full count, or a synthetic survey, from microdata to protected tables."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from dalenius.cli.output import emit, say, stages
+from dalenius.cli.plan import AsJson
+
+if TYPE_CHECKING:
+    from dalenius.core.release import Release
 
 
 def demo(
@@ -16,7 +22,7 @@ def demo(
     survey: Annotated[
         bool, typer.Option("--survey", help="The synthetic survey instead: numbers, regions, weights, two waves.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Release grade x branch x gender of 1.4 million persons at epsilon 1, and show how far off it is.
 
@@ -32,9 +38,7 @@ def demo(
 
 def release_count(directory: Path, *, as_json: bool) -> None:
     """The full count: one table, compared with the shipped counts."""
-    from dalenius.cli.output import console, emit, stages
     from dalenius.cli.tables import print_release
-    from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.demo import population
     from dalenius.publish import save
@@ -55,7 +59,6 @@ def release_count(directory: Path, *, as_json: bool) -> None:
     if as_json:
         emit({"directory": str(directory), "preview": dict(preview), **report})
         return
-    terminal = console()
     print_release(release)
     errors = (
         f" Largest error {report['largest_error']}, mean absolute error {report['mean_absolute_error']:.2f};"
@@ -65,10 +68,10 @@ def release_count(directory: Path, *, as_json: bool) -> None:
         "This comparison reads the truth from the counts that ship with the demo, because they are public."
         " A real custodian must not print it.\n"
     )
-    terminal.print(styled("\n", ("How far off?", "bold"), errors))
-    terminal.print(styled((warning, "dim")))
-    terminal.print(styled("Written to ", (str(out), "bold"), ": open table.html in a browser."))
-    terminal.print(styled("Try next ", ("(source .venv/bin/activate)", "dim"), ":"))
+    say("\n", ("How far off?", "bold"), errors)
+    say((warning, "dim"))
+    say("Written to ", (str(out), "bold"), ": open table.html in a browser.")
+    say("Try next ", ("(source .venv/bin/activate)", "dim"), ":")
     for command in (
         f"dalenius plan {request}",
         f"dalenius release {request} -o {out}",
@@ -76,17 +79,15 @@ def release_count(directory: Path, *, as_json: bool) -> None:
         f"dalenius ledger show --ledger {ledger}",
         "make serve    # the table builder in the browser",
     ):
-        terminal.print(f"  {command}", soft_wrap=True)
+        say(f"  {command}", soft_wrap=True)
 
 
-def compare(release: object) -> dict[str, object]:
+def compare(release: "Release") -> dict[str, object]:
     """Released against public truth: errors and coverage of the cells that got noise, from the shipped counts."""
     import numpy as np
 
-    from dalenius.core.release import Release
     from dalenius.demo import population
 
-    assert isinstance(release, Release)
     truth = population.truth(*(axis.variable for axis in release.table.space.axes))
     lower, upper = release.interval(0.95)
     perturbed = np.ones(truth.shape, dtype=bool)
@@ -102,9 +103,7 @@ def compare(release: object) -> dict[str, object]:
 
 def release_survey(directory: Path, *, as_json: bool) -> None:
     """The synthetic survey: both waves in one ledger, and every example request released into a folder of its own."""
-    from dalenius.cli.output import console, emit, stages
     from dalenius.cli.tables import print_release
-    from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.demo import farms, survey
     from dalenius.publish import save
@@ -131,17 +130,16 @@ def release_survey(directory: Path, *, as_json: bool) -> None:
         emit({"directory": str(directory), "releases": entries})
         return
     print_release(releases[survey.REQUESTS[0]])
-    terminal = console()
-    terminal.print("\nThe survey is synthetic: its rows were made from a seed, and nobody in it exists.")
+    say("\nThe survey is synthetic: its rows were made from a seed, and nobody in it exists.")
     about = (
         f": two waves, policy, {len(releases)} requests, regions.geojson, releases/, and farms.toml, a small "
         "file with one row a unit."
     )
-    terminal.print(styled("Written to ", (str(directory), "bold"), about))
-    terminal.print(styled("Try next ", ("(source .venv/bin/activate)", "dim"), ":"))
+    say("Written to ", (str(directory), "bold"), about)
+    say("Try next ", ("(source .venv/bin/activate)", "dim"), ":")
     for command in (
         f"dalenius show {directory / 'releases' / 'income'}",
         f"dalenius plan {directory / 'margins.toml'}",
         f"dalenius ledger show --ledger {ledger} --population survey-panel",
     ):
-        terminal.print(f"  {command}", soft_wrap=True)
+        say(f"  {command}", soft_wrap=True)

@@ -5,6 +5,10 @@ from typing import Annotated
 
 import typer
 
+from dalenius.cli.output import emit, say
+from dalenius.cli.plan import AsJson
+from dalenius.errors import ParameterError
+
 
 def describe(
     data: Annotated[Path, typer.Argument(help="CSV or Parquet file.", show_default=False)],
@@ -12,15 +16,12 @@ def describe(
         bool, typer.Option("--from-data", help="Read categories and bounds from rows; marked unconfirmed.")
     ] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a new file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Draft a dataset document: names and types from the file, for you to complete and confirm."""
     import tomllib
 
-    from dalenius.cli.output import console, emit
-    from dalenius.cli.terminal import styled
     from dalenius.curator.drafting import draft
-    from dalenius.errors import ParameterError
 
     if output is not None and output.exists():
         raise ParameterError(f"{str(output)!r} exists; a draft never overwrites a file.", received=str(output))
@@ -28,7 +29,7 @@ def describe(
     if output is not None:
         output.write_text(text)
         advice = ". Confirm every variable before you register it."
-        console().print(styled("Draft written to ", (str(output), "bold"), advice))
+        say("Draft written to ", (str(output), "bold"), advice)
     elif as_json:
         emit(tomllib.loads(text))
     else:

@@ -2,7 +2,9 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from dalenius.errors import DocumentError
 
@@ -10,6 +12,9 @@ if TYPE_CHECKING:
     from dalenius.core.release import Release
 
 STANDARD_INPUT = "-"
+ReleasePath = Annotated[
+    Path, typer.Argument(help="release.json, the directory that holds it, or - for standard input.", show_default=False)
+]
 
 
 def written(document: Path) -> Path | str:
@@ -24,9 +29,7 @@ def written(document: Path) -> Path | str:
 
 
 def read_release(document: Path) -> "Release":
-    """A release, from its document, the directory that holds it, or standard input; `FILE#2` is the second table of a
-    batch.
-    """
+    """Read a release document, the directory that holds it, or standard input; `FILE#2` is the second of a batch."""
     from dalenius.publish import from_json, load
 
     if str(document) == STANDARD_INPUT:

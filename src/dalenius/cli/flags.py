@@ -17,7 +17,6 @@ def _installed() -> dict[str, EntryPoint]:
 
 
 def _command_of(entry: EntryPoint, name: str) -> Any:
-    """Load a verb's function and return its command."""
     import typer
 
     app = typer.Typer(pretty_exceptions_enable=False)
@@ -25,11 +24,16 @@ def _command_of(entry: EntryPoint, name: str) -> Any:
     return typer.main.get_command(app)
 
 
-def with_plain_flags(command: Any, ctx: Any) -> Any:
-    """The same command, and all below it, without a type beside its flags."""
-    for parameter in [*command.params, command.get_help_option(ctx)]:
+def _hide_types(parameters: list[Any]) -> list[Any]:
+    for parameter in parameters:
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
+    return parameters
+
+
+def with_plain_flags(command: Any, ctx: Any) -> Any:
+    """The same command, and all below it, without a type beside its flags."""
+    _hide_types([*command.params, command.get_help_option(ctx)])
     for inner in getattr(command, "commands", {}).values():
         with_plain_flags(inner, ctx)
     return command
@@ -41,15 +45,9 @@ class Verbs(TyperGroup):
     prefix: ClassVar[str] = ""
 
     def get_params(self, ctx: Any) -> Any:
-        """Options of the group itself."""
-        parameters = super().get_params(ctx)
-        for parameter in parameters:
-            if getattr(parameter, "is_flag", False):
-                parameter.metavar = ""
-        return parameters
+        return _hide_types(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names of all verbs, our own first."""
         return [*super().list_commands(ctx), *sorted(self._added())]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:

@@ -1,6 +1,4 @@
-"""`dalenius infer …`: what a release means, from its document alone; one verb for each question that the registry
-finds.
-"""
+"""`dalenius infer …`: what a release means, from its document alone; one verb per registered question."""
 
 from collections.abc import Callable
 from inspect import Parameter as Argument
@@ -12,24 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import typer
 from typer.core import TyperGroup
 
+from dalenius.cli.documents import ReleasePath, read_release
 from dalenius.cli.flags import with_plain_flags
+from dalenius.cli.output import check_figure, emit, say
+from dalenius.cli.plan import AsJson
+from dalenius.errors import ParameterError
 
 if TYPE_CHECKING:
     from dalenius.inference.question import InferenceQuestion, Parameter
 
-Where = Annotated[
-    Path,
-    typer.Argument(
-        metavar="RELEASE",
-        help="release.json, the directory that holds it, or - for standard input.",
-        show_default=False,
-    ),
-]
 More = Annotated[
     list[Path] | None,
     typer.Option("--also", help="A further release of the same table, analysed together.", show_default=False),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Plot = Annotated[
     Path | None, typer.Option(help="Also draw the result into this file: .png, .svg or .pdf.", show_default=False)
 ]
@@ -39,13 +32,11 @@ class Questions(TyperGroup):
     """The verbs, looked for when one of them is needed: `dalenius --help` stays fast."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The usual verb of every question."""
         from dalenius.inference.question import every_question
 
         return [question.verbs[0] for question in every_question().values()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The verb of that name."""
         from dalenius.inference.question import every_question
 
         for question in every_question().values():
@@ -73,10 +64,11 @@ def _verb(question: "InferenceQuestion") -> Callable[..., None]:
             for parameter in question.parameters
             if written[parameter.name] is not None
         }
-        _say(question.ask(_load(release, also), **given), as_json, plot)
+        releases = [read_release(place) for place in (release, *(also or ()))]
+        _say(question.ask(releases if also else releases[0], **given), as_json, plot)
 
     arguments = [
-        _argument("release", Where),
+        _argument("release", ReleasePath),
         *(_typed(parameter) for parameter in question.parameters),
         _argument("also", More, None),
         _argument("as_json", AsJson, False),
@@ -101,11 +93,11 @@ def _typed(parameter: "Parameter") -> Argument:
     kind: Any = GenericAlias(list, (member,)) if is_list else parameter.type
     is_required = parameter.default is Argument.empty
     default = Argument.empty if is_required else None if is_list else parameter.default
-    said: dict[str, Any] = {"help": hint.help, "show_default": not (is_required or default is None)}
+    shown: dict[str, Any] = {"help": hint.help, "show_default": not (is_required or default is None)}
     if hint.is_positional:
-        return _argument(parameter.name, Annotated[kind, typer.Argument(**said)], default)
-    said |= {"min": hint.least, "max": hint.most} if kind in (int, float) else {}
-    option = typer.Option(*hint.options, **said)
+        return _argument(parameter.name, Annotated[kind, typer.Argument(**shown)], default)
+    shown |= {"min": hint.least, "max": hint.most} if kind in (int, float) else {}
+    option = typer.Option(*hint.options, **shown)
     return _argument(parameter.name, Annotated[kind if is_required else kind | None, option], default)
 
 
@@ -117,8 +109,6 @@ def _value(parameter: "Parameter", written: Any) -> Any:
 
 def _cells(pairs: list[str]) -> dict[str, tuple[str, ...]]:
     """Labels by axis, from `axis=label` pairs."""
-    from dalenius.errors import ParameterError
-
     labels: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
         name, sign, value = (part.strip() for part in pair.partition("="))
@@ -128,30 +118,20 @@ def _cells(pairs: list[str]) -> dict[str, tuple[str, ...]]:
     return labels
 
 
-def _load(path: Path, more: list[Path] | None = None) -> Any:
-    from dalenius.cli.documents import read_release
-
-    return read_release(path) if not more else [read_release(place) for place in (path, *more)]
-
-
 def _say(result: Any, as_json: bool, plot: Path | None) -> None:
     """Print a result that prints itself, or its document; under a test one plain sentence."""
-    from dalenius.cli.output import console, emit
-    from dalenius.cli.terminal import styled
     from dalenius.core.estimate import TestResult, plain_values
-    from dalenius.errors import ParameterError
 
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ParameterError(f"A figure is drawn as .png, .svg or .pdf; received {plot.name!r}.")
+    check_figure(plot)
     if as_json:
         emit(plain_values(result.to_dict()))
     else:
         first, *rest = str(result).split("\n")
-        console().print(styled((first, "bold")), soft_wrap=True)
+        say((first, "bold"), soft_wrap=True)
         for line in rest:
-            console().print(line, soft_wrap=True)
+            say(line, soft_wrap=True)
     if plot is not None:
         result.plot(plot)
     if isinstance(result, TestResult) and not as_json:
         word = "speaks against" if result.p_value <= 0.05 else "does not contradict"
-        console().print(styled((f"At 5 % the release {word} this hypothesis.", "dim")))
+        say((f"At 5 % the release {word} this hypothesis.", "dim"))

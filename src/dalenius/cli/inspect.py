@@ -1,13 +1,14 @@
-"""`dalenius inspect table | losses | sensitivity | plan | dominance REQUEST`: the custodian's door. Exact values, under
-a banner, a ledger line each.
-"""
+"""`dalenius inspect …`: exact values for the custodian, under a banner, a ledger line each."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dalenius.cli.documents import written
+from dalenius.cli.output import existing_ledger
 from dalenius.cli.plan import AnchorPath, LedgerPath, PolicyPath, RequestPath
+from dalenius.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,12 +17,7 @@ if TYPE_CHECKING:
     from dalenius.curator.curator import Curator
     from dalenius.spec.request import RequestDocument
 
-app = typer.Typer(
-    name="inspect",
-    help="Exact values for the custodian's own eyes. Each look is a line of the ledger; nothing here may be published.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+app = typer.Typer(no_args_is_help=True)
 By = Annotated[str, typer.Option("--by", help="Who looks; written to the ledger.")]
 
 
@@ -32,8 +28,6 @@ def _print(
     anchor: Path | None,
     policy: Path | None,
 ) -> None:
-    from dalenius.cli.documents import written
-    from dalenius.cli.output import existing_ledger
     from dalenius.curator.curator import Curator
     from dalenius.spec import load
 
@@ -99,14 +93,11 @@ def sensitivity(
 
 
 def _black_box(function: str, upper: str | None) -> "Callable[[list[int]], Mapping[str, object]]":
-    """The bootstrap sensitivity of the custodian's own function: enumerated where that is possible, searched for
-    elsewhere.
-    """
+    """Bootstrap sensitivity of the custodian's own function, enumerated where possible and searched for elsewhere."""
     import runpy
 
     from dalenius.audit.black_box import bootstrap_sensitivity
     from dalenius.core.rationals import rational
-    from dalenius.errors import ParameterError
 
     file, _, name = function.rpartition(":")
     if not file.endswith(".py") or not Path(file).is_file():

@@ -1,25 +1,20 @@
-"""`dalenius ledger show | verify | export | grant | quota | restore`: a statement like a bank's, and the custodian's
-lines.
-"""
+"""`dalenius ledger …`: a statement like a bank's, and the custodian's lines."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dalenius.cli.output import emit, ledger_location, say
 from dalenius.cli.plan import AnchorPath, AsJson
+from dalenius.errors import LedgerCorrupt, LedgerMismatch, ParameterError, UnknownName
 
 if TYPE_CHECKING:
     from dalenius.ledger import Ledger
 
-app = typer.Typer(
-    name="ledger",
-    help="What was granted, spent and released, and whether anybody tampered with it.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+app = typer.Typer(no_args_is_help=True)
 
 Location = Annotated[
     str,
@@ -50,8 +45,6 @@ def _opened(
     may_write: bool = True,
 ) -> Iterator["Ledger"]:
     """The ledger; looking at one that does not exist does not create it, and one that is broken can be looked at."""
-    from dalenius.cli.output import ledger_location
-    from dalenius.errors import LedgerMismatch
     from dalenius.ledger import Ledger
     from dalenius.ledger.ledger import connect
 
@@ -69,8 +62,6 @@ def _opened(
 
 def _only(ledger: "Ledger", population: str | None) -> str:
     """The population that was named, or the only one there is."""
-    from dalenius.errors import ParameterError
-
     populations = ledger.reader.populations()
     if population is None and len(populations) != 1:
         raise ParameterError(f"Name a population with --population. Known: {', '.join(populations) or 'none'}.")
@@ -91,7 +82,6 @@ def show(
 ) -> None:
     """Print the statement: who, when, what, under which definition, at what cost, and what was left."""
     from dalenius.cli.ledger_output import print_statement
-    from dalenius.cli.output import emit
 
     with _opened(ledger, anchor, keys, public_key, may_write=False) as book:
         name = _only(book, population)
@@ -118,29 +108,24 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Recompute chain, totals and digests of releases; exit 6 if anything disagrees."""
-    from dalenius.cli.output import console, emit
-    from dalenius.cli.terminal import styled
-    from dalenius.errors import LedgerCorrupt
-
     with _opened(ledger, anchor, keys, public_key, may_write=False) as book:
         report = book.reader.verify(heads=head or (), is_anchored=not without_anchor)
         key = book.public_key
     if as_json:
         emit(report.to_dict() | {"public_key": key})
     else:
-        out = console()
         holds, broken = ("The ledger holds.", "green"), ("The ledger does not hold.", "bold red")
-        out.print(styled(holds if report.is_ok else broken))
-        out.print(
+        say(holds if report.is_ok else broken)
+        say(
             f"Lines: {report.lines:,}. Charges: {report.charges:,}. Releases: {report.releases:,}. "
             f"Charged and not completed: {report.unfinished:,}."
         )
-        out.print(f"Head {report.head}")
-        out.print(f"Public key {key}")
+        say(f"Head {report.head}")
+        say(f"Public key {key}")
         for problem in report.problems:
-            out.print(styled((f"- {problem}", "red")))
+            say((f"- {problem}", "red"))
         for unknown in ("Not known:", *(f"- {text}" for text in report.unknown)):
-            out.print(styled((unknown, "dim")))
+            say((unknown, "dim"))
     if not report.is_ok:
         raise typer.Exit(LedgerCorrupt.exit_code)
 
@@ -159,7 +144,6 @@ def export(
     public_key: PublicKey = None,
 ) -> None:
     """Write every line of the ledger, with its digests, or the statement as CSV or JSON."""
-    from dalenius.errors import ParameterError
     from dalenius.ledger.statement import FORMS, export_statement
 
     beside = (Path(f"{Path(ledger).resolve()}{ending}") for ending in ("", "-wal", "-shm", ".lock", ".anchor"))
@@ -197,7 +181,6 @@ def grant(
     from dalenius.core.budget import UNIT
     from dalenius.core.neighbours import Relation
     from dalenius.core.rationals import rational
-    from dalenius.errors import ParameterError, UnknownName
 
     if not population.strip():
         raise ParameterError("--population must not be empty: it names who owns the budget.")
@@ -248,8 +231,6 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Go on from a store that lost its last lines; what is left of every budget is counted as spent."""
-    from dalenius.cli.output import console, emit
-    from dalenius.cli.terminal import styled
     from dalenius.ledger.restore import restore as restore_ledger
 
     with _opened(ledger, anchor, keys, may_write=False):
@@ -258,36 +239,26 @@ def restore(
     if as_json:
         emit({"entry": first.name, "forfeited": [line.to_dict() for line in forfeited]})
         return
-    out = console()
-    out.print(styled(("Written", "green"), f" {first.name}."))
+    say(("Written", "green"), f" {first.name}.")
     for line in forfeited:
-        out.print(
-            f"Counted as spent: rho {line.body['cost']['rho']} of {line.population}, {line.body['account']} account."
-        )
+        say(f"Counted as spent: rho {line.body['cost']['rho']} of {line.population}, {line.body['account']} account.")
     if first.body["anchored"] is None:
-        out.print(
+        say(
             "The anchor was missing, so nothing shows whether lines are missing too. Compare the head with the heads "
             "printed in published releases: dalenius ledger verify --head."
         )
     else:
-        out.print("Grants that were among the lost lines are not known; count what was spent of them yourself.")
+        say("Grants that were among the lost lines are not known; count what was spent of them yourself.")
 
 
 def _confirm(book: "Ledger", population: str, entry: str, as_json: bool) -> None:
-    from dalenius.cli.output import console, emit
-    from dalenius.cli.terminal import styled
     from dalenius.core.rationals import plain
 
     account = book.reader.account(population)
-    content: dict[str, Any] = {
-        "entry": entry,
-        "population": population,
-        "limit": account.limit.to_dict(),
-        "left": account.left.to_dict(),
-    }
     if as_json:
-        emit(content)
+        amounts = {"limit": account.limit.to_dict(), "left": account.left.to_dict()}
+        emit({"entry": entry, "population": population, **amounts})
     else:
         left = f"rho {plain(account.left.rho)} left of {plain(account.limit.rho)}"
         about = f" {entry}. Master account of {population}: {left}."
-        console().print(styled(("Written", "green"), about))
+        say(("Written", "green"), about)

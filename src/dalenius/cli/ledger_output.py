@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from dalenius.cli.output import console, print_grid, say
+
 if TYPE_CHECKING:
     from dalenius.ledger.odometer import OdometerReading
     from dalenius.ledger.statement import Statement
@@ -12,13 +14,11 @@ def print_statement(statement: "Statement", reading: "OdometerReading | None", l
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from dalenius.cli.output import console
     from dalenius.cli.terminal import styled
 
-    out = console()
     who = f", analyst {statement.analyst}" if statement.analyst else ""
     relation = (str(statement.relation), "dim")
-    out.print(styled((f"Statement of {statement.population}", "bold"), f"{who}   ", relation))
+    say((f"Statement of {statement.population}", "bold"), f"{who}   ", relation)
     grid = Table(header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     grid.add_column("when", no_wrap=True)
     grid.add_column("what, by whom, under which definition")
@@ -36,40 +36,32 @@ def print_statement(statement: "Statement", reading: "OdometerReading | None", l
             _short(line.delta),
             _short(line.left_rho),
         )
-    out.print(grid)
+    console().print(grid)
     if len(lines) < len(statement.lines):
         earlier = f"{len(statement.lines) - len(lines)} earlier lines; --last 0 prints all."
-        out.print(styled((earlier, "dim")))
+        say((earlier, "dim"))
     _print_balances(statement)
     for sentence in reading.sentences() if reading else ():
-        out.print(sentence)
+        say(sentence)
     for warning in statement.warnings:
-        out.print(styled((f"* {warning}", "yellow")))
+        say((f"* {warning}", "yellow"))
 
 
 def _print_balances(statement: "Statement") -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    from dalenius.cli.output import console
     from dalenius.ledger.account import BALANCE_LABELS
 
-    grid = Table(header_style="bold", title="Balances", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("applies to")
-    for column in ("limit", "spent", "left", "epsilon", "charges"):
-        grid.add_column(column, justify="right", no_wrap=True)
-    for balance in statement.balances:
-        limit, left = balance["limit"], balance["left"]
-        mark = "" if balance["account"] == "master" else " *"
-        grid.add_row(
-            f"{BALANCE_LABELS[balance['kind']]} {balance['name']}".strip() + mark,
-            _short(limit["rho"]) if limit else "–",
-            _short(balance["spent"]["rho"]),
-            _short(left["rho"]) if left else "–",
+    lines = [
+        [
+            f"{BALANCE_LABELS[balance['kind']]} {balance['name']}".strip()
+            + ("" if balance["account"] == "master" else " *"),
+            *(_short(balance[key]["rho"]) if balance[key] else "–" for key in ("limit", "spent", "left")),
             _short(balance["pure_epsilon"] or "") or "not pure",
             str(balance["charges"]),
-        )
-    console().print(grid)
+        ]
+        for balance in statement.balances
+    ]
+    heads = ("applies to", "limit", "spent", "left", "epsilon", "charges")
+    print_grid(heads, lines, title="Balances", is_plain=True)
 
 
 def _short(amount: str) -> str:

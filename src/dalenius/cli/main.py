@@ -47,20 +47,19 @@ app.command()(show.show)
 app.command()(merge.merge)
 app.command()(adjust.adjust)
 app.command()(serve.serve)
-app.add_typer(infer.app, name="infer", help="What a release means: intervals, tests and models that know the noise.")
-app.add_typer(
-    audit.app, name="audit", help="A claim checked from outside: exact losses, samples, guesses, definitions."
-)
-app.add_typer(
-    perturbation.app,
-    name="perturbation",
-    help="Perturbation tables p(a, b): shown, exchanged with ptable and cellKey, judged exactly.",
-)
-app.add_typer(policy.app, name="policy", help="Which policy is in force, and putting another one in force.")
-app.add_typer(
-    inspect.app, name="inspect", help="The custodian's door: exact values, under a banner, a ledger line each."
-)
-app.add_typer(ledger.app, name="ledger", help="What was spent: statements, verification, grants and quotas.")
+_GROUPS = {
+    "infer": (infer.app, "What a release means: intervals, tests and models that know the noise."),
+    "audit": (audit.app, "A claim checked from outside: exact losses, samples, guesses, definitions."),
+    "perturbation": (
+        perturbation.app,
+        "Perturbation tables p(a, b): shown, exchanged with ptable and cellKey, judged exactly.",
+    ),
+    "policy": (policy.app, "Which policy is in force, and putting another one in force."),
+    "inspect": (inspect.app, "The custodian's view: exact values, under a banner, a ledger line each."),
+    "ledger": (ledger.app, "What was spent: statements, verification, grants and quotas."),
+}
+for group, (verbs, words) in _GROUPS.items():
+    app.add_typer(verbs, name=group, help=words)
 
 
 def _print_version(is_asked: bool) -> None:

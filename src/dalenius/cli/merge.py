@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from dalenius.cli.output import emit
 from dalenius.cli.plan import AsJson
 
 
@@ -21,7 +22,6 @@ def merge(
     """Print the axis for the next request. Free: looks at what was released, never at data."""
     import json
 
-    from dalenius.cli.output import emit
     from dalenius.lists.merging import merged_axis, merged_groups, released_counts
     from dalenius.publish import load as load_release
     from dalenius.spec import load

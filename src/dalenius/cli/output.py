@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,14 +33,41 @@ def console(*, is_error: bool = False) -> "Terminal":
     return Terminal(is_error=is_error)
 
 
+def say(*parts: str | tuple[str, str], is_error: bool = False, soft_wrap: bool = False) -> None:
+    """Print a line of plain texts and (text, style) pairs."""
+    from dalenius.cli.terminal import styled
+
+    console(is_error=is_error).print(styled(*parts), soft_wrap=soft_wrap)
+
+
+def print_grid(
+    heads: Sequence[str],
+    lines: Iterable[Sequence[str]],
+    *,
+    labels: int = 1,
+    title: str | None = None,
+    is_plain: bool = False,
+    is_error: bool = False,
+) -> None:
+    """Print a table: `labels` columns of words, then numbers; a plain one has no frame."""
+    from rich.box import HEAVY_HEAD, SIMPLE_HEAD
+    from rich.table import Table
+
+    box = SIMPLE_HEAD if is_plain else HEAVY_HEAD
+    grid = Table(title=title, title_justify="left", box=box, pad_edge=not is_plain)
+    for place, head in enumerate(heads):
+        is_label = place < labels
+        grid.add_column(head, justify="left" if is_label else "right", no_wrap=is_plain and not is_label)
+    for line in lines:
+        grid.add_row(*line)
+    console(is_error=is_error).print(grid)
+
+
 def complain(error: DaleniusError, *, as_json: bool) -> None:
-    """Say what was refused, on standard error."""
     if as_json:
         typer.echo(json.dumps(error.to_dict(), default=str, ensure_ascii=False), err=True)
     else:
-        from dalenius.cli.terminal import styled
-
-        console(is_error=True).print(styled((error.code, "bold red"), f": {error.message}"))
+        say((error.code, "bold red"), f": {error.message}", is_error=True)
 
 
 def translated(error: Exception) -> DaleniusError:
@@ -85,16 +112,18 @@ def existing_ledger(given: str | None, document: "DatasetDocument") -> str:
     return location
 
 
+def check_figure(plot: Path | None) -> None:
+    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ParameterError(f"A figure is drawn as .png, .svg or .pdf; received {plot.name!r}.")
+
+
 def tell(notices: Iterable[str]) -> None:
     """What the caller should know and nobody asked about, on standard error."""
-    from dalenius.cli.terminal import styled
-
     for notice in notices:
-        console(is_error=True).print(styled(("Note:", "yellow"), f" {notice}"))
+        say(("Note:", "yellow"), f" {notice}", is_error=True)
 
 
 def emit(document: Mapping[str, Any]) -> None:
-    """A JSON document on standard output."""
     is_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     typer.echo(json.dumps(document, indent=2, default=str, ensure_ascii=not is_unicode))
 

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dalenius.cli.output import console, emit
 from dalenius.cli.plan import AsJson
+from dalenius.errors import DocumentError
 
 if TYPE_CHECKING:
     from dalenius.core.law import Kernel, Law
@@ -27,7 +29,6 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print p(a, b): with which probability a count of a is shown as b."""
-    from dalenius.cli.output import console, emit
     from dalenius.exact import perturbation
     from dalenius.publish import draw_kernel
 
@@ -112,8 +113,6 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Say what a table gives away, from its own integers: largest loss, impossible outputs, delta at an epsilon."""
-    from dalenius.cli.output import emit
-
     answer = findings(kernel_at(source, largest), epsilon or ["1"], moves, cells)
     if as_json:
         emit(answer)
@@ -159,7 +158,6 @@ def findings(kernel: "Kernel", epsilons: list[str], moves: int, cells: int) -> d
 
 def kernel_at(source: Path, largest: int) -> "Kernel":
     """The table that a file holds, or that the noise of a request or release is for counts up to `largest`."""
-    from dalenius.errors import DocumentError
     from dalenius.exact import perturbation
 
     if source.suffix.lower() in (".csv", ".tsv", ".txt"):
@@ -178,4 +176,4 @@ def _law_at(source: Path) -> "Law":
 
     if source.is_dir() or "blocks" in load.read_mapping(source)[0]:
         return load_release(source).law
-    return planned_at(source).law
+    return planned_at(source)[1].law

@@ -2,9 +2,12 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from dalenius.cli.documents import written
+from dalenius.cli.output import emit, print_grid, roughly, say
 
 if TYPE_CHECKING:
     from dalenius.core.domain import Domain
@@ -62,9 +65,6 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Say what a request would cost and how far off a cell would be. Free: no data are read, nothing is spent."""
-    from dalenius.cli.documents import written
-    from dalenius.cli.output import console, emit, roughly
-    from dalenius.cli.terminal import styled
     from dalenius.curator.planner import Planner
     from dalenius.shown.speech import conditions, expectation, headline, name_of
     from dalenius.spec import load
@@ -101,35 +101,33 @@ def plan(
     if as_json:
         emit(content)
         return
-    out = console()
     if isinstance(document, BatchDocument):
         _print_batch(document, planned, domain)
         return
-    out.print(styled((subject.title or headline(subject, document.axes(domain)), "bold")))
+    say((subject.title or headline(subject, document.axes(domain)), "bold"))
     if subject.title:
-        out.print(headline(subject, document.axes(domain)))
+        say(headline(subject, document.axes(domain)))
     if subject.where:
-        out.print(f"Only {'; '.join(conditions(subject))}")
-    cells = content.get("cells")
-    size = "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}"
-    out.print(styled((size, "bold"), ", " if size else "", f"{planned.mechanism} ({planned.strategy})"))
+        say(f"Only {'; '.join(conditions(subject))}")
+    size = _size(content.get("cells"))
+    say((size, "bold"), ", " if size else "", f"{planned.mechanism} ({planned.strategy})")
     for sentence in expectation(subject.measure, planned.preview, roughly, label=partial(name_of, subject)):
-        out.print(sentence)
+        say(sentence)
     _print_strategies(planned)
-    out.print(str(content["universe"]))
+    say(str(content["universe"]))
     if "note" in content:
-        out.print(styled((f"Note: {content['note']}.", "dim")))
-    out.print(f"Cost: {planned.cost}")
+        say((f"Note: {content['note']}.", "dim"))
+    say(f"Cost: {planned.cost}")
     for warning in (w for w in planned.notes if w != content["universe"]):
-        out.print(styled(("Note:", "yellow"), f" {warning}"))
+        say(("Note:", "yellow"), f" {warning}")
+
+
+def _size(cells: Any) -> str:
+    return "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}"
 
 
 def _print_strategies(planned: "TablePlan") -> None:
     """What each strategy that was weighed would give, the chosen one first."""
-    from rich.table import Table
-
-    from dalenius.cli.output import console
-
     compared = list(planned.preview.get("alternatives") or ())
     if len(compared) < 2:
         return
@@ -140,49 +138,42 @@ def _print_strategies(planned: "TablePlan") -> None:
         "largest_std_error": "largest",
     }
     named = {key: words for key, words in headings.items() if key in compared[0]}
-    table = Table(title="Standard errors by strategy", title_justify="left")
-    table.add_column("strategy")
-    for words in named.values():
-        table.add_column(words, justify="right")
-    for number, option in enumerate(compared):
-        mark = "" if number else " <- chosen"
-        table.add_row(f"{option['strategy']}{mark}", *(f"{option[key]:,.2f}" for key in named))
-    console().print(table)
+    lines = [[option["strategy"], *(f"{option[key]:,.2f}" for key in named)] for option in compared]
+    lines[0][0] += " <- chosen"
+    print_grid(["strategy", *named.values()], lines, title="Standard errors by strategy")
 
 
 def _print_batch(document: "BatchDocument", planned: "TablePlan", domain: "Domain") -> None:
     """Every table with the error to expect, then the price of all of them beside the sum of their own."""
-    from dalenius.cli.output import console, roughly
-    from dalenius.cli.terminal import styled
     from dalenius.shown.speech import conditions, expectation, headline, name_of
     from dalenius.spec.batch import about
 
-    out, tables = console(), planned.preview["tables"]
-    out.print(styled((document.title or f"Batch of {len(tables)} tables", "bold")))
+    tables = planned.preview["tables"]
+    say((document.title or f"Batch of {len(tables)} tables", "bold"))
     for member, part in zip(document.members, tables, strict=True):
-        cells = part.get("cells")
-        size = "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}, "
         subject = about(member, domain)
         name = member.title or headline(subject, member.axes(domain))
-        out.print(styled((name, "bold"), f": {size}{part['mechanism']}, share {part['share']}"))
+        facts = (_size(part.get("cells")), str(part["mechanism"]), f"share {part['share']}")
+        say((name, "bold"), f": {', '.join(filter(None, facts))}")
         if subject.where:
-            out.print(f"  Only {'; '.join(conditions(subject))}")
+            say(f"  Only {'; '.join(conditions(subject))}")
         for sentence in expectation(subject.measure, part, roughly, label=partial(name_of, subject)):
-            out.print(f"  {sentence}")
+            say(f"  {sentence}")
     for sentence in expectation("", planned.preview, roughly):
-        out.print(sentence)
+        say(sentence)
     for warning in planned.notes:
-        out.print(styled(("Note:", "yellow"), f" {warning}"))
+        say(("Note:", "yellow"), f" {warning}")
 
 
-def planned_at(request: Path) -> "TablePlan":
-    """The plan of a request document under the policy in force; no data are read."""
+def planned_at(request: Path, policy: Path | None = None) -> "tuple[Domain, TablePlan]":
+    """Return the domain and the plan of a request document under the policy in force; no data are read."""
     from dalenius.curator.planner import Planner
     from dalenius.spec import load
 
     document = load.load_request(request)
     dataset = load.load_dataset(load.dataset_of(document, request))
-    return Planner(domain=dataset.domain(), policy=policy_for(dataset, None)).plan(document)
+    domain = dataset.domain()
+    return domain, Planner(domain=domain, policy=policy_for(dataset, policy)).plan(document)
 
 
 def policy_for(dataset: "DatasetDocument", given: Path | None) -> "PolicyDocument":

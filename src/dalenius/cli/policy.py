@@ -1,27 +1,21 @@
-"""`dalenius policy show | adopt | options`: which policy is in force, putting another one in force, and what one can
-demand.
-"""
+"""`dalenius policy …`: which policy is in force, putting another one in force, and what one can demand."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dalenius.cli.output import console, emit, existing_ledger, say, tell
 from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath
+from dalenius.errors import ParameterError
 
-app = typer.Typer(
-    name="policy",
-    help="Which policy the ledger holds, and the deliberate change of it.",
-    no_args_is_help=True,
-    add_completion=False,
-)
+app = typer.Typer(no_args_is_help=True)
 DatasetPath = Annotated[Path, typer.Argument(help="Dataset document.", show_default=False)]
 
 
 @app.command()
 def show(dataset: DatasetPath, ledger: LedgerPath = None, anchor: AnchorPath = None, as_json: AsJson = False) -> None:
     """Print the policy in force, since when and by whom, and what the dataset document's own file says otherwise."""
-    from dalenius.cli.output import console, emit, existing_ledger
     from dalenius.ledger import Ledger
     from dalenius.ledger.policy import differences, recorded
     from dalenius.spec import load
@@ -37,14 +31,13 @@ def show(dataset: DatasetPath, ledger: LedgerPath = None, anchor: AnchorPath = N
         content = None if in_force is None else in_force.policy.to_dict()
         emit(facts | {"policy": content, "differences": changes})
         return
-    out = console()
     if in_force is None:
-        out.print("The ledger records no policy for this data set yet; the first registration or release will.")
+        say("The ledger records no policy for this data set yet; the first registration or release will.")
         return
-    out.print(f"Policy {in_force.digest[:12]}, recorded {in_force.at[:10]} by {in_force.by or 'nobody named'}.")
-    out.print_json(data=in_force.policy.to_dict())
+    say(f"Policy {in_force.digest[:12]}, recorded {in_force.at[:10]} by {in_force.by or 'nobody named'}.")
+    console().print_json(data=in_force.policy.to_dict())
     for change in changes:
-        out.print(f"Different: {change}")
+        say(f"Different: {change}")
 
 
 @app.command()
@@ -63,9 +56,6 @@ def adopt(
     Changed quotas, caps, shares, waves and approvals become lines of their own. The command line trusts whoever may
     write to the ledger.
     """
-    from dalenius.cli.output import console, emit, existing_ledger, tell
-    from dalenius.cli.terminal import styled
-    from dalenius.errors import ParameterError
     from dalenius.ledger import Ledger
     from dalenius.ledger.policy import adopt as adopt_policy
     from dalenius.ledger.policy import notices, policy_digest
@@ -78,14 +68,14 @@ def adopt(
     rules, domain = load.load_policy(place), document.domain()
     with Ledger.open(existing_ledger(ledger, document), anchor=anchor) as book:
         changes = adopt_policy(book, domain, rules, by, note)
-        said = notices(book, domain, rules)
+        warnings = notices(book, domain, rules)
     if as_json:
-        emit({"adopted": policy_digest(rules), "dataset": domain.name, "changes": changes, "notices": said})
+        emit({"adopted": policy_digest(rules), "dataset": domain.name, "changes": changes, "notices": warnings})
         return
-    console().print(styled(("Adopted", "green"), f" {policy_digest(rules)[:12]} for {domain.name}."))
+    say(("Adopted", "green"), f" {policy_digest(rules)[:12]} for {domain.name}.")
     for change in changes:
-        console().print(f"Changed: {change}")
-    tell(said)
+        say(f"Changed: {change}")
+    tell(warnings)
 
 
 @app.command()
@@ -93,17 +83,13 @@ def options(as_json: AsJson = False) -> None:
     """List what a policy can demand of every table: how each rule is kept, and what it costs."""
     from dataclasses import asdict
 
-    from dalenius.cli.output import console, emit
-    from dalenius.cli.terminal import styled
     from dalenius.spec.properties import PROPERTIES
 
     if as_json:
         emit({"options": [asdict(option) for option in PROPERTIES]})
         return
-    out = console()
-    out.print("Keys of [table] in a policy. No rule looks at exact counts: that would be a release.")
+    say("Keys of [table] in a policy. No rule looks at exact counts: that would be a release.")
     for option in PROPERTIES:
-        out.print()
-        out.print(styled((option.option, "bold"), f": {option.wanted}"))
-        out.print(f"  How: {option.how}")
-        out.print(f"  Cost: {option.cost}")
+        say("\n", (option.option, "bold"), f": {option.wanted}")
+        say(f"  How: {option.how}")
+        say(f"  Cost: {option.cost}")

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dalenius.cli.documents import written
+from dalenius.cli.output import emit, ledger_location, print_grid, say, tell
 from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath
+from dalenius.errors import Unconfirmed, Undeclared
 
 if TYPE_CHECKING:
     from dalenius.core.sealed import Confidential
@@ -30,12 +33,8 @@ def register(
     The report on the content goes to standard error, for the custodian's eyes; --json leaves it out unless --report
     asks for it.
     """
-    from dalenius.cli.documents import written
-    from dalenius.cli.output import console, emit, ledger_location, tell
-    from dalenius.cli.terminal import styled
     from dalenius.curator.curator import Curator
     from dalenius.curator.source import check_source
-    from dalenius.errors import Unconfirmed, Undeclared
     from dalenius.spec import load
 
     location = None if ledger is None else ledger_location(ledger)
@@ -59,10 +58,9 @@ def register(
     if as_json:
         emit(facts)
     else:
-        out = console()
-        out.print(styled(("Registered", "green"), f" {facts['registered']} {facts['version']}."))
-        for label, text in _lines(facts, dataset):
-            out.print(styled((f"{label:<7}", "bold"), text))
+        say(("Registered", "green"), f" {facts['registered']} {facts['version']}.")
+        for label, text in _lines(facts):
+            say((f"{label:<7}", "bold"), text)
         print_content(findings)
     if report:
         typer.echo(str(findings), err=True)
@@ -96,17 +94,16 @@ def _facts(curator: "Curator", ledger: str, policy: Path | None) -> dict[str, An
     }
 
 
-def _lines(facts: dict[str, Any], dataset: Path) -> list[tuple[str, str]]:
+def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     budget, together = facts["budget"], facts["together"]
     named = facts["policy"] or "none was named; what the ledger recorded, or else the default budget, holds"
     return [
         ("Ledger", facts["ledger"]),
         (
             "Budget",
-            f"rho {budget['rho']}, delta {budget['delta']} for all releases about {facts['population']!r}, for ever: "
-            "together at"
-            f" most ({together['epsilon']:.3g}, {together['delta']:.2g})-differentially private. Left: rho "
-            f"{facts['left']['rho']}.",
+            f"rho {budget['rho']}, delta {budget['delta']} for all releases about {facts['population']!r}, for ever:"
+            f" together at most ({together['epsilon']:.3g}, {together['delta']:.2g})-differentially private. Left: rho"
+            f" {facts['left']['rho']}.",
         ),
         ("Policy", f"{named} (digest {facts['policy_digest'][:12]})"),
         ("Next", "dalenius plan REQUEST (free), then dalenius release REQUEST -o DIRECTORY"),
@@ -115,34 +112,22 @@ def _lines(facts: dict[str, Any], dataset: Path) -> list[tuple[str, str]]:
 
 def print_content(findings: "Confidential | object") -> None:
     """Values by variable, under the banner, on standard error."""
-    from dalenius.cli.output import console
-    from dalenius.cli.terminal import styled
     from dalenius.core.sealed import BANNER, Confidential
     from dalenius.spec.coding import Remark
     from dalenius.spec.content import ODD, worth_a_look
 
     if not isinstance(findings, Confidential):
         return
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     content = findings.reveal()
     variables = content["variables"]
-    out = console(is_error=True)
-    out.print(styled((BANNER, "bold yellow")))
+    say((BANNER, "bold yellow"), is_error=True)
     columns = [str(note) for note in (Remark.VALID, Remark.MISSING, *ODD)]
-    grid = Table(header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-    grid.add_column(f"{findings.title}: {content['rows']:,} rows")
-    for column in columns:
-        grid.add_column(column, justify="right", no_wrap=True)
-    for name, notes in variables.items():
-        grid.add_row(styled(name), *(f"{notes[column]:,}" for column in columns))
-    out.print(grid)
+    lines = [[name, *(f"{notes[column]:,}" for column in columns)] for name, notes in variables.items()]
+    print_grid([f"{findings.title}: {content['rows']:,} rows", *columns], lines, is_plain=True, is_error=True)
     if odd := worth_a_look(variables):
-        out.print(
-            styled(
-                ("Look at ", "yellow"),
-                f"{', '.join(odd)}: more than 1 % of the values are not declared, outside the bounds or no numbers; the"
-                " rules `unseen`, `outside` and `missing` decide what becomes of them.",
-            )
+        say(
+            ("Look at ", "yellow"),
+            f"{', '.join(odd)}: more than 1 % of the values are not declared, outside the bounds or no numbers; the"
+            " rules `unseen`, `outside` and `missing` decide what becomes of them.",
+            is_error=True,
         )

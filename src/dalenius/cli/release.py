@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dalenius.cli.documents import written
+from dalenius.cli.output import emit, existing_ledger, say, stages, tell
 from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath, RequestPath
+from dalenius.errors import BudgetError
 
 if TYPE_CHECKING:
     from dalenius.core.release import Release
@@ -16,9 +19,8 @@ Out = Annotated[
 ]
 
 _TRUST = (
-    "the command line trusts its user. The ledger records {0!r} as the second person without asking them; where "
-    "approval"
-    " must be theirs, use the table server."
+    "the command line trusts its user. The ledger records {0!r} as the second person without asking them; where"
+    " approval must be theirs, use the table server."
 )
 
 
@@ -33,8 +35,7 @@ def release(
         str,
         typer.Option(
             help="Second person, where the policy asks for one. Written down as typed: the command line trusts its "
-            "user,"
-            " the table server asks that person to sign in."
+            "user, the table server asks that person to sign in."
         ),
     ] = "",
     official: Annotated[
@@ -45,12 +46,9 @@ def release(
     """Release a protected table. An identical request is answered from the ledger, free, for ever."""
     from dalenius.cli.affordable import with_advice
     from dalenius.cli.delivery import delivery, output_place
-    from dalenius.cli.documents import written
     from dalenius.cli.interruption import interruptible
-    from dalenius.cli.output import emit, existing_ledger, stages, tell
     from dalenius.cli.tables import print_release
     from dalenius.curator.curator import Curator
-    from dalenius.errors import BudgetError
     from dalenius.publish import save, to_document
     from dalenius.spec import load
 
@@ -93,19 +91,14 @@ def release(
 
 
 def _say_charge(release: "Release", *, is_new: bool) -> None:
-    from dalenius.cli.output import console
     from dalenius.core.budget import Cost
 
     cost = Cost.from_dict(release.provenance.cost)
-    console().print(
-        f"Charged: {cost}." if is_new else "Answered from the ledger: asked before, so nothing was charged."
-    )
+    say(f"Charged: {cost}." if is_new else "Answered from the ledger: asked before, so nothing was charged.")
 
 
 def _say_where(release: "Release", place: Path) -> None:
-    from dalenius.cli.output import console
-    from dalenius.cli.terminal import styled
     from dalenius.publish import written_names
 
     files = f": {', '.join(written_names(release))}" if place.is_dir() else ""
-    console().print(styled("Written to ", (str(place), "bold"), f"{files}."))
+    say("Written to ", (str(place), "bold"), f"{files}.")

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dalenius.cli.output import say
+from dalenius.errors import DocumentError, UnknownName
+
 if TYPE_CHECKING:
     from dalenius.server.config import ServerConfig
 
@@ -30,7 +33,6 @@ def serve(
     ] = "",
 ) -> None:
     """Serve protected tables in the browser and over HTTP."""
-    from dalenius.errors import DocumentError
     from dalenius.server.config import ServerConfig
 
     if demo:
@@ -42,24 +44,21 @@ def serve(
     else:
         raise DocumentError("Name a configuration file, or use --demo.")
     settings = ServerConfig.load(place)
-    if add_user:
-        _add_user(settings, add_user)
-        return
-    if reset_password:
-        _reset_password(settings, reset_password)
-        return
-    if approval_above:
-        _set_approval(settings, approval_above)
-        return
+    tasks = ((_add_user, add_user), (_reset_password, reset_password), (_set_approval, approval_above))
+    for task, text in tasks:
+        if text:
+            task(settings, text)
+            return
     _check(settings)
     from dalenius.server import logs
     from dalenius.server.supervisor import serve as run
 
-    _announce(settings, people, host or settings.host, settings.port if port is None else port)
+    host, port = host or settings.host, settings.port if port is None else port
+    say((settings.title, "bold"), " on ", (f"http://{host}:{port}", "bold"), " (Ctrl+C stops it)")
+    for name, (role, password) in people.items():
+        say(f"  {role:9} ", (name, "bold"), "  password ", (password, "bold"), "  (shown this once)")
     logs.configure()
-    raise typer.Exit(
-        run(settings, host or settings.host, settings.port if port is None else port, workers or settings.workers)
-    )
+    raise typer.Exit(run(settings, host, port, workers or settings.workers))
 
 
 def _add_user(settings: "ServerConfig", given: str) -> None:
@@ -79,7 +78,6 @@ def _add_user(settings: "ServerConfig", given: str) -> None:
 def _reset_password(settings: "ServerConfig", name: str) -> None:
     import secrets
 
-    from dalenius.errors import UnknownName
     from dalenius.server.accounts import Accounts
     from dalenius.server.jobs import Queue
     from dalenius.server.releasing import renewed
@@ -118,15 +116,3 @@ def _check(settings: "ServerConfig") -> None:
             load_request(settings.path(entry.list))
         if entry.policy or settings.policy:
             load_policy(settings.path(str(entry.policy or settings.policy)))
-
-
-def _announce(settings: "ServerConfig", people: dict[str, tuple[str, str]], host: str, port: int) -> None:
-    from dalenius.cli.output import console
-    from dalenius.cli.terminal import styled
-
-    out = console()
-    address = (f"http://{host}:{port}", "bold")
-    out.print(styled((settings.title, "bold"), " on ", address, " (Ctrl+C stops it)"))
-    for name, (role, password) in people.items():
-        person = styled(f"  {role:9} ", (name, "bold"), "  password ", (password, "bold"), "  (shown this once)")
-        out.print(person)

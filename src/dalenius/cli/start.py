@@ -1,6 +1,4 @@
-"""`dalenius start FILE`: from a file of microdata to a first protected table by answering questions, no
-document typed.
-"""
+"""`dalenius start FILE`: from microdata to a first protected table by answering questions."""
 
 import re
 from collections.abc import Mapping
@@ -10,6 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from dalenius.cli.conversation import ask, chosen, is_yes
+from dalenius.cli.output import say
+from dalenius.errors import ParameterError, Undeclared
 
 if TYPE_CHECKING:
     from dalenius.cli.start_documents import Answers, Declared
@@ -42,10 +44,7 @@ def start(
 
 
 def _converse(data: Path, folder: Path, codes: Path | None) -> None:
-    """From the first question to the first table."""
-    from dalenius.cli.conversation import is_yes
     from dalenius.curator.drafting import summaries
-    from dalenius.errors import ParameterError
     from dalenius.spec.codebook import find_codebook, read_codebook
 
     columns = summaries(data)
@@ -64,8 +63,6 @@ def _converse(data: Path, folder: Path, codes: Path | None) -> None:
 def _answers(
     data: Path, folder: Path, columns: "Mapping[str, ColumnSummary]", labels: Mapping[str, Mapping[str, str]], book: str
 ) -> "Answers":
-    """The conversation."""
-    from dalenius.cli.conversation import ask
     from dalenius.cli.start_documents import Answers
 
     name = data.name.split(".")[0] or "data"
@@ -94,9 +91,12 @@ def _answers(
     )
 
 
-def _named(answer: str) -> str:
-    from dalenius.errors import ParameterError
+def _number_lines(lines: list[str]) -> None:
+    for number, line in enumerate(lines, start=1):
+        say((f"{number:4d}  ", "dim"), line)
 
+
+def _named(answer: str) -> str:
     if not answer or len(answer) > 200 or not answer.isprintable():
         raise ParameterError("A name has 1 to 200 printable characters.")
     return answer
@@ -104,14 +104,9 @@ def _named(answer: str) -> str:
 
 def _unit(unit: str, columns: "Mapping[str, ColumnSummary]") -> tuple[str, int]:
     """The column that tells units apart, and how many rows of one may count."""
-    from dalenius.cli.conversation import ask, chosen, is_yes
-    from dalenius.errors import ParameterError
-
     names = list(columns)
     likely = next((n for n, column in columns.items() if column.is_identifier and n.isprintable()), "")
-    # Who takes several rows of one unit for several units guarantees too much: a column that names units and repeats
-    # them
-    # is told.
+    # Who takes several rows of one unit for several units guarantees too much, so a column that repeats is told.
     repeats = likely != "" and columns[likely].distinct < columns[likely].rows - columns[likely].missing
     hint = f" The column {likely} repeats its values." if repeats else ""
     if not is_yes(f"Can one {unit} have several rows?{hint}", default=repeats):
@@ -132,18 +127,13 @@ DRAWS = {"one by one": "independent", "all of them": "census", "in groups": "clu
 
 def _draws(unit: str) -> str:
     """How the units were drawn, on which errors of sampling rest."""
-    from dalenius.cli.conversation import ask, chosen
-    from dalenius.cli.output import console
-    from dalenius.cli.terminal import styled
-
     meanings = {
         "one by one": "independently of one another, with known chances",
         "all of them": "a census: nobody was sampled",
         "in groups": "households, villages, schools: clusters",
         "unknown": "errors of sampling will hold under a condition",
     }
-    for number, (name, meaning) in enumerate(meanings.items(), start=1):
-        console().print(styled((f"{number:4d}  ", "dim"), f"{name}: {meaning}"))
+    _number_lines([f"{name}: {meaning}" for name, meaning in meanings.items()])
     [answer] = ask(f"How was each {unit} drawn?", lambda text: chosen(text, list(DRAWS), most=1), "unknown")
     return DRAWS[answer]
 
@@ -152,27 +142,22 @@ def _variables(
     columns: "Mapping[str, ColumnSummary]", labels: Mapping[str, Mapping[str, str]], book: str, unit_id: str
 ) -> "list[Declared]":
     """Which variables may stand in tables, each as it was confirmed."""
-    from dalenius.cli.conversation import ask, chosen
-    from dalenius.cli.output import console
     from dalenius.cli.start_documents import LIST, Declared
-    from dalenius.cli.terminal import styled
     from dalenius.core.sealed import BANNER
 
     offered = [name for name, column in columns.items() if name != unit_id and not column.is_identifier]
-    out = console()
-    for number, name in enumerate(offered, start=1):
-        out.print(styled((f"{number:4d}  ", "dim"), name))
+    _number_lines(offered)
     left_out = [name for name in columns if name not in offered]
     if left_out:
-        out.print(styled(("Not offered, because they tell units apart: ", "dim"), ", ".join(left_out)))
+        say(("Not offered, because they tell units apart: ", "dim"), ", ".join(left_out))
     wanted = ask("Which variables may stand in tables? Numbers, names, or all", lambda a: chosen(a, offered), "all")
-    out.print(styled((BANNER, "bold yellow")))
-    out.print("Enter confirms; - leaves a variable out. Or type what it may hold: a, b, c; 0 to 100; or @list.csv.")
+    say((BANNER, "bold yellow"))
+    say("Enter confirms; - leaves a variable out. Or type what it may hold: a, b, c; 0 to 100; or @list.csv.")
     declared: list[Declared] = []
     for name in wanted:
         if name in labels:
             one = Declared(name=name, origin=LIST.format(place=book), categories=labels[name])
-            out.print(styled((name, "bold"), f": {one.words} ({one.origin})"))
+            say((name, "bold"), f": {one.words} ({one.origin})")
             declared.append(one)
         elif (confirmed := _confirmed(columns[name])) is not None:
             declared.append(confirmed)
@@ -181,10 +166,7 @@ def _variables(
 
 def _confirmed(column: "ColumnSummary") -> "Declared | None":
     """What a variable may hold, as read and confirmed or as typed; None if it is left out."""
-    from dalenius.cli.conversation import ask
-    from dalenius.cli.output import console
     from dalenius.cli.start_documents import ROWS, Declared
-    from dalenius.cli.terminal import styled
     from dalenius.curator.drafting import labels_of, may_be_listed
 
     texts, missing = column.texts, column.missing > 0
@@ -194,16 +176,15 @@ def _confirmed(column: "ColumnSummary") -> "Declared | None":
         proposal = Declared(name=column.name, origin=ROWS, categories=labels_of(texts), has_missing=missing)
     else:
         proposal = None
-    said = proposal.words if proposal else "too many different texts to list"
-    none = "; some rows have no value" if missing else ""
-    console().print(styled((column.name, "bold"), f": {said}{none}"))
+    content = proposal.words if proposal else "too many different texts to list"
+    say((column.name, "bold"), f": {content}{'; some rows have no value' if missing else ''}")
     return ask("  Right?", lambda answer: _read_declaration(answer, column, proposal), "yes" if proposal else "-")
 
 
 def _read_declaration(answer: str, column: "ColumnSummary", proposal: "Declared | None") -> "Declared | None":
     """What an answer declares: the proposal, nothing, a range, a code list, or a list of categories."""
     from dalenius.cli.start_documents import LIST, TYPED, Declared
-    from dalenius.errors import ParameterError
+    from dalenius.core.rationals import rational
     from dalenius.spec.codebook import read_code_list
 
     missing = column.missing > 0
@@ -216,7 +197,7 @@ def _read_declaration(answer: str, column: "ColumnSummary", proposal: "Declared 
         place = Path(answer[1:].strip()).name
         return Declared(name=column.name, origin=LIST.format(place=place), categories=codes, has_missing=missing)
     if match := _RANGE.fullmatch(answer):
-        low, high = (_number(end) for end in match.groups())
+        low, high = (rational(end, "a bound") for end in match.groups())
         if low >= high:
             raise ParameterError("A range goes from a lower to a higher number.")
         step = column.step if column.is_number else Fraction(1)
@@ -229,26 +210,15 @@ def _read_declaration(answer: str, column: "ColumnSummary", proposal: "Declared 
     return Declared(name=column.name, origin=TYPED, categories={t: t for t in texts}, has_missing=missing)
 
 
-def _number(text: str) -> Fraction:
-    from dalenius.core.rationals import rational
-
-    return rational(text, "a bound")
-
-
 def _budget(population: str, unit: str) -> Fraction:
     """What all releases together may cost, in words."""
-    from dalenius.cli.conversation import ask
-    from dalenius.cli.output import console
     from dalenius.core.rationals import rational
-    from dalenius.errors import ParameterError
 
-    console().print(f"What may all releases about {population!r}, together and for ever, tell about one of them?")
+    say(f"What may all releases about {population!r}, together and for ever, tell about one of them?")
     for key, (word, rho) in _AMOUNTS.items():
         epsilon = _epsilon(Fraction(rho))
-        console().print(
-            f"{key:>4s}  {word}: rho {rho}, epsilon {epsilon:.2g}: odds of anything about one {unit} change"
-        )
-        console().print(f"      by a factor of {_odds(epsilon)} at most, but for two chances in a million")
+        say(f"{key:>4s}  {word}: rho {rho}, epsilon {epsilon:.2g}: odds of anything about one {unit} change")
+        say(f"      by a factor of {_odds(epsilon)} at most, but for two chances in a million")
 
     def read(answer: str) -> Fraction:
         if answer in _AMOUNTS:
@@ -278,10 +248,6 @@ def _odds(epsilon: float) -> str:
 
 def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:
     """Axes of the first table and what it shows: counts, or a mean where there is no variable with categories."""
-    from dalenius.cli.conversation import ask, chosen
-    from dalenius.cli.output import console
-    from dalenius.cli.terminal import styled
-    from dalenius.errors import ParameterError
     from dalenius.spec.document import DEFAULT_MEASURE, DEFAULT_MEASURE_OF_NUMBERS
 
     listed = {v.name: len(v.categories) for v in variables if v.bounds is None}
@@ -290,13 +256,9 @@ def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:
         numbers = [variable.name for variable in variables]
         if not numbers:
             raise ParameterError("No variable is left, so there is no table to release. Nothing was written.")
-        return (
-            [],
-            DEFAULT_MEASURE_OF_NUMBERS,
-            ask("The mean of which number?", lambda a: chosen(a, numbers, most=1), numbers[0])[0],
-        )
-    for number, name in enumerate(names, start=1):
-        console().print(styled((f"{number:4d}  ", "dim"), name))
+        [of] = ask("The mean of which number?", lambda a: chosen(a, numbers, most=1), numbers[0])
+        return [], DEFAULT_MEASURE_OF_NUMBERS, of
+    _number_lines(names)
     axes = ask(
         "The first table counts by which of them? One, two or three",
         lambda a: chosen(a, names, most=3),
@@ -307,10 +269,6 @@ def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:
 
 
 def _share() -> Fraction:
-    """How much of the budget the first table may spend."""
-    from dalenius.cli.conversation import ask
-    from dalenius.errors import ParameterError
-
     def read(answer: str) -> Fraction:
         if answer not in _SHARES:
             raise ParameterError("Choose 1, 2 or 3.")
@@ -321,9 +279,7 @@ def _share() -> Fraction:
 
 
 def _write(folder: Path, answers: "Answers") -> None:
-    from dalenius.cli.output import console
     from dalenius.cli.start_documents import dataset_text, policy_text, request_text
-    from dalenius.cli.terminal import styled
     from dalenius.spec import load
 
     texts = {
@@ -337,14 +293,12 @@ def _write(folder: Path, answers: "Answers") -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-    console().print(styled("Documents written to ", (str(folder), "bold"), f": {', '.join(texts)}."))
+    say("Documents written to ", (str(folder), "bold"), f": {', '.join(texts)}.")
 
 
 def _register(dataset: Path) -> None:
     """Register the file; where most values are undeclared the custodian is asked."""
-    from dalenius.cli.conversation import is_yes
     from dalenius.cli.register import register
-    from dalenius.errors import Undeclared
 
     try:
         register(dataset)
@@ -357,16 +311,11 @@ def _register(dataset: Path) -> None:
 
 def _release(folder: Path) -> None:
     """Show what the first table costs and how far off it will be; release it if that is wanted."""
-    from dalenius.cli.conversation import is_yes
-    from dalenius.cli.output import console
     from dalenius.cli.plan import plan
     from dalenius.cli.release import release
-    from dalenius.cli.terminal import styled
 
     request = folder / "request.toml"
     plan(request)
     if is_yes("Release this table?", default=True):
         release(request, output=folder / "first-table")
-    console().print(
-        styled(("Next: ", "bold"), f"edit a copy of {request}, then `dalenius plan` and `dalenius release` it.")
-    )
+    say(("Next: ", "bold"), f"edit a copy of {request}, then `dalenius plan` and `dalenius release` it.")

@@ -1,6 +1,6 @@
 """The three documents that `dalenius start` writes, commented for the person who will go on editing them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -34,8 +34,6 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """Everything that was asked."""
-
     name: str
     source: str
     population: str
@@ -52,7 +50,6 @@ class Answers:
 
 
 def dataset_text(answers: Answers) -> str:
-    """The dataset document."""
     lines = [
         "# What the microdata may hold. Tables are made from this page, never from what happens to be in the rows.",
         "",
@@ -111,47 +108,33 @@ def _variable(variable: Declared) -> list[str]:
 
 
 def policy_text(answers: Answers, epsilon: float) -> str:
-    """The policy document."""
-    return "\n".join(
-        [
-            f"# What all releases about {_plain(answers.population)} may cost together, for ever: a new version "
-            "brings nothing.",
-            f"population = {toml_text(answers.population)}",
-            "",
-            "[budget]",
-            f"rho = {plain(answers.rho)}       # together at most ({epsilon:.3g}, 2e-6)-differentially private",
-            "delta = 1e-6",
-            "",
-        ]
-    )
+    return f"""\
+# What all releases about {_plain(answers.population)} may cost together, for ever: a new version brings nothing.
+population = {toml_text(answers.population)}
+
+[budget]
+rho = {plain(answers.rho)}       # together at most ({epsilon:.3g}, 2e-6)-differentially private
+delta = 1e-6
+"""
 
 
 def request_text(answers: Answers) -> str:
-    """The first request."""
-    rows, columns = _places(answers.axes)
-    what = [f"measure = {toml_text(answers.measure)}"]
-    what += [f"of = {toml_text(answers.of)}"] if answers.of else []
-    return "\n".join(
-        [
-            "# Which table is asked for, and what it may spend. `dalenius plan` says for free what it would cost.",
-            'dataset = "dataset.toml"',
-            "",
-            "[table]",
-            f"rows = [{', '.join(map(toml_text, rows))}]",
-            f"columns = [{', '.join(map(toml_text, columns))}]",
-            *what,
-            "",
-            "[privacy]",
-            'definition = "zero_concentrated"',
-            f"rho = {plain(answers.spend)}       # of {plain(answers.rho)} in all",
-            "",
-        ]
-    )
+    # The last of several variables stands in the columns.
+    rows = max(len(answers.axes) - 1, 1)
+    of = f"of = {toml_text(answers.of)}\n" if answers.of else ""
+    return f"""\
+# Which table is asked for, and what it may spend. `dalenius plan` says for free what it would cost.
+dataset = "dataset.toml"
 
-
-def _places(axes: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """The last of several variables stands in the columns."""
-    return (axes[:-1], axes[-1:]) if len(axes) > 1 else (axes, ())
+[table]
+rows = [{", ".join(map(toml_text, answers.axes[:rows]))}]
+columns = [{", ".join(map(toml_text, answers.axes[rows:]))}]
+measure = {toml_text(answers.measure)}
+{of}
+[privacy]
+definition = "zero_concentrated"
+rho = {plain(answers.spend)}       # of {plain(answers.rho)} in all
+"""
 
 
 def _plain(text: str) -> str:

@@ -1,14 +1,11 @@
-"""Releases in the terminal: what they are about, then every table in the layout that was asked for, with
-its caption.
-"""
+"""Releases in the terminal: their subject, then every table in its layout, with its caption."""
 
 from collections.abc import Iterator
 from itertools import product
 from math import ceil, floor, isfinite, isnan
 from typing import TYPE_CHECKING
 
-from dalenius.cli.output import console, number
-from dalenius.cli.terminal import styled
+from dalenius.cli.output import console, number, say
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -31,38 +28,36 @@ def print_release(release: "Release", *, confidence: float = 0.95, most_rows: in
     from dalenius.shown.answer import as_read
     from dalenius.shown.display import displayed
 
-    out, release = console(), as_read(release)
+    release = as_read(release)
     source, subject = release.provenance, release.about
     if subject.title:
-        out.print(styled((subject.title, "bold")))
-    request = (f"request {source.digest[:12]}", "dim")
+        say((subject.title, "bold"))
     dataset = source.dataset if subject.dataset in ("", source.dataset) else f"{subject.dataset} ({source.dataset})"
-    out.print(styled((dataset, "bold"), f" {source.version}   ", request))
+    say((dataset, "bold"), f" {source.version}   ", (f"request {source.digest[:12]}", "dim"))
     if not release.members:
         _print_covered(release)
-    out.print(styled((source.guarantee, "dim")))
-    said = (subject.universe, source.guarantee)
-    for warning in (w for w in source.warnings if not any(w in text for text in said)):
-        out.print(styled(("Note:", "yellow"), f" {warning}"))
+    say((source.guarantee, "dim"))
+    printed = (subject.universe, source.guarantee)
+    for warning in (w for w in source.warnings if not any(w in text for text in printed)):
+        say(("Note:", "yellow"), f" {warning}")
     for part in release.parts:
         if release.members:
-            out.print(styled("\n", (part.about.title, "bold")) if part.about.title else "")
+            say("\n" if part.about.title else "", (part.about.title, "bold"))
             _print_covered(part)
         if not part.tables:
-            out.print(styled(("The outcome was 'no reply'. It was charged like any other.", "yellow")))
+            say(("The outcome was 'no reply'. It was charged like any other.", "yellow"))
         for display in displayed(part):
             print_table(part, display, confidence=confidence, most_rows=most_rows)
 
 
 def _print_covered(release: "Release") -> None:
-    """Whose records are counted."""
     from dalenius.shown.speech import conditions
 
     subject = release.about
     if subject.where:
-        console().print(styled(("Only", "bold"), f" {'; '.join(conditions(subject))}"))
+        say(("Only", "bold"), f" {'; '.join(conditions(subject))}")
     if subject.universe:
-        console().print(subject.universe)
+        say(subject.universe)
 
 
 def print_table(release: "Release", display: "Display", *, confidence: float, most_rows: int) -> None:
@@ -73,27 +68,22 @@ def print_table(release: "Release", display: "Display", *, confidence: float, mo
     out, table, subject = console(), display.table, release.about
     unit = unit_of(release, table)
     title = heading(release, table) + (f" ({unit})" if unit else "")
-    out.print(styled("\n", (title, "italic")))
-    crosstab = None
+    say("\n", (title, "italic"))
+    sheets = []
     if len(table.space.axes) > 1 and table.space.size <= 20 * most_rows:
         places = asked_layout(subject, table)
         crosstab = lay_out(release, table, **places, confidence=confidence, shown=display.values)
-    sheets = _crossed(release, crosstab, display, most_rows, out.width) if crosstab else []
-    if not sheets:
-        more = f"{table.space.size - most_rows:,} more cells; `dalenius show --rows 0` shows all."
-        sheets = [("", _listed(release, display, confidence, most_rows))]
-    else:
-        more = ""
-    for name, grid in sheets:
+        sheets = _crossed(release, crosstab, display, most_rows, out.width)
+    more = 0 if sheets else table.space.size - most_rows
+    for name, grid in sheets or [("", _listed(release, display, confidence, most_rows))]:
         if name:
-            console().print(styled((name, "bold")))
+            say((name, "bold"))
         # A table that does not fit is printed as wide as it is, and the terminal breaks its lines.
         out.width = max(console().width, _width(grid))
         out.print(grid)
-    if more and table.space.size > most_rows:
-        console().print(styled((more, "dim")))
-    said = " ".join(filter(None, (caption(release, table, confidence), rounding(display))))
-    console().print(styled((said, "dim")))
+    if more > 0:
+        say((f"{more:,} more cells; `dalenius show --rows 0` shows all.", "dim"))
+    say((" ".join(filter(None, (caption(release, table, confidence), rounding(display)))), "dim"))
 
 
 def _width(grid: "RichTable") -> int:
@@ -174,8 +164,7 @@ def _cell(cell: "Cell", digits: int) -> str:
     if not cell.half:
         return text
     if cell.is_cut and cell.lower is not None and cell.upper is not None:
-        ends = number(_below(cell.lower, digits), digits), number(_above(cell.upper, digits), digits)
-        text = f"{text} ({ends[0]} – {ends[1]})"
+        text = f"{text} ({_ends(cell.lower, cell.upper, digits)})"
     else:
         text = f"{text} ± {number(_above(cell.half, digits), digits)}"
     wider = cell.half_with_sampling
@@ -187,16 +176,12 @@ def _rounded(value: float, digits: int) -> float | int:
 
 
 def _above(value: float, digits: int) -> float | int:
-    """Rounded away from zero error: a margin is never shown smaller than it is."""
-    scale = 10.0**digits
-    up = ceil(round(value * scale, 6)) / scale
-    return round(up) if digits == 0 else up
+    """Round up: a margin is never shown smaller than it is."""
+    return _rounded(ceil(round(value * 10.0**digits, 6)) / 10.0**digits, digits)
 
 
 def _below(value: float, digits: int) -> float | int:
-    scale = 10.0**digits
-    down = floor(round(value * scale, 6)) / scale
-    return round(down) if digits == 0 else down
+    return _rounded(floor(round(value * 10.0**digits, 6)) / 10.0**digits, digits)
 
 
 def _listed(release: "Release", display: "Display", confidence: float, most_rows: int) -> "RichTable":
@@ -233,9 +218,7 @@ def _listed(release: "Release", display: "Display", confidence: float, most_rows
 def _numbers(
     release: "Release", display: "Display", cells: list[int], confidence: float, *, is_known: bool
 ) -> Iterator[list[str]]:
-    """Value, margin and interval of some cells; the ends of whole numbers are whole, and never nearer than the exact
-    ones.
-    """
+    """Value, margin and interval of some cells; ends are rounded outwards."""
     from dalenius.algebra.tabulation import bounds, sampled_bounds
     from dalenius.core.release import SELECTION
     from dalenius.shown.display import WHOLE
@@ -257,20 +240,20 @@ def _numbers(
         if not (isfinite(low) and isfinite(high)):
             yield [text, *blank]
             continue
-        half = _above(max(high - value, value - low), digits)
+        line = _error(value, low, high, digits)
         if display.rounding == WHOLE:
             exact = float(display.table.values[i])
             half = _above(high - exact + abs(value - exact), digits)
-            low, high = max(value - half, 0.0), max(value + half, 0.0)
-        line = [text, number(half, digits), _ends(low, high, digits)]
-        if has_sampling:
-            low, high = (float(end) for end in wider[i])
-            if not (isfinite(low) and isfinite(high)):
-                line += ["–", "–"]
-            else:
-                half = _above(max(high - value, value - low), digits)
-                line += [number(half, digits), _ends(low, high, digits)]
-        yield line
+            line = [number(half, digits), _ends(max(value - half, 0.0), max(value + half, 0.0), digits)]
+        sampled = _error(value, float(wider[i][0]), float(wider[i][1]), digits) if has_sampling else []
+        yield [text, *line, *sampled]
+
+
+def _error(value: float, low: float, high: float, digits: int) -> list[str]:
+    """Margin and interval, where they are known."""
+    if not (isfinite(low) and isfinite(high)):
+        return ["–", "–"]
+    return [number(_above(max(high - value, value - low), digits), digits), _ends(low, high, digits)]
 
 
 def _ends(low: float, high: float, digits: int) -> str:

@@ -48,6 +48,5 @@ class Terminal(Console):
         raise BrokenPipeError(EPIPE, strerror(EPIPE))
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Every text that Rich turns into a line passes here."""
         literal = {"markup": False, "emoji": False, "highlight": False}
         return super().render_str(printable(text), **options | literal)

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from dalenius.cli.output import check_figure, emit, print_grid, roughly, say
+from dalenius.errors import DaleniusError, ParameterError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
@@ -18,12 +21,9 @@ def show_trade_off(
     planner: "Planner", document: "RequestDocument", *, wanted: str, plot: Path | None, as_json: bool
 ) -> None:
     """Print the smallest amount for a wanted margin, or the curve; draw the curve where a file is named."""
-    from dalenius.cli.output import emit, roughly
     from dalenius.curator.trade_off import curve, smallest_for
-    from dalenius.errors import ParameterError
 
-    if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ParameterError(f"A figure is drawn as .png, .svg or .pdf; received {plot.name!r}.")
+    check_figure(plot)
     if wanted:
         point = smallest_for(planner, document, _margin(wanted))
         if as_json:
@@ -49,14 +49,8 @@ def show_trade_off(
 def show_smallest(
     planner: "Planner", document: "RequestDocument", *, wanted: str, margin: str, confidence: float, as_json: bool
 ) -> None:
-    """Print the smallest amount at which all cells of one listed table are near enough, and what each strategy would
-    need.
-    """
-    from rich.table import Table
-
-    from dalenius.cli.output import console, emit, roughly
+    """Print the smallest amount for a margin in all cells of one listed table, and what each strategy needs."""
     from dalenius.curator.trade_off import smallest_within
-    from dalenius.errors import ParameterError
 
     if not wanted:
         raise ParameterError('--margin goes with --for, such as --for "±10" --margin region.district.')
@@ -74,12 +68,8 @@ def show_smallest(
         f" ±{roughly(point.margin)} with {100 * confidence:g} %. {_meaning(point)}"
     )
     if len(needs) > 1:
-        table = Table(title="What each strategy would need", title_justify="left")
-        table.add_column("strategy")
-        table.add_column(point.unit, justify="right")
-        for name, amount in needs:
-            table.add_row(name, f"{float(amount):g}")
-        console().print(table)
+        lines = [[name, f"{float(amount):g}"] for name, amount in needs]
+        print_grid(["strategy", point.unit], lines, title="What each strategy would need")
 
 
 def _needs(
@@ -87,7 +77,6 @@ def _needs(
 ) -> "list[tuple[str, Fraction]]":
     """The smallest amount of every strategy that the plan weighs, least first."""
     from dalenius.curator.trade_off import smallest_within
-    from dalenius.errors import DaleniusError
 
     needs = []
     for option in planner.plan(document).preview.get("alternatives") or ():
@@ -103,8 +92,6 @@ def _needs(
 
 
 def _margin(text: str) -> float:
-    from dalenius.errors import ParameterError
-
     try:
         return float(text.strip().removeprefix("±").removeprefix("+-").replace(",", ""))
     except ValueError:
@@ -116,20 +103,11 @@ def _meaning(point: "TradeOff") -> str:
 
 
 def _print(points: "Sequence[TradeOff]", asked: object) -> None:
-    from rich.table import Table
-
-    from dalenius.cli.output import console, roughly
-
-    table = Table(title="What other amounts would give", title_justify="left")
-    for heading in (points[0].unit, "95 % margin of a cell", "cost in rho", "recognised at 5 %"):
-        table.add_column(heading, justify="right")
-    for point in points:
-        mark = " <- asked" if point.amount == asked else ""
-        table.add_row(
-            f"{float(point.amount):g}",
-            f"±{roughly(point.margin)}",
-            f"{float(point.rho):.4g}",
-            f"{point.power:.1%}{mark}",
-        )
-    console().print(table)
-    console().print("recognised: how often, at most, the best test at 5 % tells whether somebody is in the data.")
+    heads = (points[0].unit, "95 % margin of a cell", "cost in rho", "recognised at 5 %")
+    marks = (" <- asked" if p.amount == asked else "" for p in points)
+    lines = [
+        (f"{float(p.amount):g}", f"±{roughly(p.margin)}", f"{float(p.rho):.4g}", f"{p.power:.1%}{mark}")
+        for p, mark in zip(points, marks, strict=True)
+    ]
+    print_grid(heads, lines, labels=0, title="What other amounts would give")
+    say("recognised: how often, at most, the best test at 5 % tells whether somebody is in the data.")

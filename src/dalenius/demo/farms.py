@@ -1,11 +1,8 @@
-"""The demo's farms: a small public file with one row a unit, whose policy opens the guarantees that depend on
-the data.
-"""
+"""The demo's farms: a small public file with one row per unit, and a policy for data-dependent guarantees."""
 
-import csv
-from importlib.resources import files
 from pathlib import Path
 
+from dalenius.demo.files import csv_text, shipped, write_missing
 from dalenius.demo.tables import load
 
 DATASET, POLICY, ROWS = "farms.toml", "farms-policy.toml", "farms.csv"
@@ -15,16 +12,10 @@ COLUMNS = ("size", "status", "varieties", "goutput", "totlabor", "region")
 def materialise(directory: str | Path) -> Path:
     """Write rows, dataset document and policy, once; the dataset document. What already exists is left alone."""
     folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, shipped in ((DATASET, "farms_dataset.toml"), (POLICY, "farms_policy.toml")):
-        if not (folder / name).exists():
-            text = (files("dalenius.demo") / "documents" / shipped).read_text(encoding="utf-8")
-            (folder / name).write_text(text, encoding="utf-8")
-    if not (folder / ROWS).exists():
-        with (folder / ROWS).open("w", encoding="utf-8", newline="") as stream:
-            out = csv.DictWriter(stream, COLUMNS, extrasaction="ignore", lineterminator="\n")
-            out.writeheader()
-            out.writerows(rows())
+    documents = {DATASET: "farms_dataset.toml", POLICY: "farms_policy.toml"}
+    texts = {name: shipped(f"documents/{source}") for name, source in documents.items()}
+    table = csv_text(COLUMNS, [[row[column] for column in COLUMNS] for row in rows()])
+    write_missing(folder, texts | {ROWS: table})
     return folder / DATASET
 
 

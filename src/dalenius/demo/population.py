@@ -6,9 +6,7 @@ data are public, the demo may print the truth beside a release; a real custodian
 """
 
 import csv
-import os
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ import numpy as np
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray
+from dalenius.demo.files import shipped, write_missing, write_parquet
 from dalenius.spec.axis import axis_of
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.load import load_dataset, load_request
@@ -35,23 +34,19 @@ def materialise(directory: str | Path) -> Path:
     What already exists is left alone, so that a folder keeps the custodian's edits.
     """
     folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in (DATASET, REQUEST, POLICY):
-        if not (folder / name).exists():
-            (folder / name).write_text(_shipped(f"documents/{name}"), encoding="utf-8")
+    write_missing(folder, {name: shipped(f"documents/{name}") for name in (DATASET, REQUEST, POLICY)})
     if not (folder / MICRODATA).exists():
         _expand(folder / MICRODATA)
     return folder / DATASET
 
 
 def dataset() -> DatasetDocument:
-    """The dataset document of the demo population."""
-    return load_dataset(_shipped(f"documents/{DATASET}"))
+    return load_dataset(shipped(f"documents/{DATASET}"))
 
 
 def request() -> RequestDocument:
     """The demo's request: grade by branch by gender at epsilon 1."""
-    return load_request(_shipped(f"documents/{REQUEST}"))
+    return load_request(shipped(f"documents/{REQUEST}"))
 
 
 def truth(*variables: str) -> IntArray:
@@ -89,14 +84,12 @@ def counts(space: CellSpace, where: tuple[Filter, ...] = ()) -> IntArray:
 
 @cache
 def _counts() -> tuple[dict[str, list[str]], list[int]]:
-    rows = list(csv.DictReader(_shipped("military_2010_counts.csv").splitlines()))
+    rows = list(csv.DictReader(shipped("military_2010_counts.csv").splitlines()))
     return {name: [row[name] for row in rows] for name in VARIABLES}, [int(row["persons"]) for row in rows]
 
 
 def _expand(path: Path) -> None:
-    """One row a person, written beside the target and then moved, so that a half-written file is never used."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     labels, persons = _counts()
     columns: dict[str, object] = {}
@@ -104,10 +97,4 @@ def _expand(path: Path) -> None:
         distinct = sorted(set(labels[name]))
         places = np.repeat([distinct.index(text) for text in labels[name]], persons).astype(np.int32)
         columns[name] = pa.DictionaryArray.from_arrays(pa.array(places), pa.array(distinct))
-    part = path.with_suffix(f".{os.getpid()}.part")
-    pq.write_table(pa.table(columns), part, compression="zstd", store_schema=False)
-    part.replace(path)
-
-
-def _shipped(name: str) -> str:
-    return (files("dalenius.demo") / name).read_text(encoding="utf-8")
+    write_parquet(path, columns)

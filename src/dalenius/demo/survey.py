@@ -4,32 +4,27 @@ Its rows are made on first use from a seed, in seconds, and are shipped nowhere;
 code lists. Nobody in it exists, so the truth may be printed beside a release; a real custodian must not.
 """
 
-import csv
 import json
-import os
 from collections.abc import Iterable
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 
 from dalenius.demo import survey_rows
+from dalenius.demo.files import csv_text, shipped, write_missing, write_parquet
 from dalenius.demo.survey_occupations import GROUPS, OCCUPATIONS
 from dalenius.demo.survey_regions import geojson, regions
 from dalenius.demo.survey_rows import PERSONS, WAVES
 
 POLICY = "policy.toml"
 REQUESTS = ("jobs", "persons", "income", "hours", "earnings", "margins")
-_LISTS = ("regions.csv", "region_levels.csv", "occupations.csv", "occupation_levels.csv")
 
 
 def dataset_name(wave: int) -> str:
-    """File name of a wave's dataset document."""
     return f"survey-{wave}.toml"
 
 
 def microdata_name(wave: int) -> str:
-    """File name of a wave's rows."""
     return f"survey_{wave}.parquet"
 
 
@@ -40,19 +35,11 @@ def materialise(directory: str | Path, persons: int = PERSONS, *, ledger: str = 
     the folder.
     """
     folder = Path(directory)
-    folder.mkdir(parents=True, exist_ok=True)
     texts = {dataset_name(wave): _document(wave, ledger) for wave in WAVES}
-    texts |= {POLICY: _shipped("survey_policy.toml")}
-    texts |= {f"{name}.toml": _shipped(f"survey_{name}.toml") for name in REQUESTS}
-    for name, text in texts.items():
-        if not (folder / name).exists():
-            (folder / name).write_text(text, encoding="utf-8")
-    for name, lines in zip(_LISTS, _code_lists(), strict=True):
-        if not (folder / name).exists():
-            with (folder / name).open("w", encoding="utf-8", newline="") as stream:
-                csv.writer(stream, lineterminator="\n").writerows(lines)
-    if not (folder / "regions.geojson").exists():
-        (folder / "regions.geojson").write_text(json.dumps(geojson()), encoding="utf-8")
+    texts |= {POLICY: shipped("documents/survey_policy.toml")}
+    texts |= {f"{name}.toml": shipped(f"documents/survey_{name}.toml") for name in REQUESTS}
+    texts |= _code_lists() | {"regions.geojson": json.dumps(geojson())}
+    write_missing(folder, texts)
     for wave in WAVES:
         if not (folder / microdata_name(wave)).exists():
             _write(folder / microdata_name(wave), wave, persons)
@@ -61,7 +48,7 @@ def materialise(directory: str | Path, persons: int = PERSONS, *, ledger: str = 
 
 def _document(wave: int, ledger: str) -> str:
     return (
-        _shipped("survey_dataset.toml").replace("@WAVE@", str(wave)).replace("@LEDGER@", ledger)
+        shipped("documents/survey_dataset.toml").replace("@WAVE@", str(wave)).replace("@LEDGER@", ledger)
         + "\n[translations.de.labels.region]\n"
         + _pairs(pair for r in regions() for pair in (r.district, r.state))
         + "\n[translations.de.labels.occupation]\n"
@@ -77,28 +64,21 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
     )
 
 
-def _code_lists() -> tuple[list[tuple[str, ...]], ...]:
-    return (
-        [("code", "label"), *((r.code, r.name) for r in regions())],
-        [("code", "district", "state"), *((r.code, r.district[0], r.state[0]) for r in regions())],
-        [("code", "label"), *((o.code, o.english) for o in OCCUPATIONS)],
-        [("code", "group"), *((o.code, o.group) for o in OCCUPATIONS)],
-    )
+def _code_lists() -> dict[str, str]:
+    levels = [(r.code, r.district[0], r.state[0]) for r in regions()]
+    return {
+        "regions.csv": csv_text(("code", "label"), [(r.code, r.name) for r in regions()]),
+        "region_levels.csv": csv_text(("code", "district", "state"), levels),
+        "occupations.csv": csv_text(("code", "label"), [(o.code, o.english) for o in OCCUPATIONS]),
+        "occupation_levels.csv": csv_text(("code", "group"), [(o.code, o.group) for o in OCCUPATIONS]),
+    }
 
 
 def _write(path: Path, wave: int, persons: int) -> None:
-    """Rows as Parquet, written beside the target and then moved, so that a half-written file is never used."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     columns = {}
     for name, values in survey_rows.rows(wave, persons).items():
         array = pa.array(np.ma.getdata(values), mask=np.ma.getmaskarray(values))
         columns[name] = array.dictionary_encode() if pa.types.is_string(array.type) else array
-    part = path.with_suffix(f".{os.getpid()}.part")
-    pq.write_table(pa.table(columns), part, compression="zstd", store_schema=False)
-    part.replace(path)
-
-
-def _shipped(name: str) -> str:
-    return (files("dalenius.demo") / "documents" / name).read_text(encoding="utf-8")
+    write_parquet(path, columns)

@@ -34,9 +34,7 @@ _LAST = ("bach", "berg", "by", "dorf", "feld", "ford", "ham", "hof", "mont", "st
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """One municipality: names, the district and state it belongs to, its ring of corners, and its share of
-    the people.
-    """
+    """One municipality, with its ring of corners and its share of the people."""
 
     code: str
     name: str
@@ -145,12 +143,8 @@ def _nearest(points: Points, centres: Points) -> NDArray[np.int64]:
 
 def _by_latitude(group: NDArray[np.int64], centres: Points) -> NDArray[np.int64]:
     """Groups numbered from north to south."""
-    count = int(group.max()) + 1
-    rank = np.argsort([-centres[group == k, 1].mean() for k in range(count)])
-    place = np.empty(count, dtype=np.int64)
-    place[rank] = np.arange(count)
-    numbered: NDArray[np.int64] = place[group]
-    return numbered
+    south = [-centres[group == k, 1].mean() for k in range(int(group.max()) + 1)]
+    return np.argsort(np.argsort(south))[group]
 
 
 def _names(rng: np.random.Generator) -> list[str]:

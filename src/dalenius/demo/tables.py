@@ -2,8 +2,8 @@
 
 import csv
 from dataclasses import dataclass
-from importlib.resources import files
 
+from dalenius.demo.files import shipped
 from dalenius.errors import UnknownName
 
 
@@ -19,7 +19,6 @@ class PublicTable:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
         return tuple(self.rows[0])
 
     def expand(self) -> list[dict[str, str]]:
@@ -47,7 +46,6 @@ _TABLES = {
 
 
 def names() -> tuple[str, ...]:
-    """Names of the shipped tables."""
     return tuple(_TABLES)
 
 
@@ -61,8 +59,7 @@ def load(name: str) -> PublicTable:
         raise UnknownName.among("shipped table", name, _TABLES)
     title, source, count = _TABLES[name]
     file = "uk2001_occupation_by_age.csv" if name == "uk2001" else f"{name}.csv"
-    text = (files("dalenius.demo") / "data" / file).read_text(encoding="utf-8")
-    rows = list(csv.DictReader(text.splitlines()))
+    rows = list(csv.DictReader(shipped(f"data/{file}").splitlines()))
     if name == "uk2001":
         rows = [
             {"age": row["age"], "occupation": occupation, "count": row[occupation]}

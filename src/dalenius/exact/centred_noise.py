@@ -14,7 +14,6 @@ from dalenius.core.law import FloatArray, IntArray
 class CentredNoise:
     """A symmetric law whose parameters are the fields of a dataclass; on all integers unless it says otherwise."""
 
-    is_default: ClassVar[bool] = False
     is_symmetric: ClassVar[bool] = True
     mean: ClassVar[float] = 0.0
 

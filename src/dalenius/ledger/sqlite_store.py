@@ -231,8 +231,7 @@ class SqliteStore:
             return [self._connection.executemany(sql, rows).rowcount for sql, rows in statements]
 
     def query(self, sql: str, parameters: Row = ()) -> list[Row]:
-        with _Turn(self):
-            return self._connection.execute(sql, parameters).fetchall()
+        return self.query_all([(sql, parameters)])[0]
 
     def query_all(self, queries: Sequence[Query]) -> list[list[Row]]:
         with _Turn(self):

@@ -67,6 +67,7 @@ class AveragedLaplace(CentredNoise):
     rate: Fraction
     terms: int = _USUAL
     name: ClassVar[str] = "averaged_laplace"
+    is_default: ClassVar[bool] = False
     Parameters: ClassVar[type[Part]] = AveragedLaplaceParameters
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Brawner & Honaker (2018), Remark 2, corrected",)

@@ -55,6 +55,7 @@ class MaxEntropy(finite_noise.SquaredExponential):
     cap: Fraction
     limit: int
     name: ClassVar[str] = "max_entropy"
+    is_default: ClassVar[bool] = False
     Parameters: ClassVar[type[Part]] = MaxEntropyParameters
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Rinott et al. (2018), 5.3",))
 

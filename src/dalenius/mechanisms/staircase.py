@@ -48,6 +48,7 @@ class Staircase(NoiseWithTails):
     width: int = 1
     gap: int = 1
     name: ClassVar[str] = "staircase"
+    is_default: ClassVar[bool] = False
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Geng & Viswanath (2016)",))
 
     def __post_init__(self) -> None:

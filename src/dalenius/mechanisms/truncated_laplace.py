@@ -65,6 +65,7 @@ class TruncatedLaplace(NoiseWithTails):
     rate: Fraction
     limit: int
     name: ClassVar[str] = "truncated_laplace"
+    is_default: ClassVar[bool] = True
     Parameters: ClassVar[type[Part]] = TruncatedLaplaceParameters
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)

@@ -65,6 +65,7 @@ class TruncatedNormal(finite_noise.SquaredExponential):
     rate: Fraction
     limit: int
     name: ClassVar[str] = "truncated_normal"
+    is_default: ClassVar[bool] = False
     Parameters: ClassVar[type[Part]] = TruncatedNormalParameters
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)

@@ -26,8 +26,6 @@ _HASHING = threading.BoundedSemaphore(2)
 
 
 class Role(StrEnum):
-    """What a user is to the server."""
-
     ANONYMOUS = "anonymous"
     ANALYST = "analyst"
     CUSTODIAN = "custodian"
@@ -43,12 +41,10 @@ class User:
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether nobody signed in."""
         return self.role is Role.ANONYMOUS
 
     @property
     def may_release(self) -> bool:
-        """Whether the user may plan and spend."""
         return self.role in (Role.ANALYST, Role.CUSTODIAN)
 
     @property
@@ -58,7 +54,6 @@ class User:
 
     @property
     def is_custodian(self) -> bool:
-        """Whether the user administers data sets and budgets."""
         return self.role is Role.CUSTODIAN
 
 
@@ -95,13 +90,16 @@ def _note_issuer(run: Run, name: str, by: str) -> None:
     )
 
 
+def _sign_out(run: Run, name: str) -> None:
+    run("DELETE FROM sessions WHERE name = ?", (name,))
+    run("DELETE FROM tokens WHERE name = ?", (name,))
+
+
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 class Accounts:
-    """Users, sessions and tokens."""
-
     def __init__(self, store: StateStore, session_hours: float = 12.0) -> None:
         self._store = store
         self._session_seconds = session_hours * 3600
@@ -140,15 +138,12 @@ class Accounts:
             if by is not None:
                 _note_issuer(run, name, by)
             run("UPDATE users SET password = ? WHERE name = ?", (hashed, name))
-            run("DELETE FROM sessions WHERE name = ?", (name,))
-            run("DELETE FROM tokens WHERE name = ?", (name,))
+            _sign_out(run, name)
 
     def deactivate(self, name: str) -> None:
-        """Sign a user out everywhere, for good."""
         with self._store.transaction() as run:
             run("UPDATE users SET is_active = 0 WHERE name = ?", (name,))
-            run("DELETE FROM sessions WHERE name = ?", (name,))
-            run("DELETE FROM tokens WHERE name = ?", (name,))
+            _sign_out(run, name)
 
     def issuer(self, name: str) -> str:
         """The custodian who last saw a password of this user; empty if that was done on the server machine."""
@@ -156,12 +151,10 @@ class Accounts:
         return str(rows[0][0]) if rows else ""
 
     def find(self, name: str) -> User | None:
-        """An active user by name."""
         rows = self._store.read("SELECT name, role FROM users WHERE name = ? AND is_active = 1", name)
         return User(rows[0][0], Role(rows[0][1])) if rows else None
 
     def users(self) -> tuple[User, ...]:
-        """Everybody active, by name."""
         rows = self._store.read("SELECT name, role FROM users WHERE is_active = 1 ORDER BY name")
         return tuple(User(name, Role(role)) for name, role in rows)
 
@@ -208,7 +201,6 @@ class Accounts:
         return User(rows[0][0], Role(rows[0][1])) if rows else None
 
     def close_session(self, session: str) -> None:
-        """Sign out."""
         self._store.write("DELETE FROM sessions WHERE id = ?", _digest(session))
 
     # -- tokens ------------------------------------------------------------------------------------------------
@@ -226,7 +218,6 @@ class Accounts:
         return f"{TOKEN_PREFIX}_{identity}_{secret}"
 
     def token_user(self, token: str) -> User | None:
-        """Whose token it is."""
         prefix, _, rest = token.partition("_")
         identity, _, secret = rest.partition("_")
         if prefix != TOKEN_PREFIX or not secret or len(token) > 200:
@@ -248,5 +239,4 @@ class Accounts:
         return tuple(Token(id=i, label=label, created=c, expires=e) for i, label, c, e in rows)
 
     def revoke_token(self, user: User, identity: str) -> None:
-        """End a token of one's own."""
         self._store.write("DELETE FROM tokens WHERE id = ? AND name = ?", identity, user.name)

@@ -11,14 +11,13 @@ from starlette.exceptions import HTTPException
 from dalenius.errors import DaleniusError, DocumentError, RequestError
 from dalenius.server.config import ServerConfig
 from dalenius.server.description import describe
-from dalenius.server.errors import STATUS_CODES, NotFound, TooManyRequests, encode
+from dalenius.server.errors import MethodNotAllowed, NotAcceptable, NotFound, TooManyRequests, encode
 from dalenius.server.security import Guard
 from dalenius.server.services import Services
 from dalenius.version import VERSION
 
 
 def create_app(config: ServerConfig) -> FastAPI:
-    """The application of one worker process."""
     services = Services.open(config)
 
     @asynccontextmanager
@@ -65,8 +64,6 @@ def _routes(app: FastAPI, *, with_pages: bool) -> None:
 
 
 def _errors(app: FastAPI) -> None:
-    """Every refusal in the one shape."""
-
     @app.exception_handler(DaleniusError)
     async def ours(request: Request, error: DaleniusError) -> Response:
         headers = {}
@@ -78,15 +75,9 @@ def _errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def theirs(request: Request, error: HTTPException) -> Response:
-        own: RequestError = NotFound("There is nothing at this address.")
-        if error.status_code != 404:
-            own = RequestError(str(error.detail)[:200])
-        body = encode(own).replace(
-            f'"code":"{own.code}"'.encode(),
-            f'"code":"{STATUS_CODES.get(error.status_code, "bad_request")}"'.encode(),
-            1,
-        )
-        return Response(body, error.status_code, dict(error.headers or {}), "application/json")
+        kind = {404: NotFound, 405: MethodNotAllowed, 406: NotAcceptable}.get(error.status_code, RequestError)
+        message = "There is nothing at this address." if kind is NotFound else str(error.detail)[:200]
+        return Response(encode(kind(message)), error.status_code, dict(error.headers or {}), "application/json")
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:

@@ -7,14 +7,13 @@ from the peers that the configuration lists, and only together with the secret t
 
 import hmac
 import secrets
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
-from itsdangerous import BadSignature, URLSafeSerializer
+from itsdangerous import BadData, URLSafeSerializer
 from starlette.responses import Response
 
 from dalenius.server.accounts import ANONYMOUS, User
-from dalenius.server.config import ServerConfig
 from dalenius.server.errors import Forbidden, NotSignedIn
 from dalenius.server.security import check_form_token, form_token
 from dalenius.server.services import Services
@@ -27,25 +26,33 @@ _NAMES_AT_ONE_ADDRESS = 6
 
 
 def services_of(request: Request) -> Services:
-    """The services of the worker process that answers a request."""
     services: Services = request.app.state.services
     return services
 
 
-def _serializer(request: Request, salt: str = "session") -> URLSafeSerializer:
-    return URLSafeSerializer(services_of(request).key, salt=salt)
+def set_cookie(request: Request, response: Response, name: str, value: str, seconds: int) -> None:
+    """Set a cookie that no script and no other site may use."""
+    secure = services_of(request).config.secure_cookies
+    response.set_cookie(name, value, max_age=seconds, httponly=True, samesite="lax", secure=secure)
+
+
+def _set_signed(request: Request, response: Response, name: str, value: object, seconds: int) -> None:
+    text = URLSafeSerializer(services_of(request).key, salt=name).dumps(value)
+    set_cookie(request, response, name, str(text), seconds)
+
+
+def _read_signed(request: Request, name: str) -> Any:
+    """Return what a signed cookie holds; None if there is none or it was forged."""
+    cookie = request.cookies.get(name, "")
+    try:
+        return URLSafeSerializer(services_of(request).key, salt=name).loads(cookie) if len(cookie) <= 500 else None
+    except BadData:
+        return None
 
 
 def session_id(request: Request) -> str:
     """The session that the signed cookie names; empty if there is none or it was forged."""
-    cookie = request.cookies.get(SESSION, "")
-    if not cookie or len(cookie) > 300:
-        return ""
-    try:
-        value = _serializer(request).loads(cookie)
-    except BadSignature:
-        return ""
-    return value if isinstance(value, str) else ""
+    return _read_signed(request, SESSION) or ""
 
 
 def verified(request: Request, name: str, password: str) -> User | None:
@@ -63,20 +70,13 @@ def verified(request: Request, name: str, password: str) -> User | None:
         address = caller_address(request)
         services.limiter.take("sign-in", address, _NAMES_AT_ONE_ADDRESS * limit)
         services.limiter.take("sign-in as", f"{address}\0{name[:64]}", limit)
-    account: User | None = services.accounts.verify(name, password)
-    return account
+    return services.accounts.verify(name, password)
 
 
 def _known_browser(request: Request, name: str) -> str:
     """The mark of a browser in which this name signed in before; empty for any other."""
-    cookie = request.cookies.get(KNOWN, "")
-    if not cookie or len(cookie) > 500:
-        return ""
-    try:
-        mark, whose = _serializer(request, "known").loads(cookie)
-    except (BadSignature, ValueError, TypeError):
-        return ""
-    return str(mark) if whose == name else ""
+    mark, whose = _read_signed(request, KNOWN) or ("", "")
+    return mark if whose == name else ""
 
 
 def sign_in(request: Request, response: Response, user: User) -> None:
@@ -85,36 +85,17 @@ def sign_in(request: Request, response: Response, user: User) -> None:
     old = session_id(request)
     if old:
         services.accounts.close_session(old)
-    value = _serializer(request).dumps(services.accounts.open_session(user))
-    config: ServerConfig = services.config
     # The cookie outlives the session, so that a page can say that the session has ended.
-    response.set_cookie(
-        SESSION,
-        str(value),
-        max_age=int(config.limits.session_hours * 3600) + _REMEMBERED,
-        httponly=True,
-        secure=config.secure_cookies,
-        samesite="lax",
-        path="/",
-    )
-    response.set_cookie(
-        KNOWN,
-        str(_serializer(request, "known").dumps([secrets.token_hex(8), user.name])),
-        max_age=365 * _REMEMBERED,
-        httponly=True,
-        secure=config.secure_cookies,
-        samesite="lax",
-        path="/",
-    )
+    seconds = int(services.config.limits.session_hours * 3600) + _REMEMBERED
+    _set_signed(request, response, SESSION, services.accounts.open_session(user), seconds)
+    _set_signed(request, response, KNOWN, [secrets.token_hex(8), user.name], 365 * _REMEMBERED)
 
 
 def has_ended(request: Request, user: User) -> bool:
-    """Whether the browser names a session that is no longer open."""
     return user.is_anonymous and bool(session_id(request))
 
 
 def sign_out(request: Request, response: Response) -> None:
-    """Close the session on the server and forget the cookie."""
     session = session_id(request)
     if session:
         services_of(request).accounts.close_session(session)
@@ -122,7 +103,6 @@ def sign_out(request: Request, response: Response) -> None:
 
 
 def peer_of(request: Request) -> str:
-    """The address of whoever holds the connection."""
     return request.client.host if request.client else ""
 
 
@@ -153,7 +133,7 @@ def _from_proxy(request: Request) -> User | None:
     name = request.headers.get(proxy.header, "").strip()
     if not name:
         return None
-    user: User | None = services.accounts.find(name)
+    user = services.accounts.find(name)
     if user is None and proxy.create_as:
         user = services.accounts.create(name, proxy.create_as, None)
     if user is None:
@@ -222,7 +202,6 @@ def limit_previews(request: Request, user: User) -> None:
 
 
 def signed_in(request: Request) -> User:
-    """The caller, who must have signed in."""
     user = current_user(request)
     if user.is_anonymous:
         raise NotSignedIn

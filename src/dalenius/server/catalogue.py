@@ -20,8 +20,6 @@ from dalenius.spec.canonical import digest, method_of
 
 
 class Catalogue:
-    """All releases of one ledger by entry."""
-
     def __init__(self, location: str) -> None:
         self._location = location
         self._lock = threading.Lock()
@@ -67,7 +65,6 @@ class Catalogue:
                 return
 
     def by_key(self, key: str) -> ReleaseView | None:
-        """The release under a memo key."""
         releases = self.refreshed()
         return releases.get(self._keys.get(key, ""))
 
@@ -77,7 +74,6 @@ class Catalogue:
         return [releases[entry] for entry in self._requests.get(digest, ()) if entry in releases]
 
     def was_public(self, entry: str) -> bool:
-        """Whether a release is or ever was published."""
         return entry in self._were_public
 
     def _fold(self, entry: Entry) -> None:
@@ -98,13 +94,11 @@ class Catalogue:
         return replace(self._charged[entry], status=str(status))
 
     def close(self) -> None:
-        """Let go of the ledger."""
         with self._lock:
             self._drop()
 
 
 def _cells(request: Mapping[str, Any]) -> int:
-    """Cells of a canonical request."""
     axes = request.get("axes", [])
     return prod(len(a["cells"]) if "cells" in a else max(len(a.get("cuts", ())) - 1, 1) for a in axes)
 

@@ -6,7 +6,10 @@ start and kept in the state directory, readable by the server's user alone.
 
 import os
 import secrets
+import time
 import tomllib
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -60,8 +63,6 @@ class Defaults(_Section):
 
 
 class DatasetEntry(_Section):
-    """One data set that is served."""
-
     document: str
     policy: str | None = None
     mode: Mode = "interactive"
@@ -71,8 +72,6 @@ class DatasetEntry(_Section):
 
 
 class ServerConfig(_Section):
-    """The whole file."""
-
     title: str = "Dalenius"
     public_url: str = Field(
         default="",
@@ -127,7 +126,6 @@ class ServerConfig(_Section):
             raise DocumentError(f"The server configuration is wrong at {where!r}: {first['msg']}.") from error
 
     def path(self, name: str) -> Path:
-        """A path of the file, from the file's own directory."""
         return self.base / name
 
     @property
@@ -146,41 +144,29 @@ class ServerConfig(_Section):
 
     @property
     def ledger_location(self) -> str:
-        """SQLite path or PostgreSQL address of the ledger."""
         return self.ledger if "://" in self.ledger else str(self.path(self.ledger))
 
     @property
     def tick(self) -> float:
-        """Length of the public tick in seconds."""
         return self.tick_milliseconds / 1000
 
     def key(self) -> bytes:
         """The key under which cookies and form tokens are signed; made once, shared by all workers."""
-        return _made_once(self.state_directory / "session.key", secrets.token_bytes(32))
+        return _read_or_create(self.state_directory / "session.key", secrets.token_bytes(32))
 
     def proxy_secret(self) -> str:
         """What the sign-on proxy sends along to be believed; made once, for its operator to copy."""
-        return _made_once(self.state_directory / "proxy.secret", secrets.token_hex(32).encode()).decode()
+        return _read_or_create(self.state_directory / "proxy.secret", secrets.token_hex(32).encode()).decode()
 
 
-def _made_once(place: Path, fresh: bytes) -> bytes:
-    """The content of a private file, which the first worker makes."""
-    try:
-        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return _wait_for(place, len(fresh))
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(fresh)
-    return place.read_bytes()
-
-
-def _wait_for(place: Path, size: int) -> bytes:
-    """Another worker may be writing the key at this moment; it is whole or not there yet."""
-    import time
-
+def _read_or_create(path: Path, content: bytes) -> bytes:
+    """Return the content of a private file, which the first worker writes."""
+    with suppress(FileExistsError), open(path, "xb", opener=partial(os.open, mode=0o600)) as file:
+        file.write(content)
+    # Another worker may be writing it at this moment. What is text may have got a line end from an editor.
     for _ in range(200):
-        key = place.read_bytes().strip() if size == 64 else place.read_bytes()
-        if len(key) == size:
-            return key
+        stored = path.read_bytes().strip() if content.isalnum() else path.read_bytes()
+        if len(stored) == len(content):
+            return stored
         time.sleep(0.01)
-    raise DocumentError(f"{place.name} in the state directory is damaged: it must hold {size} bytes.")
+    raise DocumentError(f"{path.name} in the state directory is damaged: it must hold {len(content)} bytes.")

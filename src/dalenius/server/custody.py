@@ -16,10 +16,11 @@ from dalenius.server.errors import Forbidden, NotFound
 from dalenius.server.jobs import Queue
 from dalenius.server.operations import RequestService
 from dalenius.server.reading import Reading
-from dalenius.server.releasing import Releasing, deactivated, document_of, renewed
+from dalenius.server.releasing import Releasing, deactivated, renewed
 from dalenius.server.roles import READERS, RELEASERS, named, require
 from dalenius.server.store import StateStore
 from dalenius.server.views import ApprovalRule, JobView, ReleaseView
+from dalenius.spec.load import load_asked
 
 _PROPOSAL_SECONDS = 7 * 86_400.0
 
@@ -38,18 +39,19 @@ class Custody:
     def statement(self, user: User, population: str, *, everybody: bool = False) -> Statement:
         """Movements and balances: one's own, or everybody's for custodian and auditor."""
         require(user, *(READERS if everybody else (*RELEASERS, Role.AUDITOR)))
-        if population not in self.desk.populations():
-            raise NotFound("There is no such population here.")
+        self._check_population(population)
         with self.desk.outages():
             return self.desk.ledger.reader.statement(population, None if everybody else user.name)
 
     def populations(self, user: User) -> tuple[str, ...]:
-        """Populations of the served data sets."""
         named(user)
         return self.desk.populations()
 
+    def _check_population(self, population: str) -> None:
+        if population not in self.desk.populations():
+            raise NotFound("There is no such population here.")
+
     def ledger_lines(self, user: User, population: str | None, form: str) -> str:
-        """Every line of the ledger."""
         require(user, *READERS)
         with self.desk.outages():
             return self.desk.ledger.reader.export(form, population)
@@ -61,16 +63,13 @@ class Custody:
             return self.desk.ledger.reader.verify()
 
     def account(self, user: User, population: str) -> Account:
-        """The master account."""
         require(user, *READERS)
         with self.desk.outages():
             return self.desk.ledger.reader.account(population)
 
     def grant(self, user: User, population: str, rho: str, delta: str, note: str = "") -> None:
-        """Add to a population's budget."""
         require(user, Role.CUSTODIAN)
-        if population not in self.desk.populations():
-            raise NotFound("There is no such population here.")
+        self._check_population(population)
         served = next(s for s in self.desk.served.values() if s.curator.domain.population == population)
         relation = served.curator.domain.neighbours.relation
         with self.desk.outages():
@@ -101,28 +100,26 @@ class Custody:
         when another custodian sets the same.
         """
         require(user, Role.CUSTODIAN)
-        if population not in self.desk.populations():
-            raise NotFound("There is no such population here.")
+        self._check_population(population)
         now = self.desk.approval_above(population)
         wanted = None if above is None else units_down(rational(above, "above"))
-        said = "" if wanted is None else plain(wanted * UNIT)
+        text = "" if wanted is None else plain(wanted * UNIT)
         by = user.name
         if now is not None and (wanted is None or wanted > now):
             proposed = self._proposed(population)
-            if proposed is None or proposed[0] != said or not self.releasing.may_approve(by, proposed[1]):
-                self._propose(population, said, by)
+            if proposed is None or proposed[0] != text or not self.releasing.may_approve(by, proposed[1]):
+                self._propose(population, text, by)
                 return False
             by = f"{proposed[1]} and {by}"
         with self.desk.outages():
-            self.desk.ledger.declarations.approval(population, said or None, by=by)
+            self.desk.ledger.declarations.approval(population, text or None, by=by)
         self.store.write("DELETE FROM proposals WHERE population = ?", population)
         return True
 
     def _propose(self, population: str, above: str, by: str) -> None:
         self.store.write(
-            "INSERT INTO proposals (population, above, by_whom, created) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (population) DO UPDATE SET above = excluded.above, by_whom = excluded.by_whom,"
-            " created = excluded.created",
+            "INSERT INTO proposals (population, above, by_whom, created) VALUES (?, ?, ?, ?) ON CONFLICT (population)"
+            " DO UPDATE SET above = excluded.above, by_whom = excluded.by_whom, created = excluded.created",
             population, above, by, time.time(),
         )  # fmt: skip
 
@@ -136,7 +133,6 @@ class Custody:
         return (str(rows[0][0]), proposer.name) if proposer is not None and proposer.is_custodian else None
 
     def approvals(self, user: User) -> tuple[JobView, ...]:
-        """What awaits a second person."""
         require(user, Role.CUSTODIAN)
         return tuple(job.view(time.time()) for job in self.jobs.awaiting())
 
@@ -163,13 +159,12 @@ class Custody:
         require(user, Role.CUSTODIAN)
         job = self.jobs.find(job_id)
         served = self.desk.find(job.dataset)
-        request = self.desk.read_request(job.dataset, document_of(job))
+        request = self.desk.read_request(job.dataset, load_asked(job.request))
         quote = self.desk.quote(served, request, job.name, approved_by=user.name)
         refusal = self.desk.refusal(quote, as_new=False)
         return None if isinstance(refusal, ApprovalRequired) else refusal
 
     def refuse(self, user: User, job_id: str, reason: str = "") -> None:
-        """Refuse a large release; nothing was spent."""
         require(user, Role.CUSTODIAN)
         refusal = Forbidden(f"The custodian refused this release. {reason[:300]}".strip())
         self.jobs.decide(job_id, user.name, refusal)
@@ -190,7 +185,6 @@ class Custody:
         return self.desk.register_all(by=user.name, only=dataset, accept_unseen=accept_unseen).get(dataset)
 
     def is_registered(self, user: User, dataset: str) -> bool:
-        """Whether this version of a data set is registered."""
         require(user, *READERS)
         return self.desk.is_registered(self.desk.find(dataset))
 
@@ -207,14 +201,11 @@ class Custody:
         return password
 
     def users(self, user: User) -> tuple[User, ...]:
-        """Everybody who may sign in."""
         require(user, Role.CUSTODIAN)
         return self.accounts.users()
 
     def reset_password(self, user: User, name: str) -> str:
-        """A new one-time password; the user's sessions and waiting requests end. A custodian's is renewed on the server
-        machine only.
-        """
+        """Renew a password that is not a custodian's; the user's sessions and waiting requests end."""
         require(user, Role.CUSTODIAN)
         account = self.accounts.find(name)
         if account is None:

@@ -13,21 +13,18 @@ from dalenius.shown.speech import DEFAULT
 
 
 def formats() -> Mapping[str, str]:
-    """Name of each format and its media type."""
     return {name: form.media_type for name, form in every_format().items()}
 
 
 def read(stored: StoredRelease) -> Release:
-    """A stored release as the library's own type."""
     return from_json(stored.document).with_(status=Status(stored.status))
 
 
 def is_spoken(name: str) -> bool:
-    """Whether a format has words for readers."""
     return name in formats() and every_format()[name].is_spoken
 
 
-def render(release: Release, name: str, *, is_public: bool, language: str = DEFAULT) -> Download:
+def render(release: Release, name: str, *, is_public: bool = True, language: str = DEFAULT) -> Download:
     """A release in one format, in the reader's language where it has words."""
     if name not in formats():
         raise NotAcceptable(f"There is no format {name[:20]!r}.", known=sorted(formats()))

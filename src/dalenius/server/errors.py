@@ -12,12 +12,8 @@ from typing import Any
 
 from dalenius.errors import BudgetError, DaleniusError, InternalError, PolicyError, RequestError
 
-STATUS_CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed", 406: "not_acceptable"}
-
 
 class NotSignedIn(PolicyError):
-    """The address needs a user."""
-
     code = "not_signed_in"
     http_status = 401
 
@@ -67,22 +63,21 @@ class StaleRequest(RequestError):
 
 
 class NotAcceptable(RequestError):
-    """None of the media types that the caller accepts is served."""
-
     code = "not_acceptable"
     http_status = 406
 
 
-class BodyTooLarge(RequestError):
-    """The body is longer than the server reads."""
+class MethodNotAllowed(RequestError):
+    code = "method_not_allowed"
+    http_status = 405
 
+
+class BodyTooLarge(RequestError):
     code = "body_too_large"
     http_status = 413
 
 
 class TooManyRequests(RequestError):
-    """The caller asks faster than the limit."""
-
     code = "too_many_requests"
     http_status = 429
 
@@ -121,7 +116,6 @@ def _text(value: str) -> str:
 
 
 def encode(error: DaleniusError) -> bytes:
-    """The body as bytes."""
     return json.dumps(body_of(error), ensure_ascii=False, separators=(",", ":")).encode()
 
 

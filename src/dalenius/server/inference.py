@@ -28,12 +28,10 @@ _Numbers = Annotated[tuple[float, ...], Field(max_length=20_000)]
 
 
 def questions() -> Mapping[str, InferenceQuestion]:
-    """Every question that a server answers."""
     return {name: question for name, question in every_question().items() if question.served_cells}
 
 
 def find(name: str) -> InferenceQuestion:
-    """The question of that name."""
     if name not in questions():
         raise UnknownName.among("method", name, questions())
     return questions()[name]

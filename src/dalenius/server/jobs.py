@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import ceil
 from typing import Any
 
@@ -22,16 +22,10 @@ from dalenius.server.store import Run, StateStore
 from dalenius.server.views import JobView
 
 QUEUED, RUNNING, AWAITING, DONE, FAILED = "queued", "running", "awaiting approval", "done", "failed"
-COLUMNS = (
-    "id, name, dataset, request, cells, state, stage, entry, error, approved_by, created, started, visible,"
-    " lease_until, attempts"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A row of the queue."""
-
     id: str
     name: str
     dataset: str
@@ -69,9 +63,10 @@ class Job:
         )
 
 
-class Queue:
-    """What callers do with jobs."""
+COLUMNS = ", ".join(field.name for field in fields(Job))
 
+
+class Queue:
     def __init__(self, store: StateStore, tick: float) -> None:
         self._store = store
         self.tick = tick
@@ -82,7 +77,7 @@ class Queue:
     ) -> str:
         """Queue a release. The same idempotency key with the same request is the same job; with another, a conflict."""
         text = json.dumps(request, sort_keys=True, default=str)
-        digest = _digest(dataset, text)
+        digest = hashlib.sha256(f"{dataset}\0{text}".encode()).hexdigest()
         now = time.time()
         job = secrets.token_hex(16)
         with self._store.transaction() as run:
@@ -109,9 +104,7 @@ class Queue:
 
     @staticmethod
     def _known(run: Run, name: str, key: str, digest: str) -> str | None:
-        """The job under an idempotency key. One that ended by a fault of ours may be tried again: nothing is paid
-        twice.
-        """
+        """The job under an idempotency key; one that ended by a fault of ours may be tried again, at no cost."""
         rows = run(
             "SELECT i.digest, i.job, j.state, j.error FROM idempotency i LEFT JOIN jobs j ON j.id = i.job"
             " WHERE i.name = ? AND i.key = ?",
@@ -126,7 +119,6 @@ class Queue:
         return None if state is None or is_fault else str(job)
 
     def find(self, job: str) -> Job:
-        """A job by id."""
         rows = self._store.read(f"SELECT {COLUMNS} FROM jobs WHERE id = ?", job)
         if not rows:
             raise NotFound("There is no such job.")
@@ -138,7 +130,6 @@ class Queue:
         return [Job(*row) for row in self._store.read(sql, name)]
 
     def awaiting(self) -> list[Job]:
-        """Jobs that a second person must approve, oldest first."""
         sql = f"SELECT {COLUMNS} FROM jobs WHERE state = ? ORDER BY created"
         return [Job(*row) for row in self._store.read(sql, AWAITING)]
 
@@ -168,13 +159,8 @@ class Queue:
         return created + (ceil((now - created) / self.tick + 1e-9)) * self.tick
 
     def counts(self) -> dict[str, int]:
-        """How many jobs are in each state."""
         return {state: int(n) for state, n in self._store.read("SELECT state, count(*) FROM jobs GROUP BY state")}
 
 
 def failure_of(error: DaleniusError) -> str:
     return json.dumps({"body": body_of(error), "status": error.http_status})
-
-
-def _digest(dataset: str, text: str) -> str:
-    return hashlib.sha256(f"{dataset}\0{text}".encode()).hexdigest()

@@ -37,8 +37,6 @@ class _Asked:
 
 
 class Lists:
-    """The stored lists of the served data sets."""
-
     def __init__(self, desk: RequestService) -> None:
         self._desk = desk
         self._lock = threading.Lock()
@@ -46,7 +44,6 @@ class Lists:
         self._releases: dict[str, Release] = {}
 
     def document(self, served: Served) -> RequestDocument | None:
-        """The request that makes the list of a data set."""
         if served.entry.list is None:
             return None
         return load_request(self._desk.config.path(served.entry.list))

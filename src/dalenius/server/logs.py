@@ -20,7 +20,6 @@ class JsonLines(logging.Formatter):
     """Formats every record, of whatever library, as one line without exception texts."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
         line: dict[str, Any] = {
             "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
             "level": record.levelname.lower(),
@@ -53,5 +52,4 @@ def configure(level: str = "INFO") -> None:
 
 
 def event(name: str, level: int = logging.INFO, **fields: Any) -> None:
-    """One line."""
     LOGGER.log(level, name, extra={"fields": fields})

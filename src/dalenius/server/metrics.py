@@ -18,8 +18,6 @@ _STALE = 3600.0
 
 
 class Metrics:
-    """Numbers of one worker, and the sum over all."""
-
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._lock = threading.Lock()
@@ -27,18 +25,14 @@ class Metrics:
         self._written = 0.0
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """One answered request."""
         labels = f'method="{method}",route="{route}"'
         with self._lock:
             self._counts[f'dalenius_requests_total{{{labels},status="{status}"}}'] += 1
             self._counts[f"dalenius_request_seconds_count{{{labels}}}"] += 1
-            for bucket in BUCKETS:
-                if seconds <= bucket:
-                    self._counts[f'dalenius_request_seconds_bucket{{{labels},le="{bucket}"}}'] += 1
-            self._counts[f'dalenius_request_seconds_bucket{{{labels},le="+Inf"}}'] += 1
+            for bucket in [*(b for b in BUCKETS if seconds <= b), "+Inf"]:
+                self._counts[f'dalenius_request_seconds_bucket{{{labels},le="{bucket}"}}'] += 1
 
     def count(self, name: str, **labels: str) -> None:
-        """Something else that happened."""
         inner = ",".join(f'{key}="{value}"' for key, value in sorted(labels.items()))
         with self._lock:
             self._counts[f"dalenius_{name}_total{{{inner}}}" if inner else f"dalenius_{name}_total"] += 1

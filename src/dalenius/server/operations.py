@@ -45,7 +45,6 @@ from dalenius.server.errors import NotFound, Unavailable
 from dalenius.server.views import QuotaView, ReleaseView
 from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of
 from dalenius.spec.load import load_asked, load_dataset, load_policy, load_request
-from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
 Stage = Callable[[str], None]
@@ -56,14 +55,11 @@ _BATCH_ATOMS = 5 * ATOMS
 
 @dataclass(frozen=True)
 class Served:
-    """A data set as it is served."""
-
     entry: DatasetEntry
     curator: Curator
 
     @property
     def name(self) -> str:
-        """The data set's declared name."""
         return self.curator.domain.name
 
 
@@ -78,8 +74,6 @@ class Quote:
 
 
 class RequestService:
-    """Plans, charges and releases for the whole server."""
-
     def __init__(self, config: ServerConfig) -> None:
         self.config = config
         self._lock = threading.RLock()
@@ -98,7 +92,10 @@ class RequestService:
         for entry in config.datasets:
             document = load_dataset(config.path(entry.document))
             check_ledger(document, config.ledger_location)
-            curator = Curator.open(document, ledger=self.ledger, policy=self._policy(entry))
+            # Without a policy of the configuration, the dataset document and the ledger say which one holds.
+            name = entry.policy or config.policy
+            policy = load_policy(config.path(name)) if name else None
+            curator = Curator.open(document, ledger=self.ledger, policy=policy)
             # A process that serves for weeks reads its files once itself.
             curator.holding.trusts_earlier = False
             for notice in curator.notices:
@@ -106,11 +103,6 @@ class RequestService:
             if curator.domain.name in self.served:
                 raise Conflict(f"Two data sets are named {curator.domain.name!r}.", received=curator.domain.name)
             self.served[curator.domain.name] = Served(entry, curator)
-
-    def _policy(self, entry: DatasetEntry) -> PolicyDocument | None:
-        """The policy that the configuration names; None leaves it to the dataset document and the ledger."""
-        name = entry.policy or self.config.policy
-        return load_policy(self.config.path(name)) if name else None
 
     @contextmanager
     def outages(self) -> Iterator[None]:
@@ -120,21 +112,18 @@ class RequestService:
         except LedgerCorrupt as error:
             logs.event("ledger broken", 50, message=error.message)
             raise
-        except Exception as error:
-            message = _outage(error)
-            if message is None:
-                raise
-            raise Unavailable(message) from None
+        except ConnectionLost:
+            raise Unavailable("The ledger cannot be reached now; try again.") from None
+        except StorageError as error:
+            raise Unavailable(error.message) from None
 
     def find(self, name: str) -> Served:
-        """A served data set."""
         try:
             return self.served[name]
         except KeyError:
             raise NotFound(f"There is no data set named {name[:100]!r}.", known=sorted(self.served)) from None
 
     def populations(self) -> tuple[str, ...]:
-        """Populations of the served data sets."""
         return tuple(sorted({served.curator.domain.population for served in self.served.values()}))
 
     def read_request(self, dataset: str, document: Document) -> RequestDocument:
@@ -218,9 +207,7 @@ class RequestService:
     def quote(
         self, served: Served, document: Asked, analyst: str, approved_by: str = "", *, is_stored: bool = False
     ) -> Quote:
-        """Price a request: documents only, no data. `is_stored` looks up what may have been asked before a rule was
-        made.
-        """
+        """Plan and cost a request from documents alone; `is_stored` allows what was asked before a rule was made."""
         curator = served.curator
         with bounded(_BATCH_ATOMS) if isinstance(document, BatchDocument) else nullcontext():
             plan = curator.planner.plan_stored(document) if is_stored else curator.plan(document)
@@ -272,9 +259,7 @@ class RequestService:
         started = time.monotonic()
 
         def held(name: str) -> None:
-            """Store on a tick only: a release that is stored can be seen, and its moment would tell how
-            long it took.
-            """
+            """Store on a tick only: a stored release can be seen, and its moment would tell how long it took."""
             if name == "storing":
                 tick = self.config.tick
                 time.sleep(tick - (time.monotonic() - started) % tick)
@@ -317,25 +302,14 @@ class RequestService:
         """What an analyst may spend and has spent in an account; nothing about anybody else."""
         with self.outages():
             balances = self.ledger.reader.account(population).balances
-        for balance in balances:
-            if balance.key[1:] == (account, QUOTA, analyst):
-                text = balance.to_dict()
-                return QuotaView(
-                    analyst=analyst,
-                    population=population,
-                    spent=text["spent"],
-                    limit=text["limit"],
-                    left=text["left"],
-                    charges=balance.charges,
-                    account=account,
-                )
-        nothing = {"rho": "0", "delta": "0"}
+        own = (balance.to_dict() for balance in balances if balance.key[1:] == (account, QUOTA, analyst))
+        nothing: dict[str, Any] = {"spent": {"rho": "0", "delta": "0"}, "limit": None, "left": None, "charges": 0}
+        costs = next(own, nothing)
         return QuotaView(
-            analyst=analyst, population=population, spent=nothing, limit=None, left=None, charges=0, account=account
+            analyst=analyst, population=population, account=account, **{name: costs[name] for name in nothing}
         )
 
     def close(self) -> None:
-        """Let go of ledger and data."""
         self.catalogue.close()
         for served in self.served.values():
             served.curator.close()
@@ -345,10 +319,3 @@ class RequestService:
 def _as_text(document: Document) -> Document:
     """Text is always a document here, never the name of a file: a line break settles that for the reader."""
     return f"{document}\n" if isinstance(document, str) else document
-
-
-def _outage(error: BaseException) -> str | None:
-    """What to say where a database, not a request, is at fault; None for every other error."""
-    if isinstance(error, ConnectionLost):
-        return "The ledger cannot be reached now; try again."
-    return error.message if isinstance(error, StorageError) else None

@@ -1,7 +1,5 @@
-"""Views made from the library's own types: declared data sets, priced requests, saved tables."""
+"""Views made from the library's own types: declared data sets and priced requests."""
 
-import json
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,41 +9,28 @@ from dalenius.core.domain import Domain, Variable
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import margin_of_error
 from dalenius.core.rationals import plain
-from dalenius.core.release import Release
-from dalenius.errors import DaleniusError
 from dalenius.plans.weighted import FIXED_WEIGHTS
 from dalenius.server.operations import Quote, Served
-from dalenius.server.store import StateStore
-from dalenius.server.views import DatasetView, LevelView, Preview, QuotaView, ReleaseView, SavedTable, VariableView
+from dalenius.server.views import DatasetView, LevelView, Preview, QuotaView, ReleaseView, VariableView
 from dalenius.shown import speech
 from dalenius.spec.derived_words import LANGUAGES, derivation
 from dalenius.spec.method import counts_records, is_offered
 from dalenius.spec.policy import PolicyDocument
-from dalenius.spec.request import RequestDocument
 
 
 def variable_view(variable: Variable) -> VariableView:
-    """A declared variable."""
-    label = variable.label or variable.name
-    if variable.is_numeric:
-        bounds = variable.bounds
-        return VariableView(
-            name=variable.name,
-            label=label,
-            is_numeric=True,
-            bounds=(plain(bounds.lower), plain(bounds.upper)),
-            step=plain(bounds.step),
-            unit=variable.unit,
-            is_sensitive=variable.is_sensitive,
-        )
-    return VariableView(
+    view = VariableView(
         name=variable.name,
-        label=label,
-        is_numeric=False,
-        categories=variable.categories.labels,
-        levels=tuple(LevelView(name=h.level, groups=h.groups) for h in variable.hierarchies),
+        label=variable.label or variable.name,
+        is_numeric=variable.is_numeric,
         is_sensitive=variable.is_sensitive,
     )
+    if variable.is_numeric:
+        bounds = variable.bounds
+        ends = plain(bounds.lower), plain(bounds.upper)
+        return replace(view, bounds=ends, step=plain(bounds.step), unit=variable.unit)
+    levels = tuple(LevelView(name=h.level, groups=h.groups) for h in variable.hierarchies)
+    return replace(view, categories=variable.categories.labels, levels=levels)
 
 
 def _derivation(variable: Variable, domain: Domain) -> dict[str, str]:
@@ -55,7 +40,6 @@ def _derivation(variable: Variable, domain: Domain) -> dict[str, str]:
 
 
 def dataset_view(served: Served, most_cells: int) -> DatasetView:
-    """A declared data set."""
     curator, entry = served.curator, served.entry
     domain, part = curator.domain, curator.document.dataset
     variables = tuple(
@@ -98,18 +82,17 @@ def _measures(domain: Domain, *, has_numbers: bool) -> tuple[str, ...]:
 
 
 def _definitions(served: Served) -> tuple[str, ...]:
-    allowed = []
-    for name in registry.names("definitions"):
-        definition = registry.get("definitions", name)
-        policy, domain = served.curator.policy, served.curator.domain
+    policy, domain = served.curator.policy, served.curator.domain
+
+    def is_allowed(name: str, definition: Any) -> bool:
         is_weaker = Scope(definition.scope) is not Scope.ALL_DATA
         if is_weaker and name not in policy.allow.acknowledge:
-            continue
+            return False
         if definition.scope is Scope.GIVEN_THE_PUBLIC and not domain.public_attributes:
-            continue
-        if policy.allows_definition(name, definition.evidence):
-            allowed.append(name)
-    return tuple(allowed)
+            return False
+        return policy.allows_definition(name, definition.evidence)
+
+    return tuple(name for name in registry.names("definitions") if is_allowed(name, registry.get("definitions", name)))
 
 
 def preview(
@@ -122,9 +105,9 @@ def preview(
     refusal: Mapping[str, Any] | None,
     direct_cells: int,
 ) -> Preview:
-    """What a request would do."""
     plan = quote.plan
     details = dict(plan.preview)
+    error = details.get("std_error")
     return Preview(
         digest=digest,
         dataset=quote.charge.dataset,
@@ -134,7 +117,7 @@ def preview(
         budget=plan.budget.to_dict(),
         mechanism=plan.mechanism,
         strategy=plan.strategy,
-        std_error=_number(details.get("std_error")),
+        std_error=float(error) if isinstance(error, int | float) else None,
         half_width_95=margin_of_error(details) if "std_error" in details else None,
         evidence=plan.evidence.to_dict(),
         warnings=tuple(plan.notes),
@@ -168,10 +151,6 @@ def search_text(view: ReleaseView, dataset: DatasetView | None) -> str:
     return "\n".join(words).casefold()
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
-
-
 def may_anchor(earlier: ReleaseView, later: ReleaseView) -> bool:
     """Whether two releases count the same rows and share a variable."""
     return (
@@ -180,35 +159,3 @@ def may_anchor(earlier: ReleaseView, later: ReleaseView) -> bool:
         and bool(set(earlier.variables) & set(later.variables))
         and earlier.request.get("where") == later.request.get("where")
     )
-
-
-def tied(release: Release, published: Release) -> Release | None:
-    """The release anchored to an earlier one; None where the two cannot be reconciled."""
-    try:
-        return registry.get("postprocess", "anchor")(published)(release)  # type: ignore[no-any-return]
-    except DaleniusError:
-        return None
-
-
-def without_analyst(view: ReleaseView) -> ReleaseView:
-    """The view for readers who may not know who asked."""
-    return replace(view, analyst="")
-
-
-def saved_tables(store: StateStore, name: str) -> tuple[SavedTable, ...]:
-    """A user's saved tables, newest first."""
-    rows = store.read("SELECT title, dataset, request, created FROM saved WHERE name = ? ORDER BY created DESC", name)
-    return tuple(
-        SavedTable(title=title, dataset=dataset, request=json.loads(text), created=created)
-        for title, dataset, text, created in rows
-    )
-
-
-def save_table(store: StateStore, name: str, title: str, dataset: str, request: RequestDocument) -> None:
-    """Insert or replace."""
-    text = json.dumps(request.to_dict(), sort_keys=True)
-    store.write(
-        "INSERT INTO saved (name, title, dataset, request, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name, title)"
-        " DO UPDATE SET dataset = excluded.dataset, request = excluded.request, created = excluded.created",
-        name, title, dataset, text, time.time(),
-    )  # fmt: skip

@@ -36,8 +36,6 @@ _CALL = re.compile(r"(TOP|BOTTOM|FROM|TO|RANGE)\((.*)\)", re.IGNORECASE | re.DOT
 
 @dataclass(frozen=True, kw_only=True)
 class Dimension:
-    """One axis with its codes."""
-
     code: str
     label: str
     codes: tuple[str, ...]
@@ -94,7 +92,6 @@ class Dimension:
 
 
 def dimensions(release: Release) -> tuple[Dimension, ...]:
-    """The table's axes, then the contents."""
     axes = [Dimension.of(axis.name, axis.labels) for axis in as_read(release).table.space.axes]
     contents = Dimension(
         code=CONTENTS, label="Contents", codes=tuple(CONTENT_LABELS), labels=tuple(CONTENT_LABELS.values())
@@ -126,7 +123,6 @@ def places_of(release: Release, selection: Selection) -> list[list[int]]:
 
 
 def cube(release: Release, places: list[list[int]]) -> Any:
-    """Chosen numbers, in the order of the dimensions."""
     release = as_read(release)
     table = release.table
     lower, upper = bounds(release, table)
@@ -135,7 +131,6 @@ def cube(release: Release, places: list[list[int]]) -> Any:
 
 
 def table_item(view: ReleaseView, root: str, language: str) -> dict[str, Any]:
-    """One line of the list of tables."""
     address = f"{root}/tables/{view.entry}"
     return {
         "type": "Table",

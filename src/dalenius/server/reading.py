@@ -2,12 +2,15 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from dalenius.core import registry
 from dalenius.core.contracts import Adjustment
 from dalenius.core.release import Release, Status
-from dalenius.errors import NotPublic
+from dalenius.errors import DaleniusError, NotPublic
 from dalenius.postprocess import adjusted
 from dalenius.server import downloads, presentation
 from dalenius.server.accounts import Role, User
@@ -17,7 +20,6 @@ from dalenius.server.lists import Lists
 from dalenius.server.operations import Document, RequestService
 from dalenius.server.roles import require
 from dalenius.server.views import DatasetView, Download, ReleaseView
-from dalenius.shown.speech import DEFAULT
 from dalenius.spec.batch import BatchDocument
 
 _CACHED = 256
@@ -39,12 +41,10 @@ class Reading:
     _files: OrderedDict[tuple[str, str], Download] = field(default_factory=OrderedDict)
     _cache_lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def datasets(self, user: User) -> tuple[DatasetView, ...]:
-        """Every served data set."""
+    def datasets(self) -> tuple[DatasetView, ...]:
         return tuple(self.dataset(name) for name in self.desk.served)
 
     def dataset(self, name: str) -> DatasetView:
-        """The declaration of one data set."""
         # Declaration, policy and limits are read when the server starts, and nothing here depends on who asks.
         view = self._datasets.get(name)
         if view is None:
@@ -94,36 +94,30 @@ class Reading:
         return shown
 
     def release(self, user: User, entry: str) -> Release:
-        """The release document as the library's own type."""
         view = self.release_view(user, entry)
-        with self._cache_lock:
-            cached = self._cache.get(entry)
-        if cached is None:
+        release = self._cache.get(entry)
+        if release is None:
             with self.desk.outages():
-                cached = downloads.read(self.desk.ledger.reader.release(entry))
-            if view.cells > _MOST_CACHED_CELLS:
-                return cached.with_(status=Status(view.status))
-            with self._cache_lock:
-                self._cache[entry] = cached
-                while len(self._cache) > _CACHED:
-                    self._cache.popitem(last=False)
-        return cached.with_(status=Status(view.status))
+                release = downloads.read(self.desk.ledger.reader.release(entry))
+            if view.cells <= _MOST_CACHED_CELLS:
+                self._keep(self._cache, entry, release)
+        return release.with_(status=Status(view.status))
 
     def download(self, user: User, entry: str, format: str) -> Download:
-        """A release in one of the published formats."""
         view = self.release_view(user, entry)
         place = (entry, f"{format}/{view.status}")
-        with self._cache_lock:
-            file = self._files.get(place)
+        file = self._files.get(place)
         if file is None:
             file = downloads.render(self.release(user, entry), format, is_public=view.status == Status.PUBLISHED)
-            if len(file.content) > _MOST_CACHED_BYTES:
-                return file
-            with self._cache_lock:
-                self._files[place] = file
-                while len(self._files) > _CACHED:
-                    self._files.popitem(last=False)
+            if len(file.content) <= _MOST_CACHED_BYTES:
+                self._keep(self._files, place, file)
         return file
+
+    def _keep(self, cache: OrderedDict[Any, Any], key: object, value: object) -> None:
+        with self._cache_lock:
+            cache[key] = value
+            while len(cache) > _CACHED:
+                cache.popitem(last=False)
 
     def ready_download(self, entry: str, format: str) -> Download | None:
         """A published document that needs neither ledger nor rendering now; a change of status counts 50 ms later."""
@@ -131,8 +125,7 @@ class Reading:
         view = views.get(entry) if views is not None else None
         if view is None or view.status != Status.PUBLISHED:
             return None
-        with self._cache_lock:
-            return self._files.get((entry, f"{format}/{view.status}"))
+        return self._files.get((entry, f"{format}/{view.status}"))
 
     def anchored(self, user: User, entry: str) -> Release:
         """The release tied to the first publication on the same rows that shares a margin; measured values stay."""
@@ -145,14 +138,11 @@ class Reading:
                 break
             if earlier.status != Status.PUBLISHED or not presentation.may_anchor(earlier, view):
                 continue
-            tied = presentation.tied(release, self.release(user, earlier.entry))
-            if tied is not None:
-                return tied
+            published = self.release(user, earlier.entry)
+            # Releases that cannot be reconciled are left as they are.
+            with suppress(DaleniusError):
+                return registry.get("postprocess", "anchor")(published)(release)  # type: ignore[no-any-return]
         return release
-
-    def formats(self) -> Mapping[str, str]:
-        """Names and media types of the formats."""
-        return downloads.formats()
 
     def _may_list(self, user: User, view: ReleaseView) -> bool:
         if view.status == Status.PUBLISHED or user.may_read_ledger:
@@ -171,13 +161,13 @@ class Reading:
         return self.desk.catalogue.was_public(view.entry) or self._knows_analyst(user, view)
 
     def _hidden(self, user: User, view: ReleaseView) -> ReleaseView:
-        return presentation.without_analyst(view) if not self._knows_analyst(user, view) else view
+        return view if self._knows_analyst(user, view) else replace(view, analyst="")
 
     @staticmethod
     def _knows_analyst(user: User, view: ReleaseView) -> bool:
         return user.may_read_ledger or (bool(user.name) and view.analyst == user.name)
 
-    def list_answer(self, user: User, dataset: str, document: Document, *, explains: bool = False) -> Release | None:
+    def list_answer(self, dataset: str, document: Document, *, explains: bool = False) -> Release | None:
         """A table from the stored list: free, consistent, open to everybody; None if the list does not hold it, and for
         a batch.
 
@@ -201,17 +191,10 @@ class Reading:
     def list_view(self, dataset: str) -> ReleaseView | None:
         """The published list of a data set, without who asked for it."""
         view = self.lists.view(self.desk.find(dataset))
-        return None if view is None else presentation.without_analyst(view)
+        return None if view is None else replace(view, analyst="")
 
     def release_list(self, user: User, dataset: str) -> ReleaseView | None:
-        """Release the list of a data set; charged once."""
         require(user, Role.CUSTODIAN)
         served = self.desk.find(dataset)
         self.lists.release(served)
         return self.lists.view(served)
-
-    def download_of(
-        self, release: Release, format: str, *, is_public: bool = True, language: str = DEFAULT
-    ) -> Download:
-        """A release that is not stored as it is sent (an answer from a list, an anchored view, another language)."""
-        return downloads.render(release, format, is_public=is_public, language=language)

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import hmac
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,11 +46,6 @@ def deactivated(name: str) -> Forbidden:
 def renewed(name: str) -> Forbidden:
     """The refusal for what awaited approval when somebody else renewed the asker's password."""
     return Forbidden(f"The password of {name!r} was renewed; what was asked for before is not released. Ask again.")
-
-
-def document_of(job: Job) -> Asked:
-    """What a job asks for."""
-    return load_asked(job.request)
 
 
 def _answers(view: ReleaseView, user: User) -> bool:
@@ -104,14 +100,14 @@ class Releasing:
             quota=quota,
             already=stored if stored is not None and _answers(stored, user) else None,
             from_list=self._is_listed(served, quote.document),
-            refusal=None if quota is None else self._foreseen(user, served, quote, quota, is_known=stored is not None),
+            refusal=None
+            if quota is None
+            else self._preview_refusal(user, served, quote, quota, is_known=stored is not None),
             direct_cells=self.config.limits.direct_cells,
         )
 
     def _quote(self, user: User, served: Served, request: Asked) -> Quote:
-        """The price of a request; one that a later rule refuses is answered where its release is there for
-        this reader.
-        """
+        """Cost a request; one that a later rule refuses is answered where this reader may see its release."""
         quote = self.desk.quote(served, request, user.name, is_stored=True)
         if self.reading.shown(user, self.desk.stored(quote)) is None:
             for member in members_of(request):
@@ -128,10 +124,10 @@ class Releasing:
         Keyed, because the memo key binds the file's fingerprint, of which nothing is told.
         """
         charge = quote.charge
-        said = "\0".join(("preview", charge.key, charge.plan_digest, *map(str, charge.units.to_dict().values())))
-        return hmac.new(self.key, said.encode(), hashlib.sha256).hexdigest()[:32]
+        text = "\0".join(("preview", charge.key, charge.plan_digest, *map(str, charge.units.to_dict().values())))
+        return hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()[:32]
 
-    def _foreseen(
+    def _preview_refusal(
         self, user: User, served: Served, quote: Quote, quota: QuotaView, *, is_known: bool
     ) -> Mapping[str, Any] | None:
         """The refusal that a preview names: to an analyst the own quota's and the policy's, never the population's.
@@ -180,9 +176,8 @@ class Releasing:
         return self.job(user, job)
 
     def run_job(self, job: Job, stage: Any) -> str:
-        """What a runner does with a job."""
         served = self.desk.find(job.dataset)
-        request = self.desk.read_asked(job.dataset, document_of(job))
+        request = self.desk.read_asked(job.dataset, load_asked(job.request))
         user = self.accounts.find(job.name)
         if user is None or not user.may_release:
             raise deactivated(job.name)
@@ -190,7 +185,7 @@ class Releasing:
         try:
             entry = self.desk.release(served, request, analyst=job.name, approved_by=approved_by, stage=stage)
         except (BudgetExhausted, NotPublic, Conflict) as error:
-            raise self._told(user, served, request, error) from None
+            raise self._public_error(user, served, request, error) from None
         with self.desk.outages():
             view = self.desk.catalogue.refreshed().get(entry)
         if self.reading.shown(user, view) is None:
@@ -205,8 +200,8 @@ class Releasing:
             return False
         return name != asker and self.accounts.issuer(asker) != name
 
-    def _told(self, user: User, served: Served, request: Asked, error: DaleniusError) -> DaleniusError:
-        """What an analyst is told: as if nobody else had asked, and nothing of what is left to others."""
+    def _public_error(self, user: User, served: Served, request: Asked, error: DaleniusError) -> DaleniusError:
+        """Return what an analyst may read: as if nobody else had asked, and nothing of what is left to others."""
         if user.may_read_ledger or (isinstance(error, Conflict) and "key" in error.detail):
             return error
         if not isinstance(error, BudgetExhausted):
@@ -239,7 +234,6 @@ class Releasing:
         return job.view(time.time())
 
     def jobs_of(self, user: User) -> tuple[JobView, ...]:
-        """The user's own jobs, newest first."""
         require(user, *RELEASERS)
         return tuple(job.view(time.time()) for job in self.jobs.of(user.name))
 
@@ -260,16 +254,22 @@ class Releasing:
         return self.desk.quota(self.desk.find(job.dataset).curator.domain.population, job.analyst, account)
 
     def saved(self, user: User) -> tuple[SavedTable, ...]:
-        """The user's saved tables, newest first."""
-        return presentation.saved_tables(self.store, named(user))
+        sql = "SELECT title, dataset, request, created FROM saved WHERE name = ? ORDER BY created DESC"
+        return tuple(
+            SavedTable(title=title, dataset=dataset, request=json.loads(text), created=created)
+            for title, dataset, text, created in self.store.read(sql, named(user))
+        )
 
     def save(self, user: User, title: str, dataset: str, document: Document) -> None:
         """Keep a request under a title; the same title replaces it."""
         if not 0 < len(title) <= 200 or not title.isprintable():
             raise ParameterError("A title has 1 to 200 printable characters.")
-        request = self.desk.read_request(dataset, document)
-        presentation.save_table(self.store, named(user), title, dataset, request)
+        text = json.dumps(self.desk.read_request(dataset, document).to_dict(), sort_keys=True)
+        self.store.write(
+            "INSERT INTO saved (name, title, dataset, request, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name,"
+            " title) DO UPDATE SET dataset = excluded.dataset, request = excluded.request, created = excluded.created",
+            named(user), title, dataset, text, time.time(),
+        )  # fmt: skip
 
     def forget(self, user: User, title: str) -> None:
-        """Remove a saved table."""
         self.store.write("DELETE FROM saved WHERE name = ? AND title = ?", named(user), title)

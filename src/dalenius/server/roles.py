@@ -8,7 +8,6 @@ READERS = (Role.CUSTODIAN, Role.AUDITOR)
 
 
 def named(user: User) -> str:
-    """The name of somebody who signed in."""
     require(user, Role.ANALYST, Role.CUSTODIAN, Role.AUDITOR)
     return user.name
 

@@ -20,8 +20,6 @@ Run = Callable[[Job, Callable[[str], None]], str]
 
 
 class Runners:
-    """The threads of one worker that serve the queue of its server."""
-
     def __init__(self, store: StateStore, queue: Queue, run: Run, *, runners: int, lease_seconds: float) -> None:
         self._store = store
         self.queue = queue
@@ -35,7 +33,6 @@ class Runners:
         self._threads.append(threading.Thread(target=self._keep, name="keeper", daemon=True))
 
     def start(self) -> None:
-        """Begin to serve."""
         for thread in self._threads:
             thread.start()
 

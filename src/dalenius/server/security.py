@@ -10,38 +10,36 @@ import hmac
 import secrets
 import threading
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import SimpleCookie
+from collections.abc import Callable
 from typing import Any
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
 
 from dalenius.errors import DaleniusError, InternalError
 from dalenius.server import logs
 from dalenius.server.errors import BodyTooLarge, Forbidden, TooManyRequests, encode, places
 from dalenius.server.metrics import Metrics
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 )
-HEADERS = (
-    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"same-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
-)
+HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
 VISIT = "dalenius_visit"
 
 
 class Guard:
-    """The outermost layer of the application."""
-
     def __init__(self, app: Any, *, body_bytes: int, metrics: Metrics, secure: bool, public_url: str = "") -> None:
         self._app = app
         self._scheme, _, self._host = public_url.partition("://")
@@ -50,7 +48,6 @@ class Guard:
         self._secure = secure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Guard one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -60,7 +57,7 @@ class Guard:
         if self._host:
             scope["scheme"] = self._scheme
             scope["headers"].insert(0, (b"host", self._host.encode()))
-        answer = _Answer(scope, send, secure=self._secure)
+        answer = _Answer(scope, receive, send, secure=self._secure)
         try:
             await self._app(scope, self._limited(receive), answer.send)
         except DaleniusError as error:
@@ -100,16 +97,15 @@ class Guard:
 
 
 class _Answer:
-    """One response on its way out."""
-
-    def __init__(self, scope: Scope, send: Send, *, secure: bool) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, *, secure: bool) -> None:
         self.id = secrets.token_hex(8)
         self.status = 500
         self._scope = scope
+        self._receive = receive
         self._send = send
         self._secure = secure
         self._is_started = False
-        visit = cookie_of(scope, VISIT)
+        visit = Request(scope).cookies.get(VISIT, "")
         self._is_new = not (20 <= len(visit) <= 100)
         state = scope.setdefault("state", {})
         state["request_id"] = self.id
@@ -120,44 +116,26 @@ class _Answer:
         if message["type"] == "http.response.start":
             self._is_started = True
             self.status = message["status"]
-            message["headers"] = self._headers(list(message.get("headers", [])))
+            self._complete(MutableHeaders(scope=message))
         await self._send(message)
 
-    def _headers(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        present = {name.lower() for name, _ in headers}
-        headers += [pair for pair in HEADERS if pair[0] not in present]
-        headers.append((b"x-request-id", self.id.encode()))
-        if b"cache-control" not in present:
-            headers.append((b"cache-control", b"no-store"))
+    def _complete(self, headers: MutableHeaders) -> None:
+        for name, value in HEADERS.items():
+            headers.setdefault(name, value)
+        headers["x-request-id"] = self.id
         if self._secure:
-            headers.append((b"strict-transport-security", b"max-age=31536000"))
-        kind = next((value for name, value in headers if name.lower() == b"content-type"), b"")
-        is_needed = kind.startswith(b"text/html") or self._scope["state"].get("needs_visit", False)
-        if self._is_new and is_needed:
-            value = f"{VISIT}={self._scope['state']['visit']}; Path=/; HttpOnly; SameSite=Lax"
-            headers.append((b"set-cookie", (value + ("; Secure" if self._secure else "")).encode()))
-        return headers
+            headers["strict-transport-security"] = "max-age=31536000"
+        is_page = headers.get("content-type", "").startswith("text/html")
+        if self._is_new and (is_page or self._scope["state"].get("needs_visit", False)):
+            secure = "; Secure" if self._secure else ""
+            cookie = f"{VISIT}={self._scope['state']['visit']}; Path=/; HttpOnly; SameSite=Lax{secure}"
+            headers.append("set-cookie", cookie)
 
     async def refuse(self, error: DaleniusError) -> None:
         """The one error shape, unless the answer has begun."""
-        if self._is_started:
-            return
-        body = encode(error)
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        await self.send({"type": "http.response.start", "status": error.http_status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body})
-
-
-def cookie_of(scope: Scope, name: str) -> str:
-    """A cookie by name; nothing if the header is damaged."""
-    for key, value in scope.get("headers", ()):
-        if key == b"cookie":
-            try:
-                morsel = SimpleCookie(value.decode("latin-1")).get(name)
-            except Exception:
-                return ""
-            return morsel.value if morsel else ""
-    return ""
+        if not self._is_started:
+            response = Response(encode(error), error.http_status, media_type="application/json")
+            await response(self._scope, self._receive, self.send)
 
 
 def form_token(key: bytes, visit: str, session: str) -> str:
@@ -186,7 +164,7 @@ class RateLimiter:
         now = self._clock()
         with self._lock:
             if len(self._buckets) > 50_000:
-                self._forget(now)
+                self._buckets = {key: value for key, value in self._buckets.items() if now - value[1] < 120}
             left, since = self._buckets.get((purpose, caller), (limit, now))
             left = min(limit, left + (now - since) * limit / 60)
             if left < 1:
@@ -198,6 +176,3 @@ class RateLimiter:
                     retry_after=int(wait) + 1,
                 )
             self._buckets[purpose, caller] = (left - 1, now)
-
-    def _forget(self, now: float) -> None:
-        self._buckets = {key: value for key, value in self._buckets.items() if now - value[1] < 120}

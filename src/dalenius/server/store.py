@@ -138,7 +138,6 @@ class StateStore:
         return statement.replace("?", "%s") if self.is_postgres else statement
 
     def read(self, statement: str, *arguments: Any) -> list[Row]:
-        """One statement that changes nothing."""
         with self._borrowed() as connection:
             return list(connection.execute(self._spelled(statement), arguments).fetchall())
 
@@ -148,6 +147,5 @@ class StateStore:
             return run(statement, arguments)
 
     def close(self) -> None:
-        """Close every idle connection."""
         while self._idle:
             self._idle.pop().close()

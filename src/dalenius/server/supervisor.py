@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import time
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -48,8 +49,6 @@ def serve(config: ServerConfig, host: str, port: int, workers: int) -> int:
 
 
 class _Supervisor:
-    """The parent of the workers."""
-
     def __init__(self, config: ServerConfig, options: dict[str, Any], workers: int) -> None:
         self._config = config
         self._options = options
@@ -146,16 +145,19 @@ class _Supervisor:
                 ended.append(pid)
         return ended
 
-    def _end(self) -> int:
+    def _signal(self, number: int) -> None:
         for pid in self._born:
-            _signal(pid, signal.SIGTERM)
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def _end(self) -> int:
+        self._signal(signal.SIGTERM)
         until = time.monotonic() + _SHUTDOWN_SECONDS + 10
         while self._born and time.monotonic() < until:
             for pid in self._ended():
                 del self._born[pid]
             time.sleep(0.02)
-        for pid in self._born:
-            _signal(pid, signal.SIGKILL)
+        self._signal(signal.SIGKILL)
         self._socket.close()
         return 0 if not self._born else 1
 
@@ -176,10 +178,3 @@ def _bound(host: str, port: int) -> socket.socket:
         raise Conflict(f"The server cannot listen on {host} port {port}: {error.strerror}.") from None
     bound.set_inheritable(True)
     return bound
-
-
-def _signal(pid: int, number: int) -> None:
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return

@@ -9,8 +9,6 @@ from dalenius.core.budget import MASTER
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelView:
-    """A declared grouping of a variable's categories."""
-
     name: str
     groups: tuple[str, ...]
 
@@ -70,11 +68,9 @@ class DatasetView:
         return str(labels.get(variable, {}).get(label, label))
 
     def level_name(self, language: str, level: str) -> str:
-        """A level of a hierarchy in another language."""
         return str(self.translations.get(language, {}).get("levels", {}).get(level, level))
 
     def variable(self, name: str) -> VariableView | None:
-        """A variable by name."""
         return next((v for v in self.variables if v.name == name), None)
 
 
@@ -161,7 +157,6 @@ class JobView:
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing more will happen."""
         return self.state in ("done", "failed")
 
 
@@ -198,7 +193,6 @@ class Download:
 
 
 def plain(view: Any) -> Any:
-    """A view as JSON-able values."""
     if isinstance(view, list | tuple):
         return [plain(item) for item in view]
     return asdict(view)

@@ -18,8 +18,6 @@ _PATIENCE = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class Worker:
-    """Started and closed once for each process."""
-
     config: ServerConfig
     store: StateStore
     metrics: Metrics
@@ -71,7 +69,6 @@ class Worker:
                 logs.event("list not released", 40, dataset=served.name, code=error.code, message=error.message)
 
     def close(self) -> None:
-        """Finish what is under way, then let go of everything."""
         self._closing.set()
         self.runners.stop()
         for thread in self._threads:

@@ -186,6 +186,11 @@ def test_the_shape_has_the_classes_of_the_request(fields: dict[str, str], labels
         )
 
 
+def test_a_range_that_ends_at_zero_is_a_range() -> None:
+    request = {"table": {"rows": ["sex"], "where": {"pay": {"at_least": 0, "at_most": 0}}}, "privacy": {"epsilon": 1}}
+    assert from_request(request, DATA).ranges == {"pay": ("0", "0")}
+
+
 def test_buttons_move_variables() -> None:
     state = TableState().act("rows:sex", DATA).act("rows:area", DATA).act("columns:pay", DATA)
     assert [c.variable for c in state.rows] == ["sex", "area"]

@@ -14,7 +14,6 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @router.get("/sign-in")
 def ask(request: Request, user: CurrentUser, next: str = "/") -> Response:
-    """The sign-in form."""
     if not user.is_anonymous:
         return RedirectResponse(local(next), 303)
     return render(request, "account/sign_in.html", user, next=local(next), error="", name="")
@@ -35,7 +34,6 @@ def enter(request: Request, user: CurrentUser, form: Form) -> Response:
 
 @router.post("/sign-out")
 def leave(request: Request, user: CurrentUser, form: Form) -> Response:
-    """Close the session."""
     response = RedirectResponse("/", 303)
     sign_out(request, response)
     return response
@@ -43,7 +41,6 @@ def leave(request: Request, user: CurrentUser, form: Form) -> Response:
 
 @router.get("/account")
 def account(request: Request, user: SignedIn) -> Response:
-    """Role, quotas and tokens."""
     return _page(request, user, "")
 
 
@@ -54,7 +51,6 @@ def _page(request: Request, user: SignedIn, secret: str) -> Response:
 
 @router.post("/account/tokens")
 def make_token(request: Request, user: SignedIn, form: Form) -> Response:
-    """A new token, shown this once."""
     days = form.one("days", "90")
     life = float(days) if days.isdecimal() and len(days) < 5 else 90.0
     secret = services_of(request).accounts.create_token(user, form.one("label").strip(), life)
@@ -63,7 +59,6 @@ def make_token(request: Request, user: SignedIn, form: Form) -> Response:
 
 @router.post("/account/tokens/revoke")
 def revoke_token(request: Request, user: SignedIn, form: Form) -> Response:
-    """End a token."""
     services_of(request).accounts.revoke_token(user, form.one("id"))
     return redirect(request, "/account", "account.revoked")
 

@@ -54,14 +54,11 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
                 pairs.append((f"closed.{name}", "1"))
     for name, condition in table.get("where", {}).items():
         if isinstance(condition, Mapping):
-            pairs += [
-                (f"from.{name}", str(condition.get("at_least") or "")),
-                (f"to.{name}", str(condition.get("at_most") or "")),
-            ]
+            ends = (("from", "at_least"), ("to", "at_most"))
+            pairs += [(f"{end}.{name}", str(condition[key])) for end, key in ends if condition.get(key) is not None]
         else:
-            pairs += [
-                (f"where.{name}", str(label)) for label in ([condition] if isinstance(condition, str) else condition)
-            ]
+            labels = [condition] if isinstance(condition, str) else condition
+            pairs += [(f"where.{name}", str(label)) for label in labels]
     if table.get("measure"):
         pairs.append(("measure", f"{table['measure']}:{table.get('of') or ''}"))
         if table["measure"] in registry.names("methods"):
@@ -69,17 +66,12 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
                 stated = table.get(key, asked.usual)
                 values = stated if isinstance(stated, list | tuple) else [stated]
                 pairs += [(f"key.{key}", str(value)) for value in values]
-    if table.get("weight"):
-        pairs.append(("weight", str(table["weight"])))
     if table.get("margins", "none") != "none":
         pairs.append(("margins", "all"))
-    if table.get("universe"):
-        pairs.append(("universe", str(table["universe"])))
-    privacy = request.get("privacy", {})
-    pairs.append(("error", str(table.get("error") or "")))
-    pairs += [(key, str(privacy[key])) for key in ("definition", *AMOUNTS) if privacy.get(key)]
-    pairs.append(("title", str(request.get("title", ""))))
-    return read_pairs(pairs, dataset)
+    # What is empty is left out when the pairs are read.
+    pairs += [(key, str(table.get(key) or "")) for key in ("weight", "universe", "error")]
+    pairs += [(key, str(request.get("privacy", {}).get(key) or "")) for key in ("definition", *AMOUNTS)]
+    return read_pairs([*pairs, ("title", str(request.get("title", "")))], dataset)
 
 
 def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableState:
@@ -199,7 +191,6 @@ class _AddressReader:
         return where, ranges
 
     def measure(self) -> tuple[str, str]:
-        """What is shown in a cell."""
         measure, _, of = self.one("measure").partition(":")
         if measure in self._dataset.measures:
             if not registry.get("methods", measure).takes_of:
@@ -227,10 +218,6 @@ class _AddressReader:
         is_fresh = not any(f"key.{name}" in self._fields for name in fields)
         return {name: self._key(f"key.{name}", asked, of, is_fresh) for name, asked in fields.items()}
 
-    def _bounds(self, of: str) -> tuple[str, str]:
-        variable = self._dataset.variable(of)
-        return ("", "") if variable is None or variable.bounds is None else variable.bounds
-
     def _proposed(self, asked: FormField, of: str) -> str:
         """What the form proposes by itself, or by the declared bounds of the variable, on their grid."""
         variable = self._dataset.variable(of)
@@ -242,6 +229,7 @@ class _AddressReader:
         return plain(max(wide, step) if asked.is_needed else low + wide)
 
     def _key(self, name: str, asked: FormField, of: str, is_fresh: bool) -> tuple[str, ...]:
+        variable = self._dataset.variable(of)
         if asked.kind in (FieldKind.NUMBER, FieldKind.WHOLE):
             is_proposed = is_fresh or asked.is_needed
             return (self.number(name) or (self._proposed(asked, of) if is_proposed else asked.usual),)
@@ -251,7 +239,7 @@ class _AddressReader:
             return listed or (self._proposed(asked, of),)
         if asked.kind is FieldKind.ENDS:
             ends = tuple(numbers.read(end.strip(), self._language) for end in self._fields.get(name, ()))
-            return ends if len(ends) == 2 else self._bounds(of)
+            return ends if len(ends) == 2 else (variable and variable.bounds) or ("", "")
         if asked.kind is FieldKind.CHOICE:
             return (self.one(name) if self.one(name) in asked.choices else asked.first,)
         if asked.kind is FieldKind.VARIABLE:
@@ -260,7 +248,6 @@ class _AddressReader:
         if asked.kind is FieldKind.VARIABLES:
             wanted = set(self._fields.get(name, []))
             return tuple(v.name for v in self._dataset.variables if v.is_numeric and v.name in wanted - {of})
-        variable = self._dataset.variable(of)
         labels = variable.categories if variable else ()
         wanted = set(self._fields.get(name, []))
         return tuple(label for label in labels if label in wanted) or labels[:1]

@@ -10,7 +10,7 @@ from dalenius.server import messages
 from dalenius.server.accounts import Role
 from dalenius.server.auth import CurrentUser, SignedIn, services_of
 from dalenius.server.errors import NotFound
-from dalenius.server.pages.page import language_of, render
+from dalenius.server.pages.page import language_of, render, wording_of
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording
 from dalenius.server.roles import require
@@ -22,15 +22,13 @@ _MOST_LINES = 300
 
 @router.get("")
 def statement(request: Request, user: SignedIn, population: str = "") -> Response:
-    """Movements and balances, newest first."""
     services = services_of(request)
     populations = services.custody.populations(user)
     chosen = population or (populations[0] if populations else "")
     if chosen not in populations:
         raise NotFound("There is no such population here.")
     movements = services.custody.statement(user, chosen, everybody=user.may_read_ledger)
-    lines = movements.lines[::-1]
-    language = language_of(request)
+    lines, words = movements.lines[::-1], messages.catalogue(language_of(request))
     return render(
         request,
         "auditor/ledger.html",
@@ -41,19 +39,13 @@ def statement(request: Request, user: SignedIn, population: str = "") -> Respons
         population=chosen,
         populations=populations,
         everybody=user.may_read_ledger,
-        kind_name=lambda kind: _word(language, f"ledger.kind_{kind}", kind),
-        status_name=lambda status: _word(language, f"status.{status}", status),
+        kind_name=lambda kind: words.get(f"ledger.kind_{kind}", kind),
+        status_name=lambda status: words.get(f"status.{status}", status),
     )
-
-
-def _word(language: str, key: str, default: str) -> str:
-    text = messages.translate(language, key)
-    return default if text == key else text
 
 
 @router.get("/export")
 def export(request: Request, user: CurrentUser, population: str = "") -> Response:
-    """Every line as JSON lines."""
     text = services_of(request).custody.ledger_lines(user, population or None, "jsonl")
     headers = {"Content-Disposition": 'attachment; filename="ledger.jsonl"'}
     return Response(text, 200, headers, "application/x-ndjson")
@@ -64,13 +56,7 @@ def evidence(request: Request, user: CurrentUser) -> Response:
     """Verify the ledger now, and say how each claim of privacy is supported."""
     require(user, Role.CUSTODIAN, Role.AUDITOR)
     report = services_of(request).custody.verify(user)
-    return render(
-        request,
-        "auditor/evidence.html",
-        user,
-        report=report,
-        claims=_claims(Wording(language_of(request), services_of(request))),
-    )
+    return render(request, "auditor/evidence.html", user, report=report, claims=_claims(wording_of(request)))
 
 
 def _claims(wording: Wording) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from dalenius.server.auth import SESSION, CurrentUser, csrf_token, has_ended, li
 from dalenius.server.errors import NotSignedIn, StaleRequest
 from dalenius.server.pages.address import read_pairs
 from dalenius.server.pages.copies import copies
-from dalenius.server.pages.page import Form, language_of, lead, redirect, render
+from dalenius.server.pages.page import Form, lead, redirect, render, wording_of
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shape import shape_of
 from dalenius.server.pages.state import Pairs, TableState, offered_errors
@@ -50,18 +50,12 @@ def build(request: Request, name: str, user: CurrentUser) -> Response:
         return RedirectResponse(address, 303)
     if "hx-request" in request.headers and has_ended(request, user):
         return lead(request, address)
-    response = _show(request, dataset, state, user, address, is_guided=is_guided)
-    # A script learns the one address from the answer itself: on a slow line a redirect is a second wait.
-    response.headers["HX-Push-Url"] = address
-    return response
+    return _show(request, dataset, state, user, address, is_guided=is_guided)
 
 
-def _shown_again(request: Request, dataset: DatasetView, state: TableState, user: User, status: int) -> Response:
+def _show_again(request: Request, dataset: DatasetView, state: TableState, user: User, status: int) -> Response:
     """The builder with what was sent, in place of a release; it says why."""
-    address = _address(dataset, state.to_pairs())
-    response = _show(request, dataset, state, user, address, status=status)
-    response.headers["HX-Push-Url"] = address
-    return response
+    return _show(request, dataset, state, user, _address(dataset, state.to_pairs()), status=status)
 
 
 def _address(dataset: DatasetView, pairs: Pairs) -> str:
@@ -70,7 +64,6 @@ def _address(dataset: DatasetView, pairs: Pairs) -> str:
 
 
 def layout_query(state: TableState) -> str:
-    """Where the axes stand, for the page of the released table."""
     return urlencode([(place, c.variable) for place, choices in state.places.items() for c in choices])
 
 
@@ -85,7 +78,7 @@ def _show(
     status: int = 200,
 ) -> Response:
     services = services_of(request)
-    wording = Wording(language_of(request), services)
+    wording = wording_of(request)
     document = state.to_request(dataset.name)
     preview, error, from_list = _price(request, user, dataset, state, document)
     code = preview.refusal["error"]["code"] if preview and preview.refusal else ""
@@ -94,6 +87,8 @@ def _show(
         "builder/page.html",
         user,
         status=status,
+        # A script learns the one address from the answer itself: on a slow line a redirect is a second wait.
+        headers={"HX-Push-Url": address},
         here=address,
         is_stale=status == StaleRequest.http_status,
         is_expired=has_ended(request, user),
@@ -109,7 +104,7 @@ def _show(
         preview=preview,
         expected=wording.expected(dataset, state.measure, preview) if preview else (),
         from_list=from_list,
-        narrower=None if from_list or error else _narrower(services, user, dataset, state, wording),
+        narrower=None if from_list or error else _narrower(services, dataset, state, wording),
         error=error,
         is_approval=code == "approval_required",
         idempotency=secrets.token_urlsafe(18),
@@ -142,25 +137,21 @@ def _price(
     try:
         if not user.may_release and dataset.has_list:
             services.desk.read_request(dataset.name, document)
-            if services.reading.list_answer(user, dataset.name, document) is not None:
+            if services.reading.list_answer(dataset.name, document) is not None:
                 return None, None, True
         limit_previews(request, user)
-        preview: Preview = services.releasing.preview(user, dataset.name, document)
+        preview = services.releasing.preview(user, dataset.name, document)
     except DaleniusError as error:
         return None, error, False
     return preview, None, preview.from_list
 
 
-def _narrower(
-    services: Services, user: User, dataset: DatasetView, state: TableState, wording: Wording
-) -> tuple[str, str] | None:
-    """The same table of the records that the stored list counts: on which variables it asks for a value, and its
-    address.
-    """
+def _narrower(services: Services, dataset: DatasetView, state: TableState, wording: Wording) -> tuple[str, str] | None:
+    """Variables that need a condition for the stored list to hold the table, and the address of that table."""
     if not dataset.has_list or state.is_empty:
         return None
     try:
-        services.reading.list_answer(user, dataset.name, state.to_request(dataset.name), explains=True)
+        services.reading.list_answer(dataset.name, state.to_request(dataset.name), explains=True)
     except OtherRows as refused:
         where: Any = refused.detail.get("where", {})
     except DaleniusError:
@@ -172,7 +163,7 @@ def _narrower(
         return None
     narrower = replace(state, where={**state.where, **labels})
     try:
-        if services.reading.list_answer(user, dataset.name, narrower.to_request(dataset.name)) is None:
+        if services.reading.list_answer(dataset.name, narrower.to_request(dataset.name)) is None:
             return None
     except NotAllowed:
         return None
@@ -181,7 +172,6 @@ def _narrower(
 
 
 def _amounts(state: TableState) -> tuple[str, ...]:
-    """Which amounts the chosen definition takes."""
     try:
         definition = registry.get("definitions", state.definition)
     except DaleniusError:
@@ -197,11 +187,11 @@ async def release(request: Request, name: str, user: CurrentUser, form: Form) ->
     state = read_pairs(form.pairs, dataset)
     document = state.to_request(dataset.name)
     layout = layout_query(state)
-    shown = partial(_shown_again, request, dataset, state, user)
+    show_again = partial(_show_again, request, dataset, state, user)
     if "hx-request" in request.headers and user.is_anonymous:
         return lead(request, _address(dataset, state.to_pairs()))
     if user.is_anonymous:
-        return await run_in_threadpool(shown, NotSignedIn.http_status)
+        return await run_in_threadpool(show_again, NotSignedIn.http_status)
     require(user, *RELEASERS)
     try:
         preview = await run_in_threadpool(services.releasing.preview, user, dataset.name, document)
@@ -210,7 +200,7 @@ async def release(request: Request, name: str, user: CurrentUser, form: Form) ->
         if preview.digest != form.one("seen"):
             raise StaleRequest
     except RequestError as error:
-        return await run_in_threadpool(shown, error.http_status)
+        return await run_in_threadpool(show_again, error.http_status)
     submit = partial(services.releasing.submit, user, dataset.name, document, form.one("key"), seen=form.one("seen"))
     job = await run_in_threadpool(submit)
     job = await services.releasing.wait(user, job.id, 8.0)
@@ -221,18 +211,16 @@ async def release(request: Request, name: str, user: CurrentUser, form: Form) ->
 
 @router.post("/d/{name}/saved")
 def save(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
-    """Keep the table being built under its title."""
     services = services_of(request)
     dataset = services.reading.dataset(name)
     state = read_pairs(form.pairs, dataset)
-    title = Wording(language_of(request), services).state_title(dataset, state)[:200]
+    title = wording_of(request).state_title(dataset, state)[:200]
     services.releasing.save(user, title, dataset.name, state.to_request(dataset.name))
     return redirect(request, "/mine", "mine.saved_ok", title=title)
 
 
 @router.post("/saved/forget")
 def forget(request: Request, user: CurrentUser, form: Form) -> Response:
-    """Remove a saved table."""
     title = form.one("title")
     services_of(request).releasing.forget(user, title)
     return redirect(request, "/mine", "mine.forgotten", title=title)

@@ -1,8 +1,11 @@
 """The same request elsewhere: as a document, a command, a few lines of Python, and an HTTP call."""
 
 import json
+import shlex
 from collections.abc import Mapping
 from typing import Any
+
+from dalenius.curator.drafting import toml_key, toml_text
 
 
 def copies(dataset: str, request: Mapping[str, Any], base: str) -> dict[str, str]:
@@ -29,7 +32,7 @@ def copies(dataset: str, request: Mapping[str, Any], base: str) -> dict[str, str
             f'curl -X POST "{server}/api/v1/datasets/{dataset}/releases" \\\n'
             '  -H "Authorization: Bearer $DALENIUS_TOKEN" \\\n'
             '  -H "Content-Type: application/json" \\\n'
-            f"  -d {_quoted(body)}"
+            f"  -d {shlex.quote(body)}"
         ),
     }
 
@@ -39,35 +42,26 @@ def _python(value: object) -> str:
     return text.replace(": true", ": True").replace(": false", ": False").replace(": null", ": None")
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
 def to_toml(request: Mapping[str, Any]) -> str:
     """A request document as TOML.
 
-    >>> print(to_toml({"dataset": "d", "table": {"rows": ["sex"]}, "privacy": {"definition": "pure", "epsilon": "1"}}))
-    dataset = "d" <BLANKLINE> [table] rows = ["sex"] <BLANKLINE> [privacy] definition = "pure" epsilon = "1"
+    >>> to_toml({"dataset": "d", "table": {"rows": ["sex"]}})
+    'dataset = "d"\\n\\n[table]\\nrows = ["sex"]'
     """
     lines = [f"{key} = {_value(value)}" for key, value in request.items() if not isinstance(value, Mapping)]
     for key, value in request.items():
         if isinstance(value, Mapping):
-            lines += ["", f"[{key}]", *(f"{_key(k)} = {_value(v)}" for k, v in value.items())]
+            lines += ["", f"[{key}]", *(f"{toml_key(k)} = {_value(v)}" for k, v in value.items())]
     return "\n".join(lines)
-
-
-def _key(name: str) -> str:
-    is_bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if is_bare else json.dumps(name, ensure_ascii=False)
 
 
 def _value(value: object) -> str:
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(str(k))} = {_value(v)}" for k, v in value.items()) + " }"
+        return "{ " + ", ".join(f"{toml_key(str(k))} = {_value(v)}" for k, v in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(item) for item in value) + "]"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
         return str(value)
-    return json.dumps(str(value), ensure_ascii=False)
+    return toml_text(str(value))

@@ -12,13 +12,12 @@ from dalenius.core.budget import MASTER
 from dalenius.core.rationals import plain
 from dalenius.core.release import Status
 from dalenius.errors import DaleniusError, Undeclared
-from dalenius.ledger.account import Balance
 from dalenius.ledger.policy import policy_digest
 from dalenius.server.accounts import Role, User
 from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
-from dalenius.server.pages.page import Form, language_of, redirect, render
+from dalenius.server.pages.page import Form, language_of, redirect, render, wording_of
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording, concentrated_epsilon
 from dalenius.server.roles import require
@@ -34,14 +33,8 @@ def _desk(request: Request, template: str, user: User, section: str, **context: 
     services = services_of(request)
     populations = services.custody.populations(user)
     budget = f"/custodian/budget/{quote(populations[0])}" if populations else "/custodian"
-    tabs = [
-        ("datasets", "/custodian"),
-        ("budget", budget),
-        ("approvals", "/custodian/approvals"),
-        ("releases", "/custodian/releases"),
-        ("policy", "/custodian/policy"),
-        ("users", "/custodian/users"),
-    ]
+    further = [(name, f"/custodian/{name}") for name in ("approvals", "releases", "policy", "users")]
+    tabs = [("datasets", "/custodian"), ("budget", budget), *further]
     waiting = len(services.custody.approvals(user))
     return render(
         request, template, user, section=section, custody_tabs=tabs, waiting=waiting, populations=populations, **context
@@ -50,11 +43,10 @@ def _desk(request: Request, template: str, user: User, section: str, **context: 
 
 @router.get("")
 def datasets(request: Request, user: CurrentUser) -> Response:
-    """The served data sets and whether they are registered."""
     require(user, Role.CUSTODIAN)
     services = services_of(request)
     cards = []
-    for view in services.reading.datasets(user):
+    for view in services.reading.datasets():
         listed = services.reading.list_view(view.name) if view.has_list else None
         cards.append((view.in_language(language_of(request)), services.custody.is_registered(user, view.name), listed))
     return _desk(request, "custodian/datasets.html", user, "datasets", datasets=cards)
@@ -109,21 +101,23 @@ def _content(request: Request, user: User, name: str, report: Any, *, is_refused
 
 @router.post("/datasets/{name}/list")
 def release_list(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
-    """Release the stored list of a data set; charged once."""
     services_of(request).reading.release_list(user, name)
     return redirect(request, "/custodian", "custody.list_ok")
 
 
 @router.get("/budget/{population}")
 def budget(request: Request, population: str, user: CurrentUser) -> Response:
-    """What was granted, spent and is left, for whom."""
     require(user, Role.CUSTODIAN)
     services = services_of(request)
     if population not in services.custody.populations(user):
         raise NotFound("There is no such population here.")
     account = _account(services, user, population)
-    wording = Wording(language_of(request), services)
-    balances = account.balances if account else ()
+    # An empty limit in another account than the master's says nothing.
+    balances = [
+        balance.to_dict()
+        for balance in (account.balances if account else ())
+        if balance.charges or (balance.is_limited and (balance.limit_rho or balance.key.account == MASTER))
+    ]
     spent = concentrated_epsilon(account.spent.rho) if account else 0.0
     if account and account.pure is not None:
         spent = min(spent, float(account.pure))
@@ -134,16 +128,12 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
         "budget",
         population=population,
         account=account,
-        balances=[balance.to_dict() for balance in balances if balance.charges or _has_limit(balance)],
+        balances=balances,
         users=services.custody.users(user),
         rule=services.custody.approval_rule(user, population),
-        epsilon_view=wording.amount(spent),
+        epsilon_view=wording_of(request).amount(spent),
         beside=sum(account.other_charges.values()) if account else 0,
     )
-
-
-def _has_limit(balance: Balance) -> bool:
-    return balance.is_limited and bool(balance.limit_rho or balance.key.account == MASTER)
 
 
 def _back(population: str) -> str:
@@ -157,7 +147,6 @@ def _typed(request: Request, form: Form, name: str) -> str:
 
 @router.post("/budget/{population}/grant")
 def grant(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
-    """Add to the budget."""
     rho, delta = _typed(request, form, "rho"), _typed(request, form, "delta") or "0"
     services_of(request).custody.grant(user, population, rho, delta, form.one("note"))
     return redirect(request, _back(population), "custody.granted_ok", rho=numbers.typed(rho, language_of(request)))
@@ -165,16 +154,14 @@ def grant(request: Request, population: str, user: CurrentUser, form: Form) -> R
 
 @router.post("/budget/{population}/quota")
 def quota(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
-    """Set an analyst's quota."""
     name, rho = form.one("analyst"), _typed(request, form, "rho")
     services_of(request).custody.set_quota(user, population, name, rho, _typed(request, form, "delta") or "0")
-    said = numbers.typed(rho, language_of(request))
-    return redirect(request, _back(population), "custody.quota_ok", name=name, rho=said)
+    text = numbers.typed(rho, language_of(request))
+    return redirect(request, _back(population), "custody.quota_ok", name=name, rho=text)
 
 
 @router.post("/budget/{population}/approval")
 def approval(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
-    """Ask for a second person above a cost."""
     above = _typed(request, form, "above") or None
     if services_of(request).custody.set_approval(user, population, above):
         return redirect(request, _back(population), "custody.approval_ok")
@@ -183,43 +170,40 @@ def approval(request: Request, population: str, user: CurrentUser, form: Form) -
 
 @router.get("/approvals")
 def approvals(request: Request, user: CurrentUser) -> Response:
-    """Releases that await a second person."""
     require(user, Role.CUSTODIAN)
     services = services_of(request)
-    wording = Wording(language_of(request), services)
+    wording = wording_of(request)
     jobs = [
         {
             "job": job,
             "title": wording.request_title(job.dataset, job.request),
-            "preview": _told(services.releasing.preview, user, job.dataset, dict(job.request)),
-            "quota": _told(services.releasing.quota_of_job, user, job),
-            "refusal": _foreseen(services, user, job),
+            "preview": _or_none(services.releasing.preview, user, job.dataset, dict(job.request)),
+            "quota": _or_none(services.releasing.quota_of_job, user, job),
+            "refusal": _approval_error(services, user, job),
         }
         for job in services.custody.approvals(user)
     ]
     return _desk(request, "custodian/approvals.html", user, "approvals", jobs=jobs)
 
 
-def _told(ask: Callable[..., Any], *question: Any) -> Any:
-    """An answer for a card, or nothing where it is refused: the card itself must always be shown."""
+def _or_none(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a card shows, or None where it is refused: the card itself must always be shown."""
     try:
-        return ask(*question)
+        return function(*arguments)
     except DaleniusError:
         return None
 
 
-def _foreseen(services: Services, user: User, job: JobView) -> DaleniusError | None:
+def _approval_error(services: Services, user: User, job: JobView) -> DaleniusError | None:
     """Why a waiting request could not be released even if it were approved."""
     try:
-        refusal: DaleniusError | None = services.custody.approval_refusal(user, job.id)
+        return services.custody.approval_refusal(user, job.id)
     except DaleniusError as error:
         return error
-    return refusal
 
 
 @router.post("/approvals/{job_id}")
 def decide(request: Request, job_id: str, user: CurrentUser, form: Form) -> Response:
-    """Approve or refuse."""
     services = services_of(request)
     if form.one("decision") == "approve":
         services.custody.approve(user, job_id)
@@ -230,7 +214,6 @@ def decide(request: Request, job_id: str, user: CurrentUser, form: Form) -> Resp
 
 @router.get("/releases")
 def releases(request: Request, user: CurrentUser, status: str = "") -> Response:
-    """Every release with what may be done about it."""
     require(user, Role.CUSTODIAN)
     _, views = services_of(request).reading.releases(user, status=status, limit=200)
     return _desk(request, "custodian/releases.html", user, "releases", releases=views, chosen=status)
@@ -238,7 +221,6 @@ def releases(request: Request, user: CurrentUser, status: str = "") -> Response:
 
 @router.post("/releases/{entry}/status")
 def set_status(request: Request, entry: str, user: CurrentUser, form: Form) -> Response:
-    """Publish, embargo or withdraw."""
     services = services_of(request)
     status = form.one("status")
     if status == Status.WITHDRAWN and form.one("confirm") != "yes":
@@ -246,19 +228,17 @@ def set_status(request: Request, entry: str, user: CurrentUser, form: Form) -> R
         asked = services.reading.release_view(user, entry)
         return _desk(request, "custodian/withdraw.html", user, "releases", view=asked, back=form.one("back"))
     view = services.custody.set_status(user, entry, status)
-    word = Wording(language_of(request), services).t(f"status.{view.status}")
+    word = wording_of(request).t(f"status.{view.status}")
     back = "/custodian/releases" if form.one("back") else f"/r/{quote(entry)}"
     return redirect(request, back, "custody.status_ok", status=word)
 
 
 @router.get("/policy")
 def policy(request: Request, user: CurrentUser) -> Response:
-    """What the policy documents say."""
     require(user, Role.CUSTODIAN)
-    services = services_of(request)
-    wording = Wording(language_of(request), services)
+    services, wording = services_of(request), wording_of(request)
     policies = []
-    for view in services.reading.datasets(user):
+    for view in services.reading.datasets():
         document = services.desk.find(view.name).curator.policy
         text = json.dumps(document.to_dict(), indent=2, ensure_ascii=False)
         policies.append((view, _rules(document, wording), text))
@@ -291,7 +271,6 @@ def _rules(policy: Any, wording: Wording) -> list[tuple[str, str]]:
 
 @router.get("/users")
 def users(request: Request, user: CurrentUser) -> Response:
-    """Who may sign in."""
     require(user, Role.CUSTODIAN)
     return _users(request, user, "", "")
 

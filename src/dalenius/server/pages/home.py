@@ -8,24 +8,23 @@ from fastapi.responses import RedirectResponse, Response
 from dalenius.core.law import Additive
 from dalenius.core.registry import get
 from dalenius.server import messages
-from dalenius.server.auth import CurrentUser, services_of
+from dalenius.server.auth import CurrentUser, services_of, set_cookie
 from dalenius.server.charts import Mark, bars
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
-from dalenius.server.pages.page import LANGUAGE, TEMPLATES, language_of, local, render
+from dalenius.server.pages.page import LANGUAGE, TEMPLATES, language_of, local, render, wording_of
 from dalenius.server.pages.refusal import PageRoute
-from dalenius.server.pages.wording import Wording
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
+_EPSILONS = ("0.01", "0.1", "0.5", "1")
 TOPICS = tuple(sorted(page.name.split(".")[0] for page in (TEMPLATES / "explain").glob("*.en.html")))
 
 
 @router.get("/")
 def start(request: Request, user: CurrentUser) -> Response:
-    """Data sets, how it works, and what was released lately."""
     services = services_of(request)
-    datasets = services.reading.datasets(user)
+    datasets = services.reading.datasets()
     _, recent = services.reading.releases(user, limit=6)
     guide = f"/d/{quote(datasets[0].name)}/table?guide=1" if datasets else ""
     return render(request, "home.html", user, datasets=datasets, recent=recent, guide=guide)
@@ -33,12 +32,11 @@ def start(request: Request, user: CurrentUser) -> Response:
 
 @router.get("/d/{name}")
 def dataset(request: Request, name: str, user: CurrentUser) -> Response:
-    """What a data set holds, and whom its guarantee protects."""
     services = services_of(request)
     view = services.reading.dataset(name)
     _, recent = services.reading.releases(user, dataset=view.name, limit=10)
     neighbours = services.desk.find(name).curator.domain.neighbours.to_dict()
-    wording = Wording(language_of(request), services)
+    wording = wording_of(request)
     return render(
         request,
         "dataset.html",
@@ -47,40 +45,35 @@ def dataset(request: Request, name: str, user: CurrentUser) -> Response:
         recent=recent,
         list_view=services.reading.list_view(view.name) if view.has_list else None,
         quota=services.releasing.quota(user, view.name) if user.may_release else None,
-        unit_text=wording.unit(view, neighbours),
+        unit_text=wording.unit(neighbours),
         design_text=wording.design(view),
     )
 
 
 @router.get("/tables")
 def tables(request: Request, user: CurrentUser, q: str = "", dataset: str = "") -> Response:
-    """Every table that this reader may see."""
     services = services_of(request)
     _, views = services.reading.releases(user, dataset=dataset, query=q[:200], limit=200)
     return render(
-        request, "tables.html", user, recent=views, datasets=services.reading.datasets(user), q=q[:200], chosen=dataset
+        request, "tables.html", user, recent=views, datasets=services.reading.datasets(), q=q[:200], chosen=dataset
     )
 
 
 @router.get("/language/{code}")
 def language(request: Request, code: str, next: str = "/") -> Response:
-    """Remember a language for this browser."""
     response = RedirectResponse(local(next), 303)
     if code in messages.languages():
-        secure = services_of(request).config.secure_cookies
-        response.set_cookie(LANGUAGE, code, max_age=86_400 * 365, samesite="lax", httponly=True, secure=secure)
+        set_cookie(request, response, LANGUAGE, code, 86_400 * 365)
     return response
 
 
 @router.get("/explain")
 def explanations(request: Request, user: CurrentUser) -> Response:
-    """The explanation pages."""
     return render(request, "explain/index.html", user, topics=TOPICS)
 
 
 @router.get("/explain/{topic}")
 def explanation(request: Request, topic: str, user: CurrentUser) -> Response:
-    """One explanation in plain words."""
     if topic not in TOPICS:
         raise NotFound("There is no such page.")
     language = language_of(request)
@@ -92,16 +85,12 @@ def explanation(request: Request, topic: str, user: CurrentUser) -> Response:
         topics=TOPICS,
         text_language=language if language in ("en", "de") else "en",
         noise_chart=_noise_chart(language) if topic == "noise" else "",
-        margins=[(text, _half_width(text)) for text in ("0.01", "0.1", "0.5", "1")] if topic == "noise" else (),
+        margins=[(text, int(_law(text).half_width(0.95))) for text in _EPSILONS] if topic == "noise" else (),
     )
 
 
 def _law(epsilon: str) -> Additive:
     return Additive(get("mechanisms", "discrete_laplace")(epsilon))
-
-
-def _half_width(epsilon: str) -> int:
-    return int(_law(epsilon).half_width(0.95))
 
 
 def _noise_chart(language: str) -> str:

@@ -11,10 +11,9 @@ from dalenius.ledger.charge import ACCOUNTS
 from dalenius.server.accounts import User
 from dalenius.server.auth import CurrentUser, SignedIn, services_of
 from dalenius.server.pages.address import from_request
-from dalenius.server.pages.page import language_of, render
+from dalenius.server.pages.page import render, wording_of
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.state import PLACES
-from dalenius.server.pages.wording import Wording
 from dalenius.server.views import JobView, QuotaView
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -24,9 +23,8 @@ _STAGES = ("waiting", "planning", "charging", "measuring", "storing")
 
 @router.get("/mine")
 def mine(request: Request, user: SignedIn) -> Response:
-    """Saved tables and releases."""
     services = services_of(request)
-    wording = Wording(language_of(request), services)
+    wording = wording_of(request)
     saved = [(table, _builder(request, table.dataset, dict(table.request))) for table in services.releasing.saved(user)]
     jobs = services.releasing.jobs_of(user) if user.may_release else ()
     return render(
@@ -45,7 +43,7 @@ def quotas_of(request: Request, user: User) -> list[QuotaView]:
         return []
     services = services_of(request)
     views: dict[str, list[QuotaView]] = {}
-    for dataset in services.reading.datasets(user):
+    for dataset in services.reading.datasets():
         if dataset.population not in views:
             try:
                 quotas = [services.releasing.quota(user, dataset.name, account) for account in ACCOUNTS]
@@ -58,7 +56,6 @@ def quotas_of(request: Request, user: User) -> list[QuotaView]:
 
 
 def _builder(request: Request, dataset: str, document: dict[str, object]) -> str:
-    """The builder's address of a request document."""
     services = services_of(request)
     try:
         state = from_request(document, services.reading.dataset(dataset))
@@ -71,22 +68,20 @@ def _builder(request: Request, dataset: str, document: dict[str, object]) -> str
 def progress(request: Request, job_id: str, user: CurrentUser) -> Response:
     """How far a release is, in stages; a finished one leads on to its table."""
     services = services_of(request)
-    job: JobView = services.releasing.job(user, job_id)
+    job = services.releasing.job(user, job_id)
     layout = urlencode([(k, v) for k, v in request.query_params.multi_items() if k in PLACES])
     if job.state == "done" and "hx-request" not in request.headers:
         return RedirectResponse(f"/r/{quote(job.entry)}?{layout}", 303)
-    quota = None
-    if job.state == "failed" and user.may_release:
-        quota = services.releasing.quota_of_job(user, job)
+    is_failed = job.state == "failed" and user.may_release
     response = render(
         request,
         "job.html",
         user,
         job=job,
-        title=Wording(language_of(request), services).request_title(job.dataset, job.request),
+        title=wording_of(request).request_title(job.dataset, job.request),
         stages=_stages(job),
         layout_query=layout,
-        quota=quota,
+        quota=services.releasing.quota_of_job(user, job) if is_failed else None,
         edit_href=_builder(request, job.dataset, dict(job.request)),
     )
     if job.state == "done":

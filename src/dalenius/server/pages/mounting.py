@@ -22,7 +22,6 @@ class _Kept(StaticFiles):
     def file_response(
         self, full_path: Any, stat_result: os.stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
-        """A file with its cache header."""
         response = super().file_response(full_path, stat_result, scope, status_code)
         is_named = b"v=" in scope.get("query_string", b"")
         response.headers["Cache-Control"] = f"public, max-age={31_536_000 if is_named else 3_600}"

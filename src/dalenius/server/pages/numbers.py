@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from math import isfinite
 
+from dalenius.server.messages import translate
+
 _GROUP = {"en": (",", "."), "de": (".", ",")}
 _PLAIN = re.compile(r"[+-]?\d*\.?\d*([eE][+-]?\d+)?")
 MINUS = "\u2212"
@@ -112,15 +114,5 @@ def moment(value: object, language: str = "en") -> str:
             when = datetime.fromisoformat(str(value))
         except ValueError:
             return str(value)
-    month = _MONTHS.get(language, _MONTHS["en"])[when.month - 1]
-    day = f"{when.day}." if language == "de" else str(when.day)
-    return f"{day} {month} {when.year}, {when:%H:%M} UTC"
-
-
-_MONTHS = {
-    "en": ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
-    "de": (
-        "Januar", "Februar", "März", "April", "Mai", "Juni",
-        "Juli", "August", "September", "Oktober", "November", "Dezember",
-    ),
-}  # fmt: skip
+    month = translate(language, "date.months").split()[when.month - 1]
+    return translate(language, "date.moment", day=when.day, month=month, year=when.year, time=f"{when:%H:%M}")

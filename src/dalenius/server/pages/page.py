@@ -4,7 +4,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl, quote, unquote
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
@@ -16,7 +16,7 @@ from dalenius import limits
 from dalenius.errors import RequestError
 from dalenius.server import messages
 from dalenius.server.accounts import User
-from dalenius.server.auth import check_form, csrf_token, services_of
+from dalenius.server.auth import check_form, csrf_token, services_of, set_cookie
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView
 from dalenius.spec.screening import check_size
@@ -31,12 +31,12 @@ NEXT_STATES = {
     "published": ("withdrawn",),
 }
 _MENU = (
-    ("datasets", "/", ("/d/",)),
-    ("tables", "/tables", ("/r/",)),
-    ("mine", "/mine", ("/jobs/",)),
-    ("ledger", "/ledger", ()),
-    ("custody", "/custodian", ("/custodian/",)),
-    ("explain", "/explain", ("/explain/",)),
+    ("datasets", "/", "/d/"),
+    ("tables", "/tables", "/r/"),
+    ("mine", "/mine", "/jobs/"),
+    ("ledger", "/ledger", "/ledger"),
+    ("custody", "/custodian", "/custodian/"),
+    ("explain", "/explain", "/explain/"),
 )
 
 
@@ -76,6 +76,10 @@ def language_of(request: Request) -> str:
     return offered[0] if offered else messages.DEFAULT
 
 
+def wording_of(request: Request) -> Wording:
+    return Wording(language_of(request), services_of(request))
+
+
 def local(address: str) -> str:
     """A path of this site, or the start page: never another site."""
     is_local = address.startswith("/") and not address.startswith("//") and "\\" not in address
@@ -83,7 +87,6 @@ def local(address: str) -> str:
 
 
 def here(request: Request) -> str:
-    """Path and query of this page."""
     return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
@@ -96,17 +99,14 @@ def render(
     headers: dict[str, str] | None = None,
     **context: Any,
 ) -> HTMLResponse:
-    """A page in the reader's language."""
-    language = language_of(request)
-    services = services_of(request)
-    wording = Wording(language, services)
+    services, wording = services_of(request), wording_of(request)
     flash = _flash(request, wording)
     text = (
         environment()
         .get_template(template)
         .render(
             {
-                "lang": language,
+                "lang": wording.language,
                 "languages": [c for c in services.config.languages if c in messages.languages()],
                 "site": services.config.title,
                 "user": user,
@@ -116,7 +116,7 @@ def render(
                 "csrf_input": Markup('<input type="hidden" name="csrf" value="{}">').format(csrf_token(request)),
                 "flash": flash,
                 **wording.names(),
-                **{name: _spoken(value, language) for name, value in context.items()},
+                **{name: _spoken(value, wording.language) for name, value in context.items()},
             }
         )
     )
@@ -138,15 +138,12 @@ def _spoken(value: Any, language: str) -> Any:
 
 def _menu(request: Request, user: User) -> list[dict[str, Any]]:
     path = request.url.path
-    shown = []
-    for key, href, below in _MENU:
-        if (key == "mine" and user.is_anonymous) or (key == "ledger" and user.is_anonymous):
-            continue
-        if key == "custody" and not user.is_custodian:
-            continue
-        is_here = path == href or path.startswith(below or ("\0",)) or (key == "ledger" and path.startswith("/ledger"))
-        shown.append({"key": key, "href": href, "is_here": is_here})
-    return shown
+    hidden = {"mine": user.is_anonymous, "ledger": user.is_anonymous, "custody": not user.is_custodian}
+    return [
+        {"key": key, "href": href, "is_here": path == href or path.startswith(below)}
+        for key, href, below in _MENU
+        if not hidden.get(key)
+    ]
 
 
 def lead(request: Request, address: str) -> Response:
@@ -161,20 +158,11 @@ def redirect(request: Request, address: str, said: str = "", kind: str = "good",
     response = lead(request, local(address))
     if said:
         text = "\n".join([kind, said, *(f"{k}={v}" for k, v in values.items())])
-        response.set_cookie(
-            FLASH,
-            quote(text[:600]),
-            max_age=60,
-            httponly=True,
-            samesite="lax",
-            secure=services_of(request).config.secure_cookies,
-        )
+        set_cookie(request, response, FLASH, quote(text[:600]), 60)
     return response
 
 
 def _flash(request: Request, wording: Wording) -> dict[str, str] | None:
-    from urllib.parse import unquote
-
     kind, *rest = unquote(request.cookies.get(FLASH, "")).split("\n")
     if not rest or kind not in ("good", "care", "bad") or rest[0] not in messages.catalogue("en"):
         return None
@@ -192,7 +180,6 @@ class Fields:
         self.pairs = pairs
 
     def one(self, name: str, default: str = "") -> str:
-        """The first value of a field."""
         return next((value for key, value in self.pairs if key == name), default)
 
 

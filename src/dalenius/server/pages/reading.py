@@ -11,7 +11,7 @@ from dalenius.core.estimate import TestResult
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
 from dalenius.server.auth import CurrentUser, services_of
-from dalenius.server.downloads import is_spoken
+from dalenius.server.downloads import is_spoken, render
 from dalenius.server.errors import NotFound
 from dalenius.server.pages.address import read_pairs
 from dalenius.server.pages.comparison import difference_margin
@@ -101,7 +101,6 @@ def _verdict(shown: Shown, result: TestResult | None) -> dict[str, Any]:
 
 @router.get("/r/{entry}/compare")
 def compare(request: Request, entry: str, user: CurrentUser, a: str = "", b: str = "") -> Response:
-    """Whether two cells differ by more than their noise."""
     shown = Shown.find(request, entry, user)
     cells = _cells(shown)
     indices = {index for index, _, _ in cells}
@@ -157,21 +156,20 @@ def download(request: Request, entry: str, format: str, user: CurrentUser) -> Re
     if language == DEFAULT or not is_spoken(format):
         return _send(request, reading.download(user, entry, format))
     spoken = spoken_release(Shown.find(request, entry, user), reading.release(user, entry))
-    return _send(request, reading.download_of(spoken, format, is_public=False, language=language))
+    return _send(request, render(spoken, format, is_public=False, language=language))
 
 
 @router.get("/d/{name}/list.{format}")
 def download_listed(request: Request, name: str, format: str, user: CurrentUser) -> Response:
-    """A table of the stored list as a file."""
     services = services_of(request)
     state = read_pairs(request.query_params.multi_items(), services.reading.dataset(name))
-    release = services.reading.list_answer(user, name, state.to_request(name), explains=True)
+    release = services.reading.list_answer(name, state.to_request(name), explains=True)
     if release is None:
         raise NotFound("The stored list of this data set does not hold this table.")
     language = language_of(request)
     if language != DEFAULT and is_spoken(format):
         release = spoken_release(Shown(request, user, release, None, state), release)
-    return _send(request, services.reading.download_of(release, format, language=language))
+    return _send(request, render(release, format, language=language))
 
 
 def _send(request: Request, file: Download) -> Response:

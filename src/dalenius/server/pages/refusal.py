@@ -21,7 +21,6 @@ class PageRoute(APIRoute):
     """A route whose refusals are pages; who has not signed in is asked to."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Wrap the handler."""
         handler = super().get_route_handler()
 
         async def shown(request: Request) -> Response:

@@ -13,6 +13,7 @@ from dalenius.core.law import Additive, Withheld
 from dalenius.core.release import ADDITIVE, Release, Table
 from dalenius.errors import NotAllowed
 from dalenius.server.auth import CurrentUser, services_of
+from dalenius.server.downloads import formats
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
 from dalenius.server.pages.address import read_pairs
@@ -36,7 +37,6 @@ _MEANINGS = ("show", "as", "confidence", "totals", "chart", "values")
 
 @router.get("/r/{entry}")
 def table(request: Request, entry: str, user: CurrentUser) -> Response:
-    """The table and its chart."""
     return _table_page(Shown.find(request, entry, user))
 
 
@@ -46,7 +46,7 @@ def from_list(request: Request, name: str, user: CurrentUser) -> Response:
     services = services_of(request)
     dataset = services.reading.dataset(name)
     state = read_pairs(request.query_params.multi_items(), dataset)
-    release = services.reading.list_answer(user, name, state.to_request(name), explains=True)
+    release = services.reading.list_answer(name, state.to_request(name), explains=True)
     if release is None:
         raise NotFound("The stored list of this data set does not hold this table.")
     shown = Shown(request, user, release, None, state)
@@ -55,7 +55,7 @@ def from_list(request: Request, name: str, user: CurrentUser) -> Response:
         document = state.to_request(name)
         document["table"] |= {"margins": [[axis.name for axis in shown.axes], names], "universe": COMPLETE}
         try:
-            answer: Release | None = services.reading.list_answer(user, name, document)
+            answer = services.reading.list_answer(name, document)
         except NotAllowed:
             # The sum has more noise than the table; a rule may hold for the one and not for the other.
             return None
@@ -124,7 +124,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         has_structural=any(c.is_structural for c in cells),
         cell_text=partial(_cell_text, shown.wording, display),
         error_text=partial(_error_text, shown.wording, display, error_as),
-        formats=list(shown.services.reading.formats()),
+        formats=list(formats()),
         download_href=_download_href(shown),
         universe=shown.universe,
         noise_text=_noise_text(shown),
@@ -214,13 +214,12 @@ def _error_text(wording: Wording, display: Display | None, error_as: str, cell: 
 
 def _noise_error(wording: Wording, display: Display | None, error_as: str, cell: Cell) -> str:
     """A margin or an interval with the precision of the table, never narrower than it is."""
-    language, half = wording.language, cell.half or 0.0
-    if cell.is_percent:
-        digits = numbers.percent_digits(half)
-        text: Callable[[float], str] = lambda v: numbers.percent(v, language, digits)  # noqa: E731 - one of two formats
-    else:
-        digits = display.digits if display else 0
-        text = lambda v: wording.num(v, digits)  # noqa: E731 - one of two formats
+    half = cell.half or 0.0
+    digits = numbers.percent_digits(half) if cell.is_percent else display.digits if display else 0
+
+    def text(value: float) -> str:
+        return numbers.percent(value, wording.language, digits) if cell.is_percent else wording.num(value, digits)
+
     is_known = cell.lower is not None and cell.upper is not None
     scale = 1.0 if cell.is_percent else 10.0**digits
     if error_as == INTERVAL and is_known and cell.is_percent:
@@ -260,7 +259,6 @@ def _noise_text(shown: Shown) -> str:
 
 @router.get("/r/{entry}/cite")
 def cite(request: Request, entry: str, user: CurrentUser) -> Response:
-    """How to cite the table, and the same request elsewhere."""
     shown = Shown.find(request, entry, user)
     view, wording = shown.view, shown.wording
     assert view is not None

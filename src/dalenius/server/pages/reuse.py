@@ -40,22 +40,16 @@ def request_of(
     where = {c["variable"]: _condition(c, declared.get(c["variable"])) for c in described.get("where", ())}
     if where:
         table["where"] = where
-    if described.get("of"):
-        table["of"] = described["of"]
+    table |= {key: described[key] for key in ("of", "universe", "weight") if described.get(key)}
     if described.get("measure") not in (None, DEFAULT_MEASURE):
         table["measure"] = described["measure"]
     table |= described.get("keys", {})
     if described.get("margins"):
         table |= _margins(described["margins"], len(axes))
-    for key in ("universe", "weight"):
-        if described.get(key):
-            table[key] = described[key]
     if described.get("objective") not in (None, "cells"):
         table["objective"] = described["objective"]
-    privacy = dict(described.get("privacy", {}))
-    for key in ("mechanism", "strategy"):
-        if described.get(key):
-            privacy[key] = described[key]
+    chosen = {key: described[key] for key in ("mechanism", "strategy") if described.get(key)}
+    privacy = {**described.get("privacy", {}), **chosen}
     return {"dataset": described.get("dataset", ""), "table": table, "privacy": privacy}
 
 

@@ -15,8 +15,6 @@ _MOST_LINES, _MOST_COLUMNS = 14, 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Headings, stub and number of cells."""
-
     heads: tuple[tuple[tuple[str, int], ...], ...]
     lines: tuple[tuple[tuple[str, int], ...], ...]
     stub: int
@@ -92,22 +90,14 @@ def _lines(axes: list[tuple[str, ...]]) -> tuple[tuple[tuple[str, int], ...], ..
     """The stub, cut after a few lines; a label spans the lines below that share it."""
     spans = [prod(len(labels) for labels in axes[i + 1 :]) for i in range(len(axes))]
     total = min(prod(map(len, axes)), _MOST_LINES)
-    lines = []
-    for number, labels in enumerate(islice(product(*axes), total)):
-        lines.append(
-            tuple(
-                (label, min(span, total - number))
-                for label, span in zip(labels, spans, strict=True)
-                if number % span == 0
-            )
-        )
-    return tuple(lines)
+    return tuple(
+        tuple((label, min(span, total - n)) for label, span in zip(labels, spans, strict=True) if n % span == 0)
+        for n, labels in enumerate(islice(product(*axes), total))
+    )
 
 
 def _limits(choice: AxisChoice, variable: VariableView, ends: tuple[str, str]) -> tuple[str, ...]:
-    """Limits of the classes, with the declared bounds at open ends that the condition on the variable
-    leaves any value.
-    """
+    """Limits of the classes, with the declared bounds at ends that the condition on the variable leaves open."""
     if choice.is_closed or not variable.bounds:
         return choice.cuts
     (low, high), step = variable.bounds, rational(variable.step or "1")

@@ -15,7 +15,7 @@ from dalenius.errors import DaleniusError
 from dalenius.server.accounts import User
 from dalenius.server.auth import services_of
 from dalenius.server.pages.address import from_request
-from dalenius.server.pages.page import language_of, render
+from dalenius.server.pages.page import render, wording_of
 from dalenius.server.pages.reuse import request_of, with_levels
 from dalenius.server.pages.state import PLACES, TableState
 from dalenius.server.pages.wording import Wording
@@ -55,7 +55,7 @@ class Shown:
         self.member = int(number) if number in map(str, range(1, len(release.members) + 1)) else 1
         release = release.parts[self.member - 1]
         self.services = services_of(request)
-        self.wording = Wording(language_of(request), self.services)
+        self.wording = wording_of(request)
         self.release = self.read(release)
         self.provenance = release.provenance
         self.dataset = self._known(self.provenance.dataset)
@@ -63,7 +63,6 @@ class Shown:
 
     @classmethod
     def find(cls, request: Request, entry: str, user: User) -> "Shown":
-        """The stored release, if this reader may see it."""
         services = services_of(request)
         return cls(request, user, services.reading.release(user, entry), services.reading.release_view(user, entry))
 
@@ -78,19 +77,16 @@ class Shown:
 
     def _known(self, name: str) -> DatasetView | None:
         try:
-            view: DatasetView = self.services.reading.dataset(name)
+            return self.services.reading.dataset(name)
         except DaleniusError:
             return None
-        return view
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """Axes of the shown table."""
         return self.release.table.space.axes if self.release.tables else ()
 
     @property
     def heading(self) -> str:
-        """The table in a few words."""
         if self.state is not None and self.dataset is not None:
             return self.wording.state_title(self.dataset, self.state)
         return self.release.about.title or self.described
@@ -105,7 +101,6 @@ class Shown:
         return self.wording.title(self.dataset, subject.measure, subject.of or None, variables, subject)
 
     def table_heading(self, table: Table) -> str:
-        """A further table of the release in a few words."""
         method, of = speech.method_of(self.release, table), self.release.about.of
         axes = speech.in_order(self.release.about, speech.classified(self.release, table))
         variables = [axis.variable for axis in axes]
@@ -113,7 +108,6 @@ class Shown:
 
     @property
     def conditions(self) -> list[str]:
-        """Which records are counted, in words."""
         if self.state is not None and self.dataset is not None:
             return self.wording.filters(self.dataset, self.state)
         return self.wording.conditions(self.dataset, self.provenance.request)
@@ -123,7 +117,6 @@ class Shown:
         return sorted(self.axes, key=lambda a: next((i for i, n in enumerate(named) if n in (a.name, a.variable)), 99))
 
     def axis_label(self, axis: Axis) -> str:
-        """What an axis is called."""
         label = self.wording.label(self.dataset, axis.variable)
         return f"{label} ({self.wording.level_name(self.dataset, axis.level)})" if axis.level else label
 
@@ -137,9 +130,7 @@ class Shown:
 
     @property
     def universe(self) -> dict[str, str]:
-        """Whose records are covered, in the reader's language where the declaration still says the same as
-        the release.
-        """
+        """Whose records are covered, translated where the declaration still says the same as the release."""
         stored = {"text": self.release.about.universe, "language": "en"}
         if not stored["text"] or self.dataset is None or self.wording.language == "en":
             return stored
@@ -174,7 +165,6 @@ class Shown:
         ]
 
     def frame(self, section: str) -> dict[str, Any]:
-        """What the frame around every section shows."""
         base = f"/r/{quote(self.view.entry)}" if self.view else ""
         return {
             "view": self.view,
@@ -196,7 +186,6 @@ class Shown:
         }
 
     def document(self) -> dict[str, Any]:
-        """The request document that asks for this table."""
         variables = self.dataset.variables if self.dataset else ()
         numeric = {variable.name: variable for variable in variables if variable.is_numeric}
         document = request_of(self.release, dict_of(self.layout), numeric)
@@ -239,7 +228,6 @@ class Shown:
 
 
 def dict_of(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
-    """Values under each key."""
     labels: dict[str, list[str]] = {}
     for key, value in pairs:
         labels.setdefault(key, []).append(value)

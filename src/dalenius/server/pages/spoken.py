@@ -1,6 +1,4 @@
-"""A release for a file that is read: labels, conditions and the guarantee in the reader's language; numbers and laws as
-they are.
-"""
+"""A release in the reader's language: labels, conditions and guarantee; numbers and distributions as they are."""
 
 from dataclasses import replace
 
@@ -10,9 +8,7 @@ from dalenius.server.pages.shown import Shown
 
 
 def spoken_release(shown: Shown, release: Release) -> Release:
-    """A whole release in the language of the one who is shown it; what the dataset document does not translate keeps
-    its word.
-    """
+    """Translate a whole release; what the dataset document does not translate stays."""
     universe = shown.universe["text"]
     spoken = _spoken(shown, release)
     return spoken if release.members else spoken.with_(subject=replace(spoken.about, universe=universe))

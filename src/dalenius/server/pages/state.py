@@ -36,7 +36,6 @@ class AxisChoice:
     is_closed: bool = False
 
     def to_item(self) -> str | dict[str, Any]:
-        """As a request document writes it."""
         if self.cuts:
             closed = {"closed": True} if self.is_closed else {}
             return {"variable": self.variable, "cuts": list(self.cuts), **closed}
@@ -72,7 +71,6 @@ class TableState:
 
     @property
     def choices(self) -> tuple[AxisChoice, ...]:
-        """All axes in reading order."""
         return self.rows + self.columns + self.layers
 
     @property
@@ -86,14 +84,12 @@ class TableState:
         return {"rows": self.rows, "columns": self.columns, "layers": self.layers}
 
     def place_of(self, variable: str) -> str:
-        """Where a variable stands: rows, columns, layers or nowhere."""
         for place, choices in self.places.items():
             if any(choice.variable == variable for choice in choices):
                 return place
         return ""
 
     def choice_of(self, variable: str) -> AxisChoice | None:
-        """The axis that a variable stands on."""
         return next((choice for choice in self.choices if choice.variable == variable), None)
 
     # -- changes -------------------------------------------------------------------------------------------------
@@ -169,20 +165,12 @@ class TableState:
         if self.measure != DEFAULT_MEASURE:
             pairs.append(("measure", f"{self.measure}:{self.of}"))
             pairs += [(f"key.{name}", value) for name, values in self.keys.items() for value in values]
-        if self.weight:
-            pairs.append(("weight", self.weight))
-        if self.error:
-            pairs.append(("error", self.error))
-        if self.margins:
-            pairs.append(("margins", "all"))
-        if self.margins and self.universe:
-            pairs.append(("universe", self.universe))
-        if self.definition:
-            pairs.append(("definition", self.definition))
-        pairs += [(name, self.amounts[name]) for name in AMOUNTS if self.amounts.get(name)]
-        if self.title:
-            pairs.append(("title", self.title))
-        return pairs
+        rest = {"weight": self.weight, "error": self.error, **self._margin_keys(), "definition": self.definition}
+        rest |= {name: self.amounts.get(name, "") for name in AMOUNTS}
+        return pairs + [(key, value) for key, value in (rest | {"title": self.title}).items() if value]
+
+    def _margin_keys(self) -> dict[str, str]:
+        return {"margins": "all", "universe": self.universe} if self.margins else {}
 
     def _stated(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Keys of the measure that say more than leaving them out, and that the guarantee knows."""
@@ -207,14 +195,10 @@ class TableState:
         return not is_known or registry.get("definitions", definition).scope is Scope.ALL_DATA
 
     def _form_keys(self) -> Mapping[str, Any]:
-        """Keys that a form writes beside the measure, where the guarantee holds for all data."""
-        if not self._holds_everywhere():
-            return {}
-        keys: Mapping[str, Any] = registry.get("methods", self.measure).form_keys
-        return keys
+        """Keys that a form writes for this measure, where the guarantee holds for all data."""
+        return registry.get("methods", self.measure).form_keys if self._holds_everywhere() else {}
 
     def to_request(self, dataset: str) -> dict[str, Any]:
-        """The request document of this state, as plain values."""
         table: dict[str, Any] = {
             place: [choice.to_item() for choice in choices] for place, choices in self.places.items() if choices
         }
@@ -231,12 +215,7 @@ class TableState:
             table |= {"error": self.error} if self.error else {}
             for name, values in self._stated():
                 table[name] = _as_written(form_fields(self.measure)[name].kind, values)
-        if self.weight:
-            table["weight"] = self.weight
-        if self.margins:
-            table["margins"] = "all"
-        if self.margins and self.universe:
-            table["universe"] = self.universe
+        table |= {key: value for key, value in {"weight": self.weight, **self._margin_keys()}.items() if value}
         amounts = {name: self.amounts[name] for name in AMOUNTS if self.amounts.get(name)}
         request: dict[str, Any] = {
             "dataset": dataset,
@@ -247,9 +226,7 @@ class TableState:
 
 
 def _as_written(kind: FieldKind, values: tuple[str, ...]) -> Any:
-    """As a request writes a key: lists as lists, one number as such, whole numbers as whole ones; what is none is left
-    for the planner to refuse.
-    """
+    """Return a key as a request writes it; what is not a number is left for the planner to refuse."""
     if kind.is_list or (kind is FieldKind.NUMBERS and len(values) > 1):
         return list(values)
     is_whole = kind is FieldKind.WHOLE and values[0].isascii() and values[0].isdigit()

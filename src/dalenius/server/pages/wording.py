@@ -31,11 +31,9 @@ class Wording:
         self._services = services
 
     def t(self, key: str, /, **values: object) -> str:
-        """An interface string."""
         return messages.translate(self.language, key, **values)
 
     def names(self) -> dict[str, Any]:
-        """Everything that templates call."""
         return {
             "t": self.t,
             "num": self.num,
@@ -46,7 +44,6 @@ class Wording:
             "when": self.when,
             "share": share,
             "budget_text": self.budget,
-            "cost_text": self.cost,
             "release_title": self.release_title,
             "dataset_title": self.dataset_title,
             "measure_name": self.measure,
@@ -58,22 +55,19 @@ class Wording:
             "takes_weight": takes_weight,
             "mechanism_name": lambda name: self.known("mechanism", name),
             "strategy_name": lambda name: self.known("strategy", name),
-            "definition_name": self.definition,
+            "definition_name": lambda name: self.known("definition", name),
             "said": self.said,
             "remark": self.note,
             "level_name": self.level_name,
         }
 
     def num(self, value: object, digits: int | None = None) -> str:
-        """A number."""
         return numbers.number(value, self.language, digits)
 
     def amount(self, value: object) -> str:
-        """A privacy amount."""
         return numbers.amount(value, self.language)
 
     def typed(self, value: object) -> str:
-        """An exact number, for a form's field."""
         return numbers.typed(value, self.language)
 
     def limits(self, cuts: Sequence[str]) -> str:
@@ -86,7 +80,6 @@ class Wording:
         return {"text": sentence, "detail": message} if sentence else {"text": message, "detail": ""}
 
     def when(self, value: object) -> str:
-        """A time."""
         return numbers.moment(value, self.language)
 
     # -- amounts ---------------------------------------------------------------------------------------------------
@@ -96,14 +89,6 @@ class Wording:
         signs = (("epsilon", "ε"), ("delta", "δ"), ("rho", "ρ"))
         return ", ".join(f"{sign} = {self.amount(budget[key])}" for key, sign in signs if budget.get(key))
 
-    def cost(self, preview: Preview) -> str:
-        """What a release would spend."""
-        return self.budget(preview.budget)
-
-    def definition(self, name: str) -> str:
-        """A definition's name."""
-        return self.known("definition", name)
-
     def known(self, kind: str, name: str) -> str:
         """A registered name as readers know it; one that has no translation keeps its own."""
         text = self.t(f"{kind}.{name}")
@@ -112,30 +97,25 @@ class Wording:
     # -- tables ----------------------------------------------------------------------------------------------------
 
     def dataset_title(self, name: str) -> str:
-        """A data set's title; its name if it is no longer served."""
         dataset = self._dataset(name)
         return (dataset.title or dataset.name) if dataset else name
 
     def _dataset(self, name: str) -> DatasetView | None:
         try:
-            view: DatasetView = self._services.reading.dataset(name)
-            return view.in_language(self.language)
+            return self._services.reading.dataset(name).in_language(self.language)
         except DaleniusError:
             return None
 
     def label(self, dataset: DatasetView | None, variable: str) -> str:
-        """A variable's label."""
         variable_view = dataset.in_language(self.language).variable(variable) if dataset else None
         if variable_view is None:
             return speech.added_axis(variable, self.language)
         return variable_view.label or variable_view.name
 
     def said(self, dataset: DatasetView | None, variable: str, label: str) -> str:
-        """A category or group."""
         return dataset.said(self.language, variable, label) if dataset else label
 
     def level_name(self, dataset: DatasetView | None, level: str) -> str:
-        """A level of a hierarchy."""
         return dataset.level_name(self.language, level) if dataset else level
 
     def measure(self, dataset: DatasetView | None, measure: str, of: str | None, subject: Subject = _OPEN) -> str:
@@ -150,7 +130,6 @@ class Wording:
         )
 
     def measure_in_menu(self, dataset: DatasetView, measure: str, of: str) -> str:
-        """A measure before its own keys are filled in."""
         open_ = "…"
         return speech.title_of(
             measure, self.language, of=self.label(dataset, of), other=open_, within=open_, subject=Subject(q=open_)
@@ -165,8 +144,6 @@ class Wording:
         return replace(condition, kept=labels).text
 
     def expected(self, dataset: DatasetView, method: str, preview: Preview) -> list[str]:
-        """What error to expect, in the words of the method."""
-
         def label(axis: str) -> str:
             variable, _, level = axis.partition(".")
             name = self.label(dataset, variable)
@@ -179,13 +156,11 @@ class Wording:
     def title(
         self, dataset: DatasetView | None, measure: str, of: str | None, variables: list[str], subject: Subject = _OPEN
     ) -> str:
-        """A table in a few words."""
         what = self.measure(dataset, measure, of, subject)
         names = _CROSS.join(self.label(dataset, name) for name in variables)
         return self.t("builder.by", measure=what, names=names) if names else what
 
     def release_title(self, view: ReleaseView) -> str:
-        """The title of a released table in a list."""
         if view.request.get("tables"):
             return self.t("release.batch", n=len(view.request["tables"]))
         subject = Subject.derived(view.request)
@@ -213,7 +188,6 @@ class Wording:
         return sentences
 
     def request_title(self, dataset: str, request: Mapping[str, Any]) -> str:
-        """The title of a request document."""
         if request.get("title"):
             return str(request["title"])
         table = request.get("table", {})
@@ -225,7 +199,6 @@ class Wording:
         return self.title(self._dataset(dataset), subject.measure, table.get("of"), names, subject)
 
     def state_title(self, dataset: DatasetView, state: TableState) -> str:
-        """The title of a table being built."""
         if state.title:
             return state.title
         if state.is_empty:
@@ -234,7 +207,6 @@ class Wording:
         return self.title(dataset, state.measure, state.of or None, names, state.subject())
 
     def choice(self, dataset: DatasetView, choice: AxisChoice) -> str:
-        """How much of a variable stands on an axis."""
         if choice.cuts:
             return self.limits(choice.cuts)
         if choice.level and choice.level != "*":
@@ -248,7 +220,6 @@ class Wording:
         return self.t("builder.all", n=everything)
 
     def filters(self, dataset: DatasetView, state: TableState) -> list[str]:
-        """Conditions in words."""
         texts = [
             f"{self.label(dataset, name)}: {', '.join(self.said(dataset, name, label) for label in labels)}"
             for name, labels in state.where.items()
@@ -264,8 +235,7 @@ class Wording:
 
     # -- guarantees --------------------------------------------------------------------------------------------------
 
-    def unit(self, dataset: DatasetView | None, neighbours: Mapping[str, Any]) -> str:
-        """Whom the guarantee protects."""
+    def unit(self, neighbours: Mapping[str, Any]) -> str:
         name, rows = str(neighbours.get("unit", "row")), neighbours.get("max_rows", 1)
         unit = self.known("unit", name)
         if neighbours.get("relation") == "replace":
@@ -273,9 +243,7 @@ class Wording:
         return self.t("dataset.unit_row") if unit == "row" else self.t("dataset.unit_person", unit=unit, rows=rows)
 
     def design(self, dataset: DatasetView, state: TableState | None = None) -> str:
-        """How records were drawn, and what follows for errors; with a state, only where it asks for an error of
-        sampling.
-        """
+        """How records were drawn; of a table being built, only where it asks for an error of sampling."""
         if state is None:
             return self.t(f"design.{dataset.draws or 'unstated'}")
         if state.weight and not dataset.draws:
@@ -284,7 +252,6 @@ class Wording:
         return self.t(f"design.{dataset.draws or 'unstated'}") if is_estimate or state.weight else ""
 
     def guarantee(self, provenance: Provenance) -> str:
-        """The guarantee of one release in one sentence."""
         budget = provenance.budget
         unit = self.known("unit", str(provenance.neighbours.get("unit", "row")))
         if budget.get("epsilon"):

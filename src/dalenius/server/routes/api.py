@@ -23,7 +23,7 @@ from dalenius.server.auth import (
     services_of,
 )
 from dalenius.server.description import document_responses
-from dalenius.server.downloads import negotiate
+from dalenius.server.downloads import negotiate, render
 from dalenius.server.errors import NotFound
 from dalenius.server.inference import described, find, infer, questions
 from dalenius.server.routes.bodies import BoundedRoute, InferenceBody, SavedBody, document_body, read_document
@@ -42,7 +42,7 @@ EXAMPLE = {"table": {"rows": ["grade"], "columns": ["branch"]}, "privacy": {"def
 @router.get("/datasets")
 def datasets(request: Request, user: CurrentUser) -> list[dict[str, Any]]:
     """Data sets that are served, as declared."""
-    return [plain(view) for view in services_of(request).reading.datasets(user)]
+    return [plain(view) for view in services_of(request).reading.datasets()]
 
 
 @router.get("/datasets/{name}")
@@ -70,10 +70,10 @@ async def table(request: Request, name: Name, user: CurrentUser, format: Format 
     """A table from the stored list: free, open to everybody, never computed from data."""
     services = services_of(request)
     document = await read_document(request)
-    answer = await run_in_threadpool(partial(services.reading.list_answer, user, name, document, explains=True))
+    answer = await run_in_threadpool(partial(services.reading.list_answer, name, document, explains=True))
     if answer is None:
         raise NotFound("The stored list of this data set does not hold this table; ask for a release instead.")
-    return send(request, await run_in_threadpool(services.reading.download_of, answer, choose(request, format)))
+    return send(request, await run_in_threadpool(render, answer, choose(request, format)))
 
 
 @router.get("/datasets/{name}/list")
@@ -113,9 +113,9 @@ async def release(
     chosen = choose(request, format)
     document = await read_document(request)
     steps = await run_in_threadpool(services.reading.adjustments, name, document)
-    answer = await run_in_threadpool(services.reading.list_answer, user, name, document)
+    answer = await run_in_threadpool(services.reading.list_answer, name, document)
     if answer is not None:
-        return send(request, await run_in_threadpool(services.reading.download_of, answer, chosen))
+        return send(request, await run_in_threadpool(render, answer, chosen))
     submit = partial(services.releasing.submit, user, name, document, idempotency_key, seen=preview_digest)
     job: JobView = await run_in_threadpool(submit)
     if job.cells <= services.config.limits.direct_cells:
@@ -127,7 +127,7 @@ def _outcome(request: Request, user: Any, job: JobView, chosen: str, steps: Sequ
     if job.state == "done":
         reading = services_of(request).reading
         file = (
-            reading.download_of(reading.shown_as(user, job.entry, steps), chosen, is_public=False)
+            render(reading.shown_as(user, job.entry, steps), chosen, is_public=False)
             if steps
             else reading.download(user, job.entry, chosen)
         )
@@ -195,7 +195,7 @@ def _read(request: Request, entry: str, chosen: str, view: str) -> Response:
     user = current_user(request)
     if view == "measured":
         return send(request, services.reading.download(user, entry, chosen))
-    return send(request, services.reading.download_of(services.reading.anchored(user, entry), chosen, is_public=False))
+    return send(request, render(services.reading.anchored(user, entry), chosen, is_public=False))
 
 
 @router.get("/inference")
@@ -235,17 +235,15 @@ def saved(request: Request, user: SignedIn) -> list[dict[str, Any]]:
 
 
 @router.put("/saved/{title}", status_code=204)
-def save(request: Request, title: Name, body: SavedBody, user: SignedIn) -> Response:
+def save(request: Request, title: Name, body: SavedBody, user: SignedIn) -> None:
     """Keep a request under a title."""
     services_of(request).releasing.save(user, title, body.dataset, body.request)
-    return Response(status_code=204)
 
 
 @router.delete("/saved/{title}", status_code=204)
-def forget(request: Request, title: Name, user: SignedIn) -> Response:
+def forget(request: Request, title: Name, user: SignedIn) -> None:
     """Remove a saved table."""
     services_of(request).releasing.forget(user, title)
-    return Response(status_code=204)
 
 
 def choose(request: Request, format: str | None) -> str:

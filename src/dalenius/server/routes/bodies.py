@@ -61,7 +61,6 @@ class BoundedRoute(APIRoute):
     """A route whose JSON body is bounded before it is parsed, and parsed outside of the event loop."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Wrap the handler."""
         handler = super().get_route_handler()
 
         async def bounded(request: Request) -> Response:

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.responses import PlainTextResponse, Response
 
 from dalenius.server.accounts import User
 from dalenius.server.auth import (
@@ -42,17 +42,10 @@ def me(user: CurrentUser) -> dict[str, str]:
 @router.post("/tokens", status_code=201)
 def create_token(request: Request, body: TokenBody, user: CurrentUser) -> dict[str, str]:
     """A new API token, shown this once. Signed in, or with name and password."""
-    services = services_of(request)
-    owner = _owner(request, body, user)
-    return {"token": services.accounts.create_token(owner, body.label, body.days), "name": owner.name}
-
-
-def _owner(request: Request, body: TokenBody, user: User) -> User:
-    if body.name:
-        return _verified(request, body.name, body.password)
-    if user.is_anonymous:
+    if user.is_anonymous and not body.name:
         raise NotSignedIn("Sign in, or send name and password.")
-    return user
+    owner = _verified(request, body.name, body.password) if body.name else user
+    return {"token": services_of(request).accounts.create_token(owner, body.label, body.days), "name": owner.name}
 
 
 def _verified(request: Request, name: str, password: str) -> User:
@@ -69,21 +62,18 @@ def session(request: Request, user: CurrentUser) -> dict[str, str]:
 
 
 @router.post("/session")
-def open_session(request: Request, body: SignInBody) -> JSONResponse:
+def open_session(request: Request, response: Response, body: SignInBody) -> dict[str, str]:
     """Sign in with a cookie, as a browser does."""
     refuse_other_sites(request)
     user = _verified(request, body.name, body.password)
-    response = JSONResponse({"name": user.name, "role": user.role})
     sign_in(request, response, user)
-    return response
+    return {"name": user.name, "role": user.role}
 
 
 @router.delete("/session", status_code=204)
-def close_session(request: Request, user: CurrentUser) -> Response:
+def close_session(request: Request, response: Response, user: CurrentUser) -> None:
     """Sign out."""
-    response = Response(status_code=204)
     sign_out(request, response)
-    return response
 
 
 @router.get("/tokens")
@@ -93,10 +83,9 @@ def tokens(request: Request, user: SignedIn) -> list[dict[str, Any]]:
 
 
 @router.delete("/tokens/{identity}", status_code=204)
-def revoke_token(request: Request, identity: Name, user: SignedIn) -> Response:
+def revoke_token(request: Request, identity: Name, user: SignedIn) -> None:
     """End a token of yours."""
     services_of(request).accounts.revoke_token(user, identity)
-    return Response(status_code=204)
 
 
 @router.get("/datasets/{name}/quota")
@@ -133,17 +122,15 @@ def verify(request: Request, user: SignedIn) -> dict[str, Any]:
 
 
 @router.post("/populations/{population}/grants", status_code=204)
-def grant(request: Request, population: Name, body: AmountsBody, user: SignedIn) -> Response:
+def grant(request: Request, population: Name, body: AmountsBody, user: SignedIn) -> None:
     """Add to a population's budget."""
     services_of(request).custody.grant(user, population, body.rho, body.delta, body.note)
-    return Response(status_code=204)
 
 
 @router.put("/populations/{population}/quotas/{analyst}", status_code=204)
-def set_quota(request: Request, population: Name, analyst: Name, body: AmountsBody, user: SignedIn) -> Response:
+def set_quota(request: Request, population: Name, analyst: Name, body: AmountsBody, user: SignedIn) -> None:
     """Set what an analyst may spend in all."""
     services_of(request).custody.set_quota(user, population, analyst, body.rho, body.delta)
-    return Response(status_code=204)
 
 
 @router.get("/populations/{population}/approval")
@@ -170,14 +157,13 @@ def approvals(request: Request, user: SignedIn) -> list[dict[str, Any]]:
 
 
 @router.post("/approvals/{job}", status_code=204)
-def decide(request: Request, job: JobName, body: ApprovalBody, user: SignedIn) -> Response:
+def decide(request: Request, job: JobName, body: ApprovalBody, user: SignedIn) -> None:
     """Approve or refuse a large release."""
     services = services_of(request)
     if body.approve:
         services.custody.approve(user, job)
     else:
         services.custody.refuse(user, job, body.reason)
-    return Response(status_code=204)
 
 
 @router.post("/releases/{entry}/status")
@@ -194,14 +180,13 @@ def users(request: Request, user: SignedIn) -> list[dict[str, str]]:
 
 
 @router.post("/users", status_code=201)
-def create_user(request: Request, body: UserBody, user: SignedIn) -> JSONResponse:
+def create_user(request: Request, body: UserBody, user: SignedIn) -> dict[str, str]:
     """A new user; the password is shown this once."""
     password = services_of(request).custody.create_user(user, body.name, body.role)
-    return JSONResponse({"name": body.name, "role": body.role, "password": password}, 201)
+    return {"name": body.name, "role": body.role, "password": password}
 
 
 @router.delete("/users/{name}", status_code=204)
-def deactivate(request: Request, name: Name, user: SignedIn) -> Response:
+def deactivate(request: Request, name: Name, user: SignedIn) -> None:
     """Sign a user out for good."""
     services_of(request).custody.deactivate(user, name)
-    return Response(status_code=204)

@@ -3,18 +3,17 @@
 from math import ceil
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from dalenius.core.release import Release
 from dalenius.errors import UnknownName
 from dalenius.server.accounts import ANONYMOUS
-from dalenius.server.auth import CurrentUser, services_of
+from dalenius.server.auth import current_user, services_of
 from dalenius.server.errors import NotFound
 from dalenius.server.px_format import MOST_CELLS, Selection, as_csv, json_stat, places_of, table_item
 from dalenius.server.routes.bodies import BoundedRoute
-from dalenius.server.services import Services
 from dalenius.server.views import ReleaseView
 from dalenius.version import VERSION
 
@@ -26,10 +25,27 @@ DATA: dict[int | str, dict[str, Any]] = {
         "content": {"application/json": {"schema": {}}, "text/csv": {"schema": {"type": "string"}}},
     }
 }
-router = APIRouter(prefix=ROOT, tags=["PxWeb API 2"], route_class=BoundedRoute)
 
 TableId = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
-Language = Annotated[str | None, Query(max_length=20)]
+
+
+async def read_language(request: Request, lang: Annotated[str | None, Query(max_length=20)] = None) -> str:
+    """Return the language that was named, if it is served, or the default."""
+    languages = services_of(request).config.languages
+    if lang is not None and lang not in languages:
+        raise UnknownName.among("language", lang, languages)
+    return lang or languages[0]
+
+
+Language = Annotated[str, Depends(read_language)]
+OutputFormat = Annotated[str, Query(max_length=40)]
+# Every call is within the rate limit and names a language that is served.
+router = APIRouter(
+    prefix=ROOT,
+    tags=["PxWeb API 2"],
+    route_class=BoundedRoute,
+    dependencies=[Depends(current_user), Depends(read_language)],
+)
 
 
 class VariableSelection(BaseModel):
@@ -72,16 +88,14 @@ def config(request: Request) -> dict[str, Any]:
 @router.get("/tables")
 def tables(
     request: Request,
-    user: CurrentUser,
-    lang: Language = None,
+    language: Language,
     query: Annotated[str, Query(max_length=200)] = "",
     pageNumber: Annotated[int, Query(ge=1, le=10**6)] = 1,
     pageSize: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> dict[str, Any]:
     """Released tables, newest first."""
-    services = services_of(request)
-    language = _language(services, lang)
-    total, page = services.reading.releases(ANONYMOUS, query=query, offset=(pageNumber - 1) * pageSize, limit=pageSize)
+    offset = (pageNumber - 1) * pageSize
+    total, page = services_of(request).reading.releases(ANONYMOUS, query=query, offset=offset, limit=pageSize)
     pages = max(ceil(total / pageSize), 1)
     root = _root(request)
     return {
@@ -108,49 +122,30 @@ def _links(root: str, language: str, number: int, pages: int, size: int) -> list
 
 
 @router.get("/tables/{id}")
-def table(request: Request, id: TableId, user: CurrentUser, lang: Language = None) -> dict[str, Any]:
+def table(request: Request, id: TableId, language: Language) -> dict[str, Any]:
     """One released table."""
-    services = services_of(request)
-    language = _language(services, lang)
-    view, _ = _released(services, id)
+    view, _ = _released(request, id)
     return {"language": language, **table_item(view, _root(request), language)}
 
 
 @router.get("/tables/{id}/metadata")
-def metadata(request: Request, id: TableId, user: CurrentUser, lang: Language = None) -> JSONResponse:
+def metadata(request: Request, id: TableId) -> JSONResponse:
     """Variables and values of a released table, as JSON-stat 2 without numbers."""
-    services = services_of(request)
-    _language(services, lang)
-    view, release = _released(services, id)
+    view, release = _released(request, id)
     return JSONResponse(json_stat(release, view, None, _root(request)))
 
 
 @router.get("/tables/{id}/data", response_class=Response, responses=DATA)
-def data(
-    request: Request,
-    id: TableId,
-    user: CurrentUser,
-    lang: Language = None,
-    outputFormat: Annotated[str, Query(max_length=40)] = FORMATS[0],
-) -> Response:
+def data(request: Request, id: TableId, outputFormat: OutputFormat = FORMATS[0]) -> Response:
     """Chosen cells: `valueCodes[variable]=code,code`, in json-stat2 or csv."""
-    services = services_of(request)
-    _language(services, lang)
     return _data(request, id, _selection(request), outputFormat)
 
 
 @router.post("/tables/{id}/data", response_class=Response, responses=DATA)
 def data_by_body(
-    request: Request,
-    id: TableId,
-    body: SelectionBody,
-    user: CurrentUser,
-    lang: Language = None,
-    outputFormat: Annotated[str, Query(max_length=40)] = FORMATS[0],
+    request: Request, id: TableId, body: SelectionBody, outputFormat: OutputFormat = FORMATS[0]
 ) -> Response:
     """The same with the selection in the body."""
-    services = services_of(request)
-    _language(services, lang)
     chosen = {part.variable_code: part.value_codes for part in body.selection}
     return _data(request, id, chosen, outputFormat)
 
@@ -158,7 +153,7 @@ def data_by_body(
 def _data(request: Request, id: str, selection: Selection, form: str) -> Response:
     if form.lower() not in FORMATS:
         raise UnknownName.among("output format", form, FORMATS)
-    view, release = _released(services_of(request), id)
+    view, release = _released(request, id)
     places = places_of(release, selection)
     headers = {"Cache-Control": "no-cache"}
     if form.lower() == "csv":
@@ -195,22 +190,15 @@ def split_codes(text: str) -> tuple[str, ...]:
     return tuple(p[1:-1] if p.startswith("[") and p.endswith("]") else p for p in parts if p)
 
 
-def _language(services: Services, lang: str | None) -> str:
-    languages = services.config.languages
-    if lang is not None and lang not in languages:
-        raise UnknownName.among("language", lang, languages)
-    return lang or languages[0]
-
-
 def _root(request: Request) -> str:
     """The configured address, or the path alone: what a caller wrote as Host is no address of ours."""
     return str(services_of(request).config.public_url) + ROOT
 
 
-def _released(services: Services, entry: str) -> tuple[ReleaseView, Release]:
+def _released(request: Request, entry: str) -> tuple[ReleaseView, Release]:
     """A published release, whoever asks."""
-    view = services.reading.release_view(ANONYMOUS, entry)
-    release = services.reading.release(ANONYMOUS, entry)
+    reading = services_of(request).reading
+    view, release = reading.release_view(ANONYMOUS, entry), reading.release(ANONYMOUS, entry)
     if not release.tables:
         raise NotFound("This release has no table: the outcome was 'no reply'.")
     return view, release
