@@ -178,21 +178,22 @@ class WithoutGerman(CountMethod):
 class WithoutGermanTitle(CountMethod):
     """A method whose German title was forgotten."""
 
-    words: ClassVar[Any] = CountMethod.words | {"de": replace(CountMethod.words["de"], title="")}
+    words: ClassVar[Any] = {**CountMethod.words, "de": replace(CountMethod.words["de"], title="")}
 
 
 class WithEnglishTitle(CountMethod):
     """A method whose German title is the English one."""
 
-    words: ClassVar[Any] = CountMethod.words | {
-        "de": replace(CountMethod.words["de"], title=CountMethod.words["en"].title)
+    words: ClassVar[Any] = {
+        **CountMethod.words,
+        "de": replace(CountMethod.words["de"], title=CountMethod.words["en"].title),
     }
 
 
 class WithoutNumber(CountMethod):
     """A method whose German preview leaves the error out."""
 
-    words: ClassVar[Any] = CountMethod.words | {"de": replace(CountMethod.words["de"], preview="Ungefähr.")}
+    words: ClassVar[Any] = {**CountMethod.words, "de": replace(CountMethod.words["de"], preview="Ungefähr.")}
 
 
 @pytest.mark.parametrize(
@@ -380,6 +381,51 @@ def test_the_kit_of_inference_catches(plant: Any, reason: str) -> None:
         plant = plant | {"ask": ask, "examples": ({},)}
     with pytest.raises(AssertionError, match=reason):
         inference_kit.check(replace(question, **plant))
+
+
+def _halved(interval: Interval, value: float) -> Interval:
+    """Both sides cut to half."""
+    return replace(interval, lower=(interval.lower + value) / 2, upper=(interval.upper + value) / 2)
+
+
+@pytest.mark.parametrize("name", ["difference", "odds_ratio", "proportion", "rate", "ratio", "total"])
+def test_the_kit_of_inference_catches_an_interval_with_sampling_cut_to_half(name: str) -> None:
+    question = registry.get("inference.questions", name)
+
+    def asked(release: Any, **parameters: Any) -> Estimate:
+        """The answer, with half of the interval where it is for sampling."""
+        answer: Estimate = question.ask(release, **parameters)
+        assert answer.interval is not None
+        is_whole = answer.interval.kind is not Kind.NOISE_AND_SAMPLING
+        return answer if is_whole else replace(answer, interval=_halved(answer.interval, answer.value))
+
+    with pytest.raises(AssertionError, match="holds the truth"):
+        inference_kit.check(_Asked(question, asked))
+
+
+def test_the_kit_of_inference_catches_a_table_of_intervals_with_sampling_cut_to_half() -> None:
+    question = registry.get("inference.questions", "interval")
+
+    def asked(release: Any, **parameters: Any) -> Any:
+        """The table, with half of each interval where they are for sampling."""
+        answer = question.ask(release, **parameters)
+        if answer.kind is not Kind.NOISE_AND_SAMPLING:
+            return answer
+        halves = {end: (getattr(answer, end) + answer.values) / 2 for end in ("lower", "upper")}
+        return replace(answer, **halves)
+
+    with pytest.raises(AssertionError, match=r"'parameter'.* holds the truth"):
+        inference_kit.check(_Asked(question, asked))
+
+
+class _Asked:
+    """A question that is answered by another function."""
+
+    def __init__(self, question: Any, ask: Any) -> None:
+        self.question, self.ask = question, ask
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.question, name)
 
 
 def _documented(ask: Any) -> Any:

@@ -120,3 +120,15 @@ def test_intervals_hold_where_noise_is_wider_than_the_way_to_a_bound(
     for with_sampling in (False, True):
         lower, upper = release.interval(with_sampling=with_sampling)
         assert ((lower <= parameter) & (parameter <= upper)).mean() >= 0.9
+
+
+@pytest.mark.parametrize(("of", "family"), [("calls", "poisson"), ("waiting", "exponential"), ("heads", "binomial")])
+def test_a_cell_with_nobody_has_every_parameter_in_its_interval(of: str, family: str) -> None:
+    """It was a single number: a fit of no mean at all."""
+    nobody = {"calls": {"at_most": 0}, "heads": {"at_least": 4}}
+    for epsilon in ("0.9", 4):
+        table, estimate = asked(of, family, epsilon=epsilon, where=nobody)
+        assert np.isnan(table.values).all() or np.isfinite(table.values).all()
+        for is_sampling in (False, True):
+            lower, upper = estimate.ends(0.95, is_sampling)
+            assert np.all(upper - lower >= 0.5)

@@ -22,8 +22,12 @@ METHODS = ("best", "boxplot", "clipped_total", "count", "median", "ratio", "samp
 @pytest.mark.parametrize("method", METHODS)
 def test_inputs_move_no_further_than_stated(method: str, relation: Relation, tmp_path: Path) -> None:
     engines = {"duckdb": engine_kit.factories(tmp_path)["duckdb"]}
-    moves = played_requests.attack(5, method, relation, plans=3, pairs=4, engines=engines)
-    assert not moves.broken
+    # Some ways to measure a method scale their noise by the data, and have no distance; others are drawn until one has.
+    for seed in range(5, 9):
+        moves = played_requests.attack(seed, method, relation, plans=3, pairs=4, engines=engines)
+        assert not moves.broken
+        if moves.compared:
+            break
     assert moves.compared and max(moves.furthest.values()) <= ALLOWED
     assert {engine for _, engine, _ in moves.corners} == {"memory", "duckdb"}
 

@@ -126,7 +126,9 @@ class FittedFamily:
             return np.array([[lowest], [[np.inf] * len(lowest)]])
         replays = self.mean_both if is_sampling else self.mean_noise
         low, high = np.quantile(replays, [tail, 1 - tail], axis=1)
-        return np.sort(self.refit(2 * self.means - np.stack([high, low]))[0], axis=0)[..., None]
+        means = 2 * self.means - np.stack([high, low])
+        # Where replays have fewer than two rows there is no mean, and a fit of none would be a number.
+        return np.sort(np.where(np.isnan(means), np.nan, self.refit(means)[0]), axis=0)[..., None]
 
 
 def fitted(family: Family, sums: FamilySums) -> FittedFamily:

@@ -35,7 +35,6 @@ class DataDependent:
 
     @staticmethod
     def amount(budget: Budget) -> str:
-        """The amount in words."""
         if budget.epsilon is not None:
             return f"epsilon = {plain(budget.epsilon)}"
         return f"rho = {plain(budget.rho)}" if budget.rho is not None else ""

@@ -82,7 +82,6 @@ class Approximate:
         return summed_cost(profiles)
 
     def sentence(self, budget: Budget) -> str:
-        """In plain words."""
         if budget.epsilon is None or budget.delta is None:
             raise ParameterError("The definition 'approximate' needs epsilon and delta.", name="delta")
         epsilon, delta = plain(budget.epsilon), plain(budget.delta)

@@ -92,7 +92,6 @@ class Probabilistic:
         return summed_cost(profiles)
 
     def sentence(self, budget: Budget) -> str:
-        """In plain words."""
         epsilon = plain(budget.epsilon) if budget.epsilon is not None else "?"
         delta = plain(budget.delta) if budget.delta is not None else "?"
         return (

@@ -48,7 +48,6 @@ class Pure:
         return summed_cost(profiles)
 
     def sentence(self, budget: Budget) -> str:
-        """In plain words."""
         epsilon = plain(budget.epsilon) if budget.epsilon is not None else "?"
         return (
             "Whatever is released, and whoever reads it, the odds of anything about one unit change by at most a "

@@ -39,7 +39,6 @@ class TotalAtTheData:
     mean: Mean | None = None
 
     def value(self, values: IntArray) -> int:
-        """The exact total."""
         return self.total.value(values)
 
     def local(self, values: IntArray, neighbours: Neighbours, group: int = 1) -> int:

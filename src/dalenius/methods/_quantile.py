@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from fractions import Fraction
 from math import isqrt
-from typing import Any
+from typing import Any, Literal
 
 from dalenius.core.budget import Budget
 from dalenius.core.neighbours import Scope
@@ -20,12 +20,25 @@ from dalenius.methods._order_statistic import METHODS, plan_local, plan_number, 
 from dalenius.plans.moments import SAMPLING
 from dalenius.plans.priced import priced, selected
 from dalenius.plans.quantiles import plan_quantiles
+from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
 
 UNBOUNDED = "unbounded"
 QUANTILE_METHODS = (*METHODS, UNBOUNDED)
+
+
+class MedianParameters(Part):
+    """Keys of a median, which a quantile has too."""
+
+    method: str | None = None
+    beta: Exact | None = None
+    shape: Exact | None = None
+    growth: Exact | None = None
+    score: Literal["distance", "depth"] | None = None
+    error: Literal["noise", "sampling"] | None = None
+    group_size: Whole = 1
 
 
 def plan_quantile(question: Question, name: str, level: Fraction) -> TablePlan:

@@ -53,7 +53,6 @@ class BestMethod(Method):
 
     @staticmethod
     def plan(question: Question) -> TablePlan:
-        """One chosen cell."""
         which = str(question.parameter("which", "largest"))
         if which not in _SIGNS:
             raise UnknownName.among("which", which, list(_SIGNS))

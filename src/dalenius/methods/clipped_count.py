@@ -61,5 +61,4 @@ class ClippedCountMethod(Method):
 
     @staticmethod
     def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
-        """Bounds and sizes as exact texts."""
         return canonical_clip(keys)

@@ -73,5 +73,4 @@ class ClippedTotalMethod(Method):
 
     @staticmethod
     def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
-        """Bounds and sizes as exact texts."""
         return canonical_clip(keys)

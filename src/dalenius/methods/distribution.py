@@ -77,7 +77,6 @@ class DistributionMethod(Method):
 
     @staticmethod
     def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
-        """Points as a rising list of exact texts."""
         if "at" not in keys:
             return dict(keys)
         points = sorted({rational(point, "at") for point in keys["at"]})

@@ -38,7 +38,6 @@ class LargestTotalMethod(Method):
 
     @staticmethod
     def plan(question: Question) -> TablePlan:
-        """One selected cell."""
         least, epsilon = floor(question), epsilon_alone(question)
         measurement = DataDependentSelection(
             name="largest total",

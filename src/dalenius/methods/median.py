@@ -2,30 +2,18 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
-from dalenius.methods._quantile import plan_quantile, without_implied
-from dalenius.spec.document import Exact, Part, Whole
+from dalenius.methods._quantile import MedianParameters, plan_quantile, without_implied
+from dalenius.spec.document import Part
 from dalenius.spec.method import Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
 from dalenius.translation import translated
 
 __all__ = ["MedianMethod"]
-
-
-class MedianParameters(Part):
-    """Keys of a median; with q it is another quantile."""
-
-    method: str | None = None
-    beta: Exact | None = None
-    shape: Exact | None = None
-    growth: Exact | None = None
-    score: Literal["distance", "depth"] | None = None
-    error: Literal["noise", "sampling"] | None = None
-    group_size: Whole = 1
 
 
 class MedianMethod(Method):

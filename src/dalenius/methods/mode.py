@@ -36,5 +36,4 @@ class ModeMethod(Method):
 
     @staticmethod
     def plan(question: Question) -> TablePlan:
-        """One chosen cell."""
         return plan_choice(question, "mode", Count(question.query))

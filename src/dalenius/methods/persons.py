@@ -61,5 +61,4 @@ class PersonsMethod(Method):
 
     @staticmethod
     def statistic(question: Question) -> Any:
-        """The table of persons."""
         return Persons(replace(question.query, aggregate=Aggregate.PERSONS))

@@ -121,7 +121,6 @@ class ProposeTestReleaseMethod(Method):
 
     @staticmethod
     def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
-        """Numbers as exact texts."""
         return exact_texts(keys, "q", "bound", "bounds")
 
 

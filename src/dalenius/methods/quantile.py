@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
-from dalenius.methods._quantile import plan_quantile, without_implied
-from dalenius.spec.document import Exact, Part, Whole
+from dalenius.methods._quantile import MedianParameters, plan_quantile, without_implied
+from dalenius.spec.document import Exact, Part
 from dalenius.spec.method import FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
@@ -17,17 +17,10 @@ from dalenius.translation import texts, translated
 __all__ = ["QuantileMethod"]
 
 
-class QuantileParameters(Part):
-    """Keys of a quantile."""
+class QuantileParameters(MedianParameters):
+    """Keys of a quantile: those of a median, and its level."""
 
     q: Exact = Fraction(1, 2)
-    method: str | None = None
-    beta: Exact | None = None
-    shape: Exact | None = None
-    growth: Exact | None = None
-    score: Literal["distance", "depth"] | None = None
-    error: Literal["noise", "sampling"] | None = None
-    group_size: Whole = 1
 
 
 class QuantileMethod(Method):

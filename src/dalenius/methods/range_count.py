@@ -86,7 +86,6 @@ class RangeCountMethod(Method):
 
     @staticmethod
     def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
-        """Ends as exact text."""
         return exact_texts(keys, "at_least", "at_most")
 
 

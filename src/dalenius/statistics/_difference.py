@@ -52,7 +52,6 @@ class Difference(ABC):
 
     @classmethod
     def of(cls, domain: Domain, name: str, where: tuple[Filter, ...] = ()) -> Self:
-        """For a declared variable."""
         bounds = domain.variable(name).bounds
         return cls(
             query=ValuesQuery(value=name, where=where),

@@ -32,7 +32,6 @@ class Example:
 
 
 def group(*labels: str, missing: str = DROP) -> dict[str, Variable]:
-    """A categorical variable `g`."""
     return {"g": Variable(name="g", domain=Categories(labels=labels, missing=missing))}
 
 
@@ -43,7 +42,6 @@ def number(low: int, high: int, *, name: str = "x", missing: str = DROP) -> dict
 
 
 def cells(*labels: str, zeros: frozenset[tuple[int, ...]] = frozenset()) -> CellSpace:
-    """The table of `g`."""
     axis = Axis(variable="g", labels=labels, codes=tuple(range(len(labels))))
     return CellSpace((axis,), zeros)
 

@@ -43,7 +43,6 @@ class ClippedTable:
 
     @classmethod
     def counts(cls, space: CellSpace, where: tuple[Filter, ...], clip: Clip) -> "ClippedTable":
-        """Of rows."""
         return cls(query=TableQuery(space=space, where=where, clip=clip), clip=clip)
 
     @classmethod
@@ -66,7 +65,6 @@ class ClippedTable:
 
     @property
     def cells(self) -> int:
-        """Cells that are perturbed."""
         return self.query.space.size - len(self.query.space.structural_zeros)
 
     @property

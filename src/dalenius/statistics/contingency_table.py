@@ -29,7 +29,6 @@ class ContingencyTable:
 
     @property
     def cells(self) -> int:
-        """Cells that are perturbed."""
         return self.query.space.size - len(self.query.space.structural_zeros)
 
     def value(self, cells: Sequence[int] | IntArray) -> tuple[int, ...]:
@@ -60,7 +59,6 @@ class ContingencyTable:
         return 1 if owners and self.cells and not self.is_complete else 0
 
     def smooth(self, cells: Sequence[int] | IntArray, neighbours: Neighbours, least: int = 1) -> Fraction:
-        """The global value."""
         return Fraction(max(least, int(self.sensitivity(neighbours).l1)))
 
     def bootstrap(self, cells: Sequence[int] | IntArray, neighbours: Neighbours) -> int:

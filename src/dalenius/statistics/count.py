@@ -28,7 +28,6 @@ class Count:
 
     @property
     def cells(self) -> int:
-        """Cells that are perturbed."""
         return self.query.space.size - len(self.query.space.structural_zeros)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:

@@ -55,7 +55,6 @@ class Dominance:
         return bool(own) and 100 * sum(own[2:]) < self.p * own[0]
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """Of the count."""
         if len(self.queries) == 1:
             return Sensitivity.of_patterns(((1,),))
         sides = 2 if neighbours.is_replace else 1

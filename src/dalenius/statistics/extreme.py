@@ -47,7 +47,6 @@ class Extreme:
     def of(
         cls, domain: Domain, name: str, *, rank: int = 1, is_largest: bool = True, where: tuple[Filter, ...] = ()
     ) -> "Extreme":
-        """For a declared variable."""
         bounds = domain.variable(name).bounds
         return cls(
             query=ValuesQuery(value=name, where=where),

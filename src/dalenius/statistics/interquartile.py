@@ -15,10 +15,8 @@ class Interquartile(Difference):
 
     @staticmethod
     def lower(n: int) -> int:
-        """Rank of the lower quartile."""
         return index_rule(Fraction(1, 4), n)
 
     @staticmethod
     def upper(n: int) -> int:
-        """Rank of the upper quartile."""
         return index_rule(Fraction(3, 4), n)

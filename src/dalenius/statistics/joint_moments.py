@@ -75,7 +75,6 @@ class JointMoments:
 
     @property
     def space(self) -> CellSpace:
-        """Two numbers."""
         return CellSpace((Axis(variable=f"{self.query.value} as", labels=("total", "squares")),))
 
     def combine(self, exact: Sequence[IntArray]) -> IntArray:

@@ -50,7 +50,6 @@ class MagnitudeTable:
 
     @classmethod
     def of(cls, domain: Domain, name: str, space: CellSpace, where: tuple[Filter, ...] = ()) -> "MagnitudeTable":
-        """For a declared variable over declared cells."""
         bounds = domain.variable(name).bounds
         inside = not space.structural_zeros and all(
             domain.variable(axis.variable).keeps_every_row(axis) for axis in space.axes
@@ -71,7 +70,6 @@ class MagnitudeTable:
 
     @property
     def cells(self) -> int:
-        """Cells that are perturbed."""
         return self.query.space.size - len(self.query.space.structural_zeros)
 
     def value(self, cells: Sequence[int] | IntArray, values: Sequence[int] | IntArray) -> tuple[int, ...]:

@@ -36,7 +36,6 @@ class Mean:
 
     @property
     def query(self) -> TableQuery:
-        """The total."""
         return TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value=self.value_name)
 
     def value(self, values: Sequence[int] | IntArray) -> Fraction:

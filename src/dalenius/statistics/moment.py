@@ -46,7 +46,6 @@ class Moment:
 
     @property
     def space(self) -> CellSpace:
-        """Cells of the answer."""
         return self.query.space
 
     @classmethod

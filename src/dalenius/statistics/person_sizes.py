@@ -37,16 +37,13 @@ class PersonSizes:
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """One list of numbers."""
         return (self.query,)
 
     @property
     def space(self) -> CellSpace:
-        """The classes."""
         return CellSpace((Axis(variable="size", labels=self.labels, codes=tuple(range(len(self.labels)))),))
 
     def combine(self, exact: Sequence[IntArray]) -> IntArray:
-        """The numbers as they are."""
         return np.asarray(exact[0], dtype=np.int64)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:

@@ -26,7 +26,6 @@ class Persons:
 
     @property
     def cells(self) -> int:
-        """Cells that are perturbed."""
         return self.query.space.size - len(self.query.space.structural_zeros)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:

@@ -53,7 +53,6 @@ class Quantile:
 
     @classmethod
     def of(cls, domain: Domain, name: str, q: Fraction = Fraction(1, 2), where: tuple[Filter, ...] = ()) -> "Quantile":
-        """For a declared variable."""
         bounds = domain.variable(name).bounds
         complete = not where and bounds.missing != "drop" and bounds.outside == "clamp"
         return cls(

@@ -46,11 +46,9 @@ class Ratio:
 
     @property
     def denominator_query(self) -> TableQuery:
-        """The denominator's total."""
         return TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value=self.denominator)
 
     def value(self, rows: Sequence[Pair]) -> Fraction:
-        """The exact ratio."""
         return self._quotient(sum(x for x, _ in rows), sum(y for _, y in rows))
 
     def _quotient(self, above: int, below: int) -> Fraction:

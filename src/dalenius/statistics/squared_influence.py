@@ -43,7 +43,6 @@ class SquaredInfluence:
 
     @property
     def space(self) -> CellSpace:
-        """Cells of the answer."""
         assert self.query.space is not None
         return self.query.space
 

@@ -13,10 +13,8 @@ class ValueRange(Difference):
 
     @staticmethod
     def lower(n: int) -> int:
-        """The first."""
         return 1
 
     @staticmethod
     def upper(n: int) -> int:
-        """The last."""
         return n

@@ -47,7 +47,6 @@ class Variance:
         return n - 1 if self.is_sample else n
 
     def value(self, values: Sequence[int] | IntArray) -> Fraction:
-        """The exact variance."""
         x = [int(v) for v in values]
         n = len(x)
         return (sum(v * v for v in x) - Fraction(sum(x) ** 2, n)) / self._divisor(n)

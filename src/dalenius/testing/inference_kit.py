@@ -1,11 +1,12 @@
 """The kit that every inference question must pass: it declares itself, refuses a withheld law, and its answers hold.
 
-Examples are asked of a table over A, B and C whose counts are known and whose noise is drawn anew many times. Intervals
-hold the answer that is given without noise as often as they say; p-values of hypotheses that are true are small no more
-often than they say. Both are judged at four standard errors, with recorded noise.
+Examples are asked of a table over A, B and C whose counts are known and whose noise is drawn anew many times; where an
+answer claims to hold for sampling too, counts are drawn anew as well. A question that takes a `kind` is asked for both.
+Intervals hold the answer that is given without either as often as they say; p-values of hypotheses that are true are
+small no more often than they say. Both are judged at four standard errors, with recorded noise.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.estimate import Estimate, TestResult
+from dalenius.core.estimate import Estimate, Kind, TestResult
 from dalenius.core.law import Additive, Law, Withheld
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block, Provenance, Release, Table
@@ -27,7 +28,7 @@ COUNTS = np.array([[[60, 40], [31, 44]], [[45, 33], [32, 70]]])
 UNIFORM = np.full((2, 2, 2), 50)
 NOISE = Additive(DiscreteLaplace(Fraction(1, 2)))
 SILENCE = Additive(DiscreteLaplace(Fraction(30)))
-DRAWS, FEW_DRAWS = 40, 16
+DRAWS, SAMPLES, FEW_DRAWS = 40, 80, 16
 LEVEL = 0.2
 Counts = NDArray[np.int64]
 Judged = Estimate | IntervalTable | TestResult
@@ -37,13 +38,21 @@ def check(question: InferenceQuestion) -> int:
     """Declaration, refusal and every example; returns how many answers were judged."""
     check_declaration(question)
     judged = 0
-    for example in question.examples:
+    for example in asked(question):
         hidden = release_of(COUNTS, Withheld("The scale follows the data."))
         assert _is_refused(question, hidden, example), f"{question.name} answers for a law that is withheld"
         judged += _check_coverage(question, example) + _check_level(question, example)
     answer = _ask(question, release_of(COUNTS, SILENCE), question.examples[0])
     assert judged or not isinstance(answer, Judged), f"{question.name} has no example that can be judged"
     return judged
+
+
+def asked(question: InferenceQuestion) -> Iterator[Mapping[str, Any]]:
+    """Every example, and of a question with a `kind` also for the parameter of the process."""
+    for example in question.examples:
+        yield example
+        if "kind" not in example and any(parameter.name == "kind" for parameter in question.parameters):
+            yield {**example, "kind": "parameter"}
 
 
 def check_declaration(question: InferenceQuestion) -> None:
@@ -101,18 +110,28 @@ def _check_coverage(question: InferenceQuestion, example: Mapping[str, Any]) -> 
     truth: Any = _ask(question, release_of(COUNTS, SILENCE), example)
     assert str(truth) and truth.to_dict()
     if isinstance(truth, Estimate) and truth.interval is not None:
-        answers = _answers(question, example, [COUNTS] * DRAWS)
+        answers = _answers(question, example, _tables(truth.interval.kind))
         held = np.array([a.interval is not None and truth.value in a.interval for a in answers])
         level = truth.interval.confidence
     elif isinstance(truth, IntervalTable):
-        answers = _answers(question, example, [COUNTS] * DRAWS)
+        answers = _answers(question, example, _tables(truth.kind))
         held = np.array([(a.lower <= truth.values) & (truth.values <= a.upper) for a in answers]).mean(axis=1)
         level = truth.confidence
     else:
         return 0
-    least = level - 4 * np.sqrt(level * (1 - level) / DRAWS)
-    assert held.mean() >= least, f"{question.name} holds the truth in {held.mean():.2f} of its intervals"
+    least = level - 4 * np.sqrt(level * (1 - level) / len(answers))
+    assert held.mean() >= least, (
+        f"{question.name} {dict(example)} holds the truth in {held.mean():.2f} of its intervals"
+    )
     return 1
+
+
+def _tables(kind: Kind) -> list[Counts]:
+    """The same counts again and again, or samples of a process that has them on average."""
+    if kind is not Kind.NOISE_AND_SAMPLING:
+        return [COUNTS] * DRAWS
+    rng = np.random.default_rng(25)
+    return [rng.poisson(COUNTS) for _ in range(SAMPLES)]
 
 
 def _check_level(question: InferenceQuestion, example: Mapping[str, Any]) -> int:

@@ -41,7 +41,6 @@ class LevelSetting(MarginsAsked):
 
     @property
     def importance(self) -> tuple[float, ...]:
-        """The weight of every margin."""
         return self.weights or (1.0,) * len(self.margins)
 
     def step(self, name: str, part: Part) -> UnpricedStep:
@@ -50,12 +49,10 @@ class LevelSetting(MarginsAsked):
 
     @property
     def detail(self) -> tuple[Axis, ...]:
-        """The axes beside the tree."""
         return self.axes[: self.place] + self.axes[self.place + 1 :]
 
     @property
     def public(self) -> frozenset[Part]:
-        """Parts that are public."""
         return frozenset({(0, ())} if self.total is not None else ())
 
     def space(self, part: Part) -> CellSpace:
@@ -90,7 +87,6 @@ class LevelCandidate:
 
     @cached_property
     def variances(self) -> list[FloatArray]:
-        """Of every shown cell."""
         return self.law.variances
 
     def errors(self, importance: Sequence[float]) -> dict[str, float]:

@@ -56,7 +56,6 @@ class MarginsAsked:
 
     @property
     def measure(self) -> str:
-        """What the tables show."""
         return "count" if self.amounts is None else self.amounts.measure
 
 
@@ -85,7 +84,6 @@ class UnpricedStep:
         return Fraction(1) if self.amounts is None else self.amounts.step
 
     def measured(self, mechanism: Mechanism) -> Noisy:
-        """The measurement."""
         return Noisy(self.name, self.statistic, mechanism, self.unit)
 
     def variance(self, mechanism: Mechanism) -> float:
@@ -125,7 +123,6 @@ class Setting(MarginsAsked):
         return UnpricedStep(name, self.space(margin), self.where, self.amounts)
 
     def space(self, margin: Margin) -> CellSpace:
-        """Cells of a margin."""
         return CellSpace(tuple(self.axes[a] for a in margin))
 
     def score(self, components: Mapping[Margin, float]) -> float:

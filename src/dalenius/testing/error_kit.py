@@ -1,0 +1,365 @@
+"""The kit that judges errors: intervals, standard errors, previews and limits of every example of every method.
+
+Bounds, written before the first run. Nominal 95 %; no author writes a test for it.
+
+coverage   of noise alone, and of noise and sampling where it is claimed, in three worlds: red if a binomial test at
+           .0005 rejects "at most 3.5 % are missed" in one of the tails
+variance   stated over observed, of both errors, in .85 … 1.2: too large is red, too. Where the observed variance is
+           known so badly that an honest ratio would lie outside more than once in 20,000, the bound is moved to there
+gradient   the stated variance of the noise over that by finite differences, for all measured numbers and for each
+           block alone, in .97 … 1.03
+preview    the plan's margin of error over that of a release on evenly spread records, in .85 … 1.2; the same for the
+           standard error with sampling
+limits     where declared bounds leave a number between two others, as small cells with rows at their corners tell,
+           shown numbers and ends of intervals lie there
+degenerate cells with nobody, one row or equal rows: numbers are finite or missing, an interval around what is true is
+           not missed more often than elsewhere, and where there is no truth it is not narrower than in ordinary cells
+silence    at least half of the ordinary cells have an interval
+
+An honest interval that misses 2.5 % in each tail is called wrong less than once in 100,000 judgements. What a method
+cannot keep is listed in `KNOWN` by name and with its reason; a listed judgement that is kept is an error, too.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dalenius.algebra.tabulation import bounds
+from dalenius.core.law import FloatArray, Withheld
+from dalenius.core.plan import margin_of_error
+from dalenius.core.release import Release, Table
+from dalenius.spec.method import Method
+from dalenius.testing import error_worlds, gradients
+from dalenius.testing.error_worlds import EVEN, KINDS, REPLICATE, WORLDS
+from dalenius.testing.simulated import (
+    CONFIDENCE,
+    QUICK,
+    ReplicatedExample,
+    Request,
+    SimulatedRelease,
+    SimulatedTable,
+    SimulationEffort,
+    in_world,
+    plan,
+    run,
+    shown,
+)
+
+MISSED, LEVEL = 0.035, 0.0005
+RATIO = (0.85, 1.2)
+"""Of stated to observed variance, and of planned to released margin."""
+REACH = 3.9
+"""Standard errors that an estimate exceeds to one side once in 20,000 times."""
+GRADIENT = (0.97, 1.03)
+FEWEST = 0.5
+NARROW = 0.9
+"""An interval in a cell without a truth is at least so much of an ordinary one."""
+FEW_CELLS = 2
+"""Replicates whose sums are moved one by one."""
+EDGE = 4
+"""Standard errors from a limit within which shown numbers are cut, so that they vary less."""
+RECORDS = 1000
+"""Of the cell that a preview is compared with, where the plan names no number."""
+LEAST_CELLS, LEAST_DRAWS = 8, 100
+"""Cells that are judged together, and replicates of which a variance is."""
+
+
+@dataclass(frozen=True, order=True)
+class ErrorFinding:
+    """A judgement that an example did not keep."""
+
+    judgement: str
+    where: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.judgement} in {self.where}: {self.detail}"
+
+
+def check(
+    method: Method, exceptions: Mapping[str, Mapping[str, str]] | None = None, effort: SimulationEffort = QUICK
+) -> int:
+    """Judge every example of a method; return how many have an error to judge.
+
+    `exceptions` are reasons by `method number` and judgement for what cannot be kept.
+    """
+    listed, judged = KNOWN if exceptions is None else exceptions, 0
+    for number, example in enumerate(method.examples):
+        if not claims_error(method, example):
+            continue
+        judged += 1
+        name = f"{method.name} {number}"
+        unkept = findings(method.name, example, effort, name)
+        reasons = listed.get(name, {})
+        new = [str(finding) for finding in unkept if finding.judgement not in reasons]
+        assert not new, f"{name}, {example['table']}: " + "; ".join(new)
+        if effort is QUICK:
+            stale = set(reasons) - {finding.judgement for finding in unkept}
+            assert not stale, f"{name} keeps {sorted(stale)}, which are listed as not kept"
+    return judged
+
+
+def claims_error(method: Method, example: Request) -> bool:
+    """Whether an answer carries a published error."""
+    is_named = set(getattr(method, "without_error", ())) & set(example["table"])
+    if not method.has_error or is_named:
+        return False
+    asked = {"table": {"measure": method.name, **example["table"]}, "privacy": example["privacy"]}
+    return not isinstance(plan(asked, QUICK.chosen).law, Withheld)
+
+
+def findings(measure: str, example: Request, effort: SimulationEffort = QUICK, seed: str = "") -> list[ErrorFinding]:
+    """Everything that one example does not keep."""
+    asked, seed = ReplicatedExample.of(measure, example, effort), seed or measure
+    if asked.planned() is None:
+        return [ErrorFinding("silence", "every world", "replicates are refused as cells and as a condition")]
+    unkept, worlds = [*judge_gradients(asked, seed)], [*WORLDS][: asked.worlds]
+    ordinary = {world: in_world(asked, world, f"{seed} {world}") for world in worlds}
+    for world, tables in ordinary.items():
+        if not tables:
+            unkept.append(ErrorFinding("silence", world, "no release can be compared with a truth"))
+        for table in tables:
+            unkept += judge_coverage(table, world)
+    unkept += judge_variance(list(ordinary.values()))
+    if asked.is_cells:
+        unkept += judge_preview(asked)
+        degenerate = shown(asked, [error_worlds.degenerate(asked.size)] * asked.releases, f"{seed} degenerate")
+        limits = possible(asked, seed) if asked.worlds == len(WORLDS) else None
+        for world, tables in (*ordinary.items(), ("degenerate cells", degenerate)):
+            unkept += [] if limits is None else judge_limits(tables[:1], limits, world)
+        unkept += judge_degenerate(asked, degenerate, ordinary[worlds[0]])
+    return sorted(unkept)
+
+
+def judge_coverage(table: SimulatedTable, where: str) -> Iterator[ErrorFinding]:
+    """Misses in each tail, of both intervals; and whether there are intervals at all."""
+    place = f"{where}, {table.name}"
+    for kind, ends, truth in _intervals(table):
+        is_true = ~np.isnan(truth)
+        is_given = is_true & ~np.isnan(ends[0]) & ~np.isnan(ends[1])
+        has_error = ~np.isnan(table.variance).all() or is_given.any()
+        if has_error and is_true.sum() and is_given.sum() < FEWEST * is_true.sum():
+            yield ErrorFinding("silence", place, f"{kind}: {is_given.sum()} of {is_true.sum()} cells have an interval")
+        if np.any(ends[0] > ends[1]):
+            yield ErrorFinding(
+                "coverage", place, f"{kind}: {np.sum(ends[0] > ends[1])} lower ends lie above the upper ones"
+            )
+        if is_given.sum() < LEAST_CELLS:
+            continue
+        for tail, share in _missed(ends, truth, is_given):
+            yield ErrorFinding(
+                "coverage", place, f"{kind}: {share:.1%} of {is_given.sum()} cells lie {tail} their interval"
+            )
+
+
+def _intervals(table: SimulatedTable) -> Iterator[tuple[str, tuple[FloatArray, FloatArray], FloatArray]]:
+    yield "noise", table.ends, table.truth
+    if table.sampled_ends is not None and table.process is not None:
+        yield "noise and sampling", table.sampled_ends, np.broadcast_to(table.process, table.values.shape)
+
+
+def _missed(ends: tuple[FloatArray, FloatArray], truth: FloatArray, is_given: Any) -> Iterator[tuple[str, float]]:
+    """Tails in which more is missed than may be, with the share that is."""
+    from scipy.stats import binom
+
+    slack = 1e-9 * (1 + np.abs(truth))
+    for tail, missed in (("below", truth < ends[0] - slack), ("above", truth > ends[1] + slack)):
+        count, cells = int((missed & is_given).sum()), int(is_given.sum())
+        if cells and binom.sf(count - 1, cells, MISSED) < LEVEL:
+            yield tail, count / cells
+
+
+def judge_variance(worlds: Sequence[Sequence[SimulatedTable]]) -> Iterator[ErrorFinding]:
+    """Stated over observed variance of each table, in each world and in all of them together."""
+    for tables in zip(*worlds, strict=False):
+        for kind in ("noise", "noise and sampling"):
+            squares = [one for table in tables if (one := _relative_squares(table, kind)) is not None]
+            groups = [*squares, np.concatenate(squares)] if len(squares) > 1 else squares
+            for number, group in enumerate(groups):
+                if len(group) < LEAST_DRAWS or not group.mean():
+                    continue
+                observed, reach = group.mean(), REACH * group.std() / np.sqrt(len(group)) / group.mean()
+                if not min(1 / RATIO[1], 1 - reach) <= observed <= max(1 / RATIO[0], 1 + reach):
+                    where = "all worlds" if number == len(squares) else f"world {number + 1}"
+                    yield ErrorFinding(
+                        "variance",
+                        f"{where}, {tables[0].name}",
+                        f"{kind}: stated is {1 / observed:.2f} times what is observed",
+                    )
+
+
+def _relative_squares(table: SimulatedTable, kind: str) -> FloatArray | None:
+    """Squared errors over what is stated for them, averaged over the cells of each replicate.
+
+    Cells near a limit are left out: their numbers are cut and vary less; so are cells that hold the same in every
+    sample.
+    """
+    stated, truth = (table.variance, table.truth) if kind == "noise" else (table.sampled, table.process)
+    if stated is None or truth is None or np.isnan(stated).all():
+        return None
+    truth = np.broadcast_to(truth, table.values.shape)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = (table.values - truth) ** 2 / np.nanmean(stated, axis=0)
+        room = EDGE * np.sqrt(np.nanmax(stated, axis=0))
+    is_kept = np.isfinite(squares).all(axis=0)
+    if kind != "noise":
+        is_kept &= np.nanstd(table.truth, axis=0) > 0
+    if table.limits is not None:
+        is_kept &= (truth.min(axis=0) - room > table.limits[0]) & (truth.max(axis=0) + room < table.limits[1])
+    return np.asarray(squares[:, is_kept].mean(axis=1)) if is_kept.any() else None
+
+
+def judge_gradients(example: ReplicatedExample, seed: str) -> Iterator[ErrorFinding]:
+    """Finite differences at the exact sums of few replicates, in two worlds; cells near a limit are left out."""
+    one = replace(example, size=FEW_CELLS, releases=1)
+    for world in ("skewed", "correlated")[: example.worlds]:
+        source = error_worlds.expected(world, one.size)
+        made = run(plan(one.asked(), one.size), source, f"{seed} gradient")
+        if made is None or made.is_chosen:
+            continue
+        for part, ratios in gradients.stated_over_differences(made, made.silent_blocks()):
+            inner = ratios[np.isfinite(ratios) & _is_inside(made)]
+            wrong = inner[(inner < GRADIENT[0]) | (inner > GRADIENT[1])]
+            if len(wrong):
+                yield ErrorFinding(
+                    "gradient", world, f"{part}: stated is {wrong[0]:.3f} times the variance by differences"
+                )
+
+
+def _is_inside(made: SimulatedRelease) -> Any:
+    """Cells of the first table that are not near what the plan says to be possible."""
+    table, limits = made.release.tables[0], made.plan.limits
+    if limits is None:
+        return np.ones(table.values.shape, dtype=np.bool_)
+    room = EDGE * table.std_error
+    return (table.values - room > limits[0]) & (table.values + room < limits[1])
+
+
+def judge_preview(example: ReplicatedExample) -> Iterator[ErrorFinding]:
+    """What the plan expects in a cell of evenly spread records, against a release on such records."""
+    asked = replace(example, size=EVEN, releases=1)
+    planned = plan(asked.asked(), asked.size)
+    source = error_worlds.even(int(planned.preview.get("records", RECORDS)))
+    made = run(planned, source, "preview")
+    if made is None or not made.release.tables:
+        return
+    silent, release = made.silent(), made.release
+    first = release.tables[0]
+    margins = [part for part in planned.preview.get("margins", ()) if REPLICATE in part["axes"]]
+    listed = {frozenset(axis.name for axis in table.space.axes) for table in release.tables}
+    pairs = [("margin of error", planned.error, _size(asked, first, silent[0], _half_width(release, first)))]
+    if margins and frozenset(margins[0]["axes"]) in listed:
+        pairs = [
+            (f"margin of error by {' x '.join(part['axes'])}", margin_of_error(part), _size(asked, table, true, half))
+            for part in margins
+            for table, true in zip(release.tables, silent, strict=True)
+            if table.measure == first.measure and {axis.name for axis in table.space.axes} == set(part["axes"])
+            for half in (_half_width(release, table),)
+        ]
+    if first.sampled is not None and "std_error_with_sampling" in planned.preview:
+        stated = float(planned.preview["std_error_with_sampling"])
+        pairs.append(
+            ("standard error with sampling", stated, _size(asked, first, silent[0], first.std_error_with_sampling))
+        )
+    for name, expected, released in pairs:
+        if (
+            np.isfinite(expected)
+            and np.isfinite(released)
+            and not RATIO[0] * released <= expected <= RATIO[1] * released
+        ):
+            yield ErrorFinding("preview", "even records", f"{name}: {expected:.4g} planned, {released:.4g} released")
+
+
+def _half_width(release: Release, table: Table) -> FloatArray:
+    lower, upper = bounds(release, table, CONFIDENCE)
+    return (upper - lower) / 2
+
+
+def _size(example: ReplicatedExample, table: Table, silent: Table, numbers: FloatArray) -> float:
+    """The root mean square over replicates, in that cell with records where it is largest."""
+    if not example.has_replicates(table):
+        return float("nan")
+    sizes, true = example.column(table, numbers), example.column(silent, silent.values)
+    is_filled = np.all(np.isfinite(true) & (np.abs(true) > 1e-9), axis=0)
+    return float(np.max(np.sqrt(np.mean(sizes**2, axis=0))[is_filled], initial=-np.inf))
+
+
+def possible(example: ReplicatedExample, seed: str) -> tuple[float, float] | None:
+    """What the number can be by the declared bounds; None where other shares of the rows make more possible."""
+    rows = error_worlds.corner_rows()
+    asked = replace(example, size=len(rows), releases=1)
+    tables = [] if asked.planned() is None else shown(asked, [error_worlds.corners()], f"{seed} corners")
+    if not tables:
+        return None
+    is_other = np.array([len(corner) > 40 for corner in rows])
+    few, many = (part[np.isfinite(part)] for part in (tables[0].truth[~is_other], tables[0].truth[is_other]))
+    if not len(few) or not len(many):
+        return None
+    slack = 1e-6 * (few.max() - few.min() + 1)
+    low, high = float(few.min() - slack), float(few.max() + slack)
+    return (low, high) if low <= many.min() and many.max() <= high else None
+
+
+def judge_limits(tables: Sequence[SimulatedTable], limits: tuple[float, float], where: str) -> Iterator[ErrorFinding]:
+    """Whether shown numbers and ends are possible."""
+    for table in tables:
+        shown_numbers = {"value": table.values, "lower end": table.ends[0], "upper end": table.ends[1]}
+        if table.sampled_ends is not None:
+            shown_numbers |= {"lower end with sampling": table.sampled_ends[0]}
+            shown_numbers |= {"upper end with sampling": table.sampled_ends[1]}
+        for name, numbers in shown_numbers.items():
+            outside = numbers[(numbers < limits[0]) | (numbers > limits[1])]
+            if len(outside):
+                detail = f"{name} {outside[0]:.4g} outside {limits[0]:.4g} … {limits[1]:.4g}"
+                yield ErrorFinding("limits", f"{where}, {table.name}", detail)
+
+
+def judge_degenerate(
+    example: ReplicatedExample, tables: Sequence[SimulatedTable], ordinary: Sequence[SimulatedTable]
+) -> Iterator[ErrorFinding]:
+    """Cells with nobody, one row, or equal rows."""
+    kinds = np.tile(error_worlds.kinds(example.size), example.releases)
+    for table, usual in zip(tables[:1], ordinary[:1], strict=False):
+        if np.isinf(table.values).any():
+            yield ErrorFinding("degenerate", table.name, "a shown number is infinite")
+        if np.any(table.ends[0] > table.ends[1]):
+            yield ErrorFinding("degenerate", table.name, "a lower end lies above the upper one")
+        width = np.nanmedian(usual.ends[1] - usual.ends[0], axis=0)
+        for number, kind in enumerate(KINDS):
+            rows = kinds == number
+            ends, truth = (table.ends[0][rows], table.ends[1][rows]), table.truth[rows]
+            is_given = ~np.isnan(ends[0]) & ~np.isnan(ends[1]) & ~np.isnan(truth)
+            if is_given.sum() >= LEAST_CELLS:
+                for tail, share in _missed(ends, truth, is_given):
+                    yield ErrorFinding(
+                        "degenerate", kind, f"{share:.1%} of {is_given.sum()} cells lie {tail} their interval"
+                    )
+            has_none = np.isnan(truth) & ~np.isnan(ends[0]) & ~np.isnan(ends[1])
+            for cell in range(truth.shape[1]):
+                widths = (ends[1] - ends[0])[has_none[:, cell], cell]
+                if len(widths) and np.median(widths) < NARROW * width[cell]:
+                    detail = f"cell {cell}: intervals of {np.median(widths):.3g}, {width[cell]:.3g} in ordinary cells"
+                    yield ErrorFinding("degenerate", kind, detail)
+
+
+_GRID = "ends are points of the grid of values, and the plan knows ranks only: how far they lie apart is the data's"
+_LIST = "means of a list stay total over count, so that lists add up; `infer intervals` cuts them to the bounds"
+_FARTHEST = "the plan of a list of means states the error of a mean at a bound, the largest that there is"
+KNOWN: dict[str, dict[str, str]] = {
+    "boxplot 0": {"preview": _GRID},
+    "boxplot 1": {"preview": _GRID},
+    "dominance 0": {"silence": "a number of cells that are not told apart; replicates are what is counted"},
+    "exponential_family 0": {"gradient": "the variance is that of replays of the fit, which is not linear"},
+    "labels 0": {"silence": "cells are the labels that were found, and no condition is taken"},
+    "mean 2": {"limits": _LIST, "preview": _FARTHEST},
+    "mean 6": {"limits": _LIST, "preview": _FARTHEST},
+    "quantile 0": {"preview": _GRID},
+    "quantiles 1": {"preview": _GRID},
+    "quantiles 2": {"preview": _GRID},
+    "sample_and_aggregate 1": {
+        "coverage": "blocks are drawn anew in each release: the median of others is no truth (`verify/blocks.py`)"
+    },
+}
+"""What examples of the registry do not keep, by `method number` and judgement, and why."""
