@@ -9,9 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalenius.core import conversions as c
-from dalenius.core.budget import Cost
-from dalenius.core.neighbours import Relation
-from dalenius.errors import Unsupported
 
 F = Fraction
 
@@ -26,12 +23,6 @@ def test_pure_to_rho(epsilon, rho):
 )
 def test_discrete_laplace_to_rho(epsilon, shift, rho):
     assert float(c.discrete_laplace_to_rho(F(epsilon) / shift, shift)) == pytest.approx(rho, abs=6e-7)
-
-
-def test_laplace_is_the_limit_of_many_steps():
-    assert float(c.laplace_to_rho(F(1))) == pytest.approx(0.367879, abs=6e-7)
-    fine = c.discrete_laplace_to_rho(F(1, 10**6), 10**6)
-    assert 0 < fine - c.laplace_to_rho(F(1)) < F(1, 10**6)
 
 
 @pytest.mark.parametrize("shift", [1, 2, 5])
@@ -85,22 +76,6 @@ def test_pure_to_delta_is_randomised_response():
 def test_gaussian_privacy():
     assert c.gaussian_to_delta(1.0, 4.886554) == pytest.approx(1e-6, rel=1e-5)
     assert c.gaussian_to_delta(1.0, 0.0) == pytest.approx(0.3829249225480263, rel=1e-9)
-
-
-def test_groups():
-    assert c.pure_of_group(F(1, 2), 3) == F(3, 2)
-    assert c.rho_of_group(F(1, 2), 3) == F(9, 2)
-
-
-def test_replace_is_two_steps_and_relations_stay_apart():
-    cost = Cost(relation=Relation.ADD_REMOVE, rho=F(1, 8), epsilon=F(1, 2))
-    moved = c.to_replace(cost)
-    assert (moved.relation, moved.rho, moved.epsilon) == (Relation.REPLACE, F(1, 2), F(1))
-    assert c.to_replace(moved) == moved
-    with pytest.raises(Unsupported):
-        c.to_replace(Cost(relation=Relation.ADD_REMOVE, rho=F(1), delta=F(1, 10**6)))
-    with pytest.raises(Unsupported):
-        _ = cost + moved
 
 
 @given(st.fractions(F(1, 100), 5), st.fractions(F(1, 100), 5))

@@ -9,11 +9,8 @@ from fractions import Fraction
 from functools import lru_cache
 from math import exp, expm1, log, log1p
 
-from dalenius.core.budget import Cost
-from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import exp_enclosure, exp_lower, exp_upper, log_upper, round_up
 from dalenius.core.search import narrow
-from dalenius.errors import Unsupported
 
 _GRID = 10**15
 _FLOAT_SLACK = 1e-11
@@ -24,11 +21,6 @@ def pure_to_rho(epsilon: Fraction) -> Fraction:
     """rho of an epsilon-DP step: epsilon * tanh(epsilon / 2), which randomised response attains."""
     shrink = exp_lower(-epsilon)
     return round_up(epsilon * (1 - shrink) / (1 + shrink), _GRID)
-
-
-def laplace_to_rho(epsilon: Fraction) -> Fraction:
-    """rho of continuous Laplace noise of scale (sensitivity / epsilon): epsilon - 1 + exp(-epsilon), tight."""
-    return round_up(epsilon - 1 + exp_upper(-epsilon, 128), _GRID)
 
 
 @lru_cache(maxsize=4096)
@@ -136,29 +128,3 @@ def gaussian_to_delta(mu: float, epsilon: float) -> float:
     first, second = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
     # The difference of the two terms carries the rounding of the larger one.
     return float(min(exp(first) * (-expm1(min(second - first, 0.0)) + _FLOAT_SLACK), 1.0))
-
-
-def pure_of_group(epsilon: Fraction, size: int) -> Fraction:
-    """epsilon for a group of units."""
-    return size * epsilon
-
-
-def rho_of_group(rho: Fraction, size: int) -> Fraction:
-    """rho for a group of k units: k^2 rho."""
-    return size * size * rho
-
-
-def to_replace(cost: Cost) -> Cost:
-    """A cost under add-remove, restated under replace: one replacement is one removal and one addition.
-
-    epsilon doubles and rho is multiplied by four; with a failure probability the triangle inequality behind the factor
-    four does not hold as it stands, so such a cost is refused.
-    """
-    if cost.relation is Relation.REPLACE:
-        return cost
-    if cost.delta:
-        raise Unsupported(
-            "A cost with a failure probability is not restated under replace; state the step under replace instead."
-        )
-    pure = None if cost.epsilon is None else 2 * cost.epsilon
-    return Cost(relation=Relation.REPLACE, rho=4 * cost.rho, epsilon=pure)

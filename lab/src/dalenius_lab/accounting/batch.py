@@ -23,7 +23,7 @@ from functools import reduce
 from typing import Any
 
 from dalenius.core.budget import Cost
-from dalenius.core.conversions import discrete_laplace_to_rho, laplace_to_rho, pure_to_rho
+from dalenius.core.conversions import discrete_laplace_to_rho, pure_to_rho
 from dalenius.core.neighbours import Relation
 from dalenius.core.rationals import float_lower, float_upper, rational, round_up, sqrt_upper
 from dalenius.errors import ParameterError, TooLarge, Unsupported
@@ -31,6 +31,7 @@ from dalenius.exact.approximate_concentrated import rho_of
 from dalenius.exact.loss import BITS, LossDistribution
 from dalenius.ledger.composition import epsilon_at
 from dalenius.ledger.events import LISTED, Event, loss_of, loss_of_law, number_of, positive_of, times_of, whole_of
+from dalenius_lab.accounting.conversions import laplace_to_rho
 
 _MARGIN = Fraction(1, 10**9)
 

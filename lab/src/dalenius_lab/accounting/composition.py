@@ -12,10 +12,10 @@ from fractions import Fraction
 from functools import reduce
 
 from dalenius.core.budget import Cost
-from dalenius.core.conversions import pure_of_group, rho_of_group, to_replace
 from dalenius.core.neighbours import Relation
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.loss import LossDistribution, of_statement
+from dalenius_lab.accounting.conversions import pure_of_group, rho_of_group, to_replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
