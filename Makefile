@@ -76,7 +76,7 @@ coverage: $(STAMP) $(SPARK)
 
 # Every branch of what keeps the budget and adds the noise, or a reason beside it; fails below 100 %. Several minutes.
 GUARDS := --ignore=tests/ledger/test_concurrency.py --ignore=tests/ledger/test_life.py # processes of their own, not counted
-GUARDS += tests/ledger tests/measurements tests/conformance/test_measurements.py tests/curator/test_gate.py
+GUARDS += tests/ledger lab/tests/accounting tests/measurements tests/conformance/test_measurements.py tests/curator/test_gate.py
 GUARDS += $(addprefix tests/curator/test_, batches.py inspection.py keyed_lists.py)
 GUARDS += $(addprefix tests/methods/test_, at_the_data.py block_models.py perturbed.py propose_test_release.py)
 GUARDS += $(addprefix tests/methods/test_, quantiles.py range_count.py sample_and_aggregate.py)

@@ -279,8 +279,7 @@ class AfterCharge(InternalError):
     def __init__(self, entry: str | None = None) -> None:
         super().__init__(
             "The release could not be completed. Its charge stands; the ledger entry says what was charged. Asking "
-            "again for"
-            " the same costs nothing more.",
+            "again for the same costs nothing more.",
             entry=entry,
         )
 

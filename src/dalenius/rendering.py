@@ -25,12 +25,11 @@ _WITHOUT_FRAMES = (
     "`print(release)` shows the same numbers, and `dalenius.save(release, folder)` writes them to table.csv."
 )
 STYLE = (
-    "<style>.dalenius{font-variant-numeric:tabular-nums}.dalenius table{border-collapse:collapse}"
-    ".dalenius th,.dalenius td{padding:.25em .6em;text-align:left;vertical-align:top;border-bottom:1px solid #8884}"
-    ".dalenius td.n,.dalenius th.n{text-align:right;white-space:nowrap}.dalenius td.w{white-space:nowrap}.dalenius "
-    "small{opacity:.7}.dalenius p{margin:.3em 0}.dalenius .note{font-size:smaller;opacity:.7}"
-    ".dalenius td small{display:block}.dalenius h2{font-size:1.05em;margin:.4em 0}.dalenius "
-    ".total{font-weight:600}</style>"
+    "<style>.dalenius{font-variant-numeric:tabular-nums}.dalenius table{border-collapse:collapse}.dalenius "
+    "th,.dalenius td{padding:.25em .6em;text-align:left;vertical-align:top;border-bottom:1px solid #8884}.dalenius "
+    "td.n,.dalenius th.n{text-align:right;white-space:nowrap}.dalenius td.w{white-space:nowrap}.dalenius "
+    "small{opacity:.7}.dalenius p{margin:.3em 0}.dalenius .note{font-size:smaller;opacity:.7}.dalenius td "
+    "small{display:block}.dalenius h2{font-size:1.05em;margin:.4em 0}.dalenius .total{font-weight:600}</style>"
 )
 
 

@@ -389,8 +389,7 @@ class Curator:
             if other not in overlaps:
                 raise NotRegistered(
                     f"That {self.domain.population!r} shares persons with {other!r} is not declared in this ledger; "
-                    "register the data"
-                    " set again.",
+                    "register the data set again.",
                     dataset=self.domain.name,
                     version=self.domain.version,
                 )

@@ -57,8 +57,7 @@ HINTS = {
 _RUNNABLE: set[str] = set()
 _TOO_MUCH = (
     "This request takes more arithmetic to price than a free preview may; narrower bounds, fewer rows to a unit or "
-    "another"
-    " mechanism take less."
+    "another mechanism take less."
 )
 _TOO_MUCH_TOGETHER = (
     "These tables take more arithmetic to price together than a free preview may; fewer tables, or definition ="
@@ -119,8 +118,7 @@ class Planner:
             if name not in self.functions:
                 raise NotAllowed(
                     f"The function {name:.80} is not one of this process: only the custodian's own program runs "
-                    "functions, after"
-                    " curator.function(…) gave them.",
+                    "functions, after curator.function(…) gave them.",
                     received=name,
                 )
             if name not in _RUNNABLE:
@@ -194,8 +192,7 @@ class Planner:
         if question.scope is not Scope.ALL_DATA:
             raise Unsupported(
                 f"A guarantee to groups is made under differential privacy; {question.definition.name!r} knows groups "
-                "of its own"
-                " in [table], where they are proved.",
+                "of its own in [table], where they are proved.",
                 received=size,
             )
         together = [measurement.profile(question.neighbours) for measurement in plan.measurements]
@@ -278,8 +275,7 @@ class Planner:
         if is_weaker and budget.definition not in self.policy.allow.acknowledge:
             raise NotAllowed(
                 f"The definition {budget.definition!r} protects less than differential privacy; the policy must "
-                "acknowledge it"
-                " by name.",
+                "acknowledge it by name.",
                 received=budget.definition,
                 acknowledge=budget.definition,
             )
@@ -400,9 +396,8 @@ class Planner:
                 return calibrate(stated, sensitivity, relation, definition, budget)
             except Unsupported:
                 raise Unsupported(
-                    f"No rate of {name} with {keys:.200} fits this budget. Noise on a finite range gives a count "
-                    "away with the"
-                    " mass at its ends: a wider range or a larger delta hides it.",
+                    f"No rate of {name} with {keys:.200} fits this budget. Noise on a finite range gives a count away "
+                    "with the mass at its ends: a wider range or a larger delta hides it.",
                     mechanism=name,
                 ) from None
         profile = stated.profile(sensitivity, relation)
@@ -411,8 +406,7 @@ class Planner:
         loss = "unbounded" if profile.epsilon is None else f"{float(profile.epsilon):.4g}"
         raise Unsupported(
             f"{name} with {keys:.200} does not fit this budget: its largest finite loss is {loss}, and it gives a "
-            "count away"
-            f" with probability {float(profile.delta):.3g}.",
+            f"count away with probability {float(profile.delta):.3g}.",
             mechanism=name,
             delta=float(profile.delta),
         )

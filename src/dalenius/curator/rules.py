@@ -71,9 +71,8 @@ def check_weight(request: RequestDocument, domain: Domain) -> None:
         measures = " or ".join(repr(name) for name in registry.names("methods") if takes_weight(name))
         raise Unsupported(
             f"A weight is used with measure = {measures} only; a weighted {request.method} is not served. Leave "
-            "'weight' out"
-            f" for the {request.method} of the records themselves, or declare a variable that holds {table.of!r} times"
-            f" {table.weight!r}, with bounds of its own, and ask for its total.",
+            f"'weight' out for the {request.method} of the records themselves, or declare a variable that holds "
+            f"{table.of!r} times {table.weight!r}, with bounds of its own, and ask for its total.",
             measure=table.measure,
             weight=table.weight,
         )
@@ -82,9 +81,8 @@ def check_weight(request: RequestDocument, domain: Domain) -> None:
             raise UnknownName.among("weight", table.weight, domain.weights)
         raise UnknownName(
             f"{table.weight!r} is not declared as a weight. Declared weights: {', '.join(domain.weights) or 'none'}. "
-            "If it says"
-            f" how much a row counts, write weight = true under [variables.{table.weight}] in the declaration of the "
-            "data set.",
+            f"If it says how much a row counts, write weight = true under [variables.{table.weight}] in the "
+            "declaration of the data set.",
             kind="weight",
             received=table.weight,
             known=list(domain.weights),
@@ -203,8 +201,7 @@ def _check_noise(rules: TableRules, plan: TablePlan) -> None:
         return
     raise NotAllowed(
         f"The policy asks for {ruled_name(rules)} noise (truncation, maximum_entropy), which is a law for one plain "
-        "table of counts."
-        " Ask for the table alone, without margins or strategy.",
+        "table of counts. Ask for the table alone, without margins or strategy.",
         rule="maximum_entropy" if rules.maximum_entropy else "truncation",
     )
 

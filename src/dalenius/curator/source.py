@@ -87,8 +87,7 @@ class RegisteredSource:
         if content.get("rows_skipped"):
             raise DocumentError(
                 "The file holds records that cannot be read as its format says, so that others may be misread with "
-                "them;"
-                " repair it before you register it."
+                "them; repair it before you register it."
             )
         self._check_size(int(content["units"]))
         report = Confidential(f"Content of {self.domain.name} {self.domain.version}", content)

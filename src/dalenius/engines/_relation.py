@@ -212,9 +212,8 @@ def _csv(files: tuple[Path, ...], names: str, delimiter: str) -> str:
         raise DocumentError("The CSV files of one data set must have the same header.")
     columns = ", ".join(f"{text(name)}: 'VARCHAR'" for name in header)
     return (
-        f"read_csv({names}, auto_detect = false, header = true, delim = {text(delimiter)}, quote = '\"',"
-        " escape = '\"', nullstr = '', null_padding = true, ignore_errors = true, parallel = false,"
-        f" columns = {{{columns}}})"
+        f"read_csv({names}, auto_detect = false, header = true, delim = {text(delimiter)}, quote = '\"', escape = "
+        f"'\"', nullstr = '', null_padding = true, ignore_errors = true, parallel = false, columns = {{{columns}}})"
     )
 
 

@@ -48,8 +48,7 @@ def cell_queries(
     if space.size > MOST_CELLS:
         raise TooLarge(
             f"Values of {variable!r} are read cell by cell, in tables of at most {MOST_CELLS} cells; this one has "
-            f"{space.size:,}. Leave out"
-            " a variable, use a coarser level, or ask for some of the categories at a time.",
+            f"{space.size:,}. Leave out a variable, use a coarser level, or ask for some of the categories at a time.",
             limit=MOST_CELLS,
             received=space.size,
         )

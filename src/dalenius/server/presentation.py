@@ -35,8 +35,8 @@ def variable_view(variable: Variable) -> VariableView:
 
 def _derivation(variable: Variable, domain: Domain) -> dict[str, str]:
     """How a variable came about, in each language; nothing for a plain column."""
-    said = {language: derivation(variable, domain, language) for language in LANGUAGES}
-    return said if any(said.values()) else {}
+    sentences = {language: derivation(variable, domain, language) for language in LANGUAGES}
+    return sentences if any(sentences.values()) else {}
 
 
 def dataset_view(served: Served, most_cells: int) -> DatasetView:

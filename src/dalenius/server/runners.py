@@ -77,9 +77,8 @@ class Runners:
             if not job:
                 return None
             rows = run(
-                "UPDATE jobs SET state = ?, started = ?, worker = ?, lease_until = ?, attempts = attempts + 1"
-                " WHERE id = ? AND ((state = ? AND not_before <= ?) OR (state = ? AND lease_until < ?))"
-                f" RETURNING {COLUMNS}",
+                "UPDATE jobs SET state = ?, started = ?, worker = ?, lease_until = ?, attempts = attempts + 1 WHERE "
+                f"id = ? AND ((state = ? AND not_before <= ?) OR (state = ? AND lease_until < ?)) RETURNING {COLUMNS}",
                 (RUNNING, now, self._worker, now + self._lease, job[0][0], *values),
             )
         return Job(*rows[0]) if rows else None

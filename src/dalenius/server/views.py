@@ -62,7 +62,7 @@ class DatasetView:
         variables = tuple(replace(v, label=labels.get(v.name, v.label)) for v in self.variables)
         return replace(self, title=words["title"] or self.title, variables=variables)
 
-    def said(self, language: str, variable: str, label: str) -> str:
+    def translate_label(self, language: str, variable: str, label: str) -> str:
         """A category or group in another language; requests and releases keep the document's own word."""
         labels = self.translations.get(language, {}).get("labels", {})
         return str(labels.get(variable, {}).get(label, label))

@@ -24,7 +24,7 @@ from dalenius.spec.screening import check_size
 HERE = Path(__file__).parent.parent
 TEMPLATES = HERE / "templates"
 LANGUAGE = "dalenius_language"
-FLASH = "dalenius_said"
+FLASH = "dalenius_message"
 NEXT_STATES = {
     "draft": ("published", "embargoed", "withdrawn"),
     "embargoed": ("published", "withdrawn"),
@@ -153,11 +153,11 @@ def lead(request: Request, address: str) -> Response:
     return RedirectResponse(address, 303)
 
 
-def redirect(request: Request, address: str, said: str = "", kind: str = "good", **values: object) -> Response:
+def redirect(request: Request, address: str, message: str = "", kind: str = "good", **values: object) -> Response:
     """Go on to another page, which says once what happened (a key of the messages)."""
     response = lead(request, local(address))
-    if said:
-        text = "\n".join([kind, said, *(f"{k}={v}" for k, v in values.items())])
+    if message:
+        text = "\n".join([kind, message, *(f"{k}={v}" for k, v in values.items())])
         set_cookie(request, response, FLASH, quote(text[:600]), 60)
     return response
 

@@ -148,13 +148,13 @@ def _caption(
     if display is None:
         return what
     if error_as == INTERVAL and has_error(display.table) and not is_anchored:
-        said = wording.t("release.caption_interval", level=confidence)
+        errors = wording.t("release.caption_interval", level=confidence)
     else:
-        said = speech.caption(
+        errors = speech.caption(
             shown.release, shown.release.table, int(confidence) / 100, wording.language, is_moved=is_anchored
         )
     rounded = speech.rounding(display, wording.language) if crosstab and crosstab.show == "value" else ""
-    return " ".join(filter(None, (f"{what}.", said, rounded)))
+    return " ".join(filter(None, (f"{what}.", errors, rounded)))
 
 
 def _places(shown: Shown, table: Table) -> Places:
@@ -177,7 +177,7 @@ def _is_apart(display: Display, first: Display) -> bool:
 def _other(shown: Shown, display: Display, error_as: str, confidence: float, *, totals: bool) -> dict[str, object]:
     """A further table of a release, below the first."""
     release, table, wording = shown.release, display.table, shown.wording
-    said = speech.caption(release, table, confidence, wording.language)
+    errors = speech.caption(release, table, confidence, wording.language)
     return {
         "crosstab": lay_out(
             release,
@@ -188,7 +188,7 @@ def _other(shown: Shown, display: Display, error_as: str, confidence: float, *, 
             shown=display.values,
         ),
         "heading": shown.table_heading(table),
-        "caption": " ".join(filter(None, (said, speech.rounding(display, wording.language)))),
+        "caption": " ".join(filter(None, (errors, speech.rounding(display, wording.language)))),
         "cell_text": partial(_cell_text, wording, display),
         "error_text": partial(_error_text, wording, display, error_as),
     }
@@ -208,8 +208,8 @@ def _error_text(wording: Wording, display: Display | None, error_as: str, cell: 
     if not cell.half_with_sampling:
         return text
     wider = replace(cell, half=cell.half_with_sampling)
-    said = wording.t("release.with_sampling", error=_noise_error(wording, display, error_as, wider))
-    return f"{text}; {said}"
+    with_sampling = wording.t("release.with_sampling", error=_noise_error(wording, display, error_as, wider))
+    return f"{text}; {with_sampling}"
 
 
 def _noise_error(wording: Wording, display: Display | None, error_as: str, cell: Cell) -> str:

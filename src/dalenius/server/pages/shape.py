@@ -40,9 +40,9 @@ def labels_of(
         return tuple(name for name, _ in choice.groups)
     for level in variable.levels:
         if level.name == choice.level:
-            return tuple(wording.said(dataset, choice.variable, group) for group in level.groups)
+            return tuple(wording.translate_label(dataset, choice.variable, group) for group in level.groups)
     kept = choice.picks or variable.categories
-    return tuple(wording.said(dataset, choice.variable, label) for label in kept)
+    return tuple(wording.translate_label(dataset, choice.variable, label) for label in kept)
 
 
 def shape_of(state: TableState, dataset: DatasetView, wording: Wording) -> Shape | None:

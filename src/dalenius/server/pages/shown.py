@@ -123,7 +123,9 @@ class Shown:
     def spoken(self, table: Table) -> Table:
         """The table with its labels in the reader's language, for display alone."""
         axes = tuple(
-            replace(axis, labels=tuple(self.wording.said(self.dataset, axis.variable, x) for x in axis.labels))
+            replace(
+                axis, labels=tuple(self.wording.translate_label(self.dataset, axis.variable, x) for x in axis.labels)
+            )
             for axis in table.space.axes
         )
         return replace(table, space=replace(table.space, axes=axes))
@@ -153,7 +155,7 @@ class Shown:
             return stored
         names = {name: self.wording.label(self.dataset, name) for name in universe.named}
         language = self.wording.language
-        say = partial(self.wording.said, self.dataset)
+        say = partial(self.wording.translate_label, self.dataset)
         return {"text": universe.sentence(names, language, say), "language": language}
 
     @property

@@ -39,13 +39,13 @@ def _space(shown: Shown, space: CellSpace) -> CellSpace:
 
 
 def _axis(shown: Shown, axis: Axis) -> Axis:
-    said = [shown.wording.said(shown.dataset, axis.variable, label) for label in axis.labels]
+    labels = [shown.wording.translate_label(shown.dataset, axis.variable, label) for label in axis.labels]
     # Two groups that a translation calls alike stay apart under their own words.
-    return axis if len(set(said)) < len(said) else replace(axis, labels=tuple(said))
+    return axis if len(set(labels)) < len(labels) else replace(axis, labels=tuple(labels))
 
 
 def _condition(shown: Shown, condition: Condition) -> Condition:
-    kept = tuple(shown.wording.said(shown.dataset, condition.variable, label) for label in condition.kept)
+    kept = tuple(shown.wording.translate_label(shown.dataset, condition.variable, label) for label in condition.kept)
     return replace(condition, kept=kept)
 
 

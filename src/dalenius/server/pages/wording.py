@@ -56,7 +56,7 @@ class Wording:
             "mechanism_name": lambda name: self.known("mechanism", name),
             "strategy_name": lambda name: self.known("strategy", name),
             "definition_name": lambda name: self.known("definition", name),
-            "said": self.said,
+            "translate_label": self.translate_label,
             "remark": self.note,
             "level_name": self.level_name,
         }
@@ -112,8 +112,8 @@ class Wording:
             return speech.added_axis(variable, self.language)
         return variable_view.label or variable_view.name
 
-    def said(self, dataset: DatasetView | None, variable: str, label: str) -> str:
-        return dataset.said(self.language, variable, label) if dataset else label
+    def translate_label(self, dataset: DatasetView | None, variable: str, label: str) -> str:
+        return dataset.translate_label(self.language, variable, label) if dataset else label
 
     def level_name(self, dataset: DatasetView | None, level: str) -> str:
         return dataset.level_name(self.language, level) if dataset else level
@@ -140,7 +140,7 @@ class Wording:
         return speech.title_of(measure, self.language, of="…", other="…", within="…")
 
     def _kept(self, dataset: DatasetView | None, condition: Condition) -> str:
-        labels = tuple(self.said(dataset, condition.variable, label) for label in condition.kept)
+        labels = tuple(self.translate_label(dataset, condition.variable, label) for label in condition.kept)
         return replace(condition, kept=labels).text
 
     def expected(self, dataset: DatasetView, method: str, preview: Preview) -> list[str]:
@@ -177,7 +177,7 @@ class Wording:
             name = str(condition["variable"])
             label = self.label(dataset, name)
             if "categories" in condition:
-                kept = (self.said(dataset, name, str(c)) for c in condition["categories"])
+                kept = (self.translate_label(dataset, name, str(c)) for c in condition["categories"])
                 sentences.append(f"{label}: {', '.join(kept)}")
                 continue
             variable = dataset.variable(name) if dataset else None
@@ -221,7 +221,7 @@ class Wording:
 
     def filters(self, dataset: DatasetView, state: TableState) -> list[str]:
         texts = [
-            f"{self.label(dataset, name)}: {', '.join(self.said(dataset, name, label) for label in labels)}"
+            f"{self.label(dataset, name)}: {', '.join(self.translate_label(dataset, name, label) for label in labels)}"
             for name, labels in state.where.items()
         ]
         for name, (low, high) in state.ranges.items():
