@@ -17,9 +17,13 @@ _BOUNDS = (
 )
 _CERTIFIED = "certified ends hold whatever the data are, and the standard error is that of their distance"
 _FAMILY = "the error of sampling is that of the family, which no world follows (`verify/families.py`)"
+_RATE = "a parameter has no largest value: corners show what a fit gives at a bound"
 KNOWN: dict[str, dict[str, str]] = {
     **{f"boxplot {number}": {"variance": _CERTIFIED} for number in range(2)},
-    **{f"exponential_family {number}": {"coverage": _FAMILY, "variance": _FAMILY} for number in range(3)},
+    **{
+        f"exponential_family {number}": {"coverage": _FAMILY, "variance": _FAMILY, "limits": _RATE}
+        for number in range(3)
+    },
     **{f"quantiles {number}": {"variance": _CERTIFIED} for number in range(3)},
     "median 0": {"variance": _CERTIFIED},
     "quantile 0": {"variance": _CERTIFIED},
