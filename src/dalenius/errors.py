@@ -1,28 +1,37 @@
 """Every exception that Dalenius raises on purpose.
 
-DaleniusError ├── RequestError          the caller's: exit 2, HTTP 400      "change what you sent" │   ├── DocumentError
-a document is not of its schema │   │   └── DocumentLimit         a document holds more than is parsed (HTTP 413 for
-bytes, else 422) │   ├── UnknownName           a variable, category, mechanism, … that was not declared │   ├──
-ParameterError        a number outside what is accepted │   ├── TooLarge              more cells, or larger numbers,
-than are served │   ├── Unsupported           a combination that no valid method covers │   │   └── OtherRows
-what was released counts other records than what is asked for │   ├── MissingExtra          what was asked needs a
-package that is not installed │   ├── MissingDistribution   a verb belongs to another distribution, which is not
-installed │   └── Conflict              the same key was used for something else (HTTP 409) ├── BudgetError
-refused, nothing was spent: exit 3, HTTP 403 │   ├── BudgetExhausted       the account cannot pay the cost │   ├──
-QuotaExhausted        the analyst's quota cannot pay the cost │   ├── ApprovalRequired      a second person must approve
-a cost of this size │   └── LedgerMismatch        the ledger does not belong to this population or this file │       └──
-AnchorMismatch        the store is not the one that its anchor knows (exit 6) ├── PolicyError           the custodian's
-rules forbid it: exit 4, HTTP 403 │   ├── NotRegistered         the data set was never judged and registered │   ├──
-DataChanged           the file is not the one that was registered │   ├── Unconfirmed           a declaration drafted
-from data was not confirmed │   ├── Undeclared            most values of a file are outside its declaration, and nobody
-consented │   ├── PolicyDiffers         the policy is not the one that the ledger recorded │   ├── NotAllowed
-weak evidence, or a definition the policy does not open │   └── NotPublic             confidential or embargoed content
-was asked for as a release ├── Interrupted           stopped by a signal: exit 130; says what was charged ├──
-Undelivered           released and stored, but not written or shown: exit 5 └── InternalError         ours: exit 70,
-HTTP 500
-    ├── AfterCharge           the one message after data were touched; the charge stands ├── LedgerCorrupt         the
-    ledger failed its own verification, or its files were replaced (exit 6) └── StorageError          a disk or a
-    database refused: full, read-only, not there (exit 7, HTTP 503)
+DaleniusError
+├── RequestError          the caller's: exit 2, HTTP 400      "change what you sent"
+│   ├── DocumentError         a document is not of its schema
+│   │   └── DocumentLimit         a document holds more than is parsed (HTTP 413 for bytes, else 422)
+│   ├── UnknownName           a variable, category, mechanism, … that was not declared
+│   ├── ParameterError        a number outside what is accepted
+│   ├── TooLarge              more cells, or larger numbers, than are served
+│   ├── Unsupported           a combination that no valid method covers
+│   │   └── OtherRows             what was released counts other records than what is asked for
+│   ├── MissingExtra          what was asked needs a package that is not installed
+│   ├── MissingDistribution   a verb belongs to another distribution, which is not installed
+│   └── Conflict              the same key was used for something else (HTTP 409)
+├── BudgetError           refused, nothing was spent: exit 3, HTTP 403
+│   ├── BudgetExhausted       the account cannot pay the cost
+│   ├── QuotaExhausted        the analyst's quota cannot pay the cost
+│   ├── ApprovalRequired      a second person must approve a cost of this size
+│   └── LedgerMismatch        the ledger does not belong to this population or this file
+│       └── AnchorMismatch        the store is not the one that its anchor knows (exit 6)
+├── PolicyError           the custodian's rules forbid it: exit 4, HTTP 403
+│   ├── NotRegistered         the data set was never judged and registered
+│   ├── DataChanged           the file is not the one that was registered
+│   ├── Unconfirmed           a declaration drafted from data was not confirmed
+│   ├── Undeclared            most values of a file are outside its declaration, and nobody consented
+│   ├── PolicyDiffers         the policy is not the one that the ledger recorded
+│   ├── NotAllowed            weak evidence, or a definition the policy does not open
+│   └── NotPublic             confidential or embargoed content was asked for as a release
+├── Interrupted           stopped by a signal: exit 130; says what was charged
+├── Undelivered           released and stored, but not written or shown: exit 5
+└── InternalError         ours: exit 70, HTTP 500
+    ├── AfterCharge           the one message after data were touched; the charge stands
+    ├── LedgerCorrupt         the ledger failed its own verification, or its files were replaced (exit 6)
+    └── StorageError          a disk or a database refused: full, read-only, not there (exit 7, HTTP 503)
 
 A message shows what the caller sent and what the policy says, never what the data hold.
 """

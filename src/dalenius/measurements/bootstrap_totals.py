@@ -8,13 +8,15 @@ Requires
     beforehand. With V_i the range of values in cell i (zero among them where a value can drop out: a missing value or
     one outside the bounds without a replacement, a condition) and M_i the largest |x| there:
 
-    option      membership   scale of cell i (Laplace, replace)       add-remove one         private      max(max V, M_1
-    + M_2) / epsilon          max M / epsilon one         public       max V / epsilon                          refused
-    per_cell    private      2 M_i / epsilon                          M_i / epsilon per_cell    public       V_i /
-    epsilon                            refused
+    option      membership   scale of cell i (Laplace, replace)       add-remove
+    one         private      max(max V, M_1 + M_2) / epsilon          max M / epsilon
+    one         public       max V / epsilon                          refused
+    per_cell    private      2 M_i / epsilon                          M_i / epsilon
+    per_cell    public       V_i / epsilon                            refused
 Noise
     Discrete Laplace (or Laplace or normal noise, rounded exactly) drawn without a table, on the declared step; the
-    scale is withheld, and a zero sensitivity takes the floor.
+    scale is withheld, and a zero
+    sensitivity takes the floor.
 Evidence
     The definition is met: proved, and exhaustive on tiny data. It protects nobody outside D. Opened by the policy only.
 References

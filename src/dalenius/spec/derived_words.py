@@ -36,8 +36,8 @@ def derivation(variable: Variable, domain: Domain, language: str = "en") -> str:
     >>> from dalenius.spec.load import load_dataset
     >>> declared = load_dataset({"dataset": {"name": "d", "population": "p"}, "unit": {"id": "person"},
     ...     "records": {"kind": {"categories": ["visit", "stay"]}},
-    ...     "variables": {"stays": {"feature": {"take": "count", "where": {"kind": "stay"}}, "bounds": [0,
-    9]}}}).domain()
+    ...     "variables": {"stays": {"bounds": [0, 9], "feature": {"take": "count", "where": {"kind": "stay"}}}},
+    ... }).domain()
     >>> derivation(declared.variable("stays"), declared)
     'Number of rows of the person with kind = stay.'
     """

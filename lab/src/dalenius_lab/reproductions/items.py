@@ -6,12 +6,13 @@ argument, `full` (the published number of repetitions instead of a quick one), t
 
 A row sets one printed number beside ours. `verdict_of` decides from the text the paper prints:
 
-equal         the same number rounding      ours, rounded or cut to the printed digits, is the printed number within
-Monte-Carlo error  a simulated number, ours or theirs, that differs by less than four standard errors; `z` says by how
-many misprint      the paper prints something else than its own formula gives; `ours` is that formula's value corrected
-the paper's formula or claim is wrong; `ours` follows the paper, `corrected` is what holds differs       we cannot
-reproduce the number, and say so not printed   the paper shows no number (a point of a figure); ours is given for the
-record
+equal         the same number
+rounding      ours, rounded or cut to the printed digits, is the printed number
+within Monte-Carlo error  a simulated number, ours or theirs, that differs by less than four standard errors (`z`)
+misprint      the paper prints something else than its own formula gives; `ours` is that formula's value
+corrected     the paper's formula or claim is wrong; `ours` follows the paper, `corrected` is what holds
+differs       we cannot reproduce the number, and say so
+not printed   the paper shows no number (a point of a figure); ours is given for the record
 """
 
 import importlib
