@@ -44,7 +44,7 @@ class Part:
         """What is fixed of its requests."""
         if not self.strategy:
             return {}
-        privacy = {"mechanism": None, "noise": None, "delta": None, "price": None, "strategy": self.strategy}
+        privacy = {"mechanism": None, "noise": None, "delta": None, "strategy": self.strategy}
         if self.strategy in STRATEGIES:
             listed: dict[str, object] = {"rows": ["region", "sex"], "ranges": {"region": "all"}}
         else:

@@ -267,7 +267,9 @@ def test_an_amount_for_which_no_noise_is_wide_enough_is_not_taken_for_too_much()
 
     left = SimpleNamespace(left=SimpleNamespace(rho=Fraction(1, 8), delta=Fraction(0)))
     curator: Any = SimpleNamespace(
-        quote=quote, domain=SimpleNamespace(population="p"), ledger=SimpleNamespace(account=lambda _: left)
+        quote=quote,
+        domain=SimpleNamespace(population="p"),
+        ledger=SimpleNamespace(reader=SimpleNamespace(account=lambda _: left)),
     )
     request = RequestDocument.from_dict({"table": {}, "privacy": {"definition": "pure", "epsilon": 4}})
     advice = with_advice(BudgetExhausted("Refused."), curator, request, "", False)

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import numpy as np
 import pytest
@@ -130,10 +131,9 @@ def test_empirical_covariance_over_20000_runs() -> None:
     start = {(0, 1): 0, (0,): 6, (): 9}
     for first in workload.margins:
         for second in workload.margins:
-            for i, s in enumerate(product(*(range(shape[a]) for a in first))):
-                for j, t in enumerate(product(*(range(shape[a]) for a in second))):
-                    value = workload.covariance(components, first, s, second, t)
-                    expected[start[first] + i, start[second] + j] = value
+            cells, others = (range(prod(shape[a] for a in margin)) for margin in (first, second))
+            block = workload.covariance(components, first, cells, second, others)
+            expected[start[first] : start[first] + len(cells), start[second] : start[second] + len(others)] = block
     deviation = np.sqrt(np.diag(expected))
     assert np.abs(values.mean(axis=0) - truth).max() < 4 * (deviation / runs**0.5).max()
     empirical = np.cov(values.T)

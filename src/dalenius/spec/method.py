@@ -198,7 +198,7 @@ def exact_texts(keys: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """Return a method's keys with these numbers, or lists of numbers, as exact text.
 
     >>> exact_texts({"q": 0.5, "bounds": [1, "1.50"]}, "q", "bounds", "bound")
-    {'q': '1/2', 'bounds': ['1', '3/2']}
+    {'q': '0.5', 'bounds': ['1', '1.5']}
     """
 
     def text(value: Any) -> Any:

@@ -53,7 +53,7 @@ def enter(browser: Any, site: Any) -> Iterator[Enter]:
 def _cookie(site: Any, session: str) -> str:
     from itsdangerous import URLSafeSerializer
 
-    return str(URLSafeSerializer(site.services.key, salt="session").dumps(session))
+    return str(URLSafeSerializer(site.services.key, salt="dalenius_session").dumps(session))
 
 
 def charges(site: Any) -> int:

@@ -167,8 +167,6 @@ def _defaults() -> Iterator[Case]:
         "list": ({**MODIFIERS["margins"][0]}, {}),
         "list of totals": ({**MODIFIERS["margins"][0], "measure": "total", "of": "income"}, {}),
         "list of means": ({**MODIFIERS["margins"][0], "measure": "mean", "of": "income"}, {}),
-        "list by loss": ({**MODIFIERS["margins"][0]}, {"price": "loss"}),
-        "list by rho": ({**MODIFIERS["margins"][0]}, {"price": "rho"}),
         "Gaussian table": (cross, {"mechanism": "discrete_gaussian"}),
         "table": (cross, {}),
     }
@@ -180,13 +178,12 @@ def _defaults() -> Iterator[Case]:
 
 
 def _lists() -> Iterator[Case]:
-    """Objectives, universes and prices of lists; batches; what is shown."""
+    """Objectives and universes of lists; batches; what is shown."""
     for place in ("toys rows", "toys replaced"):
         for name in ("margins", "zeros", "levels"):
             for objective in ("cells", "tables", "maximum"):
-                for price in ({}, {"price": "loss"}):
-                    asked = {"table": MODIFIERS[name][0] | {"objective": objective}, "privacy": TWO | price}
-                    yield _case(f"{name}, {objective}, {' '.join(price.values())}, {place}", place, asked)
+                asked = {"table": MODIFIERS[name][0] | {"objective": objective}, "privacy": TWO}
+                yield _case(f"{name}, {objective}, {place}", place, asked)
     for universe in ("own", "complete"):
         asked = {"table": MODIFIERS["margins"][0] | {"universe": universe}, "privacy": RHO}
         yield _case(f"{universe} universe", "toys lossy", asked)

@@ -8,21 +8,11 @@ that names in them are turned back.
 from collections.abc import Mapping
 from typing import Any
 
-KEYS: dict[str, dict[str, str | None]] = {"request": {"price": None, "moments": None}, "policy": {}, "dataset": {}}
+KEYS: dict[str, dict[str, str | None]] = {"request": {}, "policy": {}, "dataset": {}}
 """Old key -> new key (None: dropped), anywhere in a document of the kind."""
-VALUES: dict[str, dict[tuple[str, str], str]] = {
-    "request": {("objective", "sum"): "cells"},
-    "policy": {},
-    "dataset": {},
-}
+VALUES: dict[str, dict[tuple[str, str], str]] = {"request": {}, "policy": {}, "dataset": {}}
 """(old key, old word) -> new word, also in lists."""
-RESULTS: dict[str, str] = {
-    "account": "page",
-    "guarantee": "promise",
-    "all data": "everywhere",
-    "actual data": "at the data",
-    "observed rows": "within the data",
-}
+RESULTS: dict[str, str] = {}
 """New word -> old word, for keys and texts of what is recorded of an answer."""
 
 

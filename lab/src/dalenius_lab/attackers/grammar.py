@@ -173,10 +173,10 @@ def request_of(
 
 
 def _guaranteed(table: Document, privacy: Document, chance: random.Random) -> None:
-    """To whom, over how many waves, and how a list is priced."""
+    """To whom, over how many waves, and what a list makes small."""
     is_list = bool({"margins", "ranges"} & table.keys())
     if is_list and privacy["definition"] == "approximate" and chance.random() < 0.4:
-        privacy["price"] = "loss"
+        table |= {"objective": "maximum"} if "margins" in table else {}
     if chance.random() < 0.1:
         privacy["group"] = 2
     if chance.random() < 0.05:
