@@ -244,7 +244,7 @@ def _open(case: Case, folder: Path, rows: int, books: str) -> Any:
     frame = None
     if case.kind == "frame":
         frame = pq.read_table(case.source(folder, rows), columns=list(case.columns))
-    policy = {"population": "bench", "budget": {"rho": 900, "delta": "1e-6"}}
+    policy = {"population": "bench", "budget": {"rho": 900, "delta": "1e-6"}, "allow": {"most_cells": 10**7}}
     book = Ledger.open(Path(books) / "ledger.sqlite")
     return Curator.open(case.document(folder, rows), ledger=book, policy=policy, data=frame), frame
 
