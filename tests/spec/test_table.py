@@ -75,7 +75,7 @@ def test_amounts_are_exact() -> None:
 def test_what_no_document_may_say_is_refused_in_its_words() -> None:
     with pytest.raises(ParameterError, match="how much may be spent"):
         table(rows="sex")
-    with pytest.raises(ParameterError, match="two guarantees"):
+    with pytest.raises(ParameterError, match="Both epsilon and rho"):
         table(rows="sex", epsilon=1, rho=1)
     with pytest.raises(DocumentError, match="quantiles' in"):
         table(measure="quantile", of="income", quantiles=0.5, epsilon=1)

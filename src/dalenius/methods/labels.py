@@ -58,7 +58,7 @@ class LabelsMethod(Method):
         if budget.epsilon is None or not budget.delta:
             raise ParameterError('A list of labels needs epsilon and delta: definition = "approximate".', name="delta")
         if neighbours.max_rows != question.domain.neighbours.max_rows:
-            raise Unsupported("A list of labels is guaranteed to one unit at a time: leave 'group' out.")
+            raise Unsupported("`labels` has no guarantee for groups. Remove `group`.")
         step = LabelSelection.fitted(
             name=variable.name,
             query=LabelsQuery(variable=variable.name, most=int(question.parameter("most", 1))),

@@ -157,7 +157,7 @@ def definition_of(amounts: Mapping[str, Any]) -> str:
     """Return the definition that amounts imply: pure for epsilon, approximate with delta, zero-concentrated for rho."""
     epsilon, delta, rho = (amounts.get(name) for name in ("epsilon", "delta", "rho"))
     if epsilon is not None and rho is not None:
-        raise ParameterError("epsilon and rho are amounts of two guarantees; give one of them, or name the definition.")
+        raise ParameterError("Both epsilon and rho are set. Remove one, or set `definition`.")
     if rho is not None:
         return "zero_concentrated"
     return "pure" if delta is None else "approximate"
