@@ -19,7 +19,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Table, Value
-from dalenius.methods.margins.plan import plan_list
+from dalenius.plans.margins.plan import plan_list
 
 CENSUS = (11, 2, 21, 5, 12, 9, 5)
 LETTERS = "abcdefghij"

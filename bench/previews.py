@@ -12,7 +12,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dalenius.audit import worlds
 from dalenius.core.domain import Bounds, Domain, Variable
 from dalenius.core.neighbours import Scope
 from dalenius.curator.planner import Planner
@@ -20,7 +19,7 @@ from dalenius.errors import DaleniusError
 from dalenius.spec.load import load_asked
 from dalenius.spec.policy import PolicyDocument
 from dalenius.testing.toy import toy_domain
-from dalenius_lab.attackers import grammar
+from dalenius_lab.attackers import grammar, worlds
 
 BOUNDS = {"small": 9, "thousands": 5000, "wide": 200_000, "widest": 1 << 31}
 ROWS = (1, 1, 2, 12, 20, 1000)

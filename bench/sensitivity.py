@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.ranks import WholeList
+from dalenius.core.domain import CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import SystemRandomness
@@ -15,7 +17,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.exact.ideal_rounding import discrete_laplace, rounded
 from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.smooth_noise import Cauchy, Lomax
-from dalenius.measurements.exponential_quantile import ExponentialQuantile
+from dalenius.measurements.grid_selection import GridSelection
 from dalenius.statistics.quantile import Quantile
 
 
@@ -49,8 +51,15 @@ def run(quick: bool = False) -> dict[str, object]:
             )
     neighbours = Neighbours(relation=Relation.REPLACE)
     result["local median (s)"] = _seconds(lambda: median.local(values, neighbours))
-    step = ExponentialQuantile(
-        name="median", query=median.query, low=0, high=10_000_000, epsilon=Fraction(1, 10), neighbours=neighbours
+    step = GridSelection(
+        name="median",
+        space=CellSpace(()),
+        queries=(median.query,),
+        low=0,
+        high=10_000_000,
+        epsilons=(Fraction(1, 10),),
+        neighbours=neighbours,
+        targets=WholeList(qs=(Fraction(1, 2),)),
     )
     exact = (Sealed(np.sort(values)),)
     result["exponential median (s)"] = _seconds(lambda: step.run(exact, None, rng))

@@ -76,7 +76,7 @@ def test_the_standard_library_reads_the_same(language: str) -> None:
 
 
 # Sentences that are put together for several measures, in each language by its own grammar.
-PUT_TOGETHER = {"plans/pairs.py", "methods/_order_method.py"}
+PUT_TOGETHER = {"plans/pairs.py"}
 
 
 def test_no_other_language_stands_in_the_code_of_the_library() -> None:

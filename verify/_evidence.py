@@ -25,8 +25,7 @@ PLAYED = """## The same noise on two neighbours
 
 `tests/redteam/test_record_and_play.py` answers requests over the whole grammar twice with one recorded stream, on two
 neighbouring data sets. Steps, portions of random bytes, stages, log lines, refusals and the shapes of what is released are
-the same. The exceptions are selections of quantiles (`exponential_quantile`, `quantile_table`, and the bounds that are learned
-before clipped totals), which draw an integer below a sum of weights that follow the data, and what draws for each record or each
+the same. The exceptions are selections of quantiles and bounds (`grid_selection`), which draw an integer below a sum of weights that follow the data, and what draws for each record or each
 distinct value (secret samples, blocks, bootstrap replicates, lists of labels): there the number of bytes, and the time, can differ. A
 server therefore answers on a tick. Whether a proposed bound passes its test, and which labels are listed, may differ as well; their
 prices cover that.

@@ -16,7 +16,7 @@ from dalenius.core.release import Provenance, Release, Value
 from dalenius.core.sealed import Sealed
 from dalenius.inference.observation import from_values
 from dalenius.inference.observe import Seen, observe
-from dalenius.methods.margins.plan import plan_list
+from dalenius.plans.margins.plan import plan_list
 
 PROVENANCE = Provenance(
     dataset="simulated",

@@ -16,7 +16,7 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.neighbours import Scope
 from dalenius.errors import InternalError
-from dalenius.plans.ranged_count import STRATEGIES
+from dalenius.plans.counts.ranges import STRATEGIES
 from dalenius_lab.attackers import at_the_data, coverage, hostile_lines, neighbour_fuzzer
 from dalenius_lab.attackers.planted import FAULTS, PLAIN_COUNT
 
@@ -62,7 +62,7 @@ def parts() -> Iterator[Part]:
             is_excepted = ("definition", name, definition) in coverage.EXCEPTED
             if made.scope in method.scopes and not Scope(made.scope).is_data_dependent and not is_excepted:
                 yield Part(name, definition)
-    for strategy in (*registry.names("methods.margins.strategies"), *STRATEGIES):
+    for strategy in (*registry.names("plans.margins.strategies"), *STRATEGIES):
         for definition in ("pure", "zero_concentrated"):
             yield Part("count", definition, strategy)
 

@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from dalenius.algebra.estimates import Estimated, estimated
+from dalenius.algebra.estimates import estimated
+from dalenius.algebra.intervals import Estimated
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block, Value
@@ -35,7 +36,7 @@ from dalenius.curator.planner import Planner
 from dalenius.errors import Unsupported
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.blocks.models import estimate
-from dalenius.plans.blocks import Prediction
+from dalenius.plans.block_design import Prediction
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument

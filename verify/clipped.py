@@ -14,13 +14,14 @@ from scipy.stats import binomtest
 
 from dalenius.algebra.estimates import estimated
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block, Value
 from dalenius.core.sealed import Sealed
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 from verify._books import Books, share_of
+from verify._row_sums import sum_of
 from verify.estimates import BUDGETS, CONFIDENCE, pool, sampled
 
 N, SEED, THROUGH = 5_000, 41, 50
@@ -54,13 +55,7 @@ def table_of(query: TableQuery, values: np.ndarray) -> Sealed[Any]:
         values = values[(values >= low) & (values <= high)]
     if query.space.axes:
         return Sealed(np.histogram(values, query.space.axes[0].cuts)[0].astype(np.int64))
-    about = values - query.centre
-    found = {
-        Aggregate.COUNT: len(values),
-        Aggregate.TOTAL: about.sum(),
-        Aggregate.SUM_OF_SQUARES: (about * about).sum(),
-    }
-    return Sealed(np.array([round(float(found[query.aggregate]))], dtype=np.int64))
+    return Sealed(sum_of(query, {"x": values}))
 
 
 def answered(plan: TablePlan, values: np.ndarray, seed: str) -> tuple[Block, ...]:

@@ -13,7 +13,8 @@ import numpy as np
 from scipy.stats import binomtest
 
 from dalenius.algebra.distributions import incidence
-from dalenius.algebra.estimates import Estimated, estimated
+from dalenius.algebra.estimates import estimated
+from dalenius.algebra.intervals import Estimated
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Additive, Joint
 from dalenius.core.plan import TablePlan

@@ -10,24 +10,32 @@ for. Of the 1,000 runs of each estimator 50, spread over its settings, are regis
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from itertools import product
+from math import comb
 from typing import Any
 
 import numpy as np
 from scipy.stats import binomtest
 
-from dalenius.algebra.estimates import estimated, influence
+from dalenius.algebra.estimate_law import EstimateLaw
+from dalenius.algebra.estimates import estimated
+from dalenius.algebra.estimates import sums_of as sums_read
+from dalenius.algebra.influence import exponents_of
+from dalenius.algebra.intervals import influence_of
+from dalenius.core import registry
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Additive, FloatArray, Joint
 from dalenius.core.plan import TablePlan
+from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block
 from dalenius.exact.sampling import sample
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.spec.dataset import DatasetDocument
-from dalenius.statistics.power_sum import GRID
+from dalenius.statistics.row_sums import RowSums
 from dalenius.statistics.squared_influence import SquaredInfluence
 from dalenius.testing.asking import plan_of
 from verify._books import Books, share_of
@@ -80,15 +88,10 @@ def sums_of(x: np.ndarray, y: np.ndarray, law: str) -> dict[str, float]:
     low, high = BOUNDS[law]
     centre, other = (low + high) // 2, sum(OTHER_BOUNDS) // 2
     a, b = x - centre, y - other
-    half = max(high - centre, centre - low)
-    coarse = np.clip((2 * GRID * a + half) // (2 * half), -GRID, GRID)
-    squares = coarse * coarse
     return {
         "n": float(len(x)),
         "above": float((x - low).sum()),
         "squares": float(a @ a),
-        "cubes": float(squares @ coarse),
-        "fourths": float(squares @ squares),
         "inside": float((x >= cut_of(law)).sum()),
         "total": float(x.sum()),
         "total of y": float(y.sum()),
@@ -120,16 +123,20 @@ def _products(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
 def squared_influences(plan: TablePlan, first: list[Block], sums: Sums, law: str) -> FloatArray:
     """What is measured last: squared influences at what was measured before, on the plan's grid."""
     assert isinstance(plan.law, Joint)
-    points = influence(plan.law, first, len(sums["n"]))
+    stated = EstimateLaw.of(plan.law)
+    read = sums_read(replace(stated, products={}), first, len(sums["n"]))
+    x, y, *coefficients, largest = influence_of(registry.get("estimators", stated.estimator), read)
     centres = sum(BOUNDS[law]) // 2, sum(OTHER_BOUNDS) // 2
-    x, y, p, q, s, c, largest = points.T
     x, y = x - centres[0], y - centres[1]
-    # p (a - x)(b - y) - q (a - x)^2 - s (b - y)^2 - c, sorted by powers of a and b.
-    constant = p * x * y - q * x**2 - s * y**2 - c
-    h = np.stack([constant, 2 * q * x - p * y, 2 * s * y - p * x, -q, p, -s])
+    # A polynomial of a - x and b - y, sorted by powers of a and b.
+    h = dict.fromkeys(BASIS, np.zeros_like(x))
+    for (i, j), own in zip(exponents_of(tuple(stated.sums), ("x", "y")), coefficients, strict=True):
+        for k, m in product(range(i + 1), range(j + 1)):
+            h[k, m] = h[k, m] + own * comb(i, k) * comb(j, m) * (-x) ** (i - k) * (-y) ** (j - m)
     gram = np.array([[sums[f"powers {a + i} {b + j}"] for a, b in BASIS] for i, j in BASIS])
-    squares = np.einsum("ir,ijr,jr->r", h, gram, h)
-    return np.asarray(squares / largest**2 * float(plan.law.parameters["influence grid"]))
+    rows = np.stack([h[power] for power in BASIS])
+    squares = np.einsum("ir,ijr,jr->r", rows, gram, rows)
+    return np.asarray(squares / largest**2 * float(stated.more["influence"]))
 
 
 @cache
@@ -180,25 +187,34 @@ def planned(estimate: str, law: str, n: int, relation: str, privacy: Mapping[str
 
 def exact_arrays(plan: TablePlan, sums: Sums, law: str) -> list[list[FloatArray]]:
     """What each measurement of a plan measures, array by array."""
-    assert isinstance(plan.law, Joint)
-    parameters, names = plan.law.parameters, iter(plan.law.parameters["arrays"])
-    is_ratio = parameters["estimate"] == "ratio"
-    width = BOUNDS[law][1] - BOUNDS[law][0]
-    known = {**sums, "below": width * sums["n"] - sums["above"], "outside": sums["n"] - sums["inside"]}
-    if is_ratio:
-        known |= {"squares": sums["squares about zero"], "products": sums["products about zero"]}
-        known |= {"total of the other": sums["total of y"], "squares of the other": sums["squares of y"]}
     found = []
     for measurement in plan.measurements:
-        if isinstance(measurement.statistic, SquaredInfluence):  # type: ignore[attr-defined]
+        statistic = measurement.statistic  # type: ignore[attr-defined]
+        if isinstance(statistic, SquaredInfluence):
             # It depends on what was measured before.
             continue
-        block_arrays = []
-        for _ in range(measurement.space.size):  # type: ignore[attr-defined]
-            name = next(names)
-            block_arrays.append(known[name] - float(Fraction(parameters.get(f"{name} shift", "0"))) * sums["n"])
-        found.append(block_arrays)
+        if isinstance(statistic, RowSums):
+            found.append([_summed(query, sums, law) for query in statistic.queries])
+        else:
+            found.append([sums["n"] - sums["inside"], sums["inside"]][-measurement.space.size :])  # type: ignore[attr-defined]
     return found
+
+
+def _summed(query: TableQuery, sums: Sums, law: str) -> FloatArray:
+    """The sum of a row function from sums of powers about the centres, halved as the query says."""
+    centres = {"x": sum(BOUNDS[law]) // 2, "y": sum(OTHER_BOUNDS) // 2}
+    polynomial = {(0, 0): float(query.function.multiple)}
+    for power in query.function.powers:
+        for _ in range(power.exponent):
+            shift, place = power.slope * centres[power.variable] + power.offset, "xy".index(power.variable)
+            grown: dict[tuple[int, int], float] = {}
+            for (i, j), own in polynomial.items():
+                higher = (i + 1, j) if place == 0 else (i, j + 1)
+                grown[higher] = grown.get(higher, 0.0) + power.slope * own
+                grown[i, j] = grown.get((i, j), 0.0) + shift * own
+            polynomial = grown
+    total = sum(own * sums[f"powers {i} {j}"] for (i, j), own in polynomial.items()) - query.shift * sums["n"]
+    return np.asarray(total / 2**query.halvings)
 
 
 def blocks_of(

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from tests.audit.exact_losses import hockey_stick
 
-from dalenius.audit.exact import hockey_stick
 from dalenius.core import registry
 from dalenius.core.law import Additive
 from dalenius.core.neighbours import Relation

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.exact.quantile_selection import _runs, score_weights
-from dalenius.measurements.quantile_table import QuantileTable
+from dalenius.exact.quantile_selection import Records, score_runs
+from dalenius.measurements.grid_selection import GridSelection
 from verify.quantiles import planned
 
 SAMPLES = 100
@@ -34,10 +34,12 @@ def sample(name: str, n: int, draws: np.random.Generator) -> np.ndarray:
     return np.sort(np.rint(values[name]).astype(np.int64))
 
 
-def law_of(step: QuantileTable, values: np.ndarray, true: float | None = None) -> tuple[float, float, float]:
+def law_of(step: GridSelection, values: np.ndarray, true: float | None = None) -> tuple[float, float, float]:
     """Chance of the sample median (the lower one, if no other is said), mean absolute error and mean squared error in steps."""
-    w = score_weights(step.cell_epsilon, step._change, step.low, step.high, step.score)
-    firsts, lasts, places = _runs(values, step.low, step.high, step.q, w)
+    selection, records = step.selection(0), Records.of(values)
+    (rank,) = selection.steps
+    w = selection.weights(rank)
+    firsts, lasts, places = score_runs(records, step.low, step.high, selection.aim(records, rank, w))
     odds = np.array([w[min(place, len(w) - 1)] / w[0] for place in places.tolist()])
     true = int(values[(len(values) - 1) // 2]) if true is None else true
     points, chances = np.arange(step.low, step.high + 1), np.repeat(odds, lasts - firsts + 1)

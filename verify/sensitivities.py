@@ -10,6 +10,7 @@ from math import log
 from typing import Any
 
 import numpy as np
+from tests.measurements.smooth_densities import log_density
 
 from dalenius.audit import sensitivity as brute
 from dalenius.core.neighbours import Neighbours, Relation
@@ -88,11 +89,11 @@ def _constants(quick: bool) -> dict[str, Any]:
                 Polynomial(epsilon, beta / 2, F(3)),
                 StudentT(epsilon, beta / 2, F(2)),
             ):
-                alpha, found, here = 1 / float(noise.scale), 0.0, noise.log_density(z)
+                alpha, found, here = 1 / float(noise.scale), 0.0, log_density(noise, z)
                 for b in np.linspace(0, float(noise.beta), 5):
                     for s in (-alpha, -alpha / 2, alpha / 2, alpha):
-                        found = max(found, float(np.max(here - noise.log_density(np.exp(b) * z + s) - b)))
-                        found = max(found, float(np.max(here - noise.log_density(np.exp(-b) * (z + s)) + b)))
+                        found = max(found, float(np.max(here - log_density(noise, np.exp(b) * z + s) - b)))
+                        found = max(found, float(np.max(here - log_density(noise, np.exp(-b) * (z + s)) + b)))
                 worst[noise.name] = max(worst.get(noise.name, 0.0), found / float(epsilon))
     return worst
 

@@ -10,7 +10,7 @@ from dalenius.postprocess.nonnegative import Nonnegative
 from dalenius.postprocess.rounding import Rounding
 from dalenius.testing.asking import plan_of
 from dalenius.testing.recorded import release_of
-from dalenius.testing.spines import domain, errors, p_values, planned, unions
+from verify._spines import domain, errors, p_values, planned, unions
 
 RELEASES = 5
 BALANCED = [

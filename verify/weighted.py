@@ -21,10 +21,11 @@ from scipy.stats import binomtest
 from dalenius.algebra.estimates import estimated
 from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.plan import TablePlan
+from dalenius.core.query import TableQuery
 from dalenius.spec.dataset import DatasetDocument
-from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.testing.asking import plan_of
 from verify._books import Books, share_of
+from verify._row_sums import sum_of
 from verify.estimates import BOUNDS, BUDGETS, CONFIDENCE, OTHER_BOUNDS, POOL, THROUGH_THE_LEDGER, blocks_of, drawn
 
 WEIGHTS, PARTS = (10, 50), 10
@@ -85,31 +86,13 @@ def planned(measure: str, law: str, n: int, relation: str, budget: str) -> Table
     return plan_of(domain, request(measure, budget), POLICY)
 
 
-def bins_of(plan: TablePlan, rows: Rows) -> list[IntArray]:
-    """In which bin of each measurement every record of the pool lies."""
-    found = []
-    for measurement in plan.measurements:
-        place = np.zeros(len(rows["w"]), dtype=np.int64)
-        for axis in measurement.statistic.query.space.axes:  # type: ignore[attr-defined]
-            place = place * len(axis) + np.searchsorted(axis.cuts, rows[axis.variable], side="right") - 1
-        found.append(place)
-    return found
-
-
-def exact_sums(plan: TablePlan, rows: Rows, bins: Sequence[IntArray]) -> list[list[int]]:
+def exact_sums(plan: TablePlan, rows: Rows) -> list[list[int]]:
     """What each measurement of the plan measures on these records."""
     found = []
-    for measurement, place in zip(plan.measurements, bins, strict=True):
+    for measurement in plan.measurements:
         statistic = measurement.statistic  # type: ignore[attr-defined]
-        query, w = statistic.query, rows["w"]
-        if isinstance(statistic, BinnedSums):
-            found.append(statistic.combine([np.bincount(place, minlength=query.space.size)]).tolist())
-            continue
-        total = int(w @ (rows[query.value] - query.centre))
-        if hasattr(statistic, "combine"):
-            found.append(statistic.combine([np.array([total]), np.array([w.sum()])]).tolist())
-        else:
-            found.append([total])
+        sums = [sum_of(need, rows) for need in measurement.needs if isinstance(need, TableQuery)]
+        found.append((statistic.combine(sums) if hasattr(statistic, "combine") else sums[0]).tolist())
     return found
 
 
@@ -187,11 +170,10 @@ def run(quick: bool = False) -> dict[str, Any]:
             measure, law, n, relation, budget = setting
             plan, sums = planned(*setting), exact.setdefault((measure, law, n), [])
             if not sums:
-                bins = bins_of(plan, pool(law))
                 for number in range(runs):
                     places = places_of(measure, law, n, number)
                     rows = {name: column[places] for name, column in pool(law).items()}
-                    sums.append(exact_sums(plan, rows, [place[places] for place in bins]))
+                    sums.append(exact_sums(plan, rows))
             alike = [other for other in asked if other[0] == measure]
             count = share_of(THROUGH_THE_LEDGER, len(alike), alike.index(setting))
             released = [released_ends(books, setting, number) for number in range(count)]

@@ -7,13 +7,12 @@ from unittest.mock import patch
 
 import pytest
 
-from dalenius.audit import worlds
 from dalenius.audit.charges import ALLOWED
 from dalenius.engines import _relation
 from dalenius.errors import DaleniusError, InternalError
 from dalenius.testing.asking import plan_of
 from dalenius.testing.planting import planted
-from dalenius_lab.attackers import at_the_data, coverage, grammar, hostile_lines, neighbour_fuzzer
+from dalenius_lab.attackers import at_the_data, coverage, grammar, hostile_lines, neighbour_fuzzer, worlds
 from dalenius_lab.attackers.planted import AT_THE_DATA, FAULTS, Fault
 
 
@@ -86,11 +85,13 @@ def test_a_method_that_the_attackers_cannot_ask_for_is_noticed() -> None:
     text = '''
         """A count that needs a key."""
 
+        from dataclasses import replace
+
         from dalenius.errors import Unsupported
-        from dalenius.methods.count import CountMethod
+        from dalenius.methods.count import COUNT
         from dalenius.spec.document import Part
 
-        __all__ = ["Needy"]
+        __all__ = ["NEEDY"]
 
 
         class Parameters(Part):
@@ -98,15 +99,13 @@ def test_a_method_that_the_attackers_cannot_ask_for_is_noticed() -> None:
             needed: str | None = None
 
 
-        class Needy(CountMethod):
-            name = "needy"
-            Parameters = Parameters
+        def _plan(question):
+            if question.parameter("needed") is None:
+                raise Unsupported("needed is needed.")
+            return COUNT.plan(question)
 
-            @staticmethod
-            def plan(question):
-                if question.parameter("needed") is None:
-                    raise Unsupported("needed is needed.")
-                return CountMethod.plan(question)
+
+        NEEDY = replace(COUNT, name="needy", Parameters=Parameters, plan=_plan)
     '''
     chance, wanted = random.Random(3), [("definition", "needy", "pure"), ("key", "needy", "needed")]
     with planted("methods", "needy", text):

@@ -88,7 +88,7 @@ def released(points: list[int], counts: list[int], **more: object) -> tuple[Join
     )
     space = [CellSpace((Axis(variable=f"{k}", labels=tuple(map(str, range(k)))),)) for k in (7, 9)]
     blocks = (
-        Block(name="points", space=space[0], values=np.array(points), law=Joint("quantile_points", {})),
+        Block(name="points", space=space[0], values=np.array(points), law=Joint("grid_selection", {})),
         Block(name="counts", space=space[1], values=np.array(counts), law=Additive(DiscreteGaussian(Fraction(1)))),
     )
     return law, blocks

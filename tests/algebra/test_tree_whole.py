@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from verify import _spines as spines
 
 from dalenius.algebra.tree_whole import TopDown, nearest, whole
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.postprocess.nonnegative import Nonnegative
 from dalenius.postprocess.rounding import Rounding
-from dalenius.testing import spines
 
 
 @pytest.fixture(scope="module")

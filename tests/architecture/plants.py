@@ -5,7 +5,7 @@ STATISTIC = '''
 
     from dataclasses import dataclass
 
-    from dalenius.core.query import Aggregate, TableQuery
+    from dalenius.core.query import Aggregate, Power, RowFunction, TableQuery
     from dalenius.statistics._bounded_sum import bounded_sum
     from dalenius.statistics._example import Example, cells, group, number
 
@@ -24,7 +24,7 @@ STATISTIC = '''
         @property
         def query(self):
             return TableQuery(
-                space=self.space, where=self.where, aggregate=Aggregate.SUM_OF_SQUARES, value=self.name
+                space=self.space, where=self.where, function=RowFunction.of(Power(self.name, exponent=2))
             )
 
         def sensitivity(self, neighbours):
@@ -87,8 +87,8 @@ METHOD = '''
 STRATEGY = '''
     """Every margin by itself, the last with as much as the others together."""
 
-    from dalenius.methods.margins.measured import measured
-    from dalenius.methods.margins.setting import without_total
+    from dalenius.plans.margins.measured import measured
+    from dalenius.plans.margins.setting import without_total
 
     __all__ = ["LastStrategy"]
 

@@ -97,7 +97,7 @@ def texts_of_tests() -> str:
     return "\n".join(path.read_text() for path in (REPOSITORY / "tests").rglob("*.py"))
 
 
-@pytest.mark.parametrize("package", registry.PACKAGES)
+@pytest.mark.parametrize("package", (*registry.PACKAGES, *registry.CLOSED))
 def test_every_extension_has_a_public_object_a_test_and_no_siblings(package: str) -> None:
     folder = Path(*package.split("."))
     for name in registry.names(package):

@@ -3,6 +3,7 @@
 from math import exp, inf, log, tanh
 
 import pytest
+from tests.audit import further_definitions as further
 
 from dalenius.audit import definitions as audit
 from dalenius.audit import sensitivity as brute
@@ -61,13 +62,13 @@ DATA = list(brute.multisets(ROWS, SIZE))
 def test_plain_noise_satisfies_everything():
     for law in (global_sum, global_median):
         assert audit.pure(law, UNIVERSE) == pytest.approx(1)
-        assert audit.approximate(law, UNIVERSE, 1.0) == pytest.approx(0, abs=1e-9)
-        assert audit.probabilistic(law, UNIVERSE, 1.0) == 0
+        assert further.approximate(law, UNIVERSE, 1.0) == pytest.approx(0, abs=1e-9)
+        assert further.probabilistic(law, UNIVERSE, 1.0) == 0
         for data in DATA:
             assert audit.individual(law, UNIVERSE, data) <= 1 + 1e-9
             assert audit.bootstrap(law, UNIVERSE, data) <= 1 + 1e-9
             assert audit.finite(law, UNIVERSE, data) <= 1 + 1e-9
-            assert audit.conditional(law, data) <= 1 + 1e-9
+            assert further.conditional(law, data) <= 1 + 1e-9
 
 
 def test_bootstrap_noise_satisfies_its_definition_and_no_more():
@@ -87,7 +88,7 @@ def test_publishing_the_rows_satisfies_bootstrap_and_individual_privacy():
         assert audit.bootstrap(rows_that_occur, UNIVERSE, data) == 0
         assert audit.individual(rows_that_occur, UNIVERSE, data) == 0
     assert audit.pure(rows_that_occur, UNIVERSE) == inf
-    assert audit.against_the_informed(rows_that_occur, UNIVERSE, (0, 1, 3)) == inf
+    assert further.against_the_informed(rows_that_occur, UNIVERSE, (0, 1, 3)) == inf
 
 
 def test_synthetic_rows_widen_bootstrap_privacy():
@@ -104,11 +105,11 @@ def test_synthetic_rows_widen_bootstrap_privacy():
 
 def test_probabilistic_lies_between_pure_and_approximate():
     epsilon = 1.0
-    approximate = audit.approximate(truncated_sum, UNIVERSE, epsilon)
-    probabilistic = audit.probabilistic(truncated_sum, UNIVERSE, epsilon)
+    approximate = further.approximate(truncated_sum, UNIVERSE, epsilon)
+    probabilistic = further.probabilistic(truncated_sum, UNIVERSE, epsilon)
     assert audit.pure(truncated_sum, UNIVERSE) == inf
     assert 0 < approximate <= probabilistic + 1e-12 < 1
-    shrunk = audit.approximate(global_sum, UNIVERSE, 0.9), audit.probabilistic(global_sum, UNIVERSE, 0.9)
+    shrunk = further.approximate(global_sum, UNIVERSE, 0.9), further.probabilistic(global_sum, UNIVERSE, 0.9)
     assert 0 < shrunk[0] < shrunk[1]
 
 
@@ -153,8 +154,8 @@ def test_a_later_joiner_is_not_protected():
 
 
 IMPLIED = {
-    "probabilistic": lambda law, d: audit.probabilistic(law, UNIVERSE, 1.0) == 0,
-    "approximate": lambda law, d: audit.approximate(law, UNIVERSE, 1.0) < 1e-9,
+    "probabilistic": lambda law, d: further.probabilistic(law, UNIVERSE, 1.0) == 0,
+    "approximate": lambda law, d: further.approximate(law, UNIVERSE, 1.0) < 1e-9,
     "pure": lambda law, d: audit.pure(law, UNIVERSE) <= 1 + 1e-9,
     "finite": lambda law, d: audit.finite(law, UNIVERSE, d) <= 1 + 1e-9,
     "individual": lambda law, d: audit.individual(law, UNIVERSE, d) <= 1 + 1e-9,
@@ -163,7 +164,7 @@ IMPLIED = {
 }
 
 
-@pytest.mark.parametrize(("strong", "weak"), audit.IMPLICATIONS)
+@pytest.mark.parametrize(("strong", "weak"), further.IMPLICATIONS)
 def test_implications_hold_for_fixed_noise(strong, weak):
     def narrow_sum(data, fitted):
         return laplace(sum(data), 1.0)
@@ -193,5 +194,5 @@ def test_conditional_privacy_is_about_removal_only():
     def by_size(data, fitted):
         return laplace(sum(data), float(max(1, *fitted)))
 
-    assert max(audit.conditional(by_size, d) for d in DATA) <= 1 + 1e-9
+    assert max(further.conditional(by_size, d) for d in DATA) <= 1 + 1e-9
     assert max(audit.individual(by_size, UNIVERSE, d) for d in DATA) > 1.5

@@ -4,8 +4,7 @@ from fractions import Fraction
 from math import exp
 
 import pytest
-
-from dalenius.audit.exact import (
+from tests.audit.exact_losses import (
     hockey_stick,
     kernel_delta,
     kernel_max_log_ratio,
@@ -13,6 +12,7 @@ from dalenius.audit.exact import (
     max_log_ratio,
     product_hockey_stick,
 )
+
 from dalenius.core.law import Kernel
 from dalenius.errors import TooLarge
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace

@@ -3,21 +3,16 @@
 from fractions import Fraction
 
 import pytest
+from tests.audit.measured_sensitivity import check_statistic, data_sets, measured_sensitivity
 
-from dalenius.audit.neighbours import (
-    check_statistic,
-    covers,
-    data_sets,
-    measured_sensitivity,
-    neighbouring_pairs,
-    units,
-)
+from dalenius.audit.neighbours import covers, units
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.statistics.count import Count
+from dalenius_lab.attackers.exhaustive import neighbouring_pairs
 
 ROWS = [("a",), ("b",), ("c",)]
 
@@ -82,7 +77,7 @@ def test_counts_of_persons_with_several_rows(relation: Relation) -> None:
 def test_totals_move_by_the_bounds() -> None:
     value = Variable(name="v", domain=Bounds(lower=Fraction(-2), upper=Fraction(5)))
     numeric = Domain(name="d", population="p", version="1", variables={"v": value}, neighbours=Neighbours())
-    query = TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value="v")
+    query = TableQuery(space=CellSpace(()), function=RowFunction.of(Power("v")))
     rows = [(-9,), (0,), (99,)]
     assert measured_sensitivity(query, numeric, rows).l1 == 5
     replaced = Domain(

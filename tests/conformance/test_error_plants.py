@@ -1,136 +1,155 @@
-"""The kit of errors is red for each fault that is planted in a method without a test of its own, within five CPU seconds.
+"""The kits of estimators and of errors are red for each fault that is planted in an estimator without a test of its own,
+within five CPU seconds.
 
-The method is a mean whose estimate is written in the planted file; its honest form is green.
+The estimator is a coefficient of variation, beside a method that is a value of a few lines; its honest form is green.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from time import process_time
 
 import pytest
 
-from dalenius.algebra.estimates import ESTIMATES
 from dalenius.core import registry
-from dalenius.testing import error_kit, error_worlds
+from dalenius.testing import error_kit, error_worlds, estimator_kit
 from dalenius.testing.planting import planted
 from dalenius.testing.simulated import QUICK
 
 SECONDS = 5.0
-METHOD = '''
-"""The mean, planned and estimated in one file."""
-
-from dataclasses import replace
+NAME = "planted_estimate"
+HEAD = """
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
-from dalenius.algebra.estimates import ESTIMATES
-from dalenius.algebra.moments import Form
-from dalenius.methods.mean import MeanMethod
-from dalenius.plans.moments import constants, plan_estimate, rows_with, squares_part, totals_part
+from dalenius.algebra.dual import Dual, sqrt
+from dalenius.algebra.estimator import Estimator, Need, Quotient, Scale
 
-__all__ = ["PlantedMean"]
-
-
-def scaled(made, noise=1.0, sampling=1.0, is_widened=True):
-    """Both variances times a factor, and intervals with them."""
-
-    def ends(confidence, is_sampling):
-        factor = np.sqrt(sampling if is_sampling else noise) if is_widened else 1.0
-        return tuple(made.values + factor * (end - made.values) for end in made.ends(confidence, is_sampling))
-
-    return replace(made, variance=noise * made.variance, sampled=sampling * made.sampled, ends=ends)
+__all__ = ["PLANTED"]
+"""
+VARIATION = (
+    HEAD
+    + """
+def _variance(s):
+    return s.bessel() * (s["x x"] / s["1"] - s.mean_product("x", "x"))
 
 
-def estimate(parts):
-    """As the library estimates a mean, but for what is planted."""
-    made = ESTIMATES["mean"](parts)
-    total, count, scale = parts.total(), parts.count(), parts.number("scale", 1)
-    n = np.where(count.values >= 1, count.values, np.nan)
-    FAULT
-    return made
+def _value(s):
+    mean = s.about_zero("x") / s["1"]
+    value = sqrt(_variance(s)) / mean
+    return value
 
 
-ESTIMATES["planted mean"] = estimate
+def _guards(s):
+    return s["1"], s.about_zero("x"), _variance(s)
 
 
-class PlantedMean(MeanMethod):
-    """A mean of each cell."""
+PLANTED = Estimator(
+    name="planted_estimate",
+    degree=0,
+    reads=(Need("1"), Need("x"), Need("x x")),
+    value=_value,
+    guards=_guards,
+    scale=Scale.LOG,
+    limits=lambda bounds: (Fraction(0) if bounds["x"].low >= 0 else "-inf", "inf"),
+    least=2,
+)
+"""
+)
+MEAN = (
+    HEAD
+    + """
+PLANTED = Estimator(
+    name="planted_estimate",
+    degree=0,
+    reads=(Need("1"), Need("x")),
+    value=lambda s: Quotient(s["x"], s["1"]),
+    units={"x": 1},
+    is_location=True,
+    scale=Scale.PLAIN,
+    limits=lambda bounds: (bounds["x"].lower, bounds["x"].upper),
+    least=1,
+)
+"""
+)
+METHOD = """
+from dalenius.methods._plan import EstimateMethod
+from dalenius.spec.method import Words, example
+from dalenius.translation import translated
 
-    name: ClassVar[str] = "planted_mean"
-    examples = (
-        {
-            "table": {"rows": ["sex"], "measure": "planted_mean", "of": "income"},
-            "privacy": {"definition": "zero_concentrated", "rho": "1/4"},
-        },
+__all__ = ["PLANTED"]
+
+PLANTED = EstimateMethod(
+    name="planted_estimate",
+    words=translated(Words(title="Estimate of {of}", preview="± {error}", caption="± {level}")),
+    examples=(example(rows=["sex"], measure="planted_estimate", of="income", rho=1),),
+)
+"""
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A line of an estimator, what is written in its place, and the judgement of a kit that notices."""
+
+    line: str
+    wrong: str
+    judgement: str
+    is_simulated: bool = True
+    estimator: str = VARIATION
+
+
+def gradient_times(factors: str) -> str:
+    return f"    return Dual(value.values, value.gradient * {factors})"
+
+
+def sampling_times(factor: float) -> str:
+    return (
+        f"    least=2,\n    spread=lambda s, v: ({factor} * s.squares(v).values, {factor**2} * s.squares(v).variance),"
     )
 
-    @staticmethod
-    def plan(question):
-        """Two totals and the squares."""
-        bounds, query = question.bounds, rows_with(question)
-        question.parameter("error", "sampling")
-        parts = (
-            totals_part(question, query, None, Fraction(9, 10)),
-            squares_part(question, query, question.of, None, Fraction(1, 10)),
-        )
-        constant = {"scale": bounds.step} | constants(bounds)
-        return plan_estimate(question, "planted mean", "mean", parts, constant, LIMITS, measure="mean")
 
-    @staticmethod
-    def written(parameters):
-        """As it is."""
-        return "planted_mean", dict(parameters)
-'''
-BOUNDS = "(bounds.lower, bounds.upper)"
-WRONG_PARTIAL = """
-    mean = total.values / n
-    right = total.times(1 / n).plus(count, -mean / n)
-    one = np.ones((len(right.weights), 1))
-    one[parts.places["ARRAY"]] = 1.1
-    wrong = Form(right.measured, right.weights * one, right.shift)
-    more = scale**2 * (wrong.variance - right.variance)
-    made = scaled(made, 1 + more / made.variance, 1 + more / made.sampled)
-"""
+RETURN, LEAST = "    return value", "    least=2,"
 FAULTS = {
-    "a halved standard error": ("made = scaled(made, 0.25, 0.25)", BOUNDS, "coverage"),
-    "a halved standard error of noise": ("made = scaled(made, 0.25, 1.0)", BOUNDS, "coverage"),
-    "a halved standard error with sampling": ("made = scaled(made, 1.0, 0.25)", BOUNDS, "coverage"),
-    "a partial derivative that is 10 % too large": (WRONG_PARTIAL.replace("ARRAY", "above"), BOUNDS, "gradient"),
-    "the other partial derivative": (WRONG_PARTIAL.replace("ARRAY", "below"), BOUNDS, "gradient"),
-    "a forgotten sampling term": (
-        "own = made\n    made = replace(made, sampled=own.variance, ends=lambda level, _: own.ends(level, False))",
-        BOUNDS,
-        "coverage",
+    "a halved standard error": Plant(RETURN, gradient_times("0.5"), "coverage"),
+    "a halved standard error of sampling": Plant(LEAST, sampling_times(0.25), "coverage"),
+    "a forgotten sampling term": Plant(LEAST, sampling_times(0.0), "coverage"),
+    "a forgotten sampling term, exactly": Plant(LEAST, sampling_times(0.0), "sampling", False),
+    "a partial derivative that is 10 % too large": Plant(RETURN, gradient_times("[[1], [1.1], [1]]"), "gradient"),
+    "the other partial derivative": Plant(RETURN, gradient_times("[[1], [1], [1.1]]"), "gradient", False),
+    "a partial derivative by the number of rows": Plant(RETURN, gradient_times("[[1.1], [1], [1]]"), "gradient", False),
+    "a variance of noise 1.3 times too large": Plant(RETURN, gradient_times("1.3**0.5"), "gradient"),
+    "a variance of sampling 1.3 times too large": Plant(LEAST, sampling_times(1.3), "variance"),
+    "a variance of sampling 1.3 times too large, exactly": Plant(LEAST, sampling_times(1.3), "sampling", False),
+    "a value without its derivative": Plant(
+        's.about_zero("x") / s["1"]', '(s.about_zero("x") / s["1"]).values', "gradient"
     ),
-    "a variance 1.3 times too large": ("made = scaled(made, 1.3, 1.3)", BOUNDS, "variance"),
-    "a variance of noise 1.3 times too large": ("made = scaled(made, 1.3, 1.0, is_widened=False)", BOUNDS, "gradient"),
-    "a variance with sampling 1.3 times too large": (
-        "made = scaled(made, 1.0, 1.3, is_widened=False)",
-        BOUNDS,
-        "variance",
-    ),
-    "limits that are ignored": ("", '("-inf", "inf")', "limits"),
-    "a scale that leaves the range of the number": (
-        "own, low = made, parts.number('low') * scale\n"
-        "    made = replace(made, ends=lambda level, is_sampling: tuple(\n"
-        "        (own.values - low) ** 2 / (2 * own.values - low - end) + low for end in own.ends(level, is_sampling)))",
-        BOUNDS,
-        "degenerate",
-    ),
+    "limits that are ignored": Plant('bounds["x"].lower, bounds["x"].upper', '"-inf", "inf"', "limits", True, MEAN),
+    "limits that are too narrow": Plant('bounds["x"].upper', 'bounds["x"].lower + 20', "limits", False, MEAN),
+    "a scale that leaves the range of the number": Plant("Scale.PLAIN", "Scale.FISHER", "limits", True, MEAN),
+    "the scale of a share": Plant("Scale.PLAIN", "Scale.SCORE", "coverage", True, MEAN),
+    "a wrong degree": Plant("degree=0", "degree=1", "degree", False),
+    "a wrong unit": Plant('units={"x": 1}', 'units={"x": 2}', "units", False, MEAN),
+    "a guard forgotten": Plant('s.about_zero("x"), _variance(s)', "_variance(s)", "guard", False),
+    "a guard of a root forgotten": Plant(", _variance(s)\n", "\n", "degenerate"),
+    "a sum read about the wrong centre": Plant('mean = s.about_zero("x")', 'mean = s["x"]', "centre", False),
+    "a sum read about the wrong centre, simulated": Plant('mean = s.about_zero("x")', 'mean = s["x"]', "coverage"),
+    "a centre that is not added": Plant("is_location=True", "is_location=False", "centre", False, MEAN),
 }
 
 
 @contextmanager
-def planted_mean(fault: str, limits: str) -> Iterator[None]:
-    """The method with a fault."""
-    text = METHOD.replace("FAULT", fault.strip() or "pass").replace("LIMITS", limits)
-    with planted("methods", "planted_mean", text):
-        try:
-            yield
-        finally:
-            ESTIMATES.pop("planted mean", None)
+def planted_files(text: str) -> Iterator[None]:
+    """An estimator, and its method."""
+    with planted("estimators", NAME, text), planted("methods", NAME, METHOD):
+        yield
+
+
+def judge(exceptions: Mapping[str, Mapping[str, str]], *, is_simulated: bool) -> None:
+    if is_simulated:
+        assert error_kit.check(registry.get("methods", NAME), exceptions) == 1
+    else:
+        estimator_kit.check(registry.get("estimators", NAME))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -142,21 +161,25 @@ def files() -> None:
     error_worlds.degenerate(QUICK.cells)
 
 
-def test_the_honest_method_is_green() -> None:
-    with planted_mean("", BOUNDS):
-        assert error_kit.check(registry.get("methods", "planted_mean"), {}) == 1
+@pytest.mark.parametrize("text", [VARIATION, MEAN], ids=["variation", "mean"])
+def test_the_honest_estimator_is_green(text: str) -> None:
+    with planted_files(text):
+        judge({}, is_simulated=False)
+        judge({}, is_simulated=True)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_the_kit_of_errors_catches(fault: str) -> None:
-    text, limits, judgement = FAULTS[fault]
-    with planted_mean(text, limits):
-        method, started = registry.get("methods", "planted_mean"), process_time()
-        with pytest.raises(AssertionError, match=f"[:;] {judgement} in "):
-            error_kit.check(method, {})
+def test_a_kit_catches(fault: str) -> None:
+    plant = FAULTS[fault]
+    assert plant.line in plant.estimator
+    with planted_files(plant.estimator.replace(plant.line, plant.wrong)):
+        registry.get("methods", NAME)
+        started = process_time()
+        with pytest.raises(AssertionError, match=f"[:;] {plant.judgement} (in|of) "):
+            judge({}, is_simulated=plant.is_simulated)
         assert process_time() - started < SECONDS
 
 
 def test_a_listed_judgement_that_is_kept_is_an_error() -> None:
-    with planted_mean("", BOUNDS), pytest.raises(AssertionError, match="listed as not kept"):
-        error_kit.check(registry.get("methods", "planted_mean"), {"planted_mean 0": {"coverage": "no reason"}})
+    with planted_files(MEAN), pytest.raises(AssertionError, match="listed as not kept"):
+        judge({f"{NAME} 0": {"coverage": "no reason"}}, is_simulated=True)

@@ -1,10 +1,12 @@
 """Each kit fails on a planted fault: a kit that passes everything proves nothing."""
 
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
+import numpy as np
 import pytest
 
 from dalenius.core import registry
@@ -13,12 +15,12 @@ from dalenius.core.integer_law import Unlisted
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
+from dalenius.definitions.pure import Pure
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, InternalError
 from dalenius.inference.observe import observe
-from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.clipped_totals import ClippedTotals
-from dalenius.measurements.exponential_quantile import ExponentialQuantile
+from dalenius.measurements.grid_selection import GridSelection
 from dalenius.measurements.keyed_list import KeyedList
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.measurements.noisy import Noisy
@@ -27,9 +29,9 @@ from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.measurements.residual import Residual
 from dalenius.measurements.sampled_count import SampledCount
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.methods.count import CountMethod
-from dalenius.methods.margins.strategies.equal import EqualStrategy
-from dalenius.methods.median import MedianMethod
+from dalenius.methods.count import COUNT
+from dalenius.methods.median import MEDIAN
+from dalenius.plans.margins.strategies.equal import EqualStrategy
 from dalenius.postprocess.clamping import Clamping
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
@@ -38,10 +40,12 @@ from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.quantile import Quantile
 from dalenius.testing import (
     adjustment_kit,
+    definition_kit,
     engine_kit,
     format_kit,
     inference_kit,
     measurement_kit,
+    mechanism_kit,
     method_kit,
     statistic_kit,
     strategy_kit,
@@ -98,7 +102,7 @@ half = stated_as(Fraction(1, 2))
     ("fault", "reason"),
     [
         (Fault("half of the loss of added noise", Noisy, "profile", half), "the profile says"),
-        (Fault("half of the loss of a selection", ExponentialQuantile, "profile", half), "the profile says"),
+        (Fault("half of the loss of a selection", GridSelection, "profile", half), "the profile says"),
         (Fault("half of the loss of several numbers", Residual, "profile", half), "the profile says"),
         (Fault("a person has one row", ClippedTotals, "profile", with_neighbours(max_rows=1)), "the profile says"),
         (
@@ -110,9 +114,13 @@ half = stated_as(Fraction(1, 2))
         (
             Fault(
                 "a law that is flatter than what is drawn",
-                ExponentialQuantile,
+                GridSelection,
                 "exact_law",
-                lambda right: lambda self, content: right(replace(self, epsilon=self.epsilon / 2), content),
+                lambda right: (
+                    lambda self, content: right(
+                        replace(self, epsilons=(self.epsilons[0] / 2, *self.epsilons[1:])), content
+                    )
+                ),
             ),
             "not drawn from the exact law",
         ),
@@ -130,7 +138,7 @@ half = stated_as(Fraction(1, 2))
         (
             Fault(
                 "no law, and no reason",
-                ApproximateQuantiles,
+                GridSelection,
                 "exact_law",
                 lambda right: lambda self, content: Unlisted("", "", right(self, content)),
             ),
@@ -169,40 +177,18 @@ def test_the_kit_of_measurements_catches_a_content_without_an_answer() -> None:
         measurement_kit.check(PermuteAndFlip)
 
 
-class WithoutGerman(CountMethod):
-    """A method with words in one language."""
-
-    words: ClassVar[Any] = {"en": CountMethod.words["en"]}
-
-
-class WithoutGermanTitle(CountMethod):
-    """A method whose German title was forgotten."""
-
-    words: ClassVar[Any] = {**CountMethod.words, "de": replace(CountMethod.words["de"], title="")}
-
-
-class WithEnglishTitle(CountMethod):
-    """A method whose German title is the English one."""
-
-    words: ClassVar[Any] = {
-        **CountMethod.words,
-        "de": replace(CountMethod.words["de"], title=CountMethod.words["en"].title),
-    }
-
-
-class WithoutNumber(CountMethod):
-    """A method whose German preview leaves the error out."""
-
-    words: ClassVar[Any] = {**CountMethod.words, "de": replace(CountMethod.words["de"], preview="Ungefähr.")}
+def german(**words: str) -> Any:
+    """A method whose German words were changed."""
+    return replace(COUNT, words={**COUNT.words, "de": replace(COUNT.words["de"], **words)})
 
 
 @pytest.mark.parametrize(
     ("plant", "reason"),
     [
-        (WithoutGerman, "no words in 'de'"),
-        (WithoutGermanTitle, "no title in 'de'"),
-        (WithEnglishTitle, "title is not translated"),
-        (WithoutNumber, "preview of count differs"),
+        (replace(COUNT, words={"en": COUNT.words["en"]}), "no words in 'de'"),
+        (german(title=""), "no title in 'de'"),
+        (german(title=COUNT.words["en"].title), "title is not translated"),
+        (german(preview="Ungefähr."), "preview of count differs"),
     ],
 )
 def test_the_kit_of_methods_catches_missing_words(plant: Any, reason: str) -> None:
@@ -217,35 +203,36 @@ class Coloured(Part):
 
 
 def test_the_kit_of_methods_catches_an_ignored_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CountMethod, "Parameters", Coloured)
+    monkeypatch.setattr(COUNT, "Parameters", Coloured)
     example = {"table": {"rows": ["sex"], "colour": "red"}, "privacy": {"definition": "pure", "epsilon": 1}}
     with pytest.raises(DaleniusError, match="'colour'"):
-        method_kit.check_refusals(CountMethod, example)
+        method_kit.check_refusals(COUNT, example)
 
 
 def test_the_kit_of_methods_catches_a_key_that_everybody_may_write(monkeypatch: pytest.MonkeyPatch) -> None:
     """A method that takes keys which mean nothing."""
     monkeypatch.setattr(Question, "unread", lambda question: [])
     monkeypatch.setattr(
-        CountMethod, "Parameters", type("Loose", (Part,), {"__annotations__": {"no_such_key": int}, "no_such_key": 0})
+        COUNT, "Parameters", type("Loose", (Part,), {"__annotations__": {"no_such_key": int}, "no_such_key": 0})
     )
     with pytest.raises(AssertionError, match="count plans"):
-        method_kit.check_refusals(CountMethod, CountMethod.examples[0])
+        method_kit.check_refusals(COUNT, COUNT.examples[0])
 
 
 def test_the_kit_of_methods_catches_an_error_that_is_not_shown(tmp_path: Path) -> None:
     """A median that is selected alone has no published error; a method that claims one shows values without it."""
-    claiming = type("Claiming", (MedianMethod,), {"without_error": ()})
-    example = MedianMethod.examples[4]
+    claiming = copy(MEDIAN)
+    claiming.without_error = ()
+    example = MEDIAN.examples[4]
     release = method_kit.released(example, tmp_path / "ledger.sqlite")
-    method_kit.check_release(MedianMethod, example, release)
+    method_kit.check_release(MEDIAN, example, release)
     with pytest.raises(AssertionError, match="without an error"):
         method_kit.check_release(claiming, example, release)
 
 
 def test_the_kit_of_methods_catches_a_missing_page(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="has no page"):
-        method_kit.check_page(CountMethod, tmp_path)
+        method_kit.check_page(COUNT, tmp_path)
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
@@ -272,6 +259,29 @@ class OneTooMany(MemorySource):
         return Sealed(exact)
 
 
+class HalvedRows(MemorySource):
+    """An engine that halves what each row adds, and then sums."""
+
+    def table(self, query: Any) -> Any:
+        """Exact where nothing is halved."""
+        self._halvings = query.halvings
+        return super().table(replace(query, halvings=0))
+
+    def _share(self, query: Any, row: Any) -> int | None:
+        share = super()._share(query, row)
+        return None if share is None else (share + 2**self._halvings // 2) >> self._halvings
+
+
+class TowardsZero(MemorySource):
+    """An engine that halves as a processor divides: towards zero."""
+
+    def table(self, query: Any) -> Any:
+        """Right for sums that are not negative."""
+        exact = super().table(replace(query, halvings=0)).open_below_the_gate()
+        about = exact + 2**query.halvings // 2
+        return Sealed(np.sign(about) * (np.abs(about) >> query.halvings))
+
+
 class OneTooFew(MemorySource):
     """An engine that loses the last value of a list."""
 
@@ -296,6 +306,8 @@ def test_the_kit_of_engines_passes_the_reference(tmp_path: Path) -> None:
     ("plant", "reason"),
     [
         (OneTooMany, "Arrays are not equal.*1 / 1 "),
+        (HalvedRows, "Arrays are not equal"),
+        (TowardsZero, "Arrays are not equal"),
         (OneTooFew, "shapes .* mismatch"),
         (Constant, "the same fingerprint"),
     ],
@@ -454,3 +466,62 @@ def observed(release: Any) -> bool:
 def test_the_kit_of_formats_catches(plant: Any, reason: str, tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=reason):
         format_kit.check(replace(registry.get("publish", "to_csv"), **plant), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (Fault("half of the loss", DiscreteLaplace, "profile", half), "claims .* at|divergence"),
+        (
+            Fault(
+                "a law with more noise than is drawn",
+                DiscreteLaplace,
+                "log_pmf",
+                lambda right: lambda self, k: right(DiscreteLaplace(self.rate / 2), k),
+            ),
+            "log_pmf",
+        ),
+        (
+            Fault(
+                "a variance of another rate",
+                DiscreteLaplace,
+                "variance",
+                lambda right: property(lambda self: right.fget(self) / 2),
+            ),
+            "variance of",
+        ),
+        (
+            Fault(
+                "a family that is out of order",
+                DiscreteLaplace,
+                "family",
+                lambda _: classmethod(lambda cls, size, budget: cls(rate=size / 8 if size == Fraction(1, 2) else size)),
+            ),
+            "falls along its family",
+        ),
+    ],
+    ids=str,
+)
+def test_the_kit_of_mechanisms_catches(fault: Fault, reason: str) -> None:
+    with fault.planted(), pytest.raises(AssertionError, match=reason):
+        mechanism_kit.check(DiscreteLaplace)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (
+            Fault("only the first step is judged", Pure, "fits", lambda right: lambda s, p, b: right(s, p[:1], b)),
+            "mixes relations",
+        ),
+        (
+            Fault("only the last step costs", Pure, "cost", lambda right: lambda s, p: right(s, p[-1:])),
+            "charges by the order",
+        ),
+        (Fault("no guarantee in words", Pure, "sentence", lambda _: lambda s, b: "Safe."), "states no guarantee"),
+    ],
+    ids=str,
+)
+def test_the_kit_of_definitions_catches(fault: Fault, reason: str) -> None:
+    with fault.planted(), pytest.raises(AssertionError, match=reason):
+        definition_kit.check(Pure)

@@ -6,6 +6,6 @@ from dalenius.core import registry
 from dalenius.testing import strategy_kit
 
 
-@pytest.mark.parametrize("name", registry.names("methods.margins.strategies"))
+@pytest.mark.parametrize("name", registry.names("plans.margins.strategies"))
 def test_planned_variances_are_those_of_dense_least_squares(name: str) -> None:
     assert strategy_kit.check(name)

@@ -167,7 +167,7 @@ def test_refusals_say_what_would_be_accepted():
     for asked, error in (
         (lambda: request("individual"), Unsupported),
         (lambda: request("bootstrap", COUNT, epsilon=1), Unsupported),
-        (lambda: request(epsilon=1, keys={"measure": "modal"}), DocumentError),
+        (lambda: request(epsilon=1, keys={"measure": "modal"}), UnknownName),
         (lambda: request(epsilon=1, keys={"colour": "red"}), DocumentError),
         (lambda: request("individual", COUNT, epsilon=1, keys={"clamp": "maybe"}), UnknownName),
         (lambda: request("individual", LIST, epsilon=1, keys={"measure": "median", "group_size": "x"}), DocumentError),

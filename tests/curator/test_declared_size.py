@@ -72,7 +72,7 @@ def test_every_route_compares(tmp_path: Path) -> None:
     place.write_text('title = "x"\nsecure_cookies = false\n[[datasets]]\ndocument = "dataset.json"\n')
     told = CliRunner().invoke(app, ["register", str(tmp_path / "dataset.json")])
     assert isinstance(told.exception, DocumentError)
-    services = Services.open(ServerConfig.load(place))
+    services = Services(ServerConfig.load(place))
     try:
         with pytest.raises(DaleniusError, match="declares size = 90"):
             services.desk.register_all(by="custodian")

@@ -13,6 +13,7 @@ from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, DocumentError, ParameterError, TooLarge, Unsupported
 from dalenius.methods.dominance import judged
 from dalenius.spec.canonical import canonical
+from dalenius.spec.load import load_request
 
 DATASET = {
     "dataset": {"name": "farms", "population": "farms", "version": "1", "public": True},
@@ -67,17 +68,17 @@ def test_the_number_of_dominated_cells(tmp_path: Path, options: Any, table: Any,
         release = curator.release(request(options=options, **table))
         assert release.table.values.tolist() == [count]  # noise is 0 but for one in 10^17
         assert release.table.measure == "dominated cells"
-        exact = curator.inspect_dominance(request(options=options, **table))
+        exact = curator.inspection.dominance(request(options=options, **table))
         assert exact.reveal()["dominated"] == count
 
 
 def test_the_custodian_sees_which(tmp_path: Path) -> None:
     with open_farms(tmp_path) as curator:
-        report = curator.inspect_dominance(request()).reveal()
+        report = curator.inspection.dominance(request()).reveal()
         assert report["which"] == ["hill", "coast"]
         assert curator.ledger.reader.entries()[-1].body["payload"]["what"] == "dominance"
         with pytest.raises(Unsupported):
-            curator.inspect_dominance({"table": {"rows": ["region"]}, "privacy": request()["privacy"]})
+            curator.inspection.dominance({"table": {"rows": ["region"]}, "privacy": request()["privacy"]})
 
 
 def test_one_row_moves_one_cell_or_two(tmp_path: Path) -> None:
@@ -110,13 +111,13 @@ def test_every_record_lies_in_one_cell_at_most(tmp_path: Path) -> None:
     """What the sensitivity rests on: cells that overlapped would let one record change two verdicts."""
     impossible = {"structural_zeros": [{"region": "coast", "kind": "cattle"}]}
     with open_farms(tmp_path, **impossible) as curator:
-        document = curator.request(
+        document = load_request(
             request(
                 rows=[{"variable": "output", "cuts": [0, 10, 11, 500, 1000]}, "region"],
                 columns=[{"variable": "kind", "groups": {"any": ["crop", "cattle"]}}],
             )
         )
-        document_by_kind = curator.request(request(columns=["kind"]))
+        document_by_kind = load_request(request(columns=["kind"]))
         for asked, outside in ((document, set()), (document_by_kind, {("coast", "cattle")})):
             form = canonical(asked, curator.domain)
             _, rule = judged(TableQuery(space=form.space), "output", {})

@@ -11,6 +11,7 @@ from dalenius.core.budget import Cost
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Domain, Hierarchy, Variable
 from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.plan import TablePlan
 from dalenius.core.query import Clip, LabelsQuery, Norm, RowsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.sealed import Sealed
@@ -20,8 +21,8 @@ from dalenius.engines.memory import MemorySource
 from dalenius.errors import AfterCharge, InternalError, NotPublic
 from dalenius.measurements.noisy import Noisy
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.plans.refinement import RefinementPlan
 from dalenius.statistics.count import Count
+from dalenius.testing.asking import plan_of
 
 LABELS = ("a1", "a2", "b1", "b2")
 CATEGORIES = Categories(labels=LABELS)
@@ -125,17 +126,9 @@ def test_structural_zeros_are_exactly_zero_and_all_else_is_perturbed() -> None:
     assert np.count_nonzero(values[[0, 2, 3]]) == 3  # scale 100: an unperturbed cell would be 0 or 1
 
 
-def refinement(threshold: int) -> RefinementPlan:
-    coarse, fine = Fraction(4), Fraction(4)
-    return RefinementPlan(
-        variable=VARIABLE,
-        level="letter",
-        threshold=threshold,
-        coarse_mechanism=DiscreteLaplace(coarse),
-        fine_mechanism=DiscreteLaplace(fine),
-        neighbours=NEIGHBOURS,
-        where=QUERY,
-    )
+def refinement(threshold: int) -> TablePlan:
+    table = {"rows": ["v"], "refine": "letter", "refine_from": threshold, "refine_share": "1/2"}
+    return plan_of(DOMAIN, {"table": table, "privacy": {"definition": "pure", "epsilon": 8}})
 
 
 def test_the_second_step_follows_the_first_answer() -> None:
@@ -164,7 +157,7 @@ def test_the_two_step_procedure_loses_no_more_than_it_reserves(relation: Relatio
     reserved = float(
         sum((Noisy("x", Count(QUERY), DiscreteLaplace(Fraction(4))).profile(neighbours).epsilon or 0) for _ in range(2))
     )
-    assert plan.coarse_mechanism.parameters["rate"] == 4
+    assert [step.mechanism.parameters["rate"] for step in plan.measurements] == [4, 4]
 
     def log_loss(exact: tuple[int, ...], other: tuple[int, ...]) -> float:
         # Given the coarse answer the refined set is fixed, so the loss is that of two Laplace steps on the same window.

@@ -8,8 +8,8 @@ from unittest.mock import patch
 import pytest
 
 from dalenius.audit.charges import _guaranteed
+from dalenius.audit.planned import source_of
 from dalenius.audit.steps import pair_of
-from dalenius.audit.worlds import source_of
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness

@@ -114,7 +114,7 @@ FUNCTIONS = {
 @pytest.mark.parametrize("measure", FUNCTIONS)
 def test_sensitivities_of_a_request_are_those_of_brute_force(curator: Curator, measure: str) -> None:
     asked = {"table": {"measure": measure, "of": "output"}, "privacy": {"definition": "individual", "epsilon": 6}}
-    found = curator.inspect_sensitivity(asked).reveal()
+    found = curator.inspection.sensitivity(asked).reveal()
     data, function = tuple(ROWS["output"]), FUNCTIONS[measure]
     assert found["at these data"] == pytest.approx(float(brute.local(function, data, range(10), Relation.REPLACE)))
     assert found["between data sets made of these records"] == pytest.approx(
@@ -128,7 +128,7 @@ def test_sensitivities_of_a_request_are_those_of_brute_force(curator: Curator, m
 
 def test_a_ratio_has_a_sensitivity_at_the_data_and_none_everywhere(curator: Curator) -> None:
     table = {"measure": "ratio", "of": "output", "other": "hectares", "error": "noise"}
-    found = curator.inspect_sensitivity({"table": table, "privacy": {"definition": "pure", "epsilon": 1}}).reveal()
+    found = curator.inspection.sensitivity({"table": table, "privacy": {"definition": "pure", "epsilon": 1}}).reveal()
     pairs = tuple(sorted(zip(ROWS["output"], ROWS["hectares"], strict=True)))
     universe = [(x, y) for x in range(10) for y in range(1, 4)]
     by_force = brute.local(
@@ -141,14 +141,14 @@ def test_a_ratio_has_a_sensitivity_at_the_data_and_none_everywhere(curator: Cura
 def test_tables_have_sensitivities_too_and_each_look_is_a_line_of_the_ledger(curator: Curator) -> None:
     before = len(curator.ledger.reader.notes("farms", "inspection"))
     privacy = {"definition": "pure", "epsilon": 1}
-    counts = curator.inspect_sensitivity({"table": {"rows": ["status"]}, "privacy": privacy})
+    counts = curator.inspection.sensitivity({"table": {"rows": ["status"]}, "privacy": privacy})
     assert str(counts).startswith("CONFIDENTIAL")
     assert counts.reveal()["at these data"] == counts.reveal()["on any data"] == 2
     totals = {"table": {"rows": ["status"], "measure": "total", "of": "output"}, "privacy": privacy}
-    assert curator.inspect_sensitivity(totals).reveal()["between data sets made of these records"] == 10
+    assert curator.inspection.sensitivity(totals).reveal()["between data sets made of these records"] == 10
     assert len(curator.ledger.reader.notes("farms", "inspection")) == before + 2
     with pytest.raises(Unsupported, match="median"):
-        curator.inspect_sensitivity(
+        curator.inspection.sensitivity(
             {"table": {"rows": ["status"], "measure": "mode"}, "privacy": privacy | {"epsilon": 1}}
         )
 

@@ -26,5 +26,5 @@ def test_a_count_loads_neither_other_methods_nor_packages_that_it_does_not_use()
     loaded = done.stdout.split()
     assert "dalenius.methods.count" in loaded
     others = {n for n in loaded if n.count(".") == 2 and n.startswith("dalenius.methods.") and "._" not in n}
-    assert others <= {"dalenius.methods.count", "dalenius.methods.margins"}
+    assert others <= {"dalenius.methods.count", "dalenius.plans.margins"}
     assert not [name for name in loaded if name.startswith(("scipy", "pandas"))]

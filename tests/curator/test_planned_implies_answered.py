@@ -53,7 +53,7 @@ EPSILON = ["1e-12", "1e-6", "0.001", "0.5", "1", "20", "61", "1000"]
 DELTA = ["1e-18", "1e-12", "1e-9", "1e-6", "0.01", "0.5", "0.999999", "1"]
 RHO = ["1e-12", "1e-4", "0.01", "1", "450", "1000"]
 Q = ["0", "1e-9", "0.0001", "1/3", "1/2", "0.9999", "0.999999999", "1"]
-STRATEGIES = [None, *registry.names("methods.margins.strategies")]
+STRATEGIES = [None, *registry.names("plans.margins.strategies")]
 
 
 def dataset(unit: Document, bounds: Document) -> Document:

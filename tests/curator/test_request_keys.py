@@ -90,7 +90,14 @@ def kept(document: Mapping[str, Any]) -> str | None:
 
 def values_of(method: Any) -> dict[str, Any]:
     """A value of each of a method's own keys: from the list above, or as one of its examples writes it."""
-    written = {key: value for example in method.examples for key, value in example["table"].items()}
+    # Keys of modifiers are written by examples of any method.
+    shared = {
+        key: value
+        for each in registry.every("methods").values()
+        for one in each.examples
+        for key, value in one["table"].items()
+    }
+    written = shared | {key: value for example in method.examples for key, value in example["table"].items()}
     return {key: value for key, value in (written | OWN).items() if key in method.Parameters.model_fields}
 
 

@@ -53,7 +53,7 @@ def test_every_strategy_is_planned_without_rules(tmp_path: Path) -> None:
             if route.startswith("strategy "):
                 with suppress(DaleniusError):
                     strategies.add(curator.plan(document).strategy)
-    assert strategies >= set(registry.names("methods.margins.strategies"))
+    assert strategies >= set(registry.names("plans.margins.strategies"))
 
 
 @pytest.mark.parametrize("rule", RULES)

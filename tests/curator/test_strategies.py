@@ -20,7 +20,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Table
 from dalenius.core.sealed import Sealed
 from dalenius.errors import UnknownName, Unsupported
-from dalenius.methods.margins.plan import plan_list, public_total
+from dalenius.plans.margins.plan import plan_list, public_total
 
 LETTERS = "abcdefghij"
 CENSUS = (11, 2, 21, 5, 12, 9, 5)
@@ -401,6 +401,6 @@ def test_merging_is_proposed_in_the_preview_of_a_thin_table() -> None:
 def test_a_refusal_says_in_a_sentence_which_strategy_is_not_available(
     strategy: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dalenius.methods.margins.setting.allotments", lambda *_: ())
+    monkeypatch.setattr("dalenius.plans.margins.setting.allotments", lambda *_: ())
     with pytest.raises(Unsupported, match=sentence):
         planned((2, 3), ((0,), (1,)), PURE, **({"strategy": strategy} if strategy else {}))

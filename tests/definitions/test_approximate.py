@@ -3,8 +3,8 @@
 from fractions import Fraction
 
 import pytest
+from tests.audit.exact_losses import product_hockey_stick
 
-from dalenius.audit.exact import product_hockey_stick
 from dalenius.core.budget import Budget
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile

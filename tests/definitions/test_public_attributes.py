@@ -10,7 +10,6 @@ import pytest
 
 from dalenius.audit.charges import ALLOWED
 from dalenius.audit.planned import audit_plan
-from dalenius.audit.worlds import World
 from dalenius.core.budget import MASTER
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Neighbours, Relation
@@ -19,10 +18,11 @@ from dalenius.errors import BudgetExhausted, NotAllowed, QuotaExhausted, Request
 from dalenius.ledger import Ledger
 from dalenius.ledger.account import WARNINGS
 from dalenius.ledger.charge import PUBLIC_ATTRIBUTES
-from dalenius.spec.load import load_dataset, load_policy
+from dalenius.spec.load import load_dataset, load_policy, load_request
 from dalenius.statistics import _public, count, magnitude_table
 from dalenius.testing.asking import plan_of
 from dalenius_lab.attackers.neighbour_fuzzer import judged
+from dalenius_lab.attackers.worlds import World
 
 DATASET: dict[str, Any] = {
     "dataset": {"name": "few", "population": "few"},
@@ -217,6 +217,6 @@ def test_an_account_to_which_nothing_was_granted_covers_nothing(curator: Curator
 def _asked(curator: Curator) -> Any:
     from dalenius.spec.canonical import canonical
 
-    request = curator.request({"table": {"rows": ["ill"]}, "privacy": PRIVACY})
+    request = load_request({"table": {"rows": ["ill"]}, "privacy": PRIVACY})
     form = canonical(request, curator.domain)
     return request, curator.plan(request), form, curator.holding.registration().fingerprint

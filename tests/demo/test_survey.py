@@ -11,7 +11,7 @@ from dalenius.cli.main import app
 from dalenius.curator.curator import Curator
 from dalenius.demo import farms, survey, survey_rows
 from dalenius.demo.survey_occupations import GROUPS, OCCUPATIONS
-from dalenius.demo.survey_regions import geojson, regions
+from dalenius.demo.survey_regions import POLYGONS, regions
 from dalenius.spec.load import load_dataset, load_policy, load_request
 
 PERSONS = 4_000
@@ -82,6 +82,10 @@ def test_there_are_fifty_occupations_in_nine_groups_in_two_languages() -> None:
     assert len({o.english for o in OCCUPATIONS}) == len({o.german for o in OCCUPATIONS}) == 50
 
 
+# Of the outline that the polygons were cut from, in square degrees.
+AREA = 22.328108
+
+
 def area(ring: object) -> float:
     corner = np.array(ring)
     x, y = corner[:, 0], corner[:, 1]
@@ -89,26 +93,24 @@ def area(ring: object) -> float:
 
 
 def test_the_regions_tile_the_country_in_three_levels() -> None:
-    from dalenius.demo.survey_regions import _outline
-
     every = regions()
     assert len({r.code for r in every}) == len({r.name for r in every}) == 400
     assert (len({r.district for r in every}), len({r.state for r in every})) == (40, 8)
     assert len({(r.district, r.state) for r in every}) == 40
-    areas = [area(r.ring) for r in every]
-    assert min(areas) > 0
-    assert sum(areas) == pytest.approx(area(_outline()), rel=1e-4)
-    assert all(len(set(r.ring)) == len(r.ring) >= 3 for r in every)
+    assert sum(r.share for r in every) == pytest.approx(1.0)
 
 
 def test_the_polygons_are_closed_rings_with_the_codes_of_the_list(folder: Path) -> None:
-    written = json.loads((folder / "regions.geojson").read_text())
-    assert written == json.loads(json.dumps(geojson()))
+    written = json.loads((folder / POLYGONS).read_text())
+    assert [feature["properties"]["name"] for feature in written["features"]] == [r.name for r in regions()]
     codes = load_dataset(folder / survey.dataset_name(2023)).domain().variable("region").categories.values
     assert [feature["id"] for feature in written["features"]] == list(codes)
-    for feature in written["features"]:
-        ring = feature["geometry"]["coordinates"][0]
-        assert ring[0] == ring[-1] and area(ring[:-1]) > 0
+    rings = [feature["geometry"]["coordinates"][0] for feature in written["features"]]
+    for ring in rings:
+        corners = set(map(tuple, ring))
+        assert ring[0] == ring[-1] and area(ring[:-1]) > 0 and len(corners) == len(ring) - 1 >= 3
+    # The cells fill the country's outline.
+    assert sum(area(ring[:-1]) for ring in rings) == pytest.approx(AREA, rel=1e-4)
 
 
 def test_documents_say_that_it_is_synthetic_and_share_one_population(folder: Path) -> None:

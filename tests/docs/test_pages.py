@@ -116,8 +116,9 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 BLOCKS = {str(page.relative_to(ROOT)): blocks for page in PAGES if (blocks := blocks_of(page))}
-# Pages that need a server, and the tests that start one and run them word for word.
+# Pages that need a server or an installation, and the tests that bring it and run them word for word.
 ELSEWHERE = {
+    "docs/how-to/add-an-extension.md": "tests/extensions/test_page.py",
     "docs/how-to/keep-data-in-postgresql.md": "tests/engines/test_postgresql.py",
     "docs/how-to/count-with-spark.md": "tests/engines/test_spark.py",
 }

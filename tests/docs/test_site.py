@@ -7,6 +7,7 @@ from types import ModuleType
 
 import dalenius
 from dalenius import inference
+from dalenius.core import registry
 
 TOOLS = Path(__file__).parents[2] / "tools"
 
@@ -45,3 +46,14 @@ def test_a_dead_link_is_found_to_a_page_a_heading_and_a_picture(tmp_path: Path) 
     assert '<p class="file">request.toml</p><pre>' in page
     (tmp_path / "page.html").write_text(page)
     assert docs.dead_links(tmp_path) == ["page.html: #gone", "page.html: other.html", "page.html: x.png"]
+
+
+def test_the_page_of_extension_points_is_made_from_the_contracts() -> None:
+    """If this fails, a contract changed: python tools/extension_page.py > docs/reference/extension-points.md"""
+    page = (TOOLS.parent / "docs" / "reference" / "extension-points.md").read_text(encoding="utf-8")
+    assert page == tool("extension_page").made()
+    for package in registry.PACKAGES:
+        assert f"## dalenius.{package}\n" in page
+        assert all(
+            f"| `{part}` |" in page for contract in registry.contracts(package) for part in registry.parts(contract)
+        )

@@ -11,7 +11,7 @@ import io
 import json
 import tomllib
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from tests.end_to_end.file_truth import Cells, FileTruth
 from typer.testing import CliRunner
 
 import dalenius
@@ -31,12 +32,12 @@ from dalenius.curator import curator as curator_module
 from dalenius.curator.curator import Curator
 from dalenius.demo import survey
 from dalenius.engines._columns import expanded
+from dalenius.engines._fetched_columns import FetchedColumns
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.inference import intervals
 from dalenius.publish import to_document
 from dalenius.publish.to_csv import to_csv
 from dalenius.spec.load import load_dataset
-from dalenius.testing.file_truth import Cells, FileTruth
 
 FOLDER = Path(__file__).parents[3] / "shared" / "data"
 LEVEL = 1 - 1e-6
@@ -547,8 +548,10 @@ def test_an_engine_that_misreads_is_noticed_by_the_numbers(tmp_path: Path) -> No
     unnoticed = []
     for name, faults in {"nothing": {}, **MISREADINGS}.items():
         (tmp_path / name).mkdir()
-        wrong = {place: fault(getattr(DuckDBSource, place)) for place, fault in faults.items()}
-        with patch.multiple(DuckDBSource, **wrong) if wrong else nullcontext():
+        with ExitStack() as stack:
+            for place, fault in faults.items():
+                owner = DuckDBSource if hasattr(DuckDBSource, place) else FetchedColumns
+                stack.enter_context(patch.object(owner, place, fault(getattr(owner, place))))
             try:
                 run(ReleasesAlone(document, tmp_path / name, "misread"), case, file)
             except AssertionError:

@@ -22,8 +22,8 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release, Table
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
-from dalenius.methods.margins import nested
-from dalenius.methods.margins import plan as margins_plan
+from dalenius.plans.margins import nested
+from dalenius.plans.margins import plan as margins_plan
 
 FILE = Path(__file__).parents[3] / "shared" / "data" / "pums_california_1000_nulls.csv"
 LEVEL = 1 - 1e-7

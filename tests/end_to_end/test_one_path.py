@@ -54,7 +54,7 @@ def test_values_are_exact_plus_the_recorded_noise(office: Path) -> None:
 
     with registered(office, rng=RecordedRandomness(7)) as curator:
         release = curator.release(office / "request.toml")
-        exact = list(curator.inspect(office / "request.toml").reveal().values())
+        exact = list(curator.inspection.table(office / "request.toml").reveal().values())
     law = release.blocks[0].law
     assert isinstance(law, Additive)
     noise = sample(law.noise, 6, RecordedRandomness(7))

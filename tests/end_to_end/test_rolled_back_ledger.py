@@ -46,7 +46,7 @@ def test_an_older_store_is_written_on_no_route(sold: Path) -> None:
         with pytest.raises(AnchorMismatch, match="older copy"):
             invoke(*verb, *ledger)
     with pytest.raises(AnchorMismatch, match="older copy"):
-        Services.open(ServerConfig.load(sold / "server.toml"))
+        Services(ServerConfig.load(sold / "server.toml"))
     with pytest.raises(AnchorMismatch, match="older copy"):
         Curator.open(sold / "dataset.toml", ledger=sold / "ledger.sqlite")
     assert "counts every budget as spent" in str(
@@ -66,7 +66,7 @@ def test_a_deleted_store_gives_no_fresh_budget_on_any_route(sold: Path) -> None:
     with pytest.raises(AnchorMismatch, match="store is empty"):
         invoke("register", sold / "dataset.toml", *ledger)
     with pytest.raises(AnchorMismatch, match="store is empty"):
-        Services.open(ServerConfig.load(sold / "server.toml"))
+        Services(ServerConfig.load(sold / "server.toml"))
     with pytest.raises(AnchorMismatch, match="store is empty"):
         Curator.open(sold / "dataset.toml", ledger=sold / "ledger.sqlite")
 

@@ -243,7 +243,7 @@ def test_a_chart_says_what_it_leaves_out(folder: Path, releases: dict[str, Relea
             "privacy": {"definition": "zero_concentrated", "rho": "0.1"},
         },
     )
-    assert "The 40 largest of 100 numbers are drawn; the rest is left out." in to_html(release)
+    assert "The 60 largest of 100 numbers are drawn; the rest is left out." in to_html(release)
     entry = release.provenance.ledger_entry
     assert "60 of 100 numbers are drawn; the rest is left out." in page(site, f"/r/{entry}")
     assert "60 von 100 Zahlen sind gezeichnet" in page(site, f"/r/{entry}", "de")

@@ -100,4 +100,5 @@ def _kind(query: Query) -> tuple[object, ...]:
         return ("values", bool(query.where))
     if isinstance(query, SizesQuery):
         return ("sizes", *_kind(query.table))
-    return ("table", query.aggregate, query.value is None, query.weight is None, bool(query.where), query.clip is None)
+    factors = len(query.function.variables)
+    return ("table", query.aggregate, factors, bool(query.halvings), bool(query.where), query.clip is None)

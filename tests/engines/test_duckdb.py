@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dalenius.core.domain import CellSpace
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.engines import duckdb as engine
 from dalenius.engines._choice import open_source
 from dalenius.engines.duckdb import DuckDBSource
@@ -28,7 +28,7 @@ COLUMNS = {name: [row[name] for row in ROWS] for name in ROWS[0]}
 TABLE = pa.table(COLUMNS)
 SPACE = CellSpace(tuple(axis_of(name, DOMAIN) for name in ("sex", "region", "status")))
 COUNT = TableQuery(space=SPACE)
-TOTAL = TableQuery(space=SPACE, aggregate=Aggregate.TOTAL, value="income")
+TOTAL = TableQuery(space=SPACE, function=RowFunction.of(Power("income")))
 
 
 def _write(kind: str, folder: Path) -> Any:
@@ -171,7 +171,7 @@ def test_values_beyond_int64_and_odd_types() -> None:
         " (-5, NULL), (3, DATE '1999-12-31')) t(x, y)"
     )
     data = connection.sql(statement).to_arrow_table()
-    query = TableQuery(space=CellSpace((axis_of("y", domain),)), aggregate=Aggregate.TOTAL, value="x")
+    query = TableQuery(space=CellSpace((axis_of("y", domain),)), function=RowFunction.of(Power("x")))
     assert DuckDBSource(domain, data).table(query).open_below_the_gate().tolist() == [10, 0]
     unsigned = pa.table({"x": pa.array([2**64 - 1, 4], pa.uint64()), "y": ["b", "b"]})
     assert DuckDBSource(domain, unsigned).table(query).open_below_the_gate().tolist() == [0, 14]
@@ -317,6 +317,6 @@ def test_a_count_of_a_value_leaves_out_the_rows_that_lack_it() -> None:
         }
     ).domain()
     columns = {"sex": ["f", "f", "m", "m"], "pay": [1, None, 2, 99]}
-    query = TableQuery(space=CellSpace((axis_of("sex", domain),)), value="pay")
+    query = TableQuery(space=CellSpace((axis_of("sex", domain),)), function=RowFunction.present("pay"))
     for source in (DuckDBSource(domain, columns), MemorySource(domain, columns)):
         assert source.table(query).open_below_the_gate().tolist() == [1, 2]

@@ -12,7 +12,7 @@ from tests.engines.hostile_parquet import ROWS, SAID, domain, mixed, with_wrong_
 from dalenius.audit.neighbours import fetched
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.query import Aggregate, LabelsQuery, Query, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, LabelsQuery, Power, Query, RowFunction, TableQuery, ValuesQuery
 from dalenius.engines import _relation
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource
@@ -22,8 +22,8 @@ SPACE = CellSpace((Axis(variable="group", labels=("a", "b", "other"), codes=(0, 
 QUERIES: tuple[Query, ...] = (
     TableQuery(space=SPACE),
     TableQuery(space=SPACE, where=(Filter(variable="amount", low=6),)),
-    TableQuery(space=SPACE, aggregate=Aggregate.TOTAL, value="amount"),
-    TableQuery(space=CellSpace(()), aggregate=Aggregate.MAXIMUM, value="amount"),
+    TableQuery(space=SPACE, function=RowFunction.of(Power("amount"))),
+    TableQuery(space=CellSpace(()), aggregate=Aggregate.MAXIMUM, function=RowFunction.of(Power("amount"))),
     ValuesQuery(value="amount"),
     LabelsQuery(variable="group"),
 )

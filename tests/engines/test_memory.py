@@ -5,7 +5,7 @@ import pytest
 
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace
-from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Power, RowFunction, TableQuery, ValuesQuery
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import NotPublic, RequestError, UnknownName
 from dalenius.spec.axis import axis_of
@@ -37,20 +37,25 @@ def test_rows_in_structural_zeros_are_outside() -> None:
 
 
 def test_aggregates_in_steps_of_one_half() -> None:
-    women = {"space": space("sex"), "value": "income"}
+    women = {"space": space("sex"), "function": RowFunction.of(Power("income"))}
     # 120.5, 80.25 (rounded half to even: 160 steps), -75 clamped to -50, 44, 5.5
-    assert table(aggregate=Aggregate.TOTAL, **women)[0] == 241 + 160 - 100 + 88 + 11
-    assert table(aggregate=Aggregate.TOTAL, centre=10, **women)[0] == 400 - 50
-    assert table(aggregate=Aggregate.SUM_OF_SQUARES, **women)[0] == 241**2 + 160**2 + 100**2 + 88**2 + 11**2
+    assert table(**women)[0] == 241 + 160 - 100 + 88 + 11
+    assert table(shift=10, **women)[0] == 400 - 50
+    squares = RowFunction.of(Power("income", exponent=2))
+    assert table(space=space("sex"), function=squares)[0] == 241**2 + 160**2 + 100**2 + 88**2 + 11**2
     assert table(aggregate=Aggregate.MINIMUM, **women)[0] == -100
     assert table(aggregate=Aggregate.MAXIMUM, **women) == [241, 2000]
     assert table(aggregate=Aggregate.LARGEST_ABSOLUTE, **women)[0] == 241
     # The man without an income counts as 0, the infinite income as 1000; 12.75 is halfway and goes to 26 steps.
-    assert table(space=CellSpace(()), weight="income")[0] == 400 + 2000 + 0 + 26 + 0 + 2000 + 0 + 620
+    assert (
+        table(space=CellSpace(()), function=RowFunction.of(Power("income")))[0]
+        == 400 + 2000 + 0 + 26 + 0 + 2000 + 0 + 620
+    )
 
 
 def test_extremes_of_empty_cells_are_the_bounds() -> None:
-    nobody = {"space": CellSpace(()), "value": "age", "where": (Filter(variable="age", low=99),)}
+    age, where = RowFunction.of(Power("age")), (Filter(variable="age", low=99),)
+    nobody = {"space": CellSpace(()), "function": age, "where": where}
     assert table(aggregate=Aggregate.MINIMUM, **nobody) == [100]
     assert table(aggregate=Aggregate.MAXIMUM, **nobody) == [0]
     assert table(aggregate=Aggregate.LARGEST_ABSOLUTE, **nobody) == [0]

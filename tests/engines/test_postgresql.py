@@ -116,7 +116,8 @@ def test_a_hundred_thousand_categories(tables: Tables) -> None:
 def test_tables(tables: Tables, data: st.DataObject) -> None:
     domain = data.draw(own.domains())
     columns = data.draw(own.columns(domain))
-    engine_kit.check_table(tables.open, domain, columns, data.draw(own.table_queries(domain)))
+    pair = engine_kit.SourcePair.opened(tables.open, domain, columns)
+    pair.check_table(data.draw(own.table_queries(domain)))
 
 
 class OffByOne(PostgreSQLDialect):
@@ -133,6 +134,13 @@ class Narrow(PostgreSQLDialect):
         return f"CAST(sum(CAST({expression} AS DOUBLE PRECISION)) AS NUMERIC)"
 
 
+class AlmostWide(PostgreSQLDialect):
+    """A product is taken in doubles where 64 bits do not hold it."""
+
+    def wide(self, expression: str) -> str:
+        return f"CAST({expression} AS DOUBLE PRECISION)"
+
+
 class NullIsZero(PostgreSQLDialect):
     """A missing number is read as 0."""
 
@@ -141,7 +149,7 @@ class NullIsZero(PostgreSQLDialect):
         return None if expression is None else f"coalesce({expression}, 0)"
 
 
-@pytest.mark.parametrize("fault", [OffByOne, Narrow, NullIsZero])
+@pytest.mark.parametrize("fault", [OffByOne, Narrow, AlmostWide, NullIsZero])
 def test_a_planted_fault_is_found(tables: Tables, fault: type, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgresql, "PostgreSQLDialect", fault)
     with pytest.raises(AssertionError):

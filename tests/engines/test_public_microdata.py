@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dalenius.core.domain import CellSpace
-from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Power, RowFunction, TableQuery, ValuesQuery
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource
 from dalenius.spec.axis import AxisPart, axis_of
@@ -42,8 +42,8 @@ def test_public_microdata(name: str) -> None:
     cuts = axis_of(AxisPart(variable="age", cuts=(0, 18, 40, 65, 100)), domain)
     space = CellSpace((axis_of("sex", domain), axis_of("educ", domain), cuts))
     for aggregate in Aggregate:
-        value = None if aggregate in (Aggregate.COUNT, Aggregate.PERSONS) else "income"
-        query = TableQuery(space=space, aggregate=aggregate, value=value)
+        function = RowFunction() if aggregate is Aggregate.PERSONS else RowFunction.of(Power("income"))
+        query = TableQuery(space=space, aggregate=aggregate, function=function)
         np.testing.assert_array_equal(fast.table(query).open_below_the_gate(), plain.table(query).open_below_the_gate())
     values = ValuesQuery(value="income")
     np.testing.assert_array_equal(fast.values(values).open_below_the_gate(), plain.values(values).open_below_the_gate())

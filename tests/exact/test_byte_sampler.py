@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import chisquare, poisson
 
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.exact.byte_sampler import ByteSampler
-from dalenius.exact.multiplicities import PoissonLaw, weighted_sums
+from dalenius.exact.multiplicities import ByteSampler, PoissonLaw, weighted_sums
 from dalenius.exact.sampling import TableSampler
 
 

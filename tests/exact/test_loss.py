@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.audit.exact_losses import hockey_stick, product_hockey_stick
 
-from dalenius.audit.exact import hockey_stick, product_hockey_stick
 from dalenius.core.profile import Shift
 from dalenius.exact import loss
 from dalenius.exact.additive import product_delta

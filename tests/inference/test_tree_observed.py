@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from verify import _spines as spines
 
 from dalenius.algebra.tree_law import TreeLaw
 from dalenius.core.law import Joint
@@ -10,7 +11,6 @@ from dalenius.errors import Unsupported
 from dalenius.inference.contrast import difference, total
 from dalenius.inference.quotient import proportion, ratio
 from dalenius.inference.tree_observed import observe_along
-from dalenius.testing import spines
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from dalenius.audit.neighbours import neighbouring_pairs
+from dalenius.audit.planned import source_of
 from dalenius.audit.steps import pair_of
-from dalenius.audit.worlds import source_of
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
 from dalenius.core.profile import PrivacyProfile, Shift
@@ -20,7 +19,7 @@ from dalenius.mechanisms.custom_utility import CustomUtility
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 from dalenius_lab.accounting.batch import Batch
-from dalenius_lab.attackers.exhaustive import ROWS, tiny_domain
+from dalenius_lab.attackers.exhaustive import ROWS, neighbouring_pairs, tiny_domain
 from dalenius_lab.attackers.grammar import POLICY
 
 GAUSSIAN = {"definition": "zero_concentrated", "rho": "0.15"}

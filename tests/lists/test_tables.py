@@ -20,7 +20,7 @@ from dalenius.core.release import Provenance, Release
 from dalenius.core.sealed import Sealed
 from dalenius.errors import OtherRows, Unsupported
 from dalenius.lists.tables import answer_from_list
-from dalenius.methods.margins.plan import plan_list
+from dalenius.plans.margins.plan import plan_list
 from dalenius.postprocess import shown_from
 from dalenius.spec.canonical import describe_axis
 

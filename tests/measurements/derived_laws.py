@@ -11,9 +11,10 @@ import numpy as np
 from dalenius.core.integer_law import Listed, parts_of
 from dalenius.core.law import IntArray
 from dalenius.exact import several_quantiles
-from dalenius.exact.quantile_selection import Score, score_weights
-from dalenius.exact.several_quantiles import RankStep
+from dalenius.exact.quantile_selection import Records, score_runs
+from dalenius.exact.several_quantiles import RankSelection
 from dalenius.measurements.cascade import Cascade
+from dalenius.measurements.grid_selection import GridSelection
 from dalenius.measurements.propose_test_release import ProposeTestRelease
 
 
@@ -37,30 +38,20 @@ def first_heads(rate: float, scores: Sequence[int]) -> list[float]:
     return total
 
 
-def quantile_lists(
-    values: IntArray,
-    low: int,
-    high: int,
-    steps: Sequence[RankStep],
-    epsilons: Sequence[Fraction],
-    rows: int,
-    *,
-    score: Score = Score.DISTANCE,
-    is_open: bool = False,
-) -> dict[tuple[int, ...], Fraction]:
-    """Every list of selected quantiles, exactly, from the integer weights that are drawn from."""
-    ordered, count = np.sort(np.clip(values, low, high)), len(steps)
-    states: dict[tuple[tuple[int, int], ...], Fraction] = {((-1, low), (count, high)): Fraction(1)}
-    for step in steps:
-        w = score_weights(epsilons[step.level], several_quantiles.score_moves(step, rows), low, high, score)
+def quantile_lists(selection: RankSelection, lists: Sequence[Records]) -> dict[tuple[int, ...], Fraction]:
+    """Every list of selected points, exactly, from the runs and integer weights that are drawn from."""
+    count = len(selection.steps)
+    states: dict[tuple[tuple[int, int], ...], Fraction] = {((-1, selection.low), (count, selection.high)): Fraction(1)}
+    for step, records in zip(selection.steps, lists, strict=True):
+        w = selection.weights(step)
         following: dict[tuple[tuple[int, int], ...], Fraction] = {}
         for state, mass in states.items():
             answers = dict(state)
-            part = several_quantiles._part(ordered, step, answers, count, is_open=is_open)
+            part = several_quantiles.part_of(records, step, answers, count, is_open=selection.is_open)
             ends = (answers[step.left], answers[step.right])
             odds = [
                 (y, w[min(int(s), len(w) - 1)])
-                for a, b, s in zip(*several_quantiles.runs(part, *ends, step, depth=w.depth), strict=True)
+                for a, b, s in zip(*score_runs(part, *ends, selection.aim(part, step, w)), strict=True)
                 for y in range(int(a), int(b) + 1)
             ]
             total = sum(weight for _, weight in odds)
@@ -73,6 +64,14 @@ def quantile_lists(
         key = tuple(answers[i] for i in range(count))
         result[key] = result.get(key, Fraction(0)) + mass
     return result
+
+
+def drawn_law(
+    step: GridSelection, values: Sequence[int] | IntArray, fineness: int = 1
+) -> dict[tuple[int, ...], Fraction]:
+    """The law of the points of the first cell, before they are shown, from the runs that are drawn from."""
+    selection = step.selection(0, fineness)
+    return quantile_lists(selection, step._lists(np.array(values, dtype=np.int64), selection.steps))
 
 
 def proposed_answers(step: ProposeTestRelease | Cascade, values: IntArray, reach: int) -> dict[Any, Fraction]:

@@ -9,7 +9,7 @@ import pytest
 from dalenius.audit import sensitivity as brute
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Neighbours, Relation, Scope
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
@@ -27,7 +27,7 @@ def neighbours(relation=Relation.REPLACE, scope=Scope.OBSERVED_ROWS):
 
 
 def table() -> MagnitudeTable:
-    query = TableQuery(space=SPACE, aggregate=Aggregate.TOTAL, value="x")
+    query = TableQuery(space=SPACE, function=RowFunction.of(Power("x")))
     return MagnitudeTable(query=query, low=LOW, high=HIGH, keeps_values=True)
 
 
@@ -132,7 +132,7 @@ def test_run_and_block():
 
 def test_structural_zeros_stay_zero():
     space = CellSpace(SPACE.axes, frozenset({(1,)}))
-    query = TableQuery(space=space, aggregate=Aggregate.TOTAL, value="x")
+    query = TableQuery(space=space, function=RowFunction.of(Power("x")))
     measurement = step(statistic=MagnitudeTable(query=query, low=LOW, high=HIGH))
     assert run(measurement, ((0, 5),), "zero").values[1] == 0
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.audit.exact_losses import kernel_delta
 from tests.measurements.derived_laws import proposed_answers
 
-from dalenius.audit.exact import kernel_delta
 from dalenius.core.neighbours import Relation
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import NoReply

@@ -12,14 +12,11 @@ from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Domain, Va
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.rationals import exp_upper
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
-from dalenius.errors import ParameterError, TooLarge
-from dalenius.exact.quantile_selection import probabilities, score_change, score_weights
+from dalenius.errors import ParameterError
 from dalenius.measurements.clipped_totals import ClippedTotals
-from dalenius.measurements.learned_bounds import LearnedBounds, cell_queries
 from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.dominance import Dominance
@@ -62,40 +59,6 @@ def test_clipping_bounds_the_loss(relation):
             loss = sum(abs(a - c) * step.epsilon / b for a, c, b in zip(here, there, step.bounds, strict=True))
             worst = max(worst, loss)
     assert worst == step.profile(Neighbours(relation=relation)).epsilon
-
-
-@pytest.mark.parametrize("relation", list(Relation))
-def test_learned_bounds_on_exhaustive_neighbours(relation):
-    step = LearnedBounds(name="bounds", space=SPACE, queries=QUERIES, largest=4, epsilon=F(1, 2), q=F(3, 4))
-    w = score_weights(step.epsilon, score_change(step.q, is_replace=False, rows=1), 0, 4)
-    rows = tuple(product((0, 1), (0, 2, 4)))
-    laws = {}
-    for n in range(4):
-        for data in brute.multisets(rows, n):
-            cells = [np.array(sorted(v for c, v in data if c == i), dtype=np.int64) for i in (0, 1)]
-            laws[data] = [probabilities(x, 0, 4, step.q, w) for x in cells]
-    top = exp_upper(step.profile(Neighbours(relation=relation)).epsilon)
-    for data, left in laws.items():
-        for other in brute.neighbours_of(data, rows, relation):
-            if other in laws:
-                right = laws[other]
-                ratios = [max(p / q for p, q in zip(a, b, strict=True)) for a, b in zip(left, right, strict=True)]
-                assert ratios[0] * ratios[1] <= top
-
-
-def test_cell_queries_take_the_axes_apart():
-    axis = Axis(variable="age", labels=("young", "old"), cuts=(0, 50, 100))
-    queries = cell_queries(domain(), "x", CellSpace((*SPACE.axes, axis)))
-    assert [(q.where[0].codes, q.where[1].low, q.where[1].high) for q in queries] == [
-        ((0,), 0, 49),
-        ((0,), 50, 99),
-        ((1,), 0, 49),
-        ((1,), 50, 99),
-    ]
-    wide = Axis(variable="g", labels=tuple(map(str, range(501))), codes=tuple(range(501)))
-    with pytest.raises(TooLarge, match=r"Values of 'x' .* at most 500 cells; this one has 501. Leave out") as refused:
-        cell_queries(domain(), "x", CellSpace((wide,)))
-    assert refused.value.detail == {"limit": 500, "received": 501}
 
 
 def totals(share: object) -> dict[str, Any]:
@@ -143,8 +106,6 @@ def test_refusals():
         plan_of(domain(), totals(1))
     with pytest.raises(ParameterError):
         ClippedTotals(name="t", space=SPACE, queries=QUERIES, bounds=(0, 3), epsilon=F(1))
-    with pytest.raises(ParameterError):
-        LearnedBounds(name="b", space=SPACE, queries=QUERIES[:1], largest=4, epsilon=F(1))
 
 
 def test_noisy_values():

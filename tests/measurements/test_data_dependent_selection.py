@@ -10,7 +10,7 @@ from tests.measurements.derived_laws import first_heads
 from dalenius.audit import sensitivity as brute
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Neighbours, Relation, Scope
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.sealed import Sealed
 from dalenius.errors import Unsupported
@@ -21,7 +21,7 @@ from dalenius.statistics.magnitude_table import MagnitudeTable
 
 F = Fraction
 SPACE = CellSpace((Axis(variable="g", labels=("a", "b", "c"), codes=(0, 1, 2)),))
-QUERY = TableQuery(space=SPACE, aggregate=Aggregate.TOTAL, value="x")
+QUERY = TableQuery(space=SPACE, function=RowFunction.of(Power("x")))
 TABLE = MagnitudeTable(query=QUERY, low=-1, high=4)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.audit.exact_losses import kernel_delta
+from tests.audit.measured_sensitivity import Move
 
-from dalenius.audit.exact import kernel_delta
-from dalenius.audit.neighbours import Move
 from dalenius.core.neighbours import Relation
 from dalenius.core.query import Labels
 from dalenius.core.randomness import RecordedRandomness

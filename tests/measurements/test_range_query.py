@@ -5,6 +5,7 @@ from math import exp, inf, log, tanh
 
 import numpy as np
 import pytest
+from tests.audit import further_definitions as further
 
 from dalenius.audit import definitions as audit
 from dalenius.core.domain import Axis, CellSpace
@@ -47,9 +48,9 @@ def test_the_clamp_to_the_data_is_legal_and_worthless():
     for ones in range(5):
         data = (0,) * (4 - ones) + (1,) * ones
         assert audit.individual(law, universe, data) <= 1 + 1e-9
-        assert audit.against_the_informed(law, universe, data) == inf
+        assert further.against_the_informed(law, universe, data) == inf
     assert audit.pure(law, universe) == inf
-    assert audit.delta_against_the_informed(law, universe, (0, 0, 1, 1), 1.0) > 0.2
+    assert further.delta_against_the_informed(law, universe, (0, 0, 1, 1), 1.0) > 0.2
 
 
 def test_the_fair_clamp_is_private():

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dalenius.algebra.ranks import WholeList
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.conversions import rho_to_delta
@@ -60,10 +61,9 @@ def persons(neighbours: Neighbours) -> Neighbours:
         ("data_dependent_selection", WITHIN, {"floor": 0}, ParameterError),
         ("bootstrap_totals", WITHIN, {"neighbours": persons(WITHIN)}, Unsupported),
         ("clipped_totals", ANY, {"bounds": (1,)}, ParameterError),
-        ("learned_bounds", ANY, {"least": 0}, ParameterError),
-        ("quantile_table", ANY, {"q": Fraction(1)}, ParameterError),
-        ("approximate_quantiles", ANY, {"space": MANY}, TooLarge),
-        ("quantile_points", ANY, {"space": MANY}, TooLarge),
+        ("grid_selection", ANY, {"targets": WholeList(qs=(Fraction(1),))}, ParameterError),
+        ("grid_selection", ANY, {"queries": ()}, ParameterError),
+        ("grid_selection", ANY, {"space": MANY}, TooLarge),
         ("exponential_selection", ANY, {"query": TableQuery(space=IMPOSSIBLE)}, Unsupported),
         ("exponential_selection", ANY, {"statistic": replace(TOTALS, low=0, high=0)}, Unsupported),
         ("label_selection", ANY, {"query": LabelsQuery(variable="text", most=0)}, ParameterError),

@@ -1,12 +1,14 @@
 """Smooth sensitivity: tight constants on a fine grid, losses on exhaustive neighbours, exact draws."""
 
 from fractions import Fraction
+from functools import partial
 from math import exp, log, sqrt
 
 import numpy as np
 import pytest
 from scipy import stats
 from tests.measurements.derived_laws import stated
+from tests.measurements.smooth_densities import log_density
 
 from dalenius.audit import sensitivity as brute
 from dalenius.core.neighbours import Neighbours, Relation
@@ -27,11 +29,11 @@ REPLACE, ADD_REMOVE = Neighbours(relation=Relation.REPLACE), Neighbours(relation
 Z = np.concatenate([-np.geomspace(1e-4, 1e6, 4000)[::-1], [0.0], np.geomspace(1e-4, 1e6, 4000)])
 
 
-def worst_loss(log_density, alpha: float, beta: float) -> float:
+def worst_loss(log_density_at, alpha: float, beta: float) -> float:
     """Supremum of both conditions of `exact.smooth_noise` on a grid of z, s and b."""
 
     def g(z):
-        return -log_density(z)
+        return -log_density_at(z)
 
     here, most = g(Z), -np.inf
     for b in np.linspace(0, beta, 7):
@@ -66,14 +68,14 @@ def test_vectors():
     ids=str,
 )
 def test_cauchy_is_tight(noise):
-    found = worst_loss(noise.log_density, 1 / float(noise.scale), float(noise.beta))
+    found = worst_loss(partial(log_density, noise), 1 / float(noise.scale), float(noise.beta))
     assert found <= float(noise.epsilon) + 1e-9
     assert found > float(noise.epsilon) * 0.995
 
 
 @pytest.mark.parametrize("noise", [Lomax(F(1), F("0.1")), Lomax(F("0.5"), F("0.05")), Lomax(F(2), F(1))], ids=str)
 def test_lomax_is_tight(noise):
-    found = worst_loss(noise.log_density, 1 / float(noise.scale), float(noise.beta))
+    found = worst_loss(partial(log_density, noise), 1 / float(noise.scale), float(noise.beta))
     assert found <= float(noise.epsilon) + 1e-9
     assert found > float(noise.epsilon) * 0.99
 
@@ -90,7 +92,7 @@ def test_lomax_is_tight(noise):
     ids=str,
 )
 def test_sufficient_constants_suffice(noise):
-    found = worst_loss(noise.log_density, 1 / float(noise.scale), float(noise.beta))
+    found = worst_loss(partial(log_density, noise), 1 / float(noise.scale), float(noise.beta))
     assert float(noise.epsilon) * 0.6 < found <= float(noise.epsilon) + 1e-9
 
 
@@ -129,7 +131,7 @@ def test_losses_on_exhaustive_neighbours(neighbours, noise):
         for n in range(5):
             for data in brute.multisets(universe, n):
                 size = float(statistic.smooth(data, base, neighbours) * noise.scale)
-                logs[data] = noise.log_density((grid - statistic.value(data)) / size) - log(size)
+                logs[data] = log_density(noise, (grid - statistic.value(data)) / size) - log(size)
         worst = max(
             float(np.max(np.abs(logs[data] - logs[other])))
             for data in logs

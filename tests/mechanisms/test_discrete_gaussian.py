@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.audit.exact_losses import hockey_stick
 
-from dalenius.audit.exact import hockey_stick
 from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
 from dalenius.core.law import Additive

@@ -5,8 +5,8 @@ from math import log
 
 import numpy as np
 import pytest
+from tests.audit.exact_losses import hockey_stick, max_log_ratio
 
-from dalenius.audit.exact import hockey_stick, max_log_ratio
 from dalenius.core.budget import Budget
 from dalenius.core.law import Additive
 from dalenius.core.neighbours import Relation

@@ -11,10 +11,10 @@ import pytest
 
 from dalenius import Curator
 from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.release import Value
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DaleniusError, RequestError
-from dalenius.plans import clipped as _clipped
-from dalenius.plans.clipped import LearnedClipPlan
+from dalenius.plans import clipped_persons as _clipped
 from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.statistics.person_sizes import PersonSizes
 from dalenius_lab.attackers.exhaustive import ROWS, worst_ratio
@@ -183,12 +183,15 @@ def test_whichever_bound_is_learned_the_reservation_covers_it(
         for norm in ("l1", "l2"):
             keys = {"clip": bounds, "learn_clip": "1/7", "norm": norm}
             plan = curator.plan({"table": {"rows": ["x"], "measure": "clipped_count", **keys}, "privacy": privacy})
-            assert isinstance(plan, LearnedClipPlan)
-            neighbours = plan.neighbours
-            for bound in plan.bounds:
-                steps = (plan.measurements[0], bound.step)
-                cost = sum((step.profile(neighbours).cost() for step in steps[1:]), steps[0].profile(neighbours).cost())
-                assert cost.fits(plan.reservation), bound.name
+            seconds = set()
+            for persons in np.eye(len(bounds), dtype=np.int64):
+                steps = plan.steps()
+                first = next(steps)
+                second = steps.send(Value(np.append(persons, 0)))
+                cost = first.profile(plan.neighbours).cost() + second.profile(plan.neighbours).cost()
+                assert cost.fits(plan.reservation), persons
+                seconds.add(second)
+            assert len(seconds) == len(bounds)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +208,7 @@ def test_whichever_bound_is_learned_the_reservation_covers_it(
         ({"clip": [1, 2], "learn_clip": "1/5", "expected_persons": {"1": 5}}, "not both"),
         ({"clip": [1, 2], "expected_persons": {"x": 5}}, "expected_persons"),
         ({"clip": 2, "norm": "l3"}, "norm"),
-        ({"clip": 2, "weight": "w"}, "weight"),
+        ({"clip": 2, "weight": "w"}, "named 'w'"),
         ({"clip": 2, "margins": "all"}, "margins"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 from dalenius import Curator
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.plans import clipped
+from dalenius.plans import clipped_persons as clipped
 from dalenius_lab.attackers.exhaustive import worst_ratio
 
 PERSONS = tuple(Neighbours(relation=relation, unit="person", max_rows=2) for relation in Relation)

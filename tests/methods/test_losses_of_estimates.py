@@ -1,6 +1,7 @@
 """What estimates lose, exactly, over all neighbours of tiny data, through request documents; half a sensitivity is found."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -15,12 +16,8 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.measurements.noisy import CombinedStatistic, Noisy
 from dalenius.spec.dataset import DatasetDocument
-from dalenius.statistics.binned_sums import BinnedSums
+from dalenius.statistics import Parabola, Separate, Simplex
 from dalenius.statistics.count import Count
-from dalenius.statistics.magnitude_table import MagnitudeTable
-from dalenius.statistics.mirrored_totals import MirroredTotals
-from dalenius.statistics.moment import Moment
-from dalenius.statistics.power_sum import PowerSum
 from dalenius.statistics.squared_influence import SquaredInfluence
 from dalenius.testing.asking import plan_of
 
@@ -70,13 +67,22 @@ def domain_of(relation: Relation, *, has_size: bool, rows: int = 1) -> Domain:
     ).domain()
 
 
+def furthest(statistic: Any) -> Any:
+    """Influences after the first answer that lets rows at the corners add the most: products of x - 1.5 and y - 1."""
+    if not isinstance(statistic, SquaredInfluence):
+        return statistic
+    products = (float(term == (1, 1)) for term in statistic.rows.exponents)
+    points = ((1.5, 1.0, *products, 1.5),) * statistic.space.size
+    return replace(statistic, rows=replace(statistic.rows, points=points))
+
+
 def exact(plan: TablePlan, domain: Domain, data: DataSet) -> list[list[int]]:
     source = MemorySource(domain, columns_of(data, list(domain.variables), domain.unit_id), b"secret")
     answers = []
     for step in plan.measurements:
         assert isinstance(step, Noisy)
         content = [fetched(source, need).open_below_the_gate() for need in step.needs]
-        statistic = step.statistic
+        statistic = furthest(step.statistic)
         combined = statistic.combine(content) if isinstance(statistic, CombinedStatistic) else content[0]
         answers.append([int(value) for value in combined])
     return answers
@@ -140,28 +146,44 @@ def test_persons_with_two_rows_lose_no_more(name: str, relation: Relation) -> No
 
 
 PLANTS = {
-    "mean": (MirroredTotals, "mean, noise alone"),
+    "mean": (Simplex, "mean, noise alone"),
+    "squares of a mean": (Separate, "mean"),
     "proportion": (Count, "proportion"),
-    "ratio": (MagnitudeTable, "ratio"),
-    "variance": (PowerSum, "variance"),
-    "covariance": (Moment, "covariance"),
+    "ratio": (Separate, "ratio"),
+    "powers of a variance": (Separate, "variance"),
+    "pair of a variance": (Simplex, "variance"),
+    "covariance": (Separate, "covariance"),
     "error of sampling of a covariance": (SquaredInfluence, "covariance"),
-    "weighted mean": (MirroredTotals, "weighted mean, noise alone"),
-    "error of the design": (BinnedSums, "weighted mean"),
-    "weighted total": (MagnitudeTable, "weighted total"),
+    "weighted mean": (Simplex, "weighted mean, noise alone"),
+    "error of the design": (Simplex, "weighted mean"),
+    "weighted total": (Separate, "weighted total"),
 }
+
+
+def halved(monkeypatch: pytest.MonkeyPatch, statistic: Any) -> None:
+    """Half of the sensitivity of a statistic or of a basis."""
+    whole = statistic.sensitivity
+
+    def half(*arguments: Any) -> Sensitivity:
+        full = whole(*arguments)
+        return Sensitivity.norms(l0=full.l0, l1=full.l1 / 2, l2_squared=full.l2_squared / 4, linf=full.linf / 2)
+
+    monkeypatch.setattr(statistic, "sensitivity", half)
 
 
 @pytest.mark.parametrize("plant", PLANTS)
 def test_half_a_sensitivity_is_found(plant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     statistic, name = PLANTS[plant]
-    whole = statistic.sensitivity
-
-    def half(self: Any, neighbours: Neighbours) -> Sensitivity:
-        full = whole(self, neighbours)
-        return Sensitivity.norms(l0=full.l0, l1=full.l1 / 2, l2_squared=full.l2_squared / 4, linf=full.linf / 2)
-
     domain = domain_of(Relation.ADD_REMOVE, has_size=False)
-    monkeypatch.setattr(statistic, "sensitivity", half)
+    halved(monkeypatch, statistic)
     plan = plan_of(domain, {"table": TABLES[name], "privacy": PRIVACY["pure"]}, POLICY)
     assert max(losses(plan, domain, None)) > 2
+
+
+def test_half_a_sensitivity_of_total_and_squares_of_a_public_number_of_rows_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    domain = domain_of(Relation.REPLACE, has_size=True)
+    halved(monkeypatch, Parabola)
+    plan = plan_of(domain, {"table": TABLES["mean"], "privacy": PRIVACY["pure"]}, POLICY)
+    assert max(losses(plan, domain, SIZE)) > 2

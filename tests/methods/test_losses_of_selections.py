@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dalenius.audit.charges import ALLOWED, ratio_of
-from dalenius.audit.neighbours import DataSet, columns_of, neighbouring_pairs
+from dalenius.audit.neighbours import DataSet, columns_of
 from dalenius.audit.steps import pair_of
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Relation
@@ -19,6 +19,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.engines.memory import MemorySource
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
+from dalenius_lab.attackers.exhaustive import neighbouring_pairs
 
 KINDS = (("a", 0), ("a", 3), ("b", 1))
 PURE = ("pure", "epsilon", 1)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.methods.tiny_prices import largest_price
 
 from dalenius.algebra.estimates import estimated
 from dalenius.audit.planned import audit_plan
@@ -16,9 +17,8 @@ from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
 from dalenius.exact.sampling import sample
 from dalenius.spec.load import load_dataset
-from dalenius.statistics.joint_moments import JointMoments
+from dalenius.statistics import Parabola
 from dalenius.testing.asking import plan_of
-from dalenius.testing.tiny_prices import largest_price
 
 BUDGETS: dict[str, dict[str, Any]] = {"pure": {"epsilon": 1}, "zero_concentrated": {"rho": "1/2"}}
 
@@ -93,12 +93,12 @@ def test_intervals_cover(definition: str) -> None:
     runs, n = 2000, 1000
     plan = plan_of(domain(n), asked(definition), {})
     step: Any = plan.measurements[0]
-    statistic = step.statistic
+    basis = step.statistic.basis
     chances = np.arange(1, 102)[::-1] ** 0.7
     chances = chances / chances.sum()
     counts = np.random.default_rng(12).multinomial(n, chances, runs)
     x = np.arange(101)
-    exact = np.stack([statistic.first * counts @ x, statistic.second * counts @ (x - statistic.centre) ** 2], axis=-1)
+    exact = np.stack([basis.first * counts @ x, basis.second * counts @ (x - basis.centre) ** 2], axis=-1)
     noise = sample(step.mechanism, 2 * runs, RecordedRandomness("together"))
     block = Block(name=step.name, space=CellSpace(()), values=exact.reshape(-1) + noise, law=step.law)
     assert isinstance(plan.law, Joint)
@@ -115,7 +115,8 @@ def test_intervals_cover(definition: str) -> None:
 )
 def test_elsewhere_squares_are_measured_by_themselves_or_not_at_all(relation: str, more: dict[str, Any]) -> None:
     plan = plan_of(domain(10, relation=relation), asked("pure", **more), {})
-    assert not any(isinstance(getattr(step, "statistic", None), JointMoments) for step in plan.measurements)
+    steps: Any = plan.measurements
+    assert not any(isinstance(step.statistic.basis, Parabola) for step in steps)
 
 
 def test_bounds_that_are_one_number_have_no_mean_to_estimate() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.audit.exact_losses import kernel_delta
 from tests.measurements.derived_laws import proposed_answers
 
-from dalenius.audit.exact import kernel_delta
 from dalenius.core.domain import Domain
 from dalenius.core.law import Additive
 from dalenius.core.neighbours import Neighbours, Relation

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.measurements.derived_laws import quantile_lists, stated
+from tests.audit.exact_losses import kernel_delta
+from tests.measurements.derived_laws import drawn_law, stated
 
 from dalenius.algebra.windows import window
-from dalenius.audit.exact import kernel_delta
 from dalenius.audit.neighbours import DataSet
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Relation
@@ -21,11 +21,11 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.errors import DaleniusError
 from dalenius.measurements import block_totals
-from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.blocks.models import MODELS, estimate
-from dalenius.plans.blocks import Prediction
+from dalenius.measurements.grid_selection import GridSelection
+from dalenius.plans.block_design import Prediction
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
 from dalenius.testing.statistic_kit import small_pairs
@@ -113,29 +113,27 @@ def test_blocks_that_count_half_are_found(relation: Relation, monkeypatch: pytes
     assert max(losses(plan, domain)) > 3
 
 
-def tiny(plan: TablePlan) -> ApproximateQuantiles:
+def tiny(plan: TablePlan) -> GridSelection:
     """The selection of a plan on a grid small enough to list its answers."""
     step = plan.measurements[0]
-    assert isinstance(step, ApproximateQuantiles) and step.blocks is not None
+    assert isinstance(step, GridSelection) and step.blocks is not None
     return replace(step, high=2, fineness=1, blocks=replace(step.blocks, width=2))
 
 
 @cache
-def law_of(step: ApproximateQuantiles, values: tuple[int, ...]) -> dict[Hashable, Fraction]:
+def law_of(step: GridSelection, values: tuple[int, ...]) -> dict[Hashable, Fraction]:
     """Over all draws of a block for every record, from the integer weights."""
     assert step.blocks is not None
     mixture: dict[Hashable, Fraction] = {}
     for places in product(range(step.blocks.count), repeat=len(values)):
         reports = step.blocks.reports(np.array(values, dtype=np.int64), np.array(places, dtype=np.int64))
-        listed, ends = step.blocks.listed(reports), (step.low, step.high)
-        law = quantile_lists(listed, *ends, step.ranks(0).steps, step.epsilons, step.neighbours.max_rows)
-        for answer, chance in law.items():
+        for answer, chance in drawn_law(step, step.blocks.listed(reports)).items():
             mixture[answer] = mixture.get(answer, Fraction(0)) + chance / step.blocks.count ** len(values)
     assert stated(step, values) == pytest.approx({answer: float(p) for answer, p in mixture.items()}, rel=1e-9)
     return mixture
 
 
-def delta(step: ApproximateQuantiles, domain: Domain, epsilon: Fraction) -> Fraction:
+def delta(step: GridSelection, domain: Domain, epsilon: Fraction) -> Fraction:
     worst = Fraction(0)
     for pair in short_pairs(domain):
         laws = [law_of(step, tuple(values_of(data))) for data in pair]
@@ -148,7 +146,7 @@ def test_a_median_of_blocks_loses_no_more_than_the_budget(relation: Relation) ->
     plan, domain = planned(relation, aggregate="median")
     step = tiny(plan)
     assert delta(step, domain, Fraction(2)) < Fraction(1, 2**30)
-    twice = replace(step, epsilon=4 * step.epsilon)
+    twice = replace(step, epsilons=(4 * step.epsilons[0],))
     assert delta(twice, domain, Fraction(2)) > Fraction(1, 100)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.methods.tiny_prices import largest_price, silent_tables
 
 import dalenius
 from dalenius.algebra.estimates import estimated
@@ -21,7 +22,6 @@ from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.load import load_dataset
 from dalenius.spec.request import RequestDocument
 from dalenius.testing.asking import plan_of
-from dalenius.testing.tiny_prices import largest_price, silent_tables
 
 POLICY = {"allow": {"acknowledge": ["fixed_weights"]}}
 DATASET: dict[str, Any] = {
@@ -141,10 +141,14 @@ def test_weights_that_are_not_declared_fixed_are_refused() -> None:
         plan_of(domain, request, {})
 
 
-@pytest.mark.parametrize("error", ["noise", "sampling"])
-def test_a_total_of_the_records_on_file_has_no_error_of_a_design(error: str) -> None:
-    with pytest.raises(Unsupported, match="weighted totals"):
-        asked({"measure": "total", "of": "x", "error": error})
+def test_a_total_of_the_records_on_file_has_the_error_of_rows_that_come_or_stay_away_where_it_is_asked_for() -> None:
+    table = {"measure": "total", "of": "x"}
+    (sampled,) = asked(table | {"error": "sampling"})
+    values = np.array([*X, 30.0])
+    assert sampled.values[0] == pytest.approx(values.sum(), rel=5e-3)
+    assert sampled.sampled is not None
+    assert sqrt(sampled.sampled[0]) == pytest.approx(sqrt(float(values @ values)), rel=0.05)
+    assert asked(table | {"error": "noise"})[0].sampled is None
 
 
 def regular_domain(relation: str = "add-remove") -> Any:
@@ -195,7 +199,7 @@ def test_regularised_means_are_those_of_weights_drawn_towards_the_common_one() -
     for plan in (plan_of(here, regular_request(), FIXED), plain):
         law, first = plan.law, plan.measurements[0].law
         assert isinstance(law, Joint) and isinstance(first, Additive)
-        noise.append(first.std_error * float(Fraction(str(law.parameters["weight step"]))))
+        noise.append(first.std_error * float(Fraction(str(law.parameters["weight"]))))
     assert noise[0] == pytest.approx(0.4 * noise[1], rel=0.02)
 
 

@@ -120,7 +120,7 @@ def test_with_weights_and_without_a_design_there_is_no_error_of_sampling(name: s
     plan = planned(WEIGHTED[name][0], draws)
     assert shown(plan, draws)[1].sampled is None
     assert {"": "does not say how", "census": "census", "clusters": "clusters"}[draws or ""] in " ".join(plan.warnings)
-    assert "squares" not in str(plan.law.parameters["arrays"])
+    assert "products" not in plan.law.parameters
 
 
 def test_without_a_word_the_error_is_conditional_and_with_it_not() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from verify import _spines as spines
 
 import dalenius
 from dalenius.core import domain as core_domain
@@ -15,7 +16,6 @@ from dalenius.publish import _cells
 from dalenius.publish._cells import Cells
 from dalenius.publish._document import as_read, from_json, to_document, write_json
 from dalenius.publish._files import is_written_name, written_names
-from dalenius.testing import spines
 
 BLOCKS = 30
 

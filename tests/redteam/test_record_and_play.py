@@ -14,14 +14,11 @@ from dalenius.core.neighbours import Scope
 from dalenius_lab.attackers import record_and_play
 
 DRAWN_BY_RECORD = {
-    "ApproximateQuantiles",
     "BlockTotals",
-    "ExponentialQuantile",
     "ExponentialSelection",
+    "GridSelection",
     "LabelSelection",
-    "LearnedBounds",
     "PermuteAndFlip",
-    "QuantileTable",
     "ResampledTotals",
     "SampledCount",
 }

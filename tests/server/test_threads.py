@@ -34,4 +34,4 @@ def test_the_engine_keeps_to_it(given: str, threads: int, monkeypatch: pytest.Mo
     variables = {"a": Variable(name="a", domain=Categories(labels=("x", "y")))}
     domain = Domain(name="d", population="p", version="1", variables=variables, neighbours=Neighbours())
     source = DuckDBSource(domain, {"a": ["x", "y"]})
-    assert source._connection.execute("SELECT current_setting('threads')").fetchone() == (threads,)
+    assert source._session.connection.execute("SELECT current_setting('threads')").fetchone() == (threads,)

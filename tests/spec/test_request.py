@@ -160,7 +160,7 @@ REFUSED: list[tuple[dict[str, Any], type[DaleniusError], str]] = [
     ({"where": {"nobody": ["x"]}}, UnknownName, "nobody"),
     ({"measure": "total"}, DocumentError, "of ="),
     ({"measure": "count", "of": "age"}, DocumentError, "takes no 'of'"),
-    ({"measure": "modal"}, DocumentError, "count"),
+    ({"measure": "modal"}, UnknownName, "Did you mean .mode"),
     ({"row": ["sex"]}, DocumentError, "Did you mean 'rows'"),
     ({"rows": ["sex"], "margins": [["region"]]}, UnknownName, "region"),
     ({"rows": ["sex"], "margins": "some"}, DocumentError, "margins"),

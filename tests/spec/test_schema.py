@@ -16,7 +16,7 @@ from dalenius.cli.main import app
 from dalenius.core import registry
 from dalenius.demo import population
 from dalenius.errors import UnknownName
-from dalenius.methods.count import CountMethod
+from dalenius.methods.count import COUNT
 from dalenius.spec import schema as schema_module
 from dalenius.spec.schema import DOCUMENTS, kinds, schema, schema_text
 from dalenius.testing.planting import planted
@@ -48,10 +48,12 @@ def test_a_new_method_needs_no_new_schema_and_a_lost_key_is_noticed() -> None:
     text = '''
         """A count with a key of its own."""
 
-        from dalenius.methods.count import CountMethod
+        from dataclasses import replace
+
+        from dalenius.methods.count import COUNT
         from dalenius.spec.document import Part
 
-        __all__ = ["Keyful"]
+        __all__ = ["KEYFUL"]
 
 
         class Parameters(Part):
@@ -59,17 +61,15 @@ def test_a_new_method_needs_no_new_schema_and_a_lost_key_is_noticed() -> None:
             new_key: str | None = None
 
 
-        class Keyful(CountMethod):
-            name = "keyful"
-            Parameters = Parameters
+        KEYFUL = replace(COUNT, name="keyful", Parameters=Parameters)
     '''
     with planted("methods", "keyful", text):
         for name in ("request", "batch"):
             test_published_schemas_are_current(name)
         assert "new_key" in schema("request")["$defs"]["TablePart"]["properties"]
-    fields = {k: (v.annotation, v) for k, v in CountMethod.Parameters.model_fields.items() if k != "ranges"}
+    fields = {k: (v.annotation, v) for k, v in COUNT.Parameters.model_fields.items() if k != "ranges"}
     fewer = create_model("Fewer", **fields)  # type: ignore[call-overload]
-    with patch.object(CountMethod, "Parameters", fewer), pytest.raises(AssertionError):
+    with patch.object(COUNT, "Parameters", fewer), pytest.raises(AssertionError):
         test_published_schemas_are_current("request")
 
 

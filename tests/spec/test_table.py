@@ -79,7 +79,7 @@ def test_what_no_document_may_say_is_refused_in_its_words() -> None:
         table(rows="sex", epsilon=1, rho=1)
     with pytest.raises(DocumentError, match="quantiles' in"):
         table(measure="quantile", of="income", quantiles=0.5, epsilon=1)
-    with pytest.raises((DocumentError, UnknownName), match="measure must be one of"):
+    with pytest.raises((DocumentError, UnknownName), match="There is no measure named"):
         table(rows="sex", measure="guess", epsilon=1)
 
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dalenius.cli.tables import print_release
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.curator.curator import Curator
 from dalenius.engines.memory import MemorySource
 from dalenius.publish.to_csv import to_csv
@@ -96,7 +96,7 @@ def counted(table: Mapping[str, Any]) -> list[bool]:
     """Which records are in some cell, by the plain engine: every record has a number, which is one more axis."""
     request = load_request({"table": dict(table) | {"layers": ["number"]}, "privacy": PURE})
     space = canonical(request, NUMBERED).space
-    query = TableQuery(space=space, aggregate=Aggregate.COUNT, where=request.filters(NUMBERED))
+    query = TableQuery(space=space, where=request.filters(NUMBERED))
     cells = SOURCE.table(query).open_below_the_gate().reshape(space.shape)
     place = [axis.variable for axis in space.axes].index("number")
     return [bool(n) for n in cells.sum(axis=tuple(i for i in range(cells.ndim) if i != place))]

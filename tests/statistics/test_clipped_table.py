@@ -10,7 +10,7 @@ import pytest
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import Aggregate, Clip, Norm, TableQuery
+from dalenius.core.query import Clip, Norm, Power, RowFunction, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.statistics.clipped_table import ClippedTable
@@ -60,7 +60,7 @@ def norms(declared: Sensitivity) -> tuple[int, int, int, int]:
 
 
 def table(low: int, high: int, clip: Clip) -> ClippedTable:
-    query = TableQuery(space=CellSpace((AXIS,)), aggregate=Aggregate.TOTAL, value="x", clip=clip)
+    query = TableQuery(space=CellSpace((AXIS,)), function=RowFunction.of(Power("x")), clip=clip)
     return ClippedTable(query=query, clip=clip, low=low, high=high)
 
 

@@ -1,20 +1,30 @@
 """Squared influences by hand: what a row adds lies between nothing and the grid, wherever the numbers of its cell come from."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from dalenius.algebra.influence import GRID, Box
+from dalenius.algebra.estimate_law import EstimateLaw, LinearForm
+from dalenius.algebra.influence import GRID, InfluenceRows, exponents_of
+from dalenius.algebra.intervals import influence_of
+from dalenius.algebra.sums import MeasuredArrays, Sums
+from dalenius.core import registry
 from dalenius.core.domain import CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import RowsQuery
 from dalenius.statistics.squared_influence import SquaredInfluence
 
-BOX = Box(x=(0, 100), y=(0, 10))
+NAMES = ("1", "x", "y", "x x", "y y", "x y")
+ENDS = {"x": (0, 100), "y": (0, 10)}
+TERMS = exponents_of(NAMES, ["x", "y"])
+# Products of distances from the middles, in parts of the largest.
+START = (50.0, 5.0, *(float(term == (1, 1)) for term in TERMS), 250.0)
 
 
-def made(points: np.ndarray, grid: int = GRID) -> SquaredInfluence:
-    listed = tuple(map(tuple, points.tolist()))
-    return SquaredInfluence(query=RowsQuery(variables=("x", "y"), space=CellSpace(())), points=listed, grid=grid)
+def made(point: tuple[float, ...], grid: int = GRID) -> SquaredInfluence:
+    query = RowsQuery(variables=("x", "y"), space=CellSpace(()))
+    return SquaredInfluence(rows=InfluenceRows(query=query, exponents=TERMS, points=(point,)), grid=grid)
 
 
 def lines(rows: np.ndarray) -> tuple[np.ndarray]:
@@ -22,48 +32,50 @@ def lines(rows: np.ndarray) -> tuple[np.ndarray]:
 
 
 def test_a_corner_adds_the_whole_grid_and_the_middle_nothing() -> None:
-    statistic = made(np.array([BOX.start]))
+    statistic = made(START)
     assert statistic.combine(lines(np.array([[0, 0], [100, 10]]))).tolist() == [2 * GRID]
     assert statistic.combine(lines(np.array([[50, 0], [0, 5]]))).tolist() == [0]
 
 
-@pytest.mark.parametrize("is_correlation", [False, True])
-def test_the_sum_is_the_textbooks_error_of_sampling(is_correlation: bool) -> None:
+@pytest.mark.parametrize("name", ["covariance", "correlation"])
+def test_the_sum_is_the_textbooks_error_of_sampling(name: str) -> None:
     rng = np.random.default_rng(1)
     x = rng.integers(0, 101, 500)
     y = np.clip(x // 20 + rng.integers(0, 6, 500), 0, 10)
     u, v = x - x.mean(), y - y.mean()
-    xx, yy, xy, one, none = u @ u / 500, v @ v / 500, u @ v / 500, np.ones(1), np.zeros(1)
-    means = (np.full(1, x.mean()), np.full(1, y.mean()))
-    if is_correlation:
-        root = np.sqrt(xx * yy)
-        r = xy / root
-        points = BOX.points(means, one / root, (one * r / (2 * xx), one * r / (2 * yy)), none)
-        textbook = (u * v / root - r / 2 * (u**2 / xx + v**2 / yy)) ** 2
-    else:
-        points = BOX.points(means, one, (none, none), one * xy)
-        textbook = (u * v - xy) ** 2
-    (total,) = made(points).combine(lines(np.column_stack([x, y])))
-    assert total / GRID * points[0, -1] ** 2 == pytest.approx(textbook.sum(), rel=1e-4)
+    xx, yy, xy, root = u @ u / 500, v @ v / 500, u @ v / 500, np.sqrt((u @ u) * (v @ v)) / 500
+    a, b = x - 50, y - 5
+    measured = MeasuredArrays(
+        np.array([[500], [a.sum()], [b.sum()], [a @ a], [b @ b], [a @ b]], dtype=float),
+        np.zeros((6, 1)),
+        np.zeros((6, 1)),
+    )
+    forms = {each: LinearForm.array(place) for place, each in enumerate(NAMES)}
+    law = EstimateLaw(estimator=name, version=1, sums=forms, centres={"x": Fraction(50), "y": Fraction(5)}, ends=ENDS)
+    point = influence_of(registry.get("estimators", name), Sums(law, measured))[:, 0]
+    (total,) = made(tuple(point)).combine(lines(np.column_stack([x, y])))
+    r = xy / root
+    moved = u * v - xy if name == "covariance" else u * v / root - r / 2 * (u**2 / xx + v**2 / yy)
+    assert total / GRID * point[-1] ** 2 == pytest.approx((moved**2).sum() / 500**2, rel=1e-4)
 
 
 @pytest.mark.parametrize(
     "point",
     [
-        (np.nan,) * 7,
-        (1e300, -1e300, 1e300, 1e300, 1e300, 1e300, 1e-300),
-        (0, 0, 1, 0, 0, 0, 0),
-        (-7e9, 3, 1e-9, 5, -2, 0, 1),
+        (np.nan,) * (len(TERMS) + 3),
+        (1e300, -1e300, *(1e300,) * len(TERMS), 1e-300),
+        (0.0, 0.0, 1.0, *(0.0,) * len(TERMS)),
+        (-7e9, 3.0, 1e-9, 5.0, -2.0, *(0.0,) * (len(TERMS) - 3), 1.0),
     ],
 )
 def test_no_number_of_a_cell_makes_a_row_add_more(point: tuple[float, ...]) -> None:
     rows = np.array([[0, 0], [100, 10], [3, 7]])
     for place in range(3):
-        assert 0 <= made(np.array([point]), 8).combine(lines(rows[place : place + 1]))[0] <= 8
+        assert 0 <= made(point, 8).combine(lines(rows[place : place + 1]))[0] <= 8
 
 
 def test_what_one_row_can_move() -> None:
-    statistic = made(np.array([BOX.start]), 8)
+    statistic = made(START, 8)
     assert statistic.sensitivity(Neighbours()).l1 == 8
     assert statistic.sensitivity(Neighbours(relation=Relation.REPLACE)).l1 == 8
     assert statistic.sensitivity(Neighbours(max_rows=3)).l1 == 24

@@ -13,10 +13,10 @@ from math import exp, log
 
 import numpy as np
 
-from dalenius.audit.exact import clopper_pearson
 from dalenius.core.law import IntArray
 from dalenius.core.search import narrow
 from dalenius.errors import ParameterError
+from dalenius.testing.measurement_kit import clopper_pearson
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ rows where the signs agree, and at most (high - low)^2 times one counted row whe
 same cell reach.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Bounds, CellSpace
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.errors import TooLarge
 
 MOST_SCALED = 2**31
@@ -21,64 +21,47 @@ MOST_SCALED = 2**31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amounts:
-    """A whole number of steps in [low, high], less `centre`; a row without a value adds nothing.
+    """A whole number in [low, high] that each row adds by a row function; one that lacks a variable adds nothing.
 
-    Where `weight` names a variable each row adds that times its weight, a whole number in `weights`; a row without a
-    weight adds nothing.
+    `step` is what one is worth, and `measure` what tables of them show.
     """
 
-    value: str
+    function: RowFunction
     low: int
     high: int
     step: Fraction = Fraction(1)
-    centre: int = 0
-    aggregate: Aggregate = Aggregate.TOTAL
-    weight: str | None = None
-    weights: tuple[int, int] = (1, 1)
+    measure: str = "total"
 
     @classmethod
     def counting(cls, value: str) -> "Amounts":
         """One for each row that has a value."""
-        return cls(value=value, low=1, high=1, aggregate=Aggregate.COUNT)
+        return cls(function=RowFunction.present(value), low=1, high=1, measure="count")
 
     @classmethod
     def of(cls, value: str, bounds: Bounds, centre: int = 0) -> "Amounts":
-        return cls(value=value, low=bounds.low, high=bounds.high, step=bounds.step, centre=centre)
+        function = RowFunction.of(Power(value, offset=-centre))
+        return cls(function=function, low=bounds.low - centre, high=bounds.high - centre, step=bounds.step)
 
     @classmethod
-    def squared(cls, weight: str, bounds: Bounds) -> "Amounts":
-        """The square of a variable that is not negative."""
+    def weights(cls, weight: str, bounds: Bounds, power: int = 1) -> "Amounts":
+        """Each row's weight, or its square."""
         return cls(
-            value=weight,
-            low=bounds.low**2,
-            high=bounds.high**2,
-            step=bounds.step**2,
-            aggregate=Aggregate.SUM_OF_SQUARES,
+            function=RowFunction.of(Power(weight, exponent=power)),
+            low=bounds.low**power,
+            high=bounds.high**power,
+            step=bounds.step**power,
+            measure="weighted count" if power == 1 else "squared weights",
         )
-
-    def times(self, weight: str, bounds: Bounds) -> "Amounts":
-        """The same, multiplied by each row's weight."""
-        return replace(self, step=self.step * bounds.step, weight=weight, weights=(bounds.low, bounds.high))
-
-    @property
-    def measure(self) -> str:
-        """What tables of them show."""
-        if self.aggregate is Aggregate.SUM_OF_SQUARES:
-            return "squared weights"
-        if self.aggregate is not Aggregate.COUNT:
-            return "total"
-        return "count" if self.weight is None else "weighted count"
 
     @property
     def is_plain_count(self) -> bool:
         """Whether each row adds one."""
-        return self.aggregate is Aggregate.COUNT and self.weight is None
+        return self.low == self.high == 1
 
     @property
     def ends(self) -> tuple[int, int]:
         """The least and the most that a row may add."""
-        corners = [w * (x - self.centre) for w in self.weights for x in (self.low, self.high)]
-        return min(corners), max(corners)
+        return self.low, self.high
 
     @property
     def largest(self) -> int:
@@ -92,15 +75,8 @@ class Amounts:
         return max(high, 0) - min(low, 0)
 
     def query(self, space: CellSpace, where: tuple[Filter, ...]) -> TableQuery:
-        """The exact totals, or counts of the rows that have a value (of all rows where none is named)."""
-        return TableQuery(
-            space=space,
-            where=where,
-            aggregate=self.aggregate,
-            value=self.value or None,
-            centre=self.centre,
-            weight=self.weight,
-        )
+        """The exact sums."""
+        return TableQuery(space=space, where=where, function=self.function)
 
     def cost(self, counted: Fraction, alone: Fraction, *, is_replace: bool) -> Fraction:
         """The price of a list of these amounts, from that of counts for the worst neighbours and for one added row."""
@@ -111,8 +87,8 @@ class Amounts:
         """Refuse arrays that are scaled by so many cells where a file of billions of rows could leave 64 bits."""
         if self.largest * cells > MOST_SCALED:
             raise TooLarge(
-                f"One row may add {self.largest:,} steps of {self.value or self.weight!r}, which is too much for "
-                f"components of {cells:,} cells; a wider step of its bounds helps.",
+                f"One row may add {self.largest:,} steps of {' and '.join(self.function.variables)!r}, too much "
+                f"for components of {cells:,} cells; a wider step of its bounds helps.",
                 received=self.largest * cells,
                 limit=MOST_SCALED,
             )

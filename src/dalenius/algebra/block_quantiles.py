@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.algebra.ranks import Step, steps_of
+from dalenius.algebra.ranks import PARTS, Step, levels, steps_of
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Block
 
@@ -92,6 +92,38 @@ def plain_ranks(size: int, qs: tuple[Fraction, ...], epsilon: Fraction, rows: in
     noise = tuple(_variances(steps, epsilon, rows))
     places = tuple((j, j, j) for j in range(len(qs)))
     return Ranks(steps=steps, places=places, moves=(0,) * len(qs), noise=noise, ends=noise)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockRanks:
+    """Several quantiles of one list, each between its two ends or alone."""
+
+    qs: tuple[Fraction, ...]
+    has_ends: bool = True
+    is_whole: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many ranks are selected."""
+        return (3 if self.has_ends else 1) * len(self.qs)
+
+    @property
+    def levels(self) -> tuple[int]:
+        """In how many selections a record takes part."""
+        return (levels(self.count),)
+
+    @property
+    def moves(self) -> tuple[tuple[int, ...]]:
+        """Whatever the sizes are, a share lies between one part and all but one."""
+        return ((PARTS // 2, PARTS - 1),)
+
+    def ranks(self, size: int, epsilon: Fraction, rows: int) -> Ranks:
+        """What is asked for in a list."""
+        return (ranks_of if self.has_ends else plain_ranks)(max(size, 1), self.qs, epsilon, rows)
+
+    def steps(self, size: int, epsilons: tuple[Fraction, ...], most: int) -> tuple[Step, ...]:
+        """In which order."""
+        return self.ranks(size, epsilons[0], most).steps
 
 
 class BlockQuantiles:

@@ -15,7 +15,7 @@ References
     DPS 3.1.3; Efron and Tibshirani (1993), chapter 13; Roberts (2018) for the points.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -24,8 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.algebra.distributions import two_sided
-from dalenius.algebra.moments import Form
+from dalenius.algebra.estimate_law import EstimateLaw
+from dalenius.algebra.intervals import Estimated
+from dalenius.algebra.sums import Form, MeasuredArrays, Sums
 from dalenius.core.law import FloatArray
+from dalenius.core.release import Block
 from dalenius.core.search import narrow_each
 
 REPLAYS = 1024
@@ -337,3 +340,34 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "poisson": _family("rate", _poisson, _poisson_quantiles, 0, ("0", "inf"), needs_whole=True),
 }
+
+
+def fitted_family(law: EstimateLaw, blocks: Sequence[Block], cells: int) -> Estimated:
+    """Parameters of an exponential family, in the unit of the values."""
+    family = FAMILIES[str(law.more["family"])]
+    sums = Sums(law, MeasuredArrays.of(blocks, cells // len(family.parameters)))
+    low, high = law.ends["x"]
+    made = fitted(
+        family,
+        FamilySums(
+            count=sums.forms["1"],
+            total=sums.forms["x"],
+            squares=sums.forms.get("x x"),
+            centre=sums.centre("x"),
+            low=low,
+            high=high,
+            rows=sums.rows,
+        ),
+    )
+    unit = np.tile([float(law.scale) ** power for power in family.powers], len(made.values))
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        lower, upper = made.ends(confidence, is_sampling)
+        return unit * lower, unit * upper
+
+    return Estimated(
+        values=unit * made.values.reshape(-1),
+        variance=unit**2 * made.variance(with_sampling=False).reshape(-1),
+        sampled=unit**2 * made.variance(with_sampling=True).reshape(-1),
+        ends=ends,
+    )

@@ -1,64 +1,144 @@
-"""How far a row moves a covariance or correlation, at released numbers: what their error of sampling needs.
+"""How far each row moves an estimate, at released numbers: what its error of sampling needs where products of all sums
+would be too many.
 
-A row (x, y) moves a covariance by (u v - c) / n and a correlation by (zx zy - r (zx^2 + zy^2) / 2) / n, where u and v
-are its distances from the means, and zx and zy the same in standard deviations. Both are h / n with h = p u v - q u^2 -
-s v^2 - c. The variance of sampling is the sum of h^2 over n^2, for rows of any distribution. Noise of the released
-means, variances and products does no harm: the estimate is a function of the noisy numbers, and its derivative at them
-is what rows move it by.
+A row moves a smooth function of sums by h, its derivatives times what the row adds to each sum: a polynomial of the
+row's values, times its weight. The variance of sampling is the sum of h^2, for rows of any distribution. Noise of the
+released sums does no harm: the estimate is a function of the noisy numbers, and its derivative at them is what rows
+move it by. A cell's polynomial is written about the cell's own means, where it is smallest.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import comb, prod
 
 import numpy as np
 
-from dalenius.core.law import FloatArray
+from dalenius.algebra.dual import Dual
+from dalenius.algebra.estimator import ROWS
+from dalenius.algebra.sums import Sums
+from dalenius.core.law import FloatArray, IntArray
+from dalenius.core.query import RowsQuery
 
 # What a row adds where h is largest within the declared bounds; less is rounded up, so that no variance is too small.
 GRID = 2**24
-# Numbers by which a cell's h is known: two means, p, q, s, c, and the largest size.
-Point = tuple[float, float, float, float, float, float, float]
+Exponents = tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Box:
-    """Declared bounds of two variables, in steps."""
+def exponents_of(names: Sequence[str], roles: Sequence[str]) -> tuple[Exponents, ...]:
+    """All powers of the roles that polynomials of these sums have.
 
-    x: tuple[float, float]
-    y: tuple[float, float]
+    >>> exponents_of(["1", "x", "y", "x y"], ["x", "y"])
+    ((0, 0), (0, 1), (1, 0), (1, 1))
+    """
+    highest = [_powers(name, roles) for name in names]
+    below = {low for high in highest for low in product(*(range(power + 1) for power in high))}
+    return tuple(sorted(below))
 
-    def points(
-        self,
-        means: tuple[FloatArray, FloatArray],
-        product: FloatArray,
-        squares: tuple[FloatArray, FloatArray],
-        constant: FloatArray,
-    ) -> FloatArray:
-        """The numbers of every cell, a row each; where one of them is not known, those of h = 0."""
-        u, v = (
-            np.maximum(np.abs(low - mean), np.abs(high - mean))
-            for (low, high), mean in zip((self.x, self.y), means, strict=True)
-        )
-        q, s = squares
+
+def _powers(name: str, roles: Sequence[str]) -> Exponents:
+    factors = () if name == ROWS else name.split()
+    return tuple(factors.count(role) for role in roles)
+
+
+def influences(sums: Sums, dual: Dual) -> FloatArray:
+    """A row for each number by which a cell's h is known: means of the roles, coefficients, and the largest size.
+
+    Where one of them is not known, those of h = 0.
+    """
+    if "classes" in sums.law.more:
+        return _of_classes(sums, dual)
+    names, roles = list(sums.places), sorted(sums.law.ends)
+    cells = max(len(dual.values), dual.gradient.shape[1])
+    # Where no mean is measured the polynomial is about the centre of the bounds.
+    is_measured = ROWS in sums
+    about = [
+        np.broadcast_to(sums[role].values / sums[ROWS].values if is_measured and role in sums else 0.0, cells)
+        for role in roles
+    ]
+    exponents = exponents_of(names, roles)
+    coefficients = np.zeros((len(exponents), cells))
+    for place, name in enumerate(names):
+        powers = _powers(name, roles)
+        for target, low in enumerate(exponents):
+            if all(a <= b for a, b in zip(low, powers, strict=True)):
+                moved = [comb(b, a) * about[k] ** (b - a) for k, (a, b) in enumerate(zip(low, powers, strict=True))]
+                coefficients[target] += dual.gradient[place] * prod(moved, start=np.ones(1))
+    means = [sums.centre(role) + about[k] for k, role in enumerate(roles)]
+    far = [
+        np.maximum(np.abs(sums.law.ends[role][0] - mean), np.abs(sums.law.ends[role][1] - mean))
+        for role, mean in zip(roles, means, strict=True)
+    ]
+    terms = [np.abs(own) * prod((f**a for f, a in zip(far, low, strict=True)), start=np.ones(1))
+             for own, low in zip(coefficients, exponents, strict=True)]  # fmt: skip
+    largest = np.sum(terms, axis=0) * _heaviest(sums)
+    made = np.stack([*means, *coefficients, largest])
+    is_known = np.isfinite(made).all(axis=0) & (largest > 0)
+    nothing = np.zeros((len(made), 1))
+    nothing[-1] = 1.0
+    return np.where(is_known, made, nothing)
+
+
+def _of_classes(sums: Sums, dual: Dual) -> FloatArray:
+    """How far a row of each class moves a number, and the largest of these."""
+    cells = max(len(dual.values), dual.gradient.shape[1])
+    gradient = np.broadcast_to(dual.gradient, (len(dual.gradient), cells))
+    moved = np.stack(
+        [
+            gradient[sums.places[ROWS]] + sum(gradient[sums.places[name]] for name in names)
+            for names in sums.law.more["classes"]
+        ]
+    )
+    largest = np.abs(moved).max(axis=0)
+    is_known = np.isfinite(moved).all(axis=0) & (largest > 0)
+    return np.concatenate([np.where(is_known, moved, 0.0), np.where(is_known, largest, 1.0)[None, :]])
+
+
+def _heaviest(sums: Sums) -> float:
+    """The largest weight of a row, in steps."""
+    return float(sums.law.more.get("heaviest", 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InfluenceRows:
+    """Rows by which an estimate is moved: the query that lists them, and the numbers of each cell's polynomial.
+
+    With `weight` the last variable of the query is one by which rows count, times a number and plus another.
+    """
+
+    query: RowsQuery
+    exponents: tuple[Exponents, ...]
+    points: tuple[tuple[float, ...], ...]
+    weight: tuple[int, int] | None = None
+
+    @classmethod
+    def unknown(
+        cls, query: RowsQuery, names: Sequence[str], roles: Sequence[str], weight: tuple[int, int] | None
+    ) -> "InfluenceRows":
+        """Before anything is released: rows that move nothing."""
+        exponents = exponents_of(names, roles)
+        cells = 1 if query.space is None else query.space.size
+        nothing = (*(0.0,) * (len(roles) + len(exponents)), 1.0)
+        return cls(query=query, exponents=exponents, points=(nothing,) * cells, weight=weight)
+
+    def at(self, points: FloatArray, cells: int) -> "InfluenceRows":
+        """At released numbers: a row for each number, as `influences` says them."""
+        by_cell = np.broadcast_to(points, (len(points), cells)).T
+        return replace(self, points=tuple(map(tuple, by_cell.tolist())))
+
+    def shares(self, rows: IntArray) -> tuple[IntArray, FloatArray]:
+        """The cell of each line, and h in parts of the largest one of its cell, between -1 and 1."""
+        cell, *values = rows.T
+        numbers, weights = np.array(values, dtype=np.float64), 1.0
+        if self.weight is not None:
+            multiple, common = self.weight
+            numbers, weights = numbers[:-1], multiple * numbers[-1] + common
+        points, many = np.asarray(self.points).T[:, cell], len(numbers)
         with np.errstate(all="ignore"):
-            largest = np.abs(product) * u * v + np.abs(q) * u**2 + np.abs(s) * v**2 + np.abs(constant)
-        made = np.stack(np.broadcast_arrays(*means, product, q, s, constant, largest), axis=1)
-        is_known = np.isfinite(made).all(axis=1) & (largest > 0)
-        return np.where(is_known[:, None], made, np.array([0, 0, 0, 0, 0, 0, 1.0]))
-
-    @property
-    def start(self) -> Point:
-        """Products about the middles: with what noise is planned before anything is released."""
-        middles = [(low + high) / 2 for low, high in (self.x, self.y)]
-        one, none = np.ones(1), np.zeros(1)
-        means = (np.full(1, middles[0]), np.full(1, middles[1]))
-        first: Point = tuple(self.points(means, one, (none, none), none)[0].tolist())
-        return first
-
-
-def squared(points: FloatArray, x: FloatArray, y: FloatArray, grid: int) -> FloatArray:
-    """What rows add: whole numbers from 0 to `grid`, whatever the numbers of their cells are."""
-    u, v = x - points[:, 0], y - points[:, 1]
-    with np.errstate(all="ignore"):
-        h = points[:, 2] * u * v - points[:, 3] * u**2 - points[:, 4] * v**2 - points[:, 5]
-        share = np.nan_to_num((h / points[:, 6]) ** 2, nan=1.0, posinf=1.0)
-    return np.ceil(grid * np.clip(share, 0.0, 1.0))
+            distances = [own - mean for own, mean in zip(numbers, points[:many], strict=True)]
+            h = sum(
+                own * prod((d**a for d, a in zip(distances, low, strict=True) if a), start=np.ones(1))
+                for own, low in zip(points[many:-1], self.exponents, strict=True)
+            )
+            share = np.nan_to_num(weights * h / points[-1], nan=1.0, posinf=1.0, neginf=-1.0)
+        return cell, np.clip(share, -1.0, 1.0)

@@ -60,21 +60,18 @@ class MarginsLaw:
 
     @classmethod
     def of(cls, law: Joint) -> "MarginsLaw":
-        """From the law of a release."""
         parameters = law.parameters
         workload = Workload(tuple(parameters["shape"]), tuple(tuple(m) for m in parameters["shown"]))
         return cls(workload, {tuple(a): float(v) for a, v in parameters["components"]}, parameters.get("total"))
 
     @property
     def variances(self) -> list[FloatArray]:
-        """Of every cell of every margin, flat."""
         work = self.workload
         return [np.broadcast_to(work.variance(self.components, m), work.size(m)) for m in work.margins]
 
     def estimates(
         self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
     ) -> list[FloatArray]:
-        """The margins, flat."""
         workload, total = self.workload, self.total
         parts: dict[Margin, FloatArray] = {}
         measured: dict[Margin, FloatArray] = {}
@@ -98,7 +95,6 @@ class MarginsLaw:
         return [answers[margin].ravel() for margin in workload.margins]
 
     def covariance(self, first: int, cells: Sequence[int], second: int, others: Sequence[int]) -> FloatArray:
-        """Of each of some cells of a margin with each of some of another."""
         margins = self.workload.margins
         return self.workload.covariance(self.components, margins[first], cells, margins[second], others)
 

@@ -133,7 +133,6 @@ class Workload:
         return {}
 
     def size(self, margin: Margin) -> int:
-        """Number of cells of a margin."""
         size = self._sizes.get(margin)
         if size is None:
             size = self._sizes[margin] = prod(self.shape[a] for a in margin)
@@ -185,7 +184,6 @@ class Workload:
         return factors
 
     def variance(self, components: Components, margin: Margin) -> float:
-        """Variance of each cell of a margin."""
         return sum(components[a] * f for a, f in self.factors(margin).items())
 
     def loss(self, components: Components) -> float:

@@ -42,7 +42,6 @@ class NestedLaw:
 
     @classmethod
     def of(cls, law: Joint) -> "NestedLaw":
-        """From the law of a release."""
         parameters = law.parameters
         shown = (tuple(None if groups is None else tuple(groups) for groups in view) for view in parameters["shown"])
         (block,) = parameters["blocks"]
@@ -57,13 +56,11 @@ class NestedLaw:
 
     @property
     def variances(self) -> list[FloatArray]:
-        """Of every cell of every shown table, flat."""
         return [aggregate(self.variance * self._is_noisy, view).ravel() for view in self.shown]
 
     def estimates(
         self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
     ) -> list[FloatArray]:
-        """Shown tables, flat, from the measured block."""
         cells = arrays[0].astype(np.float64).reshape(self.shape)
         return [aggregate(cells, view).ravel() for view in self.shown]
 

@@ -72,8 +72,8 @@ class Precision:
     """
 
     count: float
-    size: float
-    has_sampling: bool
+    size: float = 0.0
+    has_sampling: bool = False
 
 
 def offsets_of(
@@ -161,9 +161,37 @@ def _middle_steps(qs: tuple[Fraction, ...], size: int, middles: Sequence[int], c
     ]
 
 
-def largest_parts(qs: tuple[Fraction, ...]) -> tuple[int, int]:
-    """The largest number of parts by which a row moves a score of a quantile, and of a point beside it."""
-    (first, *others) = qs
-    if others or first.denominator > _MOST_PARTS:
-        return PARTS - 1, _HALF
-    return max(first.numerator, first.denominator - first.numerator), _HALF
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointTargets:
+    """Quantiles and the points beside them: two kinds of levels, each with a loss of its own."""
+
+    qs: tuple[Fraction, ...]
+    precision: Precision
+    is_whole: bool = False
+
+    @property
+    def count(self) -> int:
+        """All points."""
+        return len(points_of(len(self.qs)))
+
+    @property
+    def levels(self) -> tuple[int, int]:
+        """In how many selections of quantiles, and of points beside them, a record takes part."""
+        return levels(len(self.qs)), levels_beside(len(self.qs))
+
+    @property
+    def moves(self) -> tuple[tuple[int, ...], ...]:
+        """By how many parts a row moves a score of a quantile, and of a point beside it."""
+        (first, *others) = self.qs
+        is_exact = not others and first.denominator <= _MOST_PARTS
+        most = max(first.numerator, first.denominator - first.numerator) if is_exact else PARTS - 1
+        return (most, -(-most // 2)), (_HALF, 1)
+
+    def offsets(self, size: int, epsilons: tuple[Fraction, ...], most: int) -> tuple[tuple[int, int, int], ...]:
+        """How many records the points are away from the quantiles."""
+        middle, beside = epsilons
+        return offsets_of(self.qs, max(size, 1), middle, beside, most, self.precision)
+
+    def steps(self, size: int, epsilons: tuple[Fraction, ...], most: int) -> tuple[Step, ...]:
+        """Quantiles first, then what stands beside them."""
+        return point_steps(self.qs, max(size, 1), self.offsets(size, epsilons, most))

@@ -117,7 +117,7 @@ class Quantiles:
             away = (q.denominator - q.numerator) * below - q.numerator * above
             by_size = {}
             for n in set(sizes):
-                rank = Rank(a=q.numerator, b=q.denominator, size=n, rows=self.rows)
+                rank = Rank(a=q.numerator, b=q.denominator, size=n, rows=self.rows, is_upper=self.size is None)
                 by_size[n] = [reaches(self.noise, k, parts - k, rank, tail) for k in places]
             reach = np.array([by_size[n] for n in sizes])
             lower.append(self._first_end(away <= -reach[:, :, 0], is_lower=True))

@@ -42,7 +42,6 @@ class RangeLaw:
         return {"factors": [f.to_dict() for f in self.factors], "noise_variance": self.variance} | zeros
 
     def measured(self, cells: IntArray) -> IntArray:
-        """Q x, in integers."""
         return np.asarray(_applied([factor.matrix for factor in self.factors], cells.reshape(self.shape)))
 
     def estimate(self, answers: IntArray | FloatArray) -> FloatArray:
@@ -58,7 +57,6 @@ class RangeLaw:
     def estimates(
         self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
     ) -> list[FloatArray]:
-        """The one table, flat, from the measured block."""
         return [self.estimate(arrays[0])]
 
     @cached_property
@@ -79,7 +77,6 @@ class RangeLaw:
 
     @cached_property
     def variances(self) -> list[FloatArray]:
-        """Of every cell of the one table, flat."""
         out = np.ones(1)
         for factor in self.factors:
             out = np.multiply.outer(out, factor.covariance.diagonal()).ravel()
@@ -114,7 +111,6 @@ class RangeLaw:
         return max(total, 0.0)
 
     def mean_square(self, workload: RangeWorkload) -> float:
-        """Mean variance of the ranges of a workload."""
         mean = workload.mean_square(self.factors) * self.variance
         if not len(self.zeros):
             return mean

@@ -97,7 +97,6 @@ class Asked:
 
     @property
     def gram(self) -> FloatArray:
-        """G."""
         if self.listed is not None:
             return self.listed
         assert self.range is not None
@@ -145,7 +144,6 @@ class Factor:
 
     @cached_property
     def matrix(self) -> IntArray:
-        """Q."""
         if self.rows:
             return np.array(self.rows, dtype=np.int64)
         if not self.intervals:
@@ -276,7 +274,6 @@ class RangeWorkload:
 
     @property
     def count(self) -> float:
-        """How many ranges are asked for."""
         return sum(times * prod(asked.count for asked in term) for term, times in self.weighted)
 
     def mean_square(self, factors: Sequence[Factor]) -> float:
@@ -315,7 +312,6 @@ class RangeWorkload:
 
 
 def identity(workload: RangeWorkload) -> tuple[Factor, ...]:
-    """Every cell by itself."""
     return tuple(Factor(asked.size) for asked in workload.terms[0])
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 # Shares between two ranks are whole sixtieths: quartiles, deciles and their halves are met exactly, others by a shift.
 PARTS = 60
@@ -60,3 +61,55 @@ def levels(count: int) -> int:
     (1, 2, 4, 5)
     """
     return count.bit_length()
+
+
+class Targets(Protocol):
+    """Public ranks that are selected in every list.
+
+    A record takes part in as many selections as there are `levels`, which may be of several kinds; `moves` are the
+    parts of a record by which a row may move the scores of each kind, and `is_whole` says that every selection is of
+    the whole list.
+    """
+
+    @property
+    def qs(self) -> tuple[Fraction, ...]: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def levels(self) -> tuple[int, ...]: ...
+    @property
+    def moves(self) -> tuple[tuple[int, ...], ...]: ...
+    @property
+    def is_whole(self) -> bool: ...
+    def steps(self, size: int, epsilons: tuple[Fraction, ...], most: int) -> tuple[Step, ...]:
+        """In a list of a public or released size; epsilons are losses of one level of each kind, `most` a unit's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeList:
+    """Quantiles that are selected from the whole list, each by itself at exactly its share."""
+
+    qs: tuple[Fraction, ...]
+    is_whole: bool = True
+
+    @property
+    def count(self) -> int:
+        """One answer a quantile."""
+        return len(self.qs)
+
+    @property
+    def levels(self) -> tuple[int]:
+        """Every record takes part in every selection."""
+        return (len(self.qs),)
+
+    @property
+    def moves(self) -> tuple[tuple[int, ...]]:
+        """In parts of the denominator of each share."""
+        return (tuple(max(q.numerator, q.denominator - q.numerator) for q in self.qs),)
+
+    def steps(self, size: int, epsilons: tuple[Fraction, ...], most: int) -> tuple[Step, ...]:
+        """Whatever the size is."""
+        ends = {"left": -1, "right": len(self.qs), "shift": 0}
+        return tuple(
+            Step(target=k, level=k, part=q.numerator, parts=q.denominator, **ends) for k, q in enumerate(self.qs)
+        )

@@ -26,7 +26,7 @@ say, and T where the bagged estimate says, because far from the centre V and T^2
 largest V is only as large as what two standard errors of it hold, and coverage is 94 to 97 %.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import pi, sqrt
@@ -34,7 +34,10 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.law import FloatArray
+from dalenius.algebra.intervals import Estimated
+from dalenius.algebra.sums import Form, MeasuredArrays
+from dalenius.core.law import FloatArray, Joint
+from dalenius.core.release import Block
 
 _POINTS = 240
 _STEPS, _NEAR = 100, 1e-12
@@ -293,3 +296,49 @@ def deconvolved(replicates: Replicates, cell: int, confidence: float) -> tuple[f
     z = float(ndtri(1 - tail))
     down, up = (np.sqrt(scale * side**2 + z * z * error) for side in (high - mean, mean - low))
     return float(down), float(up)
+
+
+def resampled(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> Estimated:
+    """Bagged totals, or quotients by a number of rows, with both errors from the spread of the replicates."""
+    made, unit, values, counts = replicated(parameters, blocks, cells)
+    noise = unit**2 * (made.spread / made.count + made.ratio_noise)
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        half = unit * made.half_widths(confidence, is_sampling=is_sampling)
+        return values - half, values + half
+
+    return Estimated(values=values, variance=noise, sampled=noise + unit**2 * made.sampling(), ends=ends, counts=counts)
+
+
+def replicated(
+    parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int
+) -> tuple[Replicates, FloatArray, FloatArray, Form | None]:
+    """Replicates in units in which rows add, the size of such a unit, bagged values, measured numbers of rows."""
+    measured = blocks[0].values.astype(np.float64).reshape(cells, -1)
+    many = int(parameters["replicates"])
+    sums = dict(zip(parameters.get("sums", ()), measured[:, many:].T, strict=True))
+    counts = MeasuredArrays.of(blocks[1:], cells).form(0) if len(blocks) > 1 else None
+    if "count" in sums:
+        counts = MeasuredArrays.normal(sums["count"], sum_variance(parameters, "count")).form(0)
+    made = replicates_of(
+        parameters,
+        measured[:, :many],
+        None if counts is None else counts.values,
+        0.0 if counts is None else float(counts.variance[0]),
+        sums.get("squares"),
+    )
+    centre, factor, scale = (float(Fraction(str(parameters[key]))) for key in ("centre", "factor", "scale"))
+    if parameters["is_quotient"]:
+        assert made.records is not None
+        n = np.where(made.records >= 1, made.records, np.nan)
+        return made, scale / factor / n, scale * (centre + made.bagged / factor / n), counts
+    moved = 0.0 if made.records is None else made.records * centre
+    return made, np.full(cells, scale / factor), scale * (moved + made.bagged / factor), counts
+
+
+def spread_of(block: Block, cells: int) -> tuple[FloatArray, FloatArray]:
+    """The variance of resampled sums without that of their noise, and the variance with which it is known."""
+    totals = block.values.astype(np.float64).reshape(cells, -1)
+    assert isinstance(block.law, Joint)
+    noise, spread = float(Fraction(str(block.law.parameters["sigma_squared"]))), totals.var(axis=1, ddof=1)
+    return np.maximum(spread - noise, 0.0), 2 * spread**2 / (totals.shape[1] - 1)

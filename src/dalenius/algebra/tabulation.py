@@ -12,8 +12,10 @@ import numpy as np
 
 from dalenius.algebra import thinned
 from dalenius.algebra.estimates import estimated, is_estimate
+from dalenius.algebra.intervals import Estimated
+from dalenius.algebra.listed import LISTS, estimates_of_lists, is_list_of_estimates, margins_of
 from dalenius.core.domain import CellSpace
-from dalenius.core.law import MEANS, WEIGHTED_LIST, Additive, Censored, FloatArray, Joint, Kernel, Law, Thinned
+from dalenius.core.law import WEIGHTED_LIST, Additive, Censored, FloatArray, Joint, Kernel, Law, Thinned
 from dalenius.core.release import ADDITIVE, INTERQUARTILE, POSSIBLE, SELECTION, SHOWN_FROM, Block, Release, Table
 from dalenius.errors import DaleniusError, ParameterError, RequestError
 from dalenius.rendering import in_words
@@ -26,7 +28,7 @@ SAMPLED = ("std_error_with_sampling", "lower_with_sampling", "upper_with_samplin
 
 def is_listed(law: Law) -> bool:
     """Whether what is shown combines two lists of margins, so that its cells share noise."""
-    return isinstance(law, Joint) and law.structure in (MEANS, WEIGHTED_LIST)
+    return isinstance(law, Joint) and law.structure in (LISTS, WEIGHTED_LIST)
 
 
 def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
@@ -39,7 +41,7 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
     release = release.owner(table)
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence must lie between 0 and 1; received {confidence!r}.", name="confidence")
-    if is_estimate(release.law) and release.tables and table.name == release.tables[0].name:
+    if estimate_of(release, table) is not None:
         return _estimate_ends(release, table, confidence, is_sampling=False)
     if table.measure == INTERQUARTILE:
         return _distance_ends(release, table, confidence, is_sampling=False)
@@ -93,14 +95,27 @@ def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> 
     if table.sampled is not None and is_listed:
         half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error_with_sampling
         return np.maximum(table.values - half, 0.0), np.maximum(table.values + half, 0.0)
-    if table.sampled is None or not is_estimate(release.law):
+    if table.sampled is None or not (is_estimate(release.law) or is_list_of_estimates(release.law)):
         return np.full(table.values.shape, np.nan), np.full(table.values.shape, np.nan)
     if table.measure == INTERQUARTILE:
         return _distance_ends(release, table, confidence, is_sampling=True)
-    if table.name != release.tables[0].name:
+    if estimate_of(release, table) is None:
         half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error_with_sampling
         return table.values - half, table.values + half
     return _estimate_ends(release, table, confidence, is_sampling=True)
+
+
+def estimate_of(release: Release, table: Table) -> Estimated | None:
+    """The estimates that a table shows, from the measured blocks; None where it shows something else."""
+    names = [each.name for each in release.tables]
+    if not isinstance(release.law, Joint) or table.name not in names:
+        return None
+    place = names.index(table.name)
+    if is_estimate(release.law):
+        return estimated(release.law, release.blocks, table.space.size) if place == 0 else None
+    if release.law.structure != LISTS or place >= margins_of(release.law):
+        return None
+    return estimates_of_lists(release.law, release.blocks)[place]
 
 
 def _distance_ends(
@@ -119,8 +134,9 @@ def _estimate_ends(
     release: Release, table: Table, confidence: float, *, is_sampling: bool
 ) -> tuple[FloatArray, FloatArray]:
     """From the measured blocks; the same for every product that shows them."""
-    assert isinstance(release.law, Joint)
-    ends = estimated(release.law, release.blocks, table.space.size).ends(confidence, is_sampling)
+    made = estimate_of(release, table)
+    assert made is not None
+    ends = (np.broadcast_to(end, table.values.shape) for end in made.ends(confidence, is_sampling))
     zeros = list(table.space.structural_indices)
     lower, upper = (np.array(end, dtype=np.float64) for end in ends)
     lower[zeros], upper[zeros] = np.nan, np.nan
@@ -276,7 +292,6 @@ def tidy(value: float) -> object:
 
 
 def tidy_list(values: FloatArray) -> list[object]:
-    """`tidy` of many numbers at once."""
     # Numbers beyond 64 bits (the variance of a total of large values) are whole too, and take the slower way.
     if len(values) and np.all(np.abs(values) < 2.0**62) and np.all(values == np.rint(values)):
         whole: list[object] = values.astype(np.int64).tolist()

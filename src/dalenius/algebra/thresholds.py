@@ -27,12 +27,16 @@ _SMOOTH = 8.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rank:
-    """The rank of a share a / b in a sample of so many records; rows of one unit may be alike, up to `rows` of them."""
+    """The rank of a share a / b in a sample of so many records; rows of one unit may be alike, up to `rows` of them.
+
+    `is_upper` says that the size is the upper end of a number that was released: there may be fewer records.
+    """
 
     a: int
     b: int
     size: int = 0
     rows: int = 1
+    is_upper: bool = False
 
     @property
     def variance(self) -> float:
@@ -53,7 +57,9 @@ def reaches(law: Additive, below: int, above: int, rank: Rank, tail: float) -> t
     upper = np.cumsum(masses[::-1])[::-1]
     down = middle - (int(np.searchsorted(lower, tail, side="right")) - 1)
     up = len(masses) - int(np.searchsorted(upper[::-1], tail, side="right")) - middle
-    return float(step * down), float(step * up)
+    # Quantiles of binomial laws rise with the number of records but for less than one record at a time.
+    slack = rank.b if rank.is_upper and rank.size and rank.rows == 1 else 0
+    return float(step * down + slack), float(step * up + slack)
 
 
 def _masses(law: Additive, below: int, above: int, rank: Rank) -> tuple[int, FloatArray]:

@@ -54,7 +54,6 @@ class Tree:
 
     @property
     def depth(self) -> int:
-        """The level of the leaves."""
         return len(self.parents)
 
     @cached_property

@@ -108,7 +108,6 @@ class WorstWay:
         return TreeLeastSquares(self.table, dict(precisions) | dict.fromkeys(self.public, np.inf))
 
     def loss(self, gains: Gains, precisions: Mapping[Part, float]) -> float:
-        """The weighted sum of variances."""
         solved = self.solved(precisions).passes
         pairs = ((g, v) for a in solved for g, v in zip(gains[a], solved[a].variance, strict=False))
         return float(sum((g * v).sum() for g, v in pairs))

@@ -53,23 +53,12 @@ class TreeLaw:
 
     def to_parameters(self) -> dict[str, Any]:
         """The part of a law's document that `of` reads."""
-        return {
-            "tree": {
-                "axis": self.axis,
-                "parents": [parent.tolist() for parent in self.table.tree.parents],
-                "leaves": self.leaves.tolist(),
-            },
-            "shown": [
-                {
-                    "level": s.level,
-                    "leaves": None if s.leaves is None else list(s.leaves),
-                    "detail": [None if g is None else list(g) for g in s.detail],
-                }
-                for s in self.table.shown
-            ],
-            "parts": [[level, list(a), t] for (level, a), t in self.solved.precisions.items() if t < inf],
-            "total": self.total,
-        } | ({"zeros": [[k, cells.tolist()] for k, cells in self.zeros]} if self.zeros else {})
+        parents, leaves = [parent.tolist() for parent in self.table.tree.parents], self.leaves.tolist()
+        parts = [[level, list(a), t] for (level, a), t in self.solved.precisions.items() if t < inf]
+        zeros = {"zeros": [[k, cells.tolist()] for k, cells in self.zeros]} if self.zeros else {}
+        tree = {"axis": self.axis, "parents": parents, "leaves": leaves}
+        shown = [view.to_dict() for view in self.table.shown]
+        return {"tree": tree, "shown": shown, "parts": parts, "total": self.total} | zeros
 
     @cached_property
     def variances(self) -> list[FloatArray]:
@@ -254,14 +243,7 @@ def _read(key: LawKey) -> TreeLaw:
     content = key.law.parameters
     axis, shape = int(content["tree"]["axis"]), list(content["shape"])
     tree = Tree(tuple(np.asarray(p, dtype=np.int64) for p in content["tree"]["parents"]))
-    shown = tuple(
-        TreeView(
-            int(s["level"]),
-            tuple(None if g is None else tuple(g) for g in s["detail"]),
-            None if s["leaves"] is None else tuple(s["leaves"]),
-        )
-        for s in content["shown"]
-    )
+    shown = tuple(map(TreeView.from_dict, content["shown"]))
     precisions = {(int(level), tuple(a)): float(t) for level, a, t in content["parts"]}
     if content["total"] is not None:
         precisions[0, ()] = inf

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -39,8 +40,16 @@ class TreeView:
 
     @property
     def margin(self) -> Margin:
-        """The detail axes that are shown."""
         return tuple(i for i, groups in enumerate(self.detail) if groups is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        detail, leaves = [groups and list(groups) for groups in self.detail], self.leaves and list(self.leaves)
+        return {"level": self.level, "leaves": leaves, "detail": detail}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "TreeView":
+        detail = tuple(None if groups is None else tuple(groups) for groups in content["detail"])
+        return cls(int(content["level"]), detail, None if content["leaves"] is None else tuple(content["leaves"]))
 
 
 def indicator(groups: Groups, size: int) -> FloatArray:

@@ -1,13 +1,14 @@
 """Where block estimates are winsorised: a public function of two released quartiles and of the declared range."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.estimate_law import EstimateLaw
 from dalenius.core.law import IntArray
-from dalenius.core.rationals import plain
+from dalenius.core.release import Block
 
 # The window reaches so many distances of the quartiles to either side: over five standard deviations if normal.
 WIDENING = 4
@@ -28,9 +29,10 @@ def window(
     return max(middle - reach, lower), min(middle + reach, upper)
 
 
-def window_of(parameters: Mapping[str, Any], quartiles: IntArray) -> dict[str, str]:
-    """The grid of the second step, as its law would state it."""
-    lower, upper = (Fraction(str(end)) for end in parameters["limits"])
-    width = int(Fraction(str(parameters["high"])))
-    low, high = window(quartiles, lower, upper, width)
-    return {"origin": plain(low), "scale": plain((high - low) / width)}
+def with_window(law: EstimateLaw, quartiles: Block) -> EstimateLaw:
+    """The law of the second step, on the grid that the released quartiles set."""
+    lower, upper = (Fraction(end) for end in law.limits)
+    width = law.ends["x"][1]
+    low, high = window(quartiles.values, lower, upper, width)
+    scale = (high - low) / width
+    return replace(law, offset=low + law.centres["x"] * scale, scale=scale)

@@ -8,7 +8,6 @@ from dalenius.audit.losses import Divergence
 from dalenius.core.budget import Budget
 from dalenius.core.conversions import rho_to_delta
 from dalenius.core.plan import TablePlan
-from dalenius.core.profile import PrivacyProfile
 
 ORDERS = (1.01, 1.1, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
@@ -24,14 +23,6 @@ def ratio_of(plan: TablePlan, pair: Any, *, is_booked: bool = True) -> float:
     """
     both: tuple[Divergence, Divergence] = (pair, pair.reversed())
     return max(max(_guaranteed(plan.budget, one), _booked(plan, one) if is_booked else 0.0) for one in both)
-
-
-def profile_ratio(profile: PrivacyProfile, pair: Any) -> float:
-    """The largest loss over both directions, relative to the epsilon or the rho of one step."""
-    both: tuple[Divergence, Divergence] = (pair, pair.reversed())
-    if profile.epsilon is not None:
-        return max(one.largest() for one in both) / float(profile.epsilon)
-    return max(_concentrated(one, _amount(profile.rho), Fraction(0)) for one in both)
 
 
 def _guaranteed(budget: Budget, pair: Divergence) -> float:

@@ -41,15 +41,10 @@ def compare_definitions(epsilon: float, weights: Sequence[float] | None = None) 
     if len(weights) != len(_ROWS) or min(weights) < 0 or not 0 < sum(weights) < inf:
         raise ParameterError(f"A distribution has {len(_ROWS)} weights that are not negative.", name="weights")
     distribution = {row: weight / sum(weights) for row, weight in zip(_ROWS, weights, strict=True)}
-    judged = [_judged(_laws(epsilon, reach), distribution, epsilon) for reach in _REACHES]
+    near, far = (_judged(_laws(epsilon, reach), distribution, epsilon) for reach in _REACHES)
     return tuple(
-        Guarantees(
-            noise=noise,
-            smallest={
-                name: value if abs(value - judged[1][noise][name]) < 1e-9 else inf for name, value in smallest.items()
-            },
-        )
-        for noise, smallest in judged[0].items()
+        Guarantees(noise=noise, smallest={n: v if abs(v - far[noise][n]) < 1e-9 else inf for n, v in smallest.items()})
+        for noise, smallest in near.items()
     )
 
 

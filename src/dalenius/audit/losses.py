@@ -46,9 +46,7 @@ class Divergence(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class AnswerPart:
-    """One independent part of an answer: log-probabilities of its outcomes on either side, and which share of a hockey
-    stick is sure.
-    """
+    """An independent part of an answer: log-probabilities on either side, and the sure share of a hockey stick."""
 
     here: FloatArray
     there: FloatArray
@@ -56,7 +54,6 @@ class AnswerPart:
     _orders: dict[float, float] = field(default_factory=dict, repr=False)
 
     def reversed(self) -> "AnswerPart":
-        """The other direction."""
         return self._reversed
 
     @cached_property
@@ -68,12 +65,10 @@ class AnswerPart:
         return self.here[kept], self.there[kept]
 
     def largest(self) -> float:
-        """By listing."""
         here, there = self._possible()
         return float(np.max(here - there, initial=0.0))
 
     def delta(self, epsilon: float) -> float:
-        """By summing."""
         here, there = self._possible()
         return self.share * float(np.maximum(np.exp(here) - np.exp(there + epsilon), 0.0).sum())
 
@@ -83,7 +78,6 @@ class AnswerPart:
         return float(np.exp(here[here - there > epsilon + 1e-9]).sum())
 
     def renyi(self, order: float) -> float:
-        """By summing in logarithms."""
         if order not in self._orders:
             self._orders[order] = self._renyi(order)
         return self._orders[order]
@@ -111,7 +105,6 @@ class Together:
     parts: tuple["Shown", ...]
 
     def reversed(self) -> "Together":
-        """The other direction."""
         return self._reversed
 
     @cached_property
@@ -144,7 +137,6 @@ class Together:
         return float((masses[above] * -np.expm1(epsilon - loss[above])).sum())
 
     def beyond(self, epsilon: float) -> float:
-        """Likewise."""
         if len(self.parts) == 1:
             return self.parts[0].beyond(epsilon)
         loss, masses = self.losses
@@ -163,7 +155,6 @@ class Adaptive:
     then: tuple[Together, ...]
 
     def reversed(self) -> "Adaptive":
-        """The other direction."""
         return Adaptive(self.first.reversed(), tuple(pair.reversed() for pair in self.then))
 
     def _branches(self) -> Sequence[tuple[float, float, Together]]:
@@ -171,7 +162,6 @@ class Adaptive:
         return [branch for branch in both if branch[0] > -np.inf]
 
     def largest(self) -> float:
-        """The worst branch."""
         return max(a - b + pair.largest() for a, b, pair in self._branches())
 
     def delta(self, epsilon: float) -> float:
@@ -179,7 +169,6 @@ class Adaptive:
         return sum(exp(a) * pair.delta(epsilon - (a - b)) for a, b, pair in self._branches())
 
     def beyond(self, epsilon: float) -> float:
-        """Likewise."""
         return sum(exp(a) * pair.beyond(epsilon - (a - b)) for a, b, pair in self._branches())
 
     def renyi(self, order: float) -> float:
@@ -201,7 +190,6 @@ Shown = AnswerPart | Adaptive
 
 
 def _log_sum(terms: FloatArray) -> float:
-    """log of the sum of exponentials."""
     top = float(np.max(terms))
     return top if np.isinf(top) else top + float(np.log(np.exp(terms - top).sum()))
 
@@ -246,9 +234,7 @@ def _thinned(law: DiscreteGaussian, shift: int) -> AnswerPart:
 
 
 def _lumped(law: DiscreteLaplace, shift: int) -> AnswerPart:
-    """Runs of answers as one answer each: beyond both centres all ratios are alike, and between them a run shows a
-    little less.
-    """
+    """Runs of answers as one answer each: beyond both centres ratios are alike, between them a run shows less."""
     rate, (low, high) = float(law.rate), sorted((0, shift))
     width = max(1, min((high - low) // 1000, floor(1 / (200 * rate))))
     if high - low > _MOST_LISTED * width:
@@ -291,9 +277,7 @@ def aligned(a: Listed, b: Listed) -> tuple[IntArray, FloatArray, FloatArray]:
 
 
 def listed(law: NoiseLaw, shift: int) -> tuple[IntArray, FloatArray]:
-    """The answers of a noise and of the same noise `shift` away, either way, with the log-probabilities of
-    the first.
-    """
+    """Answers of a noise and of the same noise `shift` away, either way, with log-probabilities of the first."""
     reach = _reach(law, shift)
     if reach > _MOST_LISTED:
         raise TooLarge("Too many answers to be listed.", received=reach, limit=_MOST_LISTED)

@@ -8,16 +8,47 @@ both, with nothing taken from the plan's own claim. Pairs that come near the cha
 import random
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from dalenius.audit.charges import ALLOWED, ratio_of
 from dalenius.audit.steps import pair_of
-from dalenius.audit.worlds import Row, Unit, World
 from dalenius.core.domain import Bounds, Domain, Variable
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
+from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
 
 _MOST_UNITS = 5
+
+Row = dict[str, Any]
+Unit = tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class World:
+    """A declared domain and units of raw rows in it; the last one leaves, and `other` comes in its place if given."""
+
+    domain: Domain
+    units: tuple[Unit, ...]
+    other: Unit | None
+
+    @property
+    def coming(self) -> tuple[Unit, ...]:
+        return () if self.other is None else (self.other,)
+
+    def source(self, *, is_changed: bool) -> MemorySource:
+        return source_of(self.domain, (*self.units[:-1], *self.coming) if is_changed else self.units)
+
+
+def source_of(domain: Domain, units: tuple[Unit, ...]) -> MemorySource:
+    """Units as a source; a person is numbered by its place, and the last one has a name of its own."""
+    rows = [(number, row) for number, unit in enumerate(units) for row in unit]
+    columns: dict[str, list[object]] = {
+        variable.source_column: [row[name] for _, row in rows] for name, variable in domain.variables.items()
+    }
+    if domain.unit_id is not None:
+        columns[domain.unit_id] = [f"p{number}" for number, _ in rows]
+    return MemorySource(domain, columns, b"a secret of the attacker", rows=len(rows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +64,6 @@ class PlanAudit:
         return self.largest <= ALLOWED
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values."""
         return {"pairs": self.pairs, "largest_share_of_charge": self.largest, "is_kept": self.is_kept}
 
 
@@ -76,7 +106,7 @@ def _agreeing(world: World, neighbours: Neighbours) -> World:
 
 def _changed(world: World, chance: random.Random) -> World:
     """The world with one value changed, on either side."""
-    units = [*world.units, *(() if world.other is None else (world.other,))]
+    units = [*world.units, *world.coming]
     place = chance.randrange(len(units))
     rows = list(units[place])
     row = chance.randrange(len(rows))

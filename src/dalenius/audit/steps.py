@@ -23,7 +23,7 @@ from dalenius.audit.losses import Adaptive, AnswerPart, Shown, Together, aligned
 from dalenius.core.contracts import AdditiveMeasurement, DataDependentStep, KeyedStep, Measurement, Plan, Source
 from dalenius.core.integer_law import Branches, ExactLaw, Listed, Mixed, Noised, Part, parts_of
 from dalenius.core.law import FloatArray, IntArray
-from dalenius.core.plan import TablePlan
+from dalenius.core.plan import TablePlan, TwoStepPlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Outcome, Value
 from dalenius.core.sealed import Sealed
@@ -72,7 +72,7 @@ class _Met:
 
 def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
     """What the answers to a plan show of the difference between two data sets."""
-    is_fixed = type(plan).steps is TablePlan.steps
+    is_fixed = isinstance(plan, TablePlan) and not isinstance(plan, TwoStepPlan)
     branches = None if is_fixed else _branches(plan, _Met.of(next(plan.steps()), here, there))
     if branches is None:
         return Together(tuple(_followed(plan, None, here, there, is_fixed=is_fixed)))

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from dalenius.cli.documents import ReleasePath, read_release
 from dalenius.cli.output import emit
@@ -14,23 +15,15 @@ from dalenius.errors import ParameterError
 def adjust(
     release: ReleasePath,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A directory, or one file; shown if left out.")
+        Path | None, Option("-o", "--output", help="A directory, or one file; shown if left out.")
     ] = None,
-    whole: Annotated[bool, typer.Option("--whole", help="Whole numbers that add up.")] = False,
-    nonnegative: Annotated[
-        bool, typer.Option("--nonnegative", help="The nearest tables without negative cells.")
-    ] = False,
-    least: Annotated[str | None, typer.Option(help="Show smaller values as this one.")] = None,
-    most: Annotated[str | None, typer.Option(help="Show larger values as this one.")] = None,
-    consistent: Annotated[
-        bool, typer.Option("--consistent", help="Tables that were measured one by one agree.")
-    ] = False,
-    anchor: Annotated[
-        Path | None, typer.Option(help="An earlier release of the same data that is agreed with.")
-    ] = None,
-    published: Annotated[
-        Path | None, typer.Option(help="Dataset document whose [[published]] totals are respected.")
-    ] = None,
+    whole: Annotated[bool, Option("--whole", help="Whole numbers that add up.")] = False,
+    nonnegative: Annotated[bool, Option("--nonnegative", help="The nearest tables without negative cells.")] = False,
+    least: Annotated[str | None, Option(help="Show smaller values as this one.")] = None,
+    most: Annotated[str | None, Option(help="Show larger values as this one.")] = None,
+    consistent: Annotated[bool, Option("--consistent", help="Tables that were measured one by one agree.")] = False,
+    anchor: Annotated[Path | None, Option(help="An earlier release of the same data that is agreed with.")] = None,
+    published: Annotated[Path | None, Option(help="Dataset document whose [[published]] totals are respected.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Adjust what a release shows. Measured values stay in it, and intervals are made of them."""

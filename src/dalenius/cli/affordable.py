@@ -6,19 +6,16 @@ The command line reads the ledger of its custodian; the server never shows this 
 
 from bisect import bisect_left
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from dalenius.curator.curator import Curator
 from dalenius.errors import BudgetError, BudgetExhausted, DaleniusError, QuotaExhausted
-
-if TYPE_CHECKING:
-    from dalenius.curator.curator import Curator
-    from dalenius.spec.batch import Asked
+from dalenius.spec.batch import Asked
 
 _SMALLEST = -6
 
 
 def with_advice(
-    refusal: BudgetError, curator: "Curator", document: "Asked", analyst: str, is_official: bool
+    refusal: BudgetError, curator: Curator, document: Asked, analyst: str, is_official: bool
 ) -> BudgetError:
     """The same refusal, which now says what would fit. Free: plans and quotes, never data."""
     if not isinstance(refusal, BudgetExhausted | QuotaExhausted):

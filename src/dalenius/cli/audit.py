@@ -3,6 +3,7 @@
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from dalenius.cli.flags import Verbs
 from dalenius.cli.output import emit, print_grid, say, stages
@@ -20,8 +21,8 @@ app = typer.Typer(cls=AuditVerbs, no_args_is_help=True, pretty_exceptions_enable
 def request(
     request: RequestPath,
     policy: PolicyPath = None,
-    pairs: Annotated[int, typer.Option(min=1, max=100_000, help="Pairs of neighbours to compare.")] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the neighbours.")] = 1,
+    pairs: Annotated[int, Option(min=1, max=100_000, help="Pairs of neighbours to compare.")] = 50,
+    seed: Annotated[int, Option(help="Seed of the neighbours.")] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Attack a request of yours: its exact loss at neighbours that its declaration allows. No data are read."""
@@ -45,13 +46,12 @@ def request(
 
 @app.command()
 def definitions(
-    epsilon: Annotated[float, typer.Option(min=0.01, max=20, help="Epsilon of the noise.")] = 1.0,
+    epsilon: Annotated[float, Option(min=0.01, max=20, help="Epsilon of the noise.")] = 1.0,
     weights: Annotated[
         list[float] | None,
-        typer.Option(
+        Option(
             "--weight",
             help="Probability of each of the values 0, 1, 3, for the random definition; equal ones if left out.",
-            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,

@@ -1,13 +1,17 @@
-"""`dalenius check DOC`: read a document as strictly as a release would, without touching data."""
+"""`dalenius check [DOC]`: read a document as strictly as a release would, or judge installed extensions; no data."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dalenius.cli.documents import written
 from dalenius.cli.output import emit, say
-from dalenius.cli.plan import AsJson
+from dalenius.cli.plan import AsJson, PolicyPath, read
+from dalenius.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dalenius.spec.policy import PolicyDocument
 
 
 def _kinds(incomplete: str) -> list[str]:
@@ -32,11 +36,15 @@ def check(
             autocompletion=_kinds,
         ),
     ] = None,
+    policy: PolicyPath = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a document: its keys, its names, and that the file it names has the declared columns.
 
     Of a data file only the names and types of its columns are read. A request is checked against its dataset document.
+
+    Without a document, the extensions of installed distributions are listed and run through the kits of their
+    packages; --policy says which of them it allows.
     """
     if schema is not None:
         from dalenius.spec.schema import schema_text
@@ -44,20 +52,24 @@ def check(
         typer.echo(schema_text(schema), nl=False)
         return
     if document is None:
-        raise typer.BadParameter("name a document, or a kind of document with --schema.", param_hint="DOCUMENT")
+        _check_extensions(policy, as_json)
+        return
     from dalenius.spec import load
     from dalenius.spec.batch import BatchDocument
     from dalenius.spec.dataset import DatasetDocument
+    from dalenius.spec.policy import PolicyDocument
     from dalenius.spec.request import RequestDocument
 
     origin = written(document)
-    content = load.load_any(origin)
+    content = read(load.load_any, origin, policy)
     kind = type(content).__name__.removesuffix("Document").lower()
     facts: dict[str, Any] = {"document": kind, "valid": True}
     if isinstance(content, DatasetDocument):
         facts |= _dataset(content)
     elif isinstance(content, RequestDocument | BatchDocument) and content.dataset:
         facts |= _request(content, origin)
+    elif isinstance(content, PolicyDocument) and content.allow.extensions:
+        facts["extensions"] = _named(content)
     if as_json:
         emit(facts)
         return
@@ -66,6 +78,65 @@ def check(
         say(f"Not confirmed yet, so not usable: {', '.join(unconfirmed)}.")
     for name, sentence in facts.get("derived", {}).items():
         say((name, "bold"), f": {sentence}")
+    for name, sentence in facts.get("extensions", {}).items():
+        say((name, "bold"), f": {sentence}")
+
+
+def admit(distributions: list[str]) -> None:
+    """Read with the extensions of installed distributions, each written as NAME==VERSION."""
+    from dalenius.core import registry
+
+    versions = dict(text.partition("==")[::2] for text in distributions)
+    allowed = registry.Allowed.of(versions, is_unvetted=True)
+    offers = {(extension.distribution, extension.version) for extension in registry.installed()}
+    if missing := sorted(allowed.versions - offers):
+        name, version = missing[0]
+        there = ", ".join(f"{name}=={version}" for name, version in sorted(offers))
+        raise ParameterError(
+            f"No installed distribution {name}=={version} offers extensions; those that do: {there or 'none'}."
+        )
+    registry.admit(allowed)
+
+
+def _named(policy: "PolicyDocument") -> dict[str, str]:
+    """Say of everything that distributions offer which a policy names whether it is allowed."""
+    from dalenius.core import registry
+
+    sentences = {}
+    for name, version in policy.allow.extensions.items():
+        offers = [e for e in registry.installed() if e.distribution == registry.canonical_name(name)]
+        for extension in offers:
+            reason = extension.fault or policy.extensions.refusal(extension)
+            place = f"{extension.package}.{extension.name} of {extension.distribution} {extension.version}"
+            sentences[place] = f"not allowed: {reason}" if reason else "allowed"
+        if not offers:
+            sentences[f"{name} {version}"] = "not installed here, or without extensions"
+    return sentences
+
+
+def _check_extensions(policy: Path | None, as_json: bool) -> None:
+    """Print what installed distributions offer, whether it passes its kit, and whether a policy allows it."""
+    from dalenius.core import registry
+    from dalenius.spec.load import load_policy
+    from dalenius.testing.extensions import run_kit
+
+    allowed = None if policy is None else load_policy(policy).extensions
+    results = []
+    for extension in registry.installed():
+        result = run_kit(extension)
+        reason = "" if allowed is None else allowed.refusal(extension)
+        results.append(result.to_dict() | ({} if allowed is None else {"is_allowed": not reason}))
+        if not as_json:
+            say((f"{extension.package}.{extension.name}", "bold"), f" of {extension.distribution} {extension.version}")
+            say("  passes its kit" if not result.failure else (f"  not usable: {result.failure}", "red"))
+            if allowed is not None:
+                say(f"  not allowed by the policy: {reason}" if reason else "  allowed by the policy")
+    if as_json:
+        emit({"extensions": results})
+    elif not results:
+        say("No installed distribution offers extensions. Name a document to check it.")
+    if not all(result["passes"] for result in results):
+        raise typer.Exit(1)
 
 
 def _dataset(document: Any) -> dict[str, Any]:

@@ -56,50 +56,41 @@ def _try_to_write(folder: Path) -> None:
         pass
 
 
-class Delivery:
-    """The steps after a release is stored: each is tried, and what failed is told together at the end."""
+Attempt = Callable[[str, Callable[[], object]], bool]
 
-    def __init__(self, entry: str) -> None:
-        self._entry = entry
-        self._failures: list[str] = []
-        self._is_interrupted = False
 
-    def attempt(self, what: str, step: Callable[[], object]) -> bool:
-        """Whether the step succeeded; after an interruption no further step is begun."""
-        if self._is_interrupted:
+@contextmanager
+def delivery(entry: str) -> Iterator[Attempt]:
+    """Steps after a release is stored: each is tried, says whether it succeeded, and failures are told at the end."""
+    failures: list[str] = []
+
+    def attempt(what: str, step: Callable[[], object]) -> bool:
+        # After an interruption no further step is begun.
+        if failures and failures[-1].endswith(": interrupted"):
             return False
         try:
             step()
             return True
         except OSError as error:
-            self._failures.append(f"{what}: {error.strerror or type(error).__name__}")
+            failures.append(f"{what}: {error.strerror or type(error).__name__}")
             if isinstance(error, BrokenPipeError):
                 _close_output()
         except DaleniusError as error:
-            self._failures.append(f"{what}: {error.message.rstrip('.')}")
+            failures.append(f"{what}: {error.message.rstrip('.')}")
         except KeyboardInterrupt:
-            self._is_interrupted = True
-            self._failures.append(f"{what}: interrupted")
+            failures.append(f"{what}: interrupted")
         except Exception as error:
-            self._failures.append(f"{what}: a fault of ours ({type(error).__name__}), please report it")
+            failures.append(f"{what}: a fault of ours ({type(error).__name__}), please report it")
         return False
 
-    def conclude(self) -> None:
-        if self._failures:
-            raise Undelivered(
-                f"The release is stored in the ledger (entry {self._entry}). It could not be delivered: "
-                f"{'; '.join(self._failures)}. Ask again for the same: it is answered from the ledger, free.",
-                entry=self._entry,
-                failures=list(self._failures),
-            )
-
-
-@contextmanager
-def delivery(entry: str) -> Iterator[Delivery]:
-    """Steps after the charge; at the end they are told together."""
-    steps = Delivery(entry)
-    yield steps
-    steps.conclude()
+    yield attempt
+    if failures:
+        raise Undelivered(
+            f"The release is stored in the ledger (entry {entry}). It could not be delivered: "
+            f"{'; '.join(failures)}. Ask again for the same: it is answered from the ledger, free.",
+            entry=entry,
+            failures=failures,
+        )
 
 
 def _close_output() -> None:

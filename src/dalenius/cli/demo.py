@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from dalenius.cli.output import emit, say, stages
 from dalenius.cli.plan import AsJson
@@ -14,13 +14,10 @@ if TYPE_CHECKING:
 
 def demo(
     directory: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", help="Where the demo lives: dalenius-demo, or dalenius-survey.", show_default=False
-        ),
+        Path | None, Option("-o", "--output", help="Where the demo lives: dalenius-demo, or dalenius-survey.")
     ] = None,
     survey: Annotated[
-        bool, typer.Option("--survey", help="The synthetic survey instead: numbers, regions, weights, two waves.")
+        bool, Option("--survey", help="The synthetic survey instead: numbers, regions, weights, two waves.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -37,7 +34,6 @@ def demo(
 
 
 def release_count(directory: Path, *, as_json: bool) -> None:
-    """The full count: one table, compared with the shipped counts."""
     from dalenius.cli.tables import print_release
     from dalenius.curator.curator import Curator
     from dalenius.demo import population
@@ -70,15 +66,21 @@ def release_count(directory: Path, *, as_json: bool) -> None:
     )
     say("\n", ("How far off?", "bold"), errors)
     say((warning, "dim"))
-    say("Written to ", (str(out), "bold"), ": open table.html in a browser.")
-    say("Try next ", ("(source .venv/bin/activate)", "dim"), ":")
-    for command in (
+    _say_next(
+        out,
+        ": open table.html in a browser.",
         f"dalenius plan {request}",
         f"dalenius release {request} -o {out}",
         f"dalenius infer independence {out} -a branch -a gender",
         f"dalenius ledger show --ledger {ledger}",
         "make serve    # the table builder in the browser",
-    ):
+    )
+
+
+def _say_next(place: Path, about: str, *commands: str) -> None:
+    say("Written to ", (str(place), "bold"), about)
+    say("Try next ", ("(source .venv/bin/activate)", "dim"), ":")
+    for command in commands:
         say(f"  {command}", soft_wrap=True)
 
 
@@ -131,15 +133,11 @@ def release_survey(directory: Path, *, as_json: bool) -> None:
         return
     print_release(releases[survey.REQUESTS[0]])
     say("\nThe survey is synthetic: its rows were made from a seed, and nobody in it exists.")
-    about = (
+    _say_next(
+        directory,
         f": two waves, policy, {len(releases)} requests, regions.geojson, releases/, and farms.toml, a small "
-        "file with one row a unit."
-    )
-    say("Written to ", (str(directory), "bold"), about)
-    say("Try next ", ("(source .venv/bin/activate)", "dim"), ":")
-    for command in (
+        "file with one row a unit.",
         f"dalenius show {directory / 'releases' / 'income'}",
         f"dalenius plan {directory / 'margins.toml'}",
         f"dalenius ledger show --ledger {ledger} --population survey-panel",
-    ):
-        say(f"  {command}", soft_wrap=True)
+    )

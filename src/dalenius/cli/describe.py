@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from dalenius.cli.output import emit, say
 from dalenius.cli.plan import AsJson
@@ -11,11 +12,11 @@ from dalenius.errors import ParameterError
 
 
 def describe(
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet file.", show_default=False)],
+    data: Annotated[Path, Argument(help="CSV or Parquet file.")],
     from_data: Annotated[
-        bool, typer.Option("--from-data", help="Read categories and bounds from rows; marked unconfirmed.")
+        bool, Option("--from-data", help="Read categories and bounds from rows; marked unconfirmed.")
     ] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a new file.")] = None,
+    output: Annotated[Path | None, Option("-o", "--output", help="Write to a new file.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Draft a dataset document: names and types from the file, for you to complete and confirm."""

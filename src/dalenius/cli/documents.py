@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument
 
 from dalenius.errors import DocumentError
 
@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from dalenius.core.release import Release
 
 STANDARD_INPUT = "-"
-ReleasePath = Annotated[
-    Path, typer.Argument(help="release.json, the directory that holds it, or - for standard input.", show_default=False)
-]
+ReleasePath = Annotated[Path, Argument(help="release.json, the directory that holds it, or - for standard input.")]
 
 
 def written(document: Path) -> Path | str:

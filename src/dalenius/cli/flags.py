@@ -1,9 +1,12 @@
 """The verbs of a command, some of them of other distributions; flags in --help without a type beside them."""
 
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar
 
+import typer
 from typer.core import TyperGroup
 
 # Verbs of `dalenius-lab`, named where it is not installed.
@@ -16,12 +19,11 @@ def _installed() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group="dalenius.verbs")}
 
 
-def _command_of(entry: EntryPoint, name: str) -> Any:
-    import typer
-
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.command(name=name)(entry.load())
-    return typer.main.get_command(app)
+def command_of(function: Callable[..., None], name: str, ctx: Any) -> Any:
+    """Return a function as a verb of its own."""
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command(name)(function)
+    return with_plain_flags(typer.main.get_command(app), ctx)
 
 
 def _hide_types(parameters: list[Any]) -> list[Any]:
@@ -36,6 +38,18 @@ def with_plain_flags(command: Any, ctx: Any) -> Any:
     _hide_types([*command.params, command.get_help_option(ctx)])
     for inner in getattr(command, "commands", {}).values():
         with_plain_flags(inner, ctx)
+    return command
+
+
+def signed(
+    command: Callable[..., None], own: Iterable[Parameter], *, name: str, words: str | None
+) -> Callable[..., None]:
+    """Return a command with further parameters after its first one, in the place of those that it takes as `**`."""
+    first, *others, _ = signature(command).parameters.values()
+    ordered = sorted([first, *own, *others], key=lambda parameter: parameter.default is not Parameter.empty)
+    command.__signature__ = Signature(ordered)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}
+    command.__name__, command.__doc__ = name, words
     return command
 
 
@@ -54,7 +68,7 @@ class Verbs(TyperGroup):
         """Return the verb of that name, or None; refuse one whose distribution is not installed."""
         command = super().get_command(ctx, cmd_name)
         if command is None and cmd_name in self._added():
-            command = _command_of(self._added()[cmd_name], cmd_name)
+            return command_of(self._added()[cmd_name].load(), cmd_name, ctx)
         if command is None and self.prefix + cmd_name in LABORATORY:
             from dalenius.errors import MissingDistribution
 
@@ -62,9 +76,6 @@ class Verbs(TyperGroup):
         return None if command is None else with_plain_flags(command, ctx)
 
     def _added(self) -> dict[str, EntryPoint]:
-        rests = {
-            name.removeprefix(self.prefix): entry
-            for name, entry in _installed().items()
-            if name.startswith(self.prefix)
-        }
-        return {name: entry for name, entry in rests.items() if "." not in name}
+        size = len(self.prefix)
+        ours = {name[size:]: entry for name, entry in _installed().items() if name.startswith(self.prefix)}
+        return {name: entry for name, entry in ours.items() if "." not in name}

@@ -1,17 +1,17 @@
 """`dalenius infer …`: what a release means, from its document alone; one verb per registered question."""
 
+import inspect
 from collections.abc import Callable
-from inspect import Parameter as Argument
-from inspect import Signature
 from pathlib import Path
 from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperGroup
 
 from dalenius.cli.documents import ReleasePath, read_release
-from dalenius.cli.flags import with_plain_flags
+from dalenius.cli.flags import command_of, signed
 from dalenius.cli.output import check_figure, emit, say
 from dalenius.cli.plan import AsJson
 from dalenius.errors import ParameterError
@@ -19,13 +19,8 @@ from dalenius.errors import ParameterError
 if TYPE_CHECKING:
     from dalenius.inference.question import InferenceQuestion, Parameter
 
-More = Annotated[
-    list[Path] | None,
-    typer.Option("--also", help="A further release of the same table, analysed together.", show_default=False),
-]
-Plot = Annotated[
-    Path | None, typer.Option(help="Also draw the result into this file: .png, .svg or .pdf.", show_default=False)
-]
+More = Annotated[list[Path] | None, Option("--also", help="A further release of the same table, analysed together.")]
+Plot = Annotated[Path | None, Option(help="Also draw the result into this file: .png, .svg or .pdf.")]
 
 
 class Questions(TyperGroup):
@@ -41,9 +36,7 @@ class Questions(TyperGroup):
 
         for question in every_question().values():
             if cmd_name in question.verbs:
-                single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-                single.command(cmd_name)(_verb(question))
-                return with_plain_flags(typer.main.get_command(single), ctx)
+                return command_of(_verb(question), cmd_name, ctx)
         return None
 
 
@@ -58,47 +51,37 @@ def infer() -> None:
 def _verb(question: "InferenceQuestion") -> Callable[..., None]:
     """A command with the question's own parameters between the release and the ways to show the answer."""
 
-    def command(release: Path, also: list[Path] | None, as_json: bool, plot: Path | None, **written: Any) -> None:
-        given = {
+    def command(
+        release: ReleasePath, also: More = None, as_json: AsJson = False, plot: Plot = None, **written: Any
+    ) -> None:
+        values = {
             parameter.name: _value(parameter, written[parameter.name])
             for parameter in question.parameters
             if written[parameter.name] is not None
         }
         releases = [read_release(place) for place in (release, *(also or ()))]
-        _say(question.ask(releases if also else releases[0], **given), as_json, plot)
+        _say(question.ask(releases if also else releases[0], **values), as_json, plot)
 
-    arguments = [
-        _argument("release", ReleasePath),
-        *(_typed(parameter) for parameter in question.parameters),
-        _argument("also", More, None),
-        _argument("as_json", AsJson, False),
-        _argument("plot", Plot, None),
-    ]
-    arguments.sort(key=lambda argument: argument.default is not Argument.empty)
-    command.__signature__ = Signature(arguments)  # type: ignore[attr-defined]
-    command.__annotations__ = {argument.name: argument.annotation for argument in arguments}
-    command.__doc__ = question.help
-    return command
+    return signed(command, map(_typed, question.parameters), name=question.name, words=question.help)
 
 
-def _argument(name: str, annotation: Any, default: Any = Argument.empty) -> Argument:
-    return Argument(name, Argument.KEYWORD_ONLY, default=default, annotation=annotation)
-
-
-def _typed(parameter: "Parameter") -> Argument:
+def _typed(parameter: "Parameter") -> inspect.Parameter:
     """A parameter as typer declares it: what is repeated is a list, and None if it was not written."""
-    hint = parameter.hint
+    hint, nothing = parameter.hint, inspect.Parameter.empty
     is_list = parameter.is_selection or get_origin(parameter.type) is tuple
     member = str if parameter.is_selection else (*get_args(parameter.type), str)[0]
     kind: Any = GenericAlias(list, (member,)) if is_list else parameter.type
-    is_required = parameter.default is Argument.empty
-    default = Argument.empty if is_required else None if is_list else parameter.default
-    shown: dict[str, Any] = {"help": hint.help, "show_default": not (is_required or default is None)}
+    is_required = parameter.default is nothing
     if hint.is_positional:
-        return _argument(parameter.name, Annotated[kind, typer.Argument(**shown)], default)
-    shown |= {"min": hint.least, "max": hint.most} if kind in (int, float) else {}
-    option = typer.Option(*hint.options, **shown)
-    return _argument(parameter.name, Annotated[kind if is_required else kind | None, option], default)
+        declared: Any = Annotated[kind, Argument(help=hint.help)]
+    else:
+        ends: dict[str, Any] = {"min": hint.least, "max": hint.most} if kind in (int, float) else {}
+        option = Option(*hint.options, help=hint.help, **ends)
+        declared = Annotated[kind if is_required else kind | None, option]
+    default = nothing if is_required else None if is_list else parameter.default
+    return inspect.Parameter(
+        parameter.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=declared
+    )
 
 
 def _value(parameter: "Parameter", written: Any) -> Any:

@@ -1,98 +1,94 @@
 """`dalenius inspect …`: exact values for the custodian, under a banner, a ledger line each."""
 
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from dalenius.cli.documents import written
+from dalenius.cli.flags import signed
 from dalenius.cli.output import existing_ledger
-from dalenius.cli.plan import AnchorPath, LedgerPath, PolicyPath, RequestPath
+from dalenius.cli.plan import AnchorPath, LedgerPath, PolicyPath, RequestPath, read
 from dalenius.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from dalenius.core.sealed import Confidential
-    from dalenius.curator.curator import Curator
+    from dalenius.curator.inspection import Inspection
     from dalenius.spec.request import RequestDocument
 
 app = typer.Typer(no_args_is_help=True)
-By = Annotated[str, typer.Option("--by", help="Who looks; written to the ledger.")]
+By = Annotated[str, Option(help="Who looks; written to the ledger.")]
 
 
-def _print(
-    look: "Callable[[Curator, RequestDocument], Confidential]",
-    request: Path,
-    ledger: str | None,
-    anchor: Path | None,
-    policy: Path | None,
-) -> None:
-    from dalenius.curator.curator import Curator
-    from dalenius.spec import load
+def _verb(look: "Callable[..., Confidential]") -> Callable[..., None]:
+    """Make a verb of a look at a request, with the look's own options and those that all of them share."""
 
-    origin = written(request)
-    document = load.load_request(origin)
-    dataset = load.load_dataset(load.dataset_of(document, origin))
-    book = existing_ledger(ledger, dataset)
-    with Curator.open(dataset, ledger=book, anchor=anchor, policy=policy) as curator:
-        typer.echo(str(look(curator, document)))
+    def command(
+        request: RequestPath,
+        by: By = "custodian",
+        ledger: LedgerPath = None,
+        anchor: AnchorPath = None,
+        policy: PolicyPath = None,
+        **own: Any,
+    ) -> None:
+        from dalenius.curator.curator import Curator
+        from dalenius.spec import load
+
+        origin = written(request)
+        document = read(load.load_request, origin, policy, ledger)
+        dataset = load.load_dataset(load.dataset_of(document, origin))
+        book = existing_ledger(ledger, dataset)
+        with Curator.open(dataset, ledger=book, anchor=anchor, policy=policy) as curator:
+            typer.echo(str(look(curator.inspection, document, by=by, **own)))
+
+    own = list(signature(look).parameters.values())[3:]
+    return signed(command, own, name=look.__name__, words=look.__doc__)
 
 
 @app.command()
-def table(
-    request: RequestPath,
-    by: By = "custodian",
-    ledger: LedgerPath = None,
-    anchor: AnchorPath = None,
-    policy: PolicyPath = None,
-) -> None:
+@_verb
+def table(inspection: "Inspection", request: "RequestDocument", by: str) -> "Confidential":
     """Print the exact counts that a request asks for."""
-    _print(lambda curator, document: curator.inspect(document, by=by), request, ledger, anchor, policy)
+    return inspection.table(request, by=by)
 
 
 @app.command()
+@_verb
 def losses(
-    request: RequestPath,
-    release: Annotated[Path, typer.Argument(help="The release whose numbers are compared with the exact ones.")],
-    by: By = "custodian",
-    ledger: LedgerPath = None,
-    anchor: AnchorPath = None,
-    policy: PolicyPath = None,
-) -> None:
+    inspection: "Inspection",
+    request: "RequestDocument",
+    by: str,
+    release: Annotated[Path, Argument(help="The release whose numbers are compared with the exact ones.")],
+) -> "Confidential":
     """Print how far released counts are from the exact ones: l1, l2, l3, Hellinger, and Cramér's V before and after."""
     from dalenius.publish import load
 
-    made = load(release / "release.json" if release.is_dir() else release)
-    _print(lambda curator, document: curator.compare(document, made, by=by), request, ledger, anchor, policy)
+    return inspection.compare(request, load(release), by=by)
 
 
 @app.command()
+@_verb
 def sensitivity(
-    request: RequestPath,
+    inspection: "Inspection",
+    request: "RequestDocument",
+    by: str,
     function: Annotated[
-        str | None,
-        typer.Option("--function", help="FILE.py:NAME, a function of a tuple of values, in place of the measure."),
+        str | None, Option(help="FILE.py:NAME, a function of a tuple of values, in place of the measure.")
     ] = None,
-    upper: Annotated[
-        str | None, typer.Option("--upper", help="A bound on that function's sensitivity, proved elsewhere.")
-    ] = None,
-    by: By = "custodian",
-    ledger: LedgerPath = None,
-    anchor: AnchorPath = None,
-    policy: PolicyPath = None,
-) -> None:
+    upper: Annotated[str | None, Option(help="A bound on that function's sensitivity, proved elsewhere.")] = None,
+) -> "Confidential":
     """Print how far one record can move a statistic: on any data, at these data, and between data sets made of their
     records.
     """
     if function is None:
-        _print(lambda curator, document: curator.inspect_sensitivity(document, by=by), request, ledger, anchor, policy)
-        return
-    look = _black_box(function, upper)
-    _print(lambda curator, document: curator.inspect_values(document, look, by=by), request, ledger, anchor, policy)
+        return inspection.sensitivity(request, by=by)
+    return inspection.values(request, _black_box(function, upper), by=by)
 
 
-def _black_box(function: str, upper: str | None) -> "Callable[[list[int]], Mapping[str, object]]":
+def _black_box(function: str, upper: str | None) -> Callable[[list[int]], dict[str, object]]:
     """Bootstrap sensitivity of the custodian's own function, enumerated where possible and searched for elsewhere."""
     import runpy
 
@@ -107,7 +103,7 @@ def _black_box(function: str, upper: str | None) -> "Callable[[list[int]], Mappi
         raise ParameterError(f"The file has no function {name!r}.", name="function")
     bound = None if upper is None else rational(upper, "upper")
 
-    def look(values: list[int]) -> "Mapping[str, object]":
+    def look(values: list[int]) -> dict[str, object]:
         bracket = bootstrap_sensitivity(own, values, upper=bound)
         return {
             "found": float(bracket.found),
@@ -120,29 +116,21 @@ def _black_box(function: str, upper: str | None) -> "Callable[[list[int]], Mappi
 
 
 @app.command()
+@_verb
 def plan(
-    request: RequestPath,
-    record: Annotated[int | None, typer.Option("--record", help="Row number: what its owner could claim.")] = None,
-    by: By = "custodian",
-    ledger: LedgerPath = None,
-    anchor: AnchorPath = None,
-    policy: PolicyPath = None,
-) -> None:
+    inspection: "Inspection",
+    request: "RequestDocument",
+    by: str,
+    record: Annotated[int | None, Option(help="Row number: what its owner could claim.")] = None,
+) -> "Confidential":
     """Print what a plan whose noise follows the data would do to them: scales, expected losses, the
     checklist, claims.
     """
-    _print(
-        lambda curator, document: curator.inspect_plan(document, record=record, by=by), request, ledger, anchor, policy
-    )
+    return inspection.plan(request, record=record, by=by)
 
 
 @app.command()
-def dominance(
-    request: RequestPath,
-    by: By = "custodian",
-    ledger: LedgerPath = None,
-    anchor: AnchorPath = None,
-    policy: PolicyPath = None,
-) -> None:
+@_verb
+def dominance(inspection: "Inspection", request: "RequestDocument", by: str) -> "Confidential":
     """Print which cells of a request with measure = "dominance" a few contributors dominate."""
-    _print(lambda curator, document: curator.inspect_dominance(document, by=by), request, ledger, anchor, policy)
+    return inspection.dominance(request, by=by)

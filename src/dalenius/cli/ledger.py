@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from dalenius.cli.output import emit, ledger_location, say
 from dalenius.cli.plan import AnchorPath, AsJson
@@ -16,22 +17,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True)
 
-Location = Annotated[
-    str,
-    typer.Option(
-        "--ledger",
-        help="Ledger: a SQLite file or a postgresql:// address.",
-        envvar="DALENIUS_LEDGER",
-        show_default=False,
-    ),
-]
-KeysPath = Annotated[Path | None, typer.Option("--keys", help="Private folder of keys, if kept elsewhere.")]
-PublicKey = Annotated[
-    str | None, typer.Option("--public-key", help="Look with the ledger's public key instead of its folder of keys.")
-]
-Population = Annotated[str | None, typer.Option("--population", help="Whose account; needed if there are several.")]
-By = Annotated[str, typer.Option("--by", help="Who declares this; written to the ledger.")]
-AccountName = Annotated[str, typer.Option("--account", help="master, data-dependent or public-attributes.")]
+Location = Annotated[str, Option(help="Ledger: a SQLite file or a postgresql:// address.", envvar="DALENIUS_LEDGER")]
+KeysPath = Annotated[Path | None, Option(help="Private folder of keys, if kept elsewhere.")]
+PublicKey = Annotated[str | None, Option(help="Look with the ledger's public key instead of its folder of keys.")]
+Population = Annotated[str | None, Option(help="Whose account; needed if there are several.")]
+By = Annotated[str, Option(help="Who declares this; written to the ledger.")]
+AccountName = Annotated[str, Option(help="master, data-dependent or public-attributes.")]
 
 
 @contextmanager
@@ -49,19 +40,15 @@ def _opened(
     from dalenius.ledger.ledger import connect
 
     ledger_location(location)
-    if not may_create and "://" not in location and not Path(location).is_file():
-        raise LedgerMismatch(f"There is no ledger at {location!r}.")
     if not may_create:
+        if "://" not in location and not Path(location).is_file():
+            raise LedgerMismatch(f"There is no ledger at {location!r}.")
         connect(location, may_write=False).close()
-    ledger = Ledger.open(location, anchor=anchor, keys=keys, public_key=public_key, may_write=may_write)
-    try:
+    with Ledger.open(location, anchor=anchor, keys=keys, public_key=public_key, may_write=may_write) as ledger:
         yield ledger
-    finally:
-        ledger.close()
 
 
 def _only(ledger: "Ledger", population: str | None) -> str:
-    """The population that was named, or the only one there is."""
     populations = ledger.reader.populations()
     if population is None and len(populations) != 1:
         raise ParameterError(f"Name a population with --population. Known: {', '.join(populations) or 'none'}.")
@@ -72,9 +59,9 @@ def _only(ledger: "Ledger", population: str | None) -> str:
 def show(
     ledger: Location,
     population: Population = None,
-    analyst: Annotated[str | None, typer.Option("--analyst", help="Only this analyst's statement.")] = None,
-    delta: Annotated[str, typer.Option("--delta", help="Failure probability of the odometer.")] = "1e-6",
-    last: Annotated[int, typer.Option("--last", min=0, help="Most lines to print; 0 prints all.")] = 50,
+    analyst: Annotated[str | None, Option(help="Only this analyst's statement.")] = None,
+    delta: Annotated[str, Option(help="Failure probability of the odometer.")] = "1e-6",
+    last: Annotated[int, Option(min=0, help="Most lines to print; 0 prints all.")] = 50,
     anchor: AnchorPath = None,
     keys: KeysPath = None,
     public_key: PublicKey = None,
@@ -99,12 +86,8 @@ def verify(
     anchor: AnchorPath = None,
     keys: KeysPath = None,
     public_key: PublicKey = None,
-    without_anchor: Annotated[
-        bool, typer.Option("--without-anchor", help="Check the store against itself only.")
-    ] = False,
-    head: Annotated[
-        list[str] | None, typer.Option("--head", help="A head kept elsewhere, such as a published release's.")
-    ] = None,
+    without_anchor: Annotated[bool, Option("--without-anchor", help="Check the store against itself only.")] = False,
+    head: Annotated[list[str] | None, Option(help="A head kept elsewhere, such as a published release's.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recompute chain, totals and digests of releases; exit 6 if anything disagrees."""
@@ -114,8 +97,7 @@ def verify(
     if as_json:
         emit(report.to_dict() | {"public_key": key})
     else:
-        holds, broken = ("The ledger holds.", "green"), ("The ledger does not hold.", "bold red")
-        say(holds if report.is_ok else broken)
+        say(("The ledger holds.", "green") if report.is_ok else ("The ledger does not hold.", "bold red"))
         say(
             f"Lines: {report.lines:,}. Charges: {report.charges:,}. Releases: {report.releases:,}. "
             f"Charged and not completed: {report.unfinished:,}."
@@ -133,12 +115,10 @@ def verify(
 @app.command()
 def export(
     ledger: Location,
-    form: Annotated[str | None, typer.Option("--format", help="json (unless another is named), jsonl or csv.")] = None,
+    form: Annotated[str | None, Option("--format", help="json (unless another is named), jsonl or csv.")] = None,
     population: Population = None,
-    statement: Annotated[
-        bool, typer.Option("--statement", help="The statement's lines instead of the ledger's.")
-    ] = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Write to a file.")] = None,
+    statement: Annotated[bool, Option("--statement", help="The statement's lines instead of the ledger's.")] = False,
+    out: Annotated[Path | None, Option(help="Write to a file.")] = None,
     anchor: AnchorPath = None,
     keys: KeysPath = None,
     public_key: PublicKey = None,
@@ -164,13 +144,11 @@ def export(
 @app.command()
 def grant(
     ledger: Location,
-    population: Annotated[str, typer.Option("--population", help="Who owns the budget.")],
-    rho: Annotated[str, typer.Option("--rho", help="How much to add, such as 0.5 or 1/3.")],
-    delta: Annotated[str, typer.Option("--delta", help="Failure probability to add.")] = "0",
-    relation: Annotated[
-        str, typer.Option("--relation", help="add-remove or replace; fixed by the first grant.")
-    ] = "add-remove",
-    note: Annotated[str, typer.Option("--note", help="Why; written to the ledger.")] = "",
+    population: Annotated[str, Option(help="Who owns the budget.")],
+    rho: Annotated[str, Option(help="How much to add, such as 0.5 or 1/3.")],
+    delta: Annotated[str, Option(help="Failure probability to add.")] = "0",
+    relation: Annotated[str, Option(help="add-remove or replace; fixed by the first grant.")] = "add-remove",
+    note: Annotated[str, Option(help="Why; written to the ledger.")] = "",
     account: AccountName = "master",
     by: By = "custodian",
     anchor: AnchorPath = None,
@@ -196,15 +174,13 @@ def grant(
 @app.command()
 def quota(
     ledger: Location,
-    analyst: Annotated[str, typer.Option("--analyst", help="Whose quota.")],
-    rho: Annotated[str, typer.Option("--rho", help="What may be spent in all, such as 0.5 or 1/3.")],
-    delta: Annotated[str, typer.Option("--delta", help="Failure probability in all.")] = "0",
+    analyst: Annotated[str, Option(help="Whose quota.")],
+    rho: Annotated[str, Option(help="What may be spent in all, such as 0.5 or 1/3.")],
+    delta: Annotated[str, Option(help="Failure probability in all.")] = "0",
     population: Population = None,
     account: Annotated[
         str | None,
-        typer.Option(
-            "--account", help="master, data-dependent or public-attributes; by default every account that has a budget."
-        ),
+        Option(help="master, data-dependent or public-attributes; by default every account that has a budget."),
     ] = None,
     by: By = "custodian",
     anchor: AnchorPath = None,
@@ -224,7 +200,7 @@ def quota(
 @app.command()
 def restore(
     ledger: Location,
-    note: Annotated[str, typer.Option("--note", help="Why; written to the ledger.")],
+    note: Annotated[str, Option(help="Why; written to the ledger.")],
     by: By = "custodian",
     anchor: AnchorPath = None,
     keys: KeysPath = None,
@@ -260,5 +236,4 @@ def _confirm(book: "Ledger", population: str, entry: str, as_json: bool) -> None
         emit({"entry": entry, "population": population, **amounts})
     else:
         left = f"rho {plain(account.left.rho)} left of {plain(account.limit.rho)}"
-        about = f" {entry}. Master account of {population}: {left}."
-        say(("Written", "green"), about)
+        say(("Written", "green"), f" {entry}. Master account of {population}: {left}.")

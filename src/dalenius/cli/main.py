@@ -6,28 +6,22 @@ from io import TextIOWrapper
 from typing import Annotated
 
 import typer
+from typer import Option
 
-from dalenius.cli import (
-    adjust,
-    audit,
-    check,
-    demo,
-    describe,
-    infer,
-    inspect,
-    ledger,
-    merge,
-    perturbation,
-    plan,
-    policy,
-    register,
-    release,
-    serve,
-    show,
-    start,
-)
+from dalenius.cli import audit, infer, inspect, ledger, perturbation, policy
+from dalenius.cli.adjust import adjust
+from dalenius.cli.check import check
+from dalenius.cli.demo import demo
+from dalenius.cli.describe import describe
 from dalenius.cli.flags import Verbs
+from dalenius.cli.merge import merge
 from dalenius.cli.output import complain, translated
+from dalenius.cli.plan import plan
+from dalenius.cli.register import register
+from dalenius.cli.release import release
+from dalenius.cli.serve import serve
+from dalenius.cli.show import show
+from dalenius.cli.start import start
 
 app = typer.Typer(
     name="dalenius",
@@ -36,30 +30,18 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.command()(demo.demo)
-app.command()(start.start)
-app.command()(describe.describe)
-app.command()(check.check)
-app.command()(register.register)
-app.command()(plan.plan)
-app.command()(release.release)
-app.command()(show.show)
-app.command()(merge.merge)
-app.command()(adjust.adjust)
-app.command()(serve.serve)
+for verb in (demo, start, describe, check, register, plan, release, show, merge, adjust, serve):
+    app.command()(verb)
 _GROUPS = {
-    "infer": (infer.app, "What a release means: intervals, tests and models that know the noise."),
-    "audit": (audit.app, "A claim checked from outside: exact losses, samples, guesses, definitions."),
-    "perturbation": (
-        perturbation.app,
-        "Perturbation tables p(a, b): shown, exchanged with ptable and cellKey, judged exactly.",
-    ),
-    "policy": (policy.app, "Which policy is in force, and putting another one in force."),
-    "inspect": (inspect.app, "The custodian's view: exact values, under a banner, a ledger line each."),
-    "ledger": (ledger.app, "What was spent: statements, verification, grants and quotas."),
+    infer: "What a release means: intervals, tests and models that know the noise.",
+    audit: "A claim checked from outside: exact losses, samples, guesses, definitions.",
+    perturbation: "Perturbation tables p(a, b): shown, exchanged with ptable and cellKey, judged exactly.",
+    policy: "Which policy is in force, and putting another one in force.",
+    inspect: "The custodian's view: exact values, under a banner, a ledger line each.",
+    ledger: "What was spent: statements, verification, grants and quotas.",
 }
-for group, (verbs, words) in _GROUPS.items():
-    app.add_typer(verbs, name=group, help=words)
+for group, words in _GROUPS.items():
+    app.add_typer(group.app, name=group.__name__.rpartition(".")[2], help=words)
 
 
 def _print_version(is_asked: bool) -> None:
@@ -70,11 +52,22 @@ def _print_version(is_asked: bool) -> None:
 
 @app.callback()
 def options(
-    _: Annotated[
-        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
-    ] = False,
+    _: Annotated[bool, Option("--version", help="Print the version.", is_eager=True, callback=_print_version)] = False,
+    extensions: Annotated[
+        list[str] | None,
+        Option(
+            "--extension",
+            metavar="NAME==VERSION",
+            help="Read releases with the extensions of this installed distribution; what is released follows the "
+            "policy alone. May be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Protected tables and estimates from confidential microdata, with every bit of privacy accounted for."""
+    if extensions:
+        from dalenius.cli.check import admit
+
+        admit(extensions)
 
 
 @app.command()

@@ -4,19 +4,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from dalenius.cli.output import emit
 from dalenius.cli.plan import AsJson
 
 
 def merge(
-    release: Annotated[
-        Path, typer.Argument(help="A release that counts the categories, or its directory.", show_default=False)
-    ],
-    dataset: Annotated[Path, typer.Option(help="Dataset document that declares the level.", show_default=False)],
-    variable: Annotated[str, typer.Option(help="The variable whose categories are merged.", show_default=False)],
-    level: Annotated[str, typer.Option(help="The declared level along which to merge.", show_default=False)],
-    minimum: Annotated[float, typer.Option(help="Released count below which a category is too small.")] = 20,
+    release: Annotated[Path, Argument(help="A release that counts the categories, or its directory.")],
+    dataset: Annotated[Path, Option(help="Dataset document that declares the level.")],
+    variable: Annotated[str, Option(help="The variable whose categories are merged.")],
+    level: Annotated[str, Option(help="The declared level along which to merge.")],
+    minimum: Annotated[float, Option(help="Released count below which a category is too small.")] = 20,
     as_json: AsJson = False,
 ) -> None:
     """Print the axis for the next request. Free: looks at what was released, never at data."""

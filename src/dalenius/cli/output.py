@@ -138,13 +138,6 @@ def stages(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield lambda name: status.update(f"{name} …")
 
 
-def number(value: object, digits: int = 2) -> str:
-    """A number for readers; whole ones without decimals."""
-    if value is None:
-        return "withheld"
-    return f"{value:,.{digits}f}" if isinstance(value, float) else f"{value:,}"
-
-
 def roughly(value: float) -> str:
     """An expected error: three digits say enough of it, and a large one is whole.
 

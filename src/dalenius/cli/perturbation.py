@@ -4,18 +4,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from dalenius.cli.output import console, emit
 from dalenius.cli.plan import AsJson
-from dalenius.errors import DocumentError
 
 if TYPE_CHECKING:
     from dalenius.core.law import Kernel, Law
 
 app = typer.Typer(no_args_is_help=True)
 SOURCE = "A table (.csv, .tsv, .txt with the columns i, j, p), a request document, or a release."
-Source = Annotated[Path, typer.Argument(help=SOURCE, show_default=False)]
-Largest = Annotated[int, typer.Option(min=0, max=1000, help="Largest count that is listed.")]
+Source = Annotated[Path, Argument(help=SOURCE)]
+Largest = Annotated[int, Option(min=0, max=1000, help="Largest count that is listed.")]
 _LABEL, _COLUMN = 6, 7
 
 
@@ -23,9 +23,7 @@ _LABEL, _COLUMN = 6, 7
 def show(
     source: Source,
     largest: Largest = 10,
-    draw: Annotated[
-        Path | None, typer.Option(help="Draw it to this file (.png, .svg, .pdf); needs the extra plot.")
-    ] = None,
+    draw: Annotated[Path | None, Option(help="Draw it to this file (.png, .svg, .pdf); needs the extra plot.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print p(a, b): with which probability a count of a is shown as b."""
@@ -44,12 +42,10 @@ def show(
 
 @app.command()
 def design(
-    limit: Annotated[int, typer.Option(min=1, max=100, help="Largest perturbation.", show_default=False)],
-    variance: Annotated[float, typer.Option(min=0, help="Variance of the perturbation.", show_default=False)],
-    threshold: Annotated[int, typer.Option(min=0, max=100, help="Positive counts up to this are never shown.")] = 0,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write to this file; printed if left out.")
-    ] = None,
+    limit: Annotated[int, Option(min=1, max=100, help="Largest perturbation.")],
+    variance: Annotated[float, Option(min=0, help="Variance of the perturbation.")],
+    threshold: Annotated[int, Option(min=0, max=100, help="Positive counts up to this are never shown.")] = 0,
+    output: Annotated[Path | None, Option("-o", "--output", help="Write to this file; printed if left out.")] = None,
 ) -> None:
     """Write the classical table of cell keys: most entropy within a largest perturbation and a variance."""
     from dalenius.exact import perturbation
@@ -60,9 +56,7 @@ def design(
 @app.command()
 def export(
     source: Source,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write to this file; printed if left out.")
-    ] = None,
+    output: Annotated[Path | None, Option("-o", "--output", help="Write to this file; printed if left out.")] = None,
     largest: Largest = 10,
 ) -> None:
     """Write the table in the format of the R packages ptable and cellKey."""
@@ -81,12 +75,10 @@ def _write(text: str, output: Path | None) -> None:
 
 @app.command("import")
 def import_(
-    table: Annotated[
-        Path, typer.Argument(help="Table with the columns i, j, p (ptable, cellKey).", show_default=False)
-    ],
-    epsilon: Annotated[str, typer.Option(help="The epsilon of the guarantee.", show_default=False)],
-    delta: Annotated[str, typer.Option(help="The delta of the guarantee.", show_default=False)],
-    cells: Annotated[int, typer.Option(min=1, max=12, help="Cells that one unit can move: 1, or 2 under replace.")] = 1,
+    table: Annotated[Path, Argument(help="Table with the columns i, j, p (ptable, cellKey).")],
+    epsilon: Annotated[str, Option(help="The epsilon of the guarantee.")],
+    delta: Annotated[str, Option(help="The delta of the guarantee.")],
+    cells: Annotated[int, Option(min=1, max=12, help="Cells that one unit can move: 1, or 2 under replace.")] = 1,
 ) -> None:
     r"""Judge a table exactly, and print the \[privacy] section of a request that uses it."""
     from dalenius.core.rationals import plain, rational
@@ -106,9 +98,9 @@ def import_(
 @app.command()
 def audit(
     source: Source,
-    epsilon: Annotated[list[str] | None, typer.Option(help="An epsilon; may be repeated.")] = None,
-    moves: Annotated[int, typer.Option(min=1, max=12, help="Largest move of one cell to examine.")] = 1,
-    cells: Annotated[int, typer.Option(min=1, max=12, help="Cells that move together.")] = 1,
+    epsilon: Annotated[list[str] | None, Option(help="An epsilon; may be repeated.")] = None,
+    moves: Annotated[int, Option(min=1, max=12, help="Largest move of one cell to examine.")] = 1,
+    cells: Annotated[int, Option(min=1, max=12, help="Cells that move together.")] = 1,
     largest: Largest = 10,
     as_json: AsJson = False,
 ) -> None:
@@ -132,11 +124,9 @@ def findings(kernel: "Kernel", epsilons: list[str], moves: int, cells: int) -> d
     """The exact losses of a table, as numbers for readers."""
     from dalenius.core.rationals import plain, rational
     from dalenius.core.sensitivity import Sensitivity
-    from dalenius.exact import perturbation
+    from dalenius.exact.perturbation import loss_of, table_delta
 
-    losses = [perturbation.loss_of(kernel, size) for size in range(1, moves + 1)]
     pattern = Sensitivity.of_patterns(((moves,) * cells,))
-    amounts = [rational(text, "epsilon") for text in epsilons]
     return {
         "rows": len(kernel.rows),
         "entries": sum(len(row) for row in kernel.rows),
@@ -147,11 +137,12 @@ def findings(kernel: "Kernel", epsilons: list[str], moves: int, cells: int) -> d
                 "impossible": float(loss.impossible),
                 "counts": list(loss.rows),
             }
-            for loss in losses
+            for loss in (loss_of(kernel, size) for size in range(1, moves + 1))
         ],
         "cells": cells,
         "deltas": [
-            {"epsilon": plain(e), "delta": float(perturbation.table_delta(kernel, pattern, e))} for e in amounts
+            {"epsilon": plain(epsilon), "delta": float(table_delta(kernel, pattern, epsilon))}
+            for epsilon in (rational(text, "epsilon") for text in epsilons)
         ],
     }
 
@@ -159,13 +150,10 @@ def findings(kernel: "Kernel", epsilons: list[str], moves: int, cells: int) -> d
 def kernel_at(source: Path, largest: int) -> "Kernel":
     """The table that a file holds, or that the noise of a request or release is for counts up to `largest`."""
     from dalenius.exact import perturbation
+    from dalenius.spec.screening import read_text
 
     if source.suffix.lower() in (".csv", ".tsv", ".txt"):
-        try:
-            text = source.read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError:
-            raise DocumentError(f"The perturbation table {str(source)!r} is not UTF-8 text.") from None
-        return perturbation.from_text(text, source.stem)
+        return perturbation.from_text(read_text(source, f"perturbation table {str(source)!r}"), source.stem)
     return perturbation.kernel_of_law(_law_at(source), largest)
 
 

@@ -1,10 +1,12 @@
 """`dalenius plan REQUEST`: cells, cost, law and expected error, before any data are read."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
+from typer import Argument, Option
 
 from dalenius.cli.documents import written
 from dalenius.cli.output import emit, print_grid, roughly, say
@@ -16,52 +18,37 @@ if TYPE_CHECKING:
     from dalenius.spec.dataset import DatasetDocument
     from dalenius.spec.policy import PolicyDocument
 
-RequestPath = Annotated[
-    Path, typer.Argument(help="Request document (TOML or JSON), or - for standard input.", show_default=False)
-]
+T = TypeVar("T")
+RequestPath = Annotated[Path, Argument(help="Request document (TOML or JSON), or - for standard input.")]
 LedgerPath = Annotated[
     str | None,
-    typer.Option(
-        "--ledger",
+    Option(
         help="Ledger: a SQLite file or a postgresql:// address; what the dataset document names, or dalenius.sqlite "
         "beside it, if left out.",
         envvar="DALENIUS_LEDGER",
     ),
 ]
-AnchorPath = Annotated[
-    Path | None, typer.Option("--anchor", help="File of signed heads, if kept elsewhere.", envvar="DALENIUS_ANCHOR")
-]
+AnchorPath = Annotated[Path | None, Option(help="File of signed heads, if kept elsewhere.", envvar="DALENIUS_ANCHOR")]
 PolicyPath = Annotated[
-    Path | None,
-    typer.Option(
-        "--policy", help="Policy document; what the dataset document names or the ledger recorded if left out."
-    ),
+    Path | None, Option(help="Policy document; what the dataset document names or the ledger recorded if left out.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON.")]
 
 
 def plan(
     request: RequestPath,
     policy: PolicyPath = None,
-    is_curve: Annotated[
-        bool, typer.Option("--curve", help="What other amounts would give: error against privacy.")
-    ] = False,
-    wanted: Annotated[
-        str, typer.Option("--for", help="The smallest amount for a margin of error, such as ±5.", show_default=False)
-    ] = "",
+    is_curve: Annotated[bool, Option("--curve", help="What other amounts would give: error against privacy.")] = False,
+    wanted: Annotated[str, Option("--for", help="The smallest amount for a margin of error, such as ±5.")] = "",
     margin: Annotated[
         str,
-        typer.Option(
-            "--margin",
+        Option(
             help='With --for: only the cells of this listed table, such as "region.district, sex"; () for the grand '
-            "total.",
-            show_default=False,
+            "total."
         ),
     ] = "",
-    confidence: Annotated[float, typer.Option(help="With --margin: how often a cell is as near.")] = 0.95,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the curve into this file: .png, .svg or .pdf.", show_default=False)
-    ] = None,
+    confidence: Annotated[float, Option(help="With --margin: how often a cell is as near.")] = 0.95,
+    plot: Annotated[Path | None, Option(help="Draw the curve into this file: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a request would cost and how far off a cell would be. Free: no data are read, nothing is spent."""
@@ -71,7 +58,7 @@ def plan(
     from dalenius.spec.batch import BatchDocument, about
 
     origin = written(request)
-    document = load.load_asked(origin)
+    document = read(load.load_asked, origin, policy)
     dataset = load.load_dataset(load.dataset_of(document, origin))
     rules = policy_for(dataset, policy)
     domain = dataset.domain()
@@ -94,6 +81,7 @@ def plan(
         "strategy": planned.strategy,
         "cost": planned.reservation.to_dict(),
         "evidence": planned.evidence.to_dict(),
+        "extensions": [extension.to_dict() for extension in planned.extensions],
         "warnings": list(planned.notes),
         "subject": subject.to_dict(),
         **planned.preview,
@@ -170,13 +158,31 @@ def planned_at(request: Path, policy: Path | None = None) -> "tuple[Domain, Tabl
     from dalenius.curator.planner import Planner
     from dalenius.spec import load
 
-    document = load.load_request(request)
+    document = read(load.load_request, request, policy)
     dataset = load.load_dataset(load.dataset_of(document, request))
     domain = dataset.domain()
     return domain, Planner(domain=domain, policy=policy_for(dataset, policy)).plan(document)
 
 
-def policy_for(dataset: "DatasetDocument", given: Path | None) -> "PolicyDocument":
+def read(load: Callable[[Path | str], T], origin: Path | str, policy: Path | None, ledger: str | None = None) -> T:
+    """Load a document; a request that is refused is read again with the extensions that the policy in force allows."""
+    from dalenius.core import registry
+    from dalenius.errors import RequestError
+    from dalenius.spec.load import dataset_named, load_dataset
+
+    try:
+        return load(origin)
+    except RequestError as refusal:
+        allowed = registry.Allowed()
+        with suppress(RequestError):
+            allowed = policy_for(load_dataset(dataset_named(origin)), policy, ledger).extensions
+        if not allowed.versions:
+            raise refusal from None
+    registry.admit(allowed)
+    return load(origin)
+
+
+def policy_for(dataset: "DatasetDocument", given: Path | None, ledger: str | None = None) -> "PolicyDocument":
     """The policy that a release would be planned under: a ledger is looked at where there is one, and never made."""
     from dalenius.ledger import Ledger
     from dalenius.ledger.policy import policy_in_force
@@ -185,8 +191,8 @@ def policy_for(dataset: "DatasetDocument", given: Path | None) -> "PolicyDocumen
 
     place = given or dataset.policy_location
     rules = load_policy(place) if place else None
-    location = dataset.ledger_location
+    location = ledger or dataset.ledger_location
     if "://" in location or not Path(location).is_file():
         return rules or PolicyDocument()
-    with Ledger.open(location, may_write=False) as ledger:
-        return policy_in_force(ledger, dataset.domain(), rules)
+    with Ledger.open(location, may_write=False) as book:
+        return policy_in_force(book, dataset.domain(), rules)

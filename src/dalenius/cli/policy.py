@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from dalenius.cli.output import console, emit, existing_ledger, say, tell
 from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath
 from dalenius.errors import ParameterError
 
 app = typer.Typer(no_args_is_help=True)
-DatasetPath = Annotated[Path, typer.Argument(help="Dataset document.", show_default=False)]
+DatasetPath = Annotated[Path, Argument(help="Dataset document.")]
 
 
 @app.command()
@@ -44,8 +45,8 @@ def show(dataset: DatasetPath, ledger: LedgerPath = None, anchor: AnchorPath = N
 def adopt(
     dataset: DatasetPath,
     policy: PolicyPath = None,
-    note: Annotated[str, typer.Option("--note", help="Why; written to the ledger.")] = "",
-    by: Annotated[str, typer.Option("--by", help="Who decides this; written to the ledger.")] = "custodian",
+    note: Annotated[str, Option(help="Why; written to the ledger.")] = "",
+    by: Annotated[str, Option(help="Who decides this; written to the ledger.")] = "custodian",
     ledger: LedgerPath = None,
     anchor: AnchorPath = None,
     as_json: AsJson = False,
@@ -81,12 +82,10 @@ def adopt(
 @app.command()
 def options(as_json: AsJson = False) -> None:
     """List what a policy can demand of every table: how each rule is kept, and what it costs."""
-    from dataclasses import asdict
-
     from dalenius.spec.properties import PROPERTIES
 
     if as_json:
-        emit({"options": [asdict(option) for option in PROPERTIES]})
+        emit({"options": [option._asdict() for option in PROPERTIES]})
         return
     say("Keys of [table] in a policy. No rule looks at exact counts: that would be a release.")
     for option in PROPERTIES:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from dalenius.cli.documents import written
 from dalenius.cli.output import emit, ledger_location, print_grid, say, tell
@@ -16,16 +17,15 @@ if TYPE_CHECKING:
 
 
 def register(
-    dataset: Annotated[Path, typer.Argument(help="Dataset document, or - for standard input.", show_default=False)],
+    dataset: Annotated[Path, Argument(help="Dataset document, or - for standard input.")],
     ledger: LedgerPath = None,
     anchor: AnchorPath = None,
     policy: PolicyPath = None,
-    by: Annotated[str, typer.Option(help="Who registers; written to the ledger.")] = "custodian",
+    by: Annotated[str, Option(help="Who registers; written to the ledger.")] = "custodian",
     accept_unseen: Annotated[
-        bool,
-        typer.Option("--accept-unseen", help="Consent to a file most of whose values are outside its declaration."),
+        bool, Option("--accept-unseen", help="Consent to a file most of whose values are outside its declaration.")
     ] = False,
-    report: Annotated[bool, typer.Option("--report", help="Print every figure of the confidential report.")] = False,
+    report: Annotated[bool, Option("--report", help="Print every figure of the confidential report.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Register a data set: its keyed fingerprint goes to the ledger; a changed file will be refused.
@@ -59,7 +59,7 @@ def register(
         emit(facts)
     else:
         say(("Registered", "green"), f" {facts['registered']} {facts['version']}.")
-        for label, text in _lines(facts):
+        for label, text in _lines(facts).items():
             say((f"{label:<7}", "bold"), text)
         print_content(findings)
     if report:
@@ -94,20 +94,17 @@ def _facts(curator: "Curator", ledger: str, policy: Path | None) -> dict[str, An
     }
 
 
-def _lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _lines(facts: dict[str, Any]) -> dict[str, str]:
     budget, together = facts["budget"], facts["together"]
     named = facts["policy"] or "none was named; what the ledger recorded, or else the default budget, holds"
-    return [
-        ("Ledger", facts["ledger"]),
-        (
-            "Budget",
-            f"rho {budget['rho']}, delta {budget['delta']} for all releases about {facts['population']!r}, for ever:"
-            f" together at most ({together['epsilon']:.3g}, {together['delta']:.2g})-differentially private. Left: rho"
-            f" {facts['left']['rho']}.",
-        ),
-        ("Policy", f"{named} (digest {facts['policy_digest'][:12]})"),
-        ("Next", "dalenius plan REQUEST (free), then dalenius release REQUEST -o DIRECTORY"),
-    ]
+    return {
+        "Ledger": facts["ledger"],
+        "Budget": f"rho {budget['rho']}, delta {budget['delta']} for all releases about {facts['population']!r}, for "
+        f"ever: together at most ({together['epsilon']:.3g}, {together['delta']:.2g})-differentially private. Left: "
+        f"rho {facts['left']['rho']}.",
+        "Policy": f"{named} (digest {facts['policy_digest'][:12]})",
+        "Next": "dalenius plan REQUEST (free), then dalenius release REQUEST -o DIRECTORY",
+    }
 
 
 def print_content(findings: "Confidential | object") -> None:

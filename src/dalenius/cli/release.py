@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from dalenius.cli.documents import written
 from dalenius.cli.output import emit, existing_ledger, say, stages, tell
-from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath, RequestPath
+from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath, RequestPath, read
 from dalenius.errors import BudgetError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Out = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="Directory for the usual files; or one file, in the format of its ending."),
+    Option("-o", "--output", help="Directory for the usual files; or one file, in the format of its ending."),
 ]
 
 _TRUST = (
@@ -30,16 +30,16 @@ def release(
     ledger: LedgerPath = None,
     anchor: AnchorPath = None,
     policy: PolicyPath = None,
-    analyst: Annotated[str, typer.Option(help="Who asks; their quota applies.")] = "",
+    analyst: Annotated[str, Option(help="Who asks; their quota applies.")] = "",
     approved_by: Annotated[
         str,
-        typer.Option(
+        Option(
             help="Second person, where the policy asks for one. Written down as typed: the command line trusts its "
             "user, the table server asks that person to sign in."
         ),
     ] = "",
     official: Annotated[
-        bool, typer.Option("--official", help="The custodian's own table, paid from the official share.")
+        bool, Option("--official", help="The custodian's own table, paid from the official share.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -53,7 +53,7 @@ def release(
     from dalenius.spec import load
 
     origin = written(request)
-    document = load.load_asked(origin)
+    document = read(load.load_asked, origin, policy, ledger)
     dataset = load.dataset_of(document, origin)
     declared = load.load_dataset(dataset)
     book = existing_ledger(ledger, declared)
@@ -79,26 +79,22 @@ def release(
             except BudgetError as refusal:
                 stage("looking for what would fit")
                 raise with_advice(refusal, curator, document, analyst, official) from None
-        with delivery(result.provenance.ledger_entry) as steps:
-            is_written = place is not None and steps.attempt(f"writing to {str(place)!r}", lambda: save(result, place))
+        with delivery(result.provenance.ledger_entry) as attempt:
+            is_written = place is not None and attempt(f"writing to {str(place)!r}", lambda: save(result, place))
             if as_json:
-                steps.attempt("printing", lambda: emit(to_document(result)))
+                attempt("printing", lambda: emit(to_document(result)))
                 return
-            steps.attempt("printing", lambda: print_release(result))
-            steps.attempt("printing", lambda: _say_charge(result, is_new="storing" in passed))
-            if is_written:
-                steps.attempt("printing", lambda: _say_where(result, Path(str(place))))
+            attempt("printing", lambda: print_release(result))
+            attempt("printing", lambda: _summarise(result, place if is_written else None, is_new="storing" in passed))
 
 
-def _say_charge(release: "Release", *, is_new: bool) -> None:
+def _summarise(release: "Release", place: Path | None, *, is_new: bool) -> None:
+    """Say what was charged and where the release was written."""
     from dalenius.core.budget import Cost
+    from dalenius.publish import written_names
 
     cost = Cost.from_dict(release.provenance.cost)
     say(f"Charged: {cost}." if is_new else "Answered from the ledger: asked before, so nothing was charged.")
-
-
-def _say_where(release: "Release", place: Path) -> None:
-    from dalenius.publish import written_names
-
-    files = f": {', '.join(written_names(release))}" if place.is_dir() else ""
-    say("Written to ", (str(place), "bold"), f"{files}.")
+    if place is not None:
+        files = f": {', '.join(written_names(release))}" if place.is_dir() else ""
+        say("Written to ", (str(place), "bold"), f"{files}.")

@@ -1,9 +1,12 @@
 """`dalenius serve CONFIG`: the table server, in as many worker processes as the configuration says."""
 
+from contextlib import closing
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from dalenius.cli.output import say
 from dalenius.errors import DocumentError, UnknownName
@@ -13,23 +16,16 @@ if TYPE_CHECKING:
 
 
 def serve(
-    config: Annotated[Path | None, typer.Argument(help="Server configuration (TOML).", show_default=False)] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Serve the demo population with two demo users.")] = False,
-    directory: Annotated[Path, typer.Option(help="Where the demo keeps its files.")] = Path("demo-server"),
-    host: Annotated[str | None, typer.Option(help="Instead of the configured address.")] = None,
-    port: Annotated[int | None, typer.Option(help="Instead of the configured port.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Instead of the configured number.")] = None,
-    add_user: Annotated[
-        str, typer.Option("--add-user", help="NAME:ROLE; print a one-time password and stop.", show_default=False)
-    ] = "",
-    reset_password: Annotated[
-        str, typer.Option(help="NAME; print a new one-time password and stop.", show_default=False)
-    ] = "",
+    config: Annotated[Path | None, Argument(help="Server configuration (TOML).")] = None,
+    demo: Annotated[bool, Option("--demo", help="Serve the demo population with two demo users.")] = False,
+    directory: Annotated[Path, Option(help="Where the demo keeps its files.")] = Path("demo-server"),
+    host: Annotated[str | None, Option(help="Instead of the configured address.")] = None,
+    port: Annotated[int | None, Option(help="Instead of the configured port.")] = None,
+    workers: Annotated[int | None, Option(min=1, help="Instead of the configured number.")] = None,
+    add_user: Annotated[str, Option(help="NAME:ROLE; print a one-time password and stop.")] = "",
+    reset_password: Annotated[str, Option(help="NAME; print a new one-time password and stop.")] = "",
     approval_above: Annotated[
-        str,
-        typer.Option(
-            help="POPULATION:RHO, or POPULATION:none; set when a second person approves, and stop.", show_default=False
-        ),
+        str, Option(help="POPULATION:RHO, or POPULATION:none; set when a second person approves, and stop.")
     ] = "",
 ) -> None:
     """Serve protected tables in the browser and over HTTP."""
@@ -62,36 +58,30 @@ def serve(
 
 
 def _add_user(settings: "ServerConfig", given: str) -> None:
-    import secrets
-
     from dalenius.server.accounts import Accounts
     from dalenius.server.store import StateStore
 
     name, _, role = given.partition(":")
-    password = secrets.token_urlsafe(15)
-    store = StateStore(settings.store_location)
-    Accounts(store).create(name, role, password)
-    store.close()
+    password = token_urlsafe(15)
+    with closing(StateStore(settings.store_location)) as store:
+        Accounts(store).create(name, role, password)
     typer.echo(f"{name} ({role}): {password}")
 
 
 def _reset_password(settings: "ServerConfig", name: str) -> None:
-    import secrets
-
     from dalenius.server.accounts import Accounts
     from dalenius.server.jobs import Queue
     from dalenius.server.releasing import renewed
     from dalenius.server.store import StateStore
 
-    password = secrets.token_urlsafe(15)
-    store = StateStore(settings.store_location)
-    accounts = Accounts(store)
-    names = [user.name for user in accounts.users()]
-    if name not in names:
-        raise UnknownName.among("user", name, names)
-    accounts.set_password(name, password, by="")
-    Queue(store, settings.tick).end_all(name, renewed(name))
-    store.close()
+    password = token_urlsafe(15)
+    with closing(StateStore(settings.store_location)) as store:
+        accounts = Accounts(store)
+        names = [user.name for user in accounts.users()]
+        if name not in names:
+            raise UnknownName.among("user", name, names)
+        accounts.set_password(name, password, by="")
+        Queue(store, settings.tick).end_all(name, renewed(name))
     typer.echo(f"{name}: {password}")
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from dalenius.cli.documents import ReleasePath, read_release
 from dalenius.cli.output import emit
@@ -11,8 +11,8 @@ from dalenius.cli.plan import AsJson
 
 def show(
     release: ReleasePath,
-    confidence: Annotated[float, typer.Option(min=0.01, max=0.9999, help="Level of the intervals.")] = 0.95,
-    rows: Annotated[int, typer.Option(min=0, help="Most rows to print; 0 prints all.")] = 60,
+    confidence: Annotated[float, Option(min=0.01, max=0.9999, help="Level of the intervals.")] = 0.95,
+    rows: Annotated[int, Option(min=0, help="Most rows to print; 0 prints all.")] = 60,
     as_json: AsJson = False,
 ) -> None:
     """Print a release with its margins of error and its guarantee."""

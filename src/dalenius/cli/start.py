@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from dalenius.cli.conversation import ask, chosen, is_yes
 from dalenius.cli.output import say
@@ -23,11 +25,11 @@ _RANGE = re.compile(r"\s*(-?[\d.]+)\s*(?:\.\.|to|–)\s*(-?[\d.]+)\s*")
 
 
 def start(
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet file with the microdata.", show_default=False)],
+    data: Annotated[Path, Argument(help="CSV or Parquet file with the microdata.")],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="New folder for documents, ledger and first table.")
+        Path | None, Option("-o", "--output", help="New folder for documents, ledger and first table.")
     ] = None,
-    codes: Annotated[Path | None, typer.Option(help="Codebook: CSV with the columns variable, code and label.")] = None,
+    codes: Annotated[Path | None, Option(help="Codebook: CSV with the columns variable, code and label.")] = None,
 ) -> None:
     """Ask what is needed for a first table, write the documents, register the file and release the table.
 
@@ -121,21 +123,20 @@ def _unit(unit: str, columns: "Mapping[str, ColumnSummary]") -> tuple[str, int]:
     return unit_id, ask(f"At most how many rows of one {unit} may count? More rows need more noise", whole)
 
 
-# What may be answered, and what it declares; nothing is declared by the last.
-DRAWS = {"one by one": "independent", "all of them": "census", "in groups": "clusters", "unknown": ""}
+# What may be answered, what it declares, and what it means; nothing is declared by the last.
+DRAWS = {
+    "one by one": ("independent", "independently of one another, with known chances"),
+    "all of them": ("census", "a census: nobody was sampled"),
+    "in groups": ("clusters", "households, villages, schools: clusters"),
+    "unknown": ("", "errors of sampling will hold under a condition"),
+}
 
 
 def _draws(unit: str) -> str:
     """How the units were drawn, on which errors of sampling rest."""
-    meanings = {
-        "one by one": "independently of one another, with known chances",
-        "all of them": "a census: nobody was sampled",
-        "in groups": "households, villages, schools: clusters",
-        "unknown": "errors of sampling will hold under a condition",
-    }
-    _number_lines([f"{name}: {meaning}" for name, meaning in meanings.items()])
+    _number_lines([f"{name}: {meaning}" for name, (_, meaning) in DRAWS.items()])
     [answer] = ask(f"How was each {unit} drawn?", lambda text: chosen(text, list(DRAWS), most=1), "unknown")
-    return DRAWS[answer]
+    return DRAWS[answer][0]
 
 
 def _variables(
@@ -169,13 +170,12 @@ def _confirmed(column: "ColumnSummary") -> "Declared | None":
     from dalenius.cli.start_documents import ROWS, Declared
     from dalenius.curator.drafting import labels_of, may_be_listed
 
-    texts, missing = column.texts, column.missing > 0
+    texts, missing, proposal = column.texts, column.missing > 0, None
+    read = Declared(name=column.name, origin=ROWS, has_missing=missing)
     if column.is_number and not column.is_code:
-        proposal = Declared(name=column.name, origin=ROWS, bounds=column.bounds, step=column.step, has_missing=missing)
+        proposal = replace(read, bounds=column.bounds, step=column.step)
     elif texts is not None and may_be_listed(texts):
-        proposal = Declared(name=column.name, origin=ROWS, categories=labels_of(texts), has_missing=missing)
-    else:
-        proposal = None
+        proposal = replace(read, categories=labels_of(texts))
     content = proposal.words if proposal else "too many different texts to list"
     say((column.name, "bold"), f": {content}{'; some rows have no value' if missing else ''}")
     return ask("  Right?", lambda answer: _read_declaration(answer, column, proposal), "yes" if proposal else "-")
@@ -187,38 +187,36 @@ def _read_declaration(answer: str, column: "ColumnSummary", proposal: "Declared 
     from dalenius.core.rationals import rational
     from dalenius.spec.codebook import read_code_list
 
-    missing = column.missing > 0
-    if answer.lower() in ("y", "yes"):
-        return proposal
-    if answer.lower() in ("-", "n", "no"):
-        return None
+    if answer.lower() in ("y", "yes", "-", "n", "no"):
+        return proposal if answer.lower().startswith("y") else None
+    typed = Declared(name=column.name, origin=TYPED, has_missing=column.missing > 0)
     if answer.startswith("@"):
-        codes = read_code_list(answer[1:].strip())
-        place = Path(answer[1:].strip()).name
-        return Declared(name=column.name, origin=LIST.format(place=place), categories=codes, has_missing=missing)
+        place = Path(answer[1:].strip())
+        return replace(typed, origin=LIST.format(place=place.name), categories=read_code_list(place))
     if match := _RANGE.fullmatch(answer):
         low, high = (rational(end, "a bound") for end in match.groups())
         if low >= high:
             raise ParameterError("A range goes from a lower to a higher number.")
-        step = column.step if column.is_number else Fraction(1)
-        return Declared(name=column.name, origin=TYPED, bounds=(low, high), step=step, has_missing=missing)
+        return replace(typed, bounds=(low, high), step=column.step if column.is_number else Fraction(1))
     texts = [text.strip() for text in re.split("[;,]", answer) if text.strip()]
     if len(texts) < 2 or len(set(texts)) < len(texts):
         raise ParameterError(
             "Type at least two different categories with commas between them, a range, or - to leave it out."
         )
-    return Declared(name=column.name, origin=TYPED, categories={t: t for t in texts}, has_missing=missing)
+    return replace(typed, categories={text: text for text in texts})
 
 
 def _budget(population: str, unit: str) -> Fraction:
     """What all releases together may cost, in words."""
+    from dalenius.core.conversions import epsilon_to_odds
     from dalenius.core.rationals import rational
 
     say(f"What may all releases about {population!r}, together and for ever, tell about one of them?")
     for key, (word, rho) in _AMOUNTS.items():
         epsilon = _epsilon(Fraction(rho))
+        odds = f"{epsilon_to_odds(epsilon):,.{'2g' if epsilon < 4 else '0f'}}"
         say(f"{key:>4s}  {word}: rho {rho}, epsilon {epsilon:.2g}: odds of anything about one {unit} change")
-        say(f"      by a factor of {_odds(epsilon)} at most, but for two chances in a million")
+        say(f"      by a factor of {odds} at most, but for two chances in a million")
 
     def read(answer: str) -> Fraction:
         if answer in _AMOUNTS:
@@ -238,12 +236,6 @@ def _epsilon(rho: Fraction) -> float:
     from dalenius.core.conversions import rho_to_epsilon
 
     return float(rho_to_epsilon(rho, Fraction(1, 10**6)))
-
-
-def _odds(epsilon: float) -> str:
-    from dalenius.core.conversions import epsilon_to_odds
-
-    return f"{epsilon_to_odds(epsilon):,.2g}" if epsilon < 4 else f"{epsilon_to_odds(epsilon):,.0f}"
 
 
 def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:

@@ -138,5 +138,4 @@ rho = {plain(answers.spend)}       # of {plain(answers.rho)} in all
 
 
 def _plain(text: str) -> str:
-    """A text that may stand in a comment."""
     return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator
 from itertools import product
-from math import ceil, floor, isfinite, isnan
-from typing import TYPE_CHECKING
+from math import ceil, isfinite, isnan
 
-from dalenius.cli.output import console, number, say
+import numpy as np
+from rich.cells import cell_len
+from rich.table import Table as RichTable
 
-if TYPE_CHECKING:
-    from rich.table import Table as RichTable
-
-    from dalenius.core.release import Release
-    from dalenius.shown.cells import Cell
-    from dalenius.shown.crosstab import Crosstab, Sheet
-    from dalenius.shown.display import Display
+from dalenius.algebra.tabulation import bounds, sampled_bounds
+from dalenius.cli.output import console, say
+from dalenius.core.estimate import level
+from dalenius.core.release import SELECTION, Release
+from dalenius.shown import speech
+from dalenius.shown.cells import Cell
+from dalenius.shown.crosstab import Crosstab, Sheet, asked_layout, lay_out
+from dalenius.shown.display import WHOLE, Display, displayed
+from dalenius.shown.words import above, ends, number
 
 _MOST_ROWS = 60
 _LEAST_LABEL = 12
@@ -23,12 +26,9 @@ _MOST_WORD = 20
 _MOST_SINGLE = 4
 
 
-def print_release(release: "Release", *, confidence: float = 0.95, most_rows: int = _MOST_ROWS) -> None:
+def print_release(release: Release, *, confidence: float = 0.95, most_rows: int = _MOST_ROWS) -> None:
     """The subject and the guarantee, then every table that fits, with margins of error where there are some."""
-    from dalenius.shown.answer import as_read
-    from dalenius.shown.display import displayed
-
-    release = as_read(release)
+    release = speech.as_read(release)
     source, subject = release.provenance, release.about
     if subject.title:
         say((subject.title, "bold"))
@@ -50,24 +50,20 @@ def print_release(release: "Release", *, confidence: float = 0.95, most_rows: in
             print_table(part, display, confidence=confidence, most_rows=most_rows)
 
 
-def _print_covered(release: "Release") -> None:
-    from dalenius.shown.speech import conditions
+def _print_covered(release: Release) -> None:
 
     subject = release.about
     if subject.where:
-        say(("Only", "bold"), f" {'; '.join(conditions(subject))}")
+        say(("Only", "bold"), f" {'; '.join(speech.conditions(subject))}")
     if subject.universe:
         say(subject.universe)
 
 
-def print_table(release: "Release", display: "Display", *, confidence: float, most_rows: int) -> None:
+def print_table(release: Release, display: Display, *, confidence: float, most_rows: int) -> None:
     """One table: crossed as asked for where that fits the terminal, otherwise one line a cell; then its caption."""
-    from dalenius.shown.crosstab import asked_layout, lay_out
-    from dalenius.shown.speech import caption, heading, rounding, unit_of
-
     out, table, subject = console(), display.table, release.about
-    unit = unit_of(release, table)
-    title = heading(release, table) + (f" ({unit})" if unit else "")
+    unit = speech.unit_of(release, table)
+    title = speech.heading(release, table) + (f" ({unit})" if unit else "")
     say("\n", (title, "italic"))
     sheets = []
     if len(table.space.axes) > 1 and table.space.size <= 20 * most_rows:
@@ -83,29 +79,27 @@ def print_table(release: "Release", display: "Display", *, confidence: float, mo
         out.print(grid)
     if more > 0:
         say((f"{more:,} more cells; `dalenius show --rows 0` shows all.", "dim"))
-    say((" ".join(filter(None, (caption(release, table, confidence), rounding(display)))), "dim"))
+    say((" ".join(filter(None, (speech.caption(release, table, confidence), speech.rounding(display)))), "dim"))
 
 
-def _width(grid: "RichTable") -> int:
+def _width(grid: RichTable) -> int:
     return 1 + sum(3 + (column.min_width or 0) for column in grid.columns)
 
 
 def _crossed(
-    release: "Release", crosstab: "Crosstab", display: "Display", most_rows: int, width: int
-) -> "list[tuple[str, RichTable]]":
+    release: Release, crosstab: Crosstab, display: Display, most_rows: int, width: int
+) -> list[tuple[str, RichTable]]:
     """A name and a grid for each sheet; nothing where there are no columns, or too many rows to cross.
 
     A sheet that is too wide for the terminal is printed in panels, each with some of the columns.
     """
-    from dalenius.shown.speech import name_of
-
     if not crosstab.column_axes or sum(len(sheet.lines) for sheet in crosstab.sheets) > most_rows:
         return []
-    heads = [name_of(release.about, axis.name) for axis in crosstab.row_axes] or [""]
+    heads = [speech.name_of(release.about, axis.name) for axis in crosstab.row_axes] or [""]
     heads += _column_heads(crosstab)
     stubs, sheets = max(len(crosstab.row_axes), 1), []
     for sheet in crosstab.sheets:
-        name = "; ".join(f"{name_of(release.about, axis)}: {label}" for axis, label in sheet.title)
+        name = "; ".join(f"{speech.name_of(release.about, axis)}: {label}" for axis, label in sheet.title)
         lines = _sheet_lines(crosstab, sheet, display.digits)
         panels = _panels(heads, lines, stubs, width)
         if not panels or len(panels) * len(lines) > 2 * most_rows:
@@ -114,7 +108,7 @@ def _crossed(
     return sheets
 
 
-def _panels(heads: list[str], lines: list[list[str]], stubs: int, width: int) -> "list[RichTable]":
+def _panels(heads: list[str], lines: list[list[str]], stubs: int, width: int) -> list[RichTable]:
     """As few grids as fit the width, the labels in each and the columns divided evenly.
 
     None if a column does not fit, or if each would stand by itself: then one line a cell is easier to read.
@@ -125,23 +119,19 @@ def _panels(heads: list[str], lines: list[list[str]], stubs: int, width: int) ->
         if size == 1 and len(columns) > _MOST_SINGLE:
             return []
         parts = [columns[start : start + size] for start in range(0, len(columns), size)]
-        panels = [_part(heads, lines, [*range(stubs), *part], stubs) for part in parts]
+        panels = [_grid(heads, lines, stubs, [*range(stubs), *part]) for part in parts]
         if all(_width(panel) <= width for panel in panels):
             return panels
     return []
 
 
-def _part(heads: list[str], lines: list[list[str]], places: list[int], stubs: int) -> "RichTable":
-    return _grid([heads[p] for p in places], [[line[p] for p in places] for line in lines], stubs)
-
-
-def _column_heads(crosstab: "Crosstab") -> list[str]:
+def _column_heads(crosstab: Crosstab) -> list[str]:
     heads = [" · ".join(labels) for labels in product(*(axis.labels for axis in crosstab.column_axes))]
     total = "Total of shown" if crosstab.is_column_total_of_shown else "Total"
     return [*heads, total] if crosstab.has_totals else heads
 
 
-def _sheet_lines(crosstab: "Crosstab", sheet: "Sheet", digits: int) -> list[list[str]]:
+def _sheet_lines(crosstab: Crosstab, sheet: Sheet, digits: int) -> list[list[str]]:
     width = max(len(crosstab.row_axes), 1)
     lines = []
     for line in sheet.lines:
@@ -153,56 +143,38 @@ def _sheet_lines(crosstab: "Crosstab", sheet: "Sheet", digits: int) -> list[list
     return lines
 
 
-def _cell(cell: "Cell", digits: int) -> str:
+def _cell(cell: Cell, digits: int) -> str:
     if cell.is_structural:
         return "structural 0"
     if cell.is_selected:
         return "selected"
     if cell.value is None:
         return "–"
-    text = number(_rounded(cell.value, digits), digits)
+    text = number(cell.value, digits)
     if not cell.half:
         return text
     if cell.is_cut and cell.lower is not None and cell.upper is not None:
-        text = f"{text} ({_ends(cell.lower, cell.upper, digits)})"
+        text = f"{text} ({ends(cell.lower, cell.upper, digits)})"
     else:
-        text = f"{text} ± {number(_above(cell.half, digits), digits)}"
+        text = f"{text} ± {above(cell.half, digits)}"
     wider = cell.half_with_sampling
-    return text + (f" ({number(_above(wider, digits), digits)} with sampling)" if wider else "")
+    return text + (f" ({above(wider, digits)} with sampling)" if wider else "")
 
 
-def _rounded(value: float, digits: int) -> float | int:
-    return round(value) if digits == 0 else value
-
-
-def _above(value: float, digits: int) -> float | int:
-    """Round up: a margin is never shown smaller than it is."""
-    return _rounded(ceil(round(value * 10.0**digits, 6)) / 10.0**digits, digits)
-
-
-def _below(value: float, digits: int) -> float | int:
-    return _rounded(floor(round(value * 10.0**digits, 6)) / 10.0**digits, digits)
-
-
-def _listed(release: "Release", display: "Display", confidence: float, most_rows: int) -> "RichTable":
+def _listed(release: Release, display: Display, confidence: float, most_rows: int) -> RichTable:
     """One line a cell: labels in the order asked for, value, and margin and interval where the table has an error."""
-    import numpy as np
-
-    from dalenius.core.estimate import level
-    from dalenius.shown.speech import axis_label, classified, has_error, in_order
-
     table = display.table
     # A number that its heading names has no label.
-    axes = in_order(release.about, classified(release, table))
+    axes = speech.in_order(release.about, speech.classified(release, table))
     places = [table.space.axes.index(axis) for axis in axes]
     # Cells in the order in which the labels are read, the last one running fastest.
     shape = table.shape if axes else ()
     cells = np.arange(table.space.size).reshape(shape).transpose(places).ravel()[:most_rows]
     labels = product(*(axis.labels for axis in axes))
-    is_known = has_error(table)
+    is_known = speech.has_error(table)
     numbers = _numbers(release, display, cells.tolist(), confidence, is_known=is_known)
     lines = [[*cell, *row] for cell, row in zip(labels, numbers, strict=False)]
-    heads = [*(axis_label(release.about, axis) for axis in axes), "value"]
+    heads = [*(speech.axis_label(release.about, axis) for axis in axes), "value"]
     heads += [f"± {level(confidence)}", "interval"] if is_known else []
     if table.sampled is not None:
         heads += ["± with sampling", "interval with sampling"]
@@ -212,17 +184,13 @@ def _listed(release: "Release", display: "Display", confidence: float, most_rows
     # Of two margins and two intervals the intervals stay where not all of it fits.
     columns = [place for place, head in enumerate(heads) if not head.startswith("±")]
     heads[heads.index("interval")] = f"interval {level(confidence)}"
-    return _part(heads, lines, columns, len(axes))
+    return _grid(heads, lines, len(axes), columns)
 
 
 def _numbers(
-    release: "Release", display: "Display", cells: list[int], confidence: float, *, is_known: bool
+    release: Release, display: Display, cells: list[int], confidence: float, *, is_known: bool
 ) -> Iterator[list[str]]:
     """Value, margin and interval of some cells; ends are rounded outwards."""
-    from dalenius.algebra.tabulation import bounds, sampled_bounds
-    from dalenius.core.release import SELECTION
-    from dalenius.shown.display import WHOLE
-
     lower, upper = bounds(release, display.table, confidence)
     wider = list(zip(*sampled_bounds(release, display.table, confidence), strict=True))
     has_sampling = display.table.sampled is not None
@@ -236,38 +204,31 @@ def _numbers(
         if isnan(value) or i in structural:
             yield ["–" if isnan(value) else "structural 0", *blank]
             continue
-        text, low, high = number(_rounded(value, digits), digits), float(lower[i]), float(upper[i])
+        text, low, high = number(value, digits), float(lower[i]), float(upper[i])
         if not (isfinite(low) and isfinite(high)):
             yield [text, *blank]
             continue
         line = _error(value, low, high, digits)
         if display.rounding == WHOLE:
             exact = float(display.table.values[i])
-            half = _above(high - exact + abs(value - exact), digits)
-            line = [number(half, digits), _ends(max(value - half, 0.0), max(value + half, 0.0), digits)]
+            half = ceil(round(high - exact + abs(value - exact), 6))
+            line = [number(half, digits), ends(max(value - half, 0.0), max(value + half, 0.0), digits)]
         sampled = _error(value, float(wider[i][0]), float(wider[i][1]), digits) if has_sampling else []
         yield [text, *line, *sampled]
 
 
 def _error(value: float, low: float, high: float, digits: int) -> list[str]:
-    """Margin and interval, where they are known."""
     if not (isfinite(low) and isfinite(high)):
         return ["–", "–"]
-    return [number(_above(max(high - value, value - low), digits), digits), _ends(low, high, digits)]
+    return [above(max(high - value, value - low), digits), ends(low, high, digits)]
 
 
-def _ends(low: float, high: float, digits: int) -> str:
-    return f"{number(_below(low, digits), digits)} – {number(_above(high, digits), digits)}"
-
-
-def _grid(heads: list[str], lines: list[list[str]], stubs: int) -> "RichTable":
-    """Labels may run over several lines, down to a width at which they can be read; numbers are never cut."""
-    from rich.cells import cell_len
-    from rich.table import Table as RichTable
-
+def _grid(heads: list[str], lines: list[list[str]], stubs: int, columns: list[int] | None = None) -> RichTable:
+    """All columns or some; labels may run over several lines while they can be read, and numbers are never cut."""
     grid = RichTable(header_style="bold")
-    for place, name in enumerate(heads):
-        is_label = place < stubs
+    columns = columns or list(range(len(heads)))
+    for place in columns:
+        name, is_label = heads[place], place < stubs
         longest = max((cell_len(line[place]) for line in lines), default=0)
         if is_label:
             words = (cell_len(word) for line in lines for word in line[place].split())
@@ -282,5 +243,5 @@ def _grid(heads: list[str], lines: list[list[str]], stubs: int) -> "RichTable":
             justify="left" if is_label else "right",
         )
     for line in lines:
-        grid.add_row(*line)
+        grid.add_row(*(line[place] for place in columns))
     return grid

@@ -1,28 +1,22 @@
 """`dalenius plan --curve` and `--for`: which amount do I need, before anything is spent."""
 
+from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from dalenius.cli.output import check_figure, emit, print_grid, roughly, say
+from dalenius.curator.planner import Planner
+from dalenius.curator.trade_off import TradeOff, curve, smallest_for, smallest_within
 from dalenius.errors import DaleniusError, ParameterError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
-
-    from dalenius.curator.planner import Planner
-    from dalenius.curator.trade_off import TradeOff
-    from dalenius.spec.request import RequestDocument
+from dalenius.spec.request import RequestDocument
 
 
 def show_trade_off(
-    planner: "Planner", document: "RequestDocument", *, wanted: str, plot: Path | None, as_json: bool
+    planner: Planner, document: RequestDocument, *, wanted: str, plot: Path | None, as_json: bool
 ) -> None:
     """Print the smallest amount for a wanted margin, or the curve; draw the curve where a file is named."""
-    from dalenius.curator.trade_off import curve, smallest_for
-
     check_figure(plot)
     if wanted:
         point = smallest_for(planner, document, _margin(wanted))
@@ -47,11 +41,9 @@ def show_trade_off(
 
 
 def show_smallest(
-    planner: "Planner", document: "RequestDocument", *, wanted: str, margin: str, confidence: float, as_json: bool
+    planner: Planner, document: RequestDocument, *, wanted: str, margin: str, confidence: float, as_json: bool
 ) -> None:
     """Print the smallest amount for a margin in all cells of one listed table, and what each strategy needs."""
-    from dalenius.curator.trade_off import smallest_within
-
     if not wanted:
         raise ParameterError('--margin goes with --for, such as --for "±10" --margin region.district.')
     names = tuple(name.strip() for name in margin.replace(" x ", ",").split(",") if name.strip(" ()"))
@@ -73,11 +65,9 @@ def show_smallest(
 
 
 def _needs(
-    planner: "Planner", document: "RequestDocument", margin: float, names: tuple[str, ...], confidence: float
-) -> "list[tuple[str, Fraction]]":
+    planner: Planner, document: RequestDocument, margin: float, names: tuple[str, ...], confidence: float
+) -> list[tuple[str, Fraction]]:
     """The smallest amount of every strategy that the plan weighs, least first."""
-    from dalenius.curator.trade_off import smallest_within
-
     needs = []
     for option in planner.plan(document).preview.get("alternatives") or ():
         privacy = document.privacy.model_copy(update={"strategy": option["strategy"]})
@@ -98,11 +88,11 @@ def _margin(text: str) -> float:
         raise ParameterError(f"A margin of error is written ±5; received {text!r}.") from None
 
 
-def _meaning(point: "TradeOff") -> str:
+def _meaning(point: TradeOff) -> str:
     return f"Whether somebody is in the data is recognised in at most {point.power:.1%} of cases (5 % by guessing)."
 
 
-def _print(points: "Sequence[TradeOff]", asked: object) -> None:
+def _print(points: Sequence[TradeOff], asked: object) -> None:
     heads = (points[0].unit, "95 % margin of a cell", "cost in rho", "recognised at 5 %")
     marks = (" <- asked" if p.amount == asked else "" for p in points)
     lines = [

@@ -184,7 +184,6 @@ class Lookup:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Every key once."""
         return tuple(self._by_key)
 
     def to_dict(self) -> dict[str, object]:
@@ -395,8 +394,12 @@ class CellSpace:
             raise ParameterError("A variable can stand on one axis of a table only.", received=names)
 
     @property
+    def name(self) -> str:
+        """Names of its axes, or "total" where there are none."""
+        return " x ".join(axis.name for axis in self.axes) or "total"
+
+    @property
     def shape(self) -> tuple[int, ...]:
-        """Number of labels on each axis."""
         return tuple(len(axis) for axis in self.axes)
 
     @property
@@ -406,7 +409,6 @@ class CellSpace:
 
     @cached_property
     def structural_indices(self) -> tuple[int, ...]:
-        """Flat positions of the structural zeros."""
         flat = []
         for cell in self.structural_zeros:
             index = 0

@@ -30,7 +30,6 @@ class Draws(StrEnum):
     CLUSTERS = "clusters"
 
     def has_sampling(self, *, is_weighted: bool = False) -> bool:
-        """Whether an error of sampling can be stated."""
         return self is Draws.INDEPENDENT or (self is Draws.UNSTATED and not is_weighted)
 
 
@@ -108,8 +107,6 @@ def plain_values(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A confidence interval with its level and its kind."""
-
     lower: float
     upper: float
     confidence: float
@@ -129,7 +126,6 @@ class Interval:
         return f"[{lower}, {upper}] at {level(self.confidence)}, {self.kind}"
 
     def to_dict(self) -> dict[str, Any]:
-        """For documents."""
         return asdict(self) | {"kind": str(self.kind)}
 
 
@@ -151,7 +147,6 @@ class Estimate:
         return "\n".join(lines + [f"  {note}" for note in self.assumptions])
 
     def to_dict(self) -> dict[str, Any]:
-        """For documents."""
         return {
             "name": self.name,
             "value": self.value,

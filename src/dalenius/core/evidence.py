@@ -1,6 +1,7 @@
 """How well a privacy claim is supported.
 
-`proved` and `enumerated` claims are on by default. `audited` and `search` are off unless a policy opens them.
+`proved` and `enumerated` claims are on by default. `audited` and `search` are off unless a policy opens them, and so
+is `none`: what nobody examined, such as an extension of another distribution.
 """
 
 from dataclasses import dataclass
@@ -33,3 +34,7 @@ class Evidence:
 
     def to_dict(self) -> dict[str, object]:
         return {"level": str(self.level), "references": list(self.references), "assumptions": list(self.assumptions)}
+
+
+UNVETTED = Evidence(level=Level.NONE, assumptions=("the claims of extensions, which the project did not examine",))
+"""What a claim counts as that an extension of another distribution makes, whatever it says of itself."""

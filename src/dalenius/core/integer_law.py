@@ -212,5 +212,4 @@ ExactLaw = Sequence[Part] | Unlisted
 
 
 def parts_of(law: ExactLaw) -> Sequence[Part]:
-    """What can be listed."""
     return law.nearest if isinstance(law, Unlisted) else law

@@ -20,26 +20,9 @@ from dalenius.core.rationals import plain
 from dalenius.core.search import smallest
 from dalenius.errors import DocumentError, ParameterError, TooLarge
 
-__all__ = [
-    "Additive",
-    "Censored",
-    "ClosedForm",
-    "FloatArray",
-    "IntArray",
-    "IntegerLaw",
-    "Joint",
-    "Kernel",
-    "Law",
-    "Tails",
-    "WeightTable",
-    "Withheld",
-    "law_from_dict",
-    "noise_from_dict",
-    "tails_of",
-]
+__all__ = ["Additive", "Censored", "Joint", "Kernel", "Law", "Withheld", "law_from_dict", "noise_from_dict"]
+__all__ += ["ClosedForm", "FloatArray", "IntArray", "IntegerLaw", "Tails", "WeightTable", "tails_of"]
 
-MEANS = "means"
-"""The law of a list of means: two lists, of counts and of totals about a centre."""
 WEIGHTED_LIST = "weighted list"
 """The law of a list of weighted counts: two lists, of weights and of their squares."""
 CASCADE = "cascade"

@@ -13,9 +13,11 @@ from dalenius.core.domain import Domain
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import Law
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.release import Block, Outcome, Provenance, Subject, Table
+from dalenius.core.release import Block, Outcome, Provenance, Subject, Table, Value
 
 Assemble = Callable[[tuple[Block, ...]], tuple[Table, ...]]
+# A later step made of its worst case and of what was released before it; None where nothing is left to measure.
+Then = Callable[[Any, tuple[Block, ...]], Measurement | None]
 
 
 def margin_of_error(preview: Mapping[str, Any]) -> float:
@@ -45,7 +47,7 @@ class TablePlan:
     says for how many units together the budget's guarantee holds. `preview` holds what is known before any data are
     read: cells, expected error, strategy. `subject` are the words of what was asked, where somebody will read the
     plan. `warnings` stand in a release too, `advice` is for who asks; `noted` are the notes that measured blocks
-    add, which stand first in the release.
+    add, which stand first in the release. `extensions` are those of other distributions that took part.
     """
 
     measurements: tuple[Measurement, ...]
@@ -65,6 +67,7 @@ class TablePlan:
     group: int = 1
     subject: Subject | None = None
     noted: Callable[[tuple[Block, ...]], tuple[str, ...]] = lambda _: ()
+    extensions: tuple[registry.Extension, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -109,6 +112,7 @@ class TablePlan:
             digest=digest,
             warnings=self.warnings,
             draws=str(domain.draws),
+            extensions=tuple(extension.to_dict() for extension in self.extensions),
         )
 
     @property
@@ -127,6 +131,29 @@ class TablePlan:
         """The measurements in order, whatever the answers."""
         for measurement in self.measurements:  # noqa: UP028 - outcomes are sent in, which a tuple cannot receive
             yield measurement
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TwoStepPlan(TablePlan):
+    """The only plan whose later steps depend on answers.
+
+    The first `first` measurements are fixed, those after them stand at their worst case. `then` makes each of these of
+    the released blocks before it. It must be pure, and whatever was released, the steps cost at most the reservation
+    (`testing/two_step_kit.py`). A step without a reply ends the plan, and nothing is refunded.
+    """
+
+    then: Then
+    first: int = 1
+
+    def steps(self) -> Generator[Measurement, Outcome, None]:
+        """The first measurements, then what their answers make of the others."""
+        released: list[Block] = []
+        for place, worst in enumerate(self.measurements):
+            step = worst if place < self.first else self.then(worst, tuple(released))
+            outcome = None if step is None else (yield step)
+            if step is None or not isinstance(outcome, Value):
+                return
+            released.append(step.block(outcome))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

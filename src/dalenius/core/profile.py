@@ -28,6 +28,10 @@ class Shift:
     times: int = 1
 
 
+Moves = tuple[tuple[Shift, ...], ...]
+"""A step as products of shifted noises, one product for each worst-case pattern of change."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PrivacyProfile:
     """What a step gives away under one relation.
@@ -39,7 +43,7 @@ class PrivacyProfile:
     curve            delta(epsilon) at any epsilon, exact or rounded up
     estimate         about what the curve would say, in floats: for searching, never for a statement
     renyi_curve      Renyi divergence at an order > 1, rounded up
-    shifts           the step as a product of shifted noises, one product for each worst-case pattern of change
+    shifts           the step as products of shifted noises
     """
 
     relation: Relation
@@ -51,7 +55,7 @@ class PrivacyProfile:
     curve: Callable[[Fraction], Fraction] | None = None
     estimate: Callable[[Fraction], float | None] | None = None
     renyi_curve: Callable[[Fraction], Fraction] | None = None
-    shifts: tuple[tuple[Shift, ...], ...] = ()
+    shifts: Moves = ()
     evidence: Evidence = field(default=PROVED)
 
     @property

@@ -1,29 +1,136 @@
 """The closed grammar of exact aggregates that a measurement may need and an engine must fetch.
 
-Integers only: totals are sums of declared steps. The grammar is small on purpose: each member has a sensitivity
-that can be stated and brute-forced.
+Integers only: what a row adds is a product of powers of declared steps. The grammar is small on purpose: each member
+has a sensitivity that can be stated and brute-forced, and limits that follow from the declaration alone.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
-from math import isqrt
+from itertools import product
+from math import isqrt, prod
 
 from dalenius.core.conditions import Filter
-from dalenius.core.domain import CellSpace
-from dalenius.errors import ParameterError
+from dalenius.core.domain import CellSpace, Domain
+from dalenius.errors import ParameterError, TooLarge, Unsupported
+
+LIMIT = 2**62
+"""Answers of engines are clamped to this size, which moves no two of them further apart."""
+WIDEST = 2**90
+"""What one row may add before a sum is halved stays below this: 2^36 such rows have fewer than 39 digits, which is what
+the narrowest of the wide types of engines holds (DECIMAL(38, 0) of Spark)."""
+MOST_STEPS = 10**18
+"""Parts of a step that all rows of a clipped unit may add to a cell stay below this: their square has 37 digits."""
+
+Ranges = Mapping[str, tuple[int, int]]
 
 
 class Aggregate(StrEnum):
     """What is computed of the rows in a cell."""
 
-    COUNT = "count"
+    SUM = "sum"
     PERSONS = "persons"
-    TOTAL = "total"
-    SUM_OF_SQUARES = "sum of squares"
     MINIMUM = "minimum"
     MAXIMUM = "maximum"
     LARGEST_ABSOLUTE = "largest absolute"
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """(slope * x + offset) ** exponent of a numeric variable in steps, cut to `cut` first where that is given.
+
+    With `halvings` what is raised is floor((slope * x + offset + c / 2) / c), c = 2**halvings: row by row, so that high
+    powers of fine steps can be held. With the exponent 0 a power is 1 for every row that has the variable.
+    """
+
+    variable: str
+    _: KW_ONLY
+    exponent: int = 1
+    slope: int = 1
+    offset: int = 0
+    cut: tuple[int, int] | None = None
+    halvings: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.exponent, self.halvings) < 0:
+            raise ParameterError("Exponents and halvings are never negative.", name="exponent")
+
+    def base(self, steps: int) -> int:
+        """The value to be raised to the exponent."""
+        low, high = self.cut or (steps, steps)
+        return (self.slope * min(max(steps, low), high) + self.offset + (1 << self.halvings) // 2) >> self.halvings
+
+    def ends(self, low: int, high: int) -> tuple[int, int]:
+        """The least and the largest value, of steps in [low, high]; never narrower than that."""
+        ends = sorted((self.base(low), self.base(high)))
+        values = [end**self.exponent for end in ends]
+        if self.exponent % 2 == 0 and self.exponent and ends[0] < 0 < ends[1]:
+            values.append(0)
+        return min(values), max(values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFunction:
+    """What a row adds: `multiple` times the product of its powers; the constant 1 without any.
+
+    A row that lacks the variable of a power adds nothing and is not counted. Powers of the same base are one, in the
+    order of their variables, so that equal products are equal.
+    """
+
+    powers: tuple[Power, ...] = ()
+    multiple: int = 1
+
+    def __post_init__(self) -> None:
+        exponents: dict[Power, int] = {}
+        for power in self.powers:
+            base = Power(power.variable) if power.exponent == 0 else replace(power, exponent=1)
+            exponents[base] = exponents.get(base, 0) + power.exponent
+        raised = {base.variable for base, exponent in exponents.items() if exponent}
+        kept = (replace(b, exponent=e) for b, e in exponents.items() if e or b.variable not in raised)
+        object.__setattr__(self, "powers", tuple(sorted(kept, key=_order)))
+
+    @classmethod
+    def of(cls, *powers: Power, multiple: int = 1) -> "RowFunction":
+        return cls(powers=powers, multiple=multiple)
+
+    @classmethod
+    def present(cls, *variables: str) -> "RowFunction":
+        """One for each row that has all of these variables."""
+        return cls(powers=tuple(Power(name, exponent=0) for name in variables))
+
+    def __mul__(self, other: "RowFunction") -> "RowFunction":
+        return RowFunction(powers=self.powers + other.powers, multiple=self.multiple * other.multiple)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the variables, each once, in their order."""
+        return tuple(dict.fromkeys(power.variable for power in self.powers))
+
+    def value(self, steps: Mapping[str, int]) -> int:
+        """Of one row, which has every variable."""
+        value = self.multiple
+        for power in self.powers:
+            value *= int(power.base(steps[power.variable]) ** power.exponent)
+        return value
+
+    def ends(self, ranges: Ranges) -> tuple[int, int]:
+        """Between which numbers every value is: both are values where no variable is in two powers and no slope is
+        beyond 1.
+        """
+        low = high = self.multiple
+        for power in self.powers:
+            corners = [a * b for a, b in product((low, high), power.ends(*ranges[power.variable]))]
+            low, high = min(corners), max(corners)
+        return low, high
+
+    def reach(self, ranges: Ranges) -> int:
+        """A bound on the size of every product of some of its powers."""
+        ends = (power.ends(*ranges[power.variable]) for power in self.powers)
+        return abs(self.multiple) * prod(max(1, abs(low), abs(high)) for low, high in ends)
+
+
+def _order(power: Power) -> tuple[object, ...]:
+    return power.variable, power.exponent, power.slope, power.offset, power.halvings, power.cut or ()
 
 
 class Norm(StrEnum):
@@ -76,19 +183,84 @@ class Clip:
 class TableQuery:
     """One exact aggregate for every cell of a space, empty cells included, in declared order.
 
-    The number of persons counts each unit once in a cell, however many rows it has there; where rows are units, it is
-    their number. `clip` bounds what a unit adds to all cells of a count or total together; the answer is then in parts
-    of a step. `value` names the numeric variable of a total (of a count: only rows that have it are counted); `centre`
-    (in steps) is subtracted from each value first; `weight` names a numeric variable by which each row counts.
+    A sum is that of the row function less `shift`, over the rows that have its variables: exact in the engine and
+    answered as floor((sum + c / 2) / c) with c = 2**halvings, so that it has 64 bits. The number of persons counts each
+    unit once in a cell, however many rows it has there; where rows are units, it is their number. `clip` bounds what a
+    unit adds to all cells of a sum together; the sum is then in parts of a step.
     """
 
     space: CellSpace
     where: tuple[Filter, ...] = ()
-    aggregate: Aggregate = Aggregate.COUNT
-    value: str | None = None
-    centre: int = 0
-    weight: str | None = None
+    aggregate: Aggregate = Aggregate.SUM
+    function: RowFunction = RowFunction()
+    shift: int = 0
+    halvings: int = 0
     clip: Clip | None = None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the variables that are read, each once."""
+        names = [axis.variable for axis in self.space.axes] + [f.variable for f in self.where]
+        return tuple(dict.fromkeys([*names, *self.function.variables]))
+
+    @property
+    def value(self) -> str | None:
+        """The variable of the row function, if it has one and no more."""
+        names = self.function.variables
+        return names[0] if len(names) == 1 else None
+
+    @property
+    def is_plain_count(self) -> bool:
+        """Whether each row that passes adds one."""
+        return (self.aggregate, self.function, self.shift) == (Aggregate.SUM, RowFunction(), 0)
+
+    def ranges(self, domain: Domain) -> Ranges:
+        """Declared bounds of the variables of the row function."""
+        bounds = {name: domain.variable(name).bounds for name in self.function.variables}
+        return {name: (each.low, each.high) for name, each in bounds.items()}
+
+    def empty_cell(self, domain: Domain) -> int:
+        """The answer for a cell without rows: 0 for sums; for extremes the declared end on the far side."""
+        if self.aggregate not in (Aggregate.MINIMUM, Aggregate.MAXIMUM):
+            return 0
+        low, high = self.function.ends(self.ranges(domain))
+        return (high if self.aggregate is Aggregate.MINIMUM else low) - self.shift
+
+    def largest(self, domain: Domain) -> int:
+        """A bound on what one row adds to a cell, from the declaration alone.
+
+        Raises `TooLarge` where engines could not hold the sum, and `Unsupported` or `ParameterError` where it has no
+        meaning; what does not raise is answered by every engine, whatever the data hold.
+        """
+        for name in self.variables:
+            domain.variable(name)
+        is_sum, is_persons = self.aggregate is Aggregate.SUM, self.aggregate is Aggregate.PERSONS
+        if is_persons and replace(self, space=CellSpace(()), where=()) != TableQuery(
+            space=CellSpace(()), aggregate=Aggregate.PERSONS
+        ):
+            raise Unsupported("Persons are counted once each: without a value, and without weights.")
+        if not is_sum and (self.halvings or self.clip is not None):
+            raise Unsupported(f"A {self.aggregate} is neither halved nor clipped.")
+        if not is_sum and not is_persons and not self.function.variables:
+            raise ParameterError(f"A {self.aggregate} needs the numeric variable that it is taken of.")
+        ranges = self.ranges(domain)
+        size = self.function.reach(ranges) + abs(self.shift)
+        if self.clip is not None and size * domain.neighbours.max_rows * self.clip.fineness >= MOST_STEPS:
+            raise TooLarge(
+                "All rows of a person together could add 10^18 parts of a step or more to a cell. Use a coarser step, "
+                "narrower bounds or a smaller max_rows.",
+                limit=MOST_STEPS,
+            )
+        limit = min(LIMIT << self.halvings, WIDEST) if is_sum else LIMIT
+        steps = [abs(p.slope * end) + abs(p.offset) for p in self.function.powers for end in ranges[p.variable]]
+        halvings = max((power.halvings for power in self.function.powers), default=0)
+        if size >= limit or max(abs(self.function.multiple), 1 << halvings, *steps) >= LIMIT:
+            raise TooLarge(
+                f"One row could add 2^{limit.bit_length() - 1} steps or more to a cell. Use a coarser step or narrower "
+                "bounds.",
+                limit=limit,
+            )
+        return size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,6 @@ from dalenius.errors import ParameterError
 
 
 class RandomSource(Protocol):
-    """Uniform bits."""
-
     @property
     def is_tainted(self) -> bool:
         """Whether the bits are known to somebody, so that a release made with them is not private."""

@@ -98,7 +98,6 @@ class Subject:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """Names of axes in reading order."""
         return (*self.rows, *self.columns, *self.layers)
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,19 +124,11 @@ class Subject:
         """What a canonical request says by itself: names for labels, and ends of ranges counted in declared steps."""
         keys = request.get("keys") or {}
         measure, q = measure_of(str(request.get("measure") or "count"), keys)
-        return cls(
-            dataset=dataset,
-            measure=measure,
-            q=q,
-            candidates=tuple(_candidate(axis) for axis in request.get("axes") or ()),
-            of=str(request.get("of") or ""),
-            other=str(keys.get("other") or ""),
-            within=_property(str(request.get("of") or ""), keys),
-            per=str(keys.get("per") or ""),
-            which=str(keys.get("which") or ""),
-            weight=str(request.get("weight") or ""),
-            where=tuple(_derived(c) for c in request.get("where") or ()),
-        )
+        texts: dict[str, Any] = {name: str(keys.get(name) or "") for name in ("other", "per", "which")}
+        texts |= {name: str(request.get(name) or "") for name in ("of", "weight")}
+        candidates = tuple(_candidate(axis) for axis in request.get("axes") or ())
+        where, within = tuple(_derived(c) for c in request.get("where") or ()), _property(texts["of"], keys)
+        return cls(dataset=dataset, measure=measure, q=q, candidates=candidates, where=where, within=within, **texts)
 
 
 def _property(of: str, keys: Mapping[str, Any]) -> tuple[Condition, ...]:
@@ -236,7 +227,6 @@ class Table:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of labels on each axis."""
         return self.space.shape
 
     @property
@@ -254,7 +244,6 @@ class Table:
         return cast("pd.DataFrame", registry.view("table", self).pandas())
 
     def to_polars(self) -> "pl.DataFrame":
-        """The same as a polars data frame."""
         return cast("pl.DataFrame", registry.view("table", self).polars())
 
     def plot(self, path: object = None) -> "Axes":
@@ -272,7 +261,8 @@ class Table:
 class Provenance:
     """What a reader must know to cite and to judge a release. Nothing about the file is in it.
 
-    `draws` says how the records were drawn, as declared; documents leave it out where nothing is declared.
+    `draws` says how the records were drawn, as declared; `extensions` names what other distributions contributed, each
+    with its distribution and version. Documents leave both out where there is nothing to say.
     """
 
     dataset: str
@@ -294,6 +284,7 @@ class Provenance:
     warnings: tuple[str, ...] = ()
     is_tainted: bool = False
     draws: str = ""
+    extensions: tuple[Mapping[str, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -329,7 +320,6 @@ class Release:
         )
 
     def with_members(self, members: Sequence["Release"]) -> "Release":
-        """A variant of a batch with other members."""
         whole = Release.batch(members, provenance=self.provenance, status=self.status, subject=self.subject)
         return replace(whole, adjustments=self.adjustments)
 
@@ -401,7 +391,6 @@ class Release:
         return cast("pd.DataFrame", registry.view("release", self).pandas(table or self.table, confidence))
 
     def to_polars(self, table: Table | None = None, confidence: float = 0.95) -> "pl.DataFrame":
-        """The same as a polars data frame."""
         return cast("pl.DataFrame", registry.view("release", self).polars(table or self.table, confidence))
 
     def plot(self, path: object = None, *, table: Table | None = None, confidence: float = 0.95) -> "Axes":

@@ -8,6 +8,7 @@ Exact losses of finite-support noise are computed from patterns; the norms are e
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil, isqrt
 
 from dalenius.errors import ParameterError
 
@@ -70,6 +71,29 @@ class Sensitivity:
             l2_squared=self.l2_squared * factor * factor,
             linf=self.linf * factor,
             patterns=patterns,
+        )
+
+    def halved(self, halvings: int) -> "Sensitivity":
+        """The same sums, each released as floor((sum + c / 2) / c) with c = 2**halvings.
+
+        Two whole numbers a and b give |floor(a / c) - floor(b / c)| <= ceil(|a - b| / c) <= (|a - b| + c - 1) / c,
+        whatever public number was added to both before. A coordinate that does not move stays, so that at most `l0`
+        coordinates gain (c - 1) / c each: in the l1 norm, and by Minkowski in the l2 norm. What moves is whole, so that
+        norms are rounded down to whole numbers again. Requires: whole moves, and an `l0` that counts all coordinates
+        that one unit can move at once.
+        """
+        if not halvings:
+            return self
+        c = 2**halvings
+        if self.patterns is not None:
+            return Sensitivity.of_patterns(tuple(tuple(-(-move // c) for move in p) for p in self.patterns))
+        gained, square = self.l0 * (c - 1) ** 2, ceil(self.l2_squared)
+        return Sensitivity.norms(
+            l0=self.l0,
+            l1=(self.l1 + self.l0 * (c - 1)) // c,
+            # The root of what is no square is rounded up.
+            l2_squared=(square + gained + isqrt(4 * square * gained) + 1) // c**2,
+            linf=ceil(self.linf / c),
         )
 
 

@@ -12,30 +12,21 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
-from dalenius import version
+from dalenius import errors, version
 from dalenius.core.budget import MASTER, Cost
 from dalenius.core.contracts import Adjustment, Source
 from dalenius.core.domain import Domain
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
+from dalenius.core.registry import Extension
 from dalenius.core.release import Block, Provenance, Release, Status, Subject
 from dalenius.core.sealed import Confidential
 from dalenius.curator import gate, rules
 from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.curator.planner import Planner
 from dalenius.curator.source import RegisteredSource
-from dalenius.errors import (
-    AfterCharge,
-    DaleniusError,
-    LedgerCorrupt,
-    NotPublic,
-    NotRegistered,
-    ParameterError,
-    StorageError,
-)
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
 from dalenius.ledger.declarations import Declarations
 from dalenius.ledger.draft import Command
@@ -47,25 +38,14 @@ from dalenius.measurements.blocks.function import OwnFunction
 from dalenius.postprocess import adds_up, adjustments, declared_totals, shown, within
 from dalenius.publish import as_read, from_json, write_json
 from dalenius.rendering import two_lines
-from dalenius.spec import load
-from dalenius.spec.batch import (
-    TOGETHER,
-    Asked,
-    BatchDocument,
-    about,
-    as_asked,
-    form_of,
-    member_requests,
-    members_of,
-    places_of,
-)
+from dalenius.spec import batch, load
 from dalenius.spec.canonical import Canonical, digest
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
 RequestLike = str | Path | Mapping[str, Any] | RequestDocument
-AskedLike = RequestLike | BatchDocument
+AskedLike = RequestLike | batch.BatchDocument
 if TYPE_CHECKING:
     from dalenius.curator.inspection import Inspection
 
@@ -111,37 +91,10 @@ class Curator:
 
         return Inspection(holding=self.holding, planner=self.planner)
 
-    @overload
-    @classmethod
-    def open(
-        cls,
-        dataset: DatasetLike,
-        declaration: None = None,
-        *,
-        ledger: str | Path | Ledger | None = None,
-        anchor: str | Path | None = None,
-        policy: PolicyLike | None = None,
-        data: object = None,
-        rng: RandomSource | None = None,
-    ) -> "Curator": ...
-
-    @overload
     @classmethod
     def open(
         cls,
         dataset: object,
-        declaration: DatasetLike,
-        *,
-        ledger: str | Path | Ledger | None = None,
-        anchor: str | Path | None = None,
-        policy: PolicyLike | None = None,
-        rng: RandomSource | None = None,
-    ) -> "Curator": ...
-
-    @classmethod
-    def open(
-        cls,
-        dataset: Any,
         declaration: DatasetLike | None = None,
         *,
         ledger: str | Path | Ledger | None = None,
@@ -158,15 +111,15 @@ class Curator:
         it unless `anchor` says where. Where the ledger recorded a policy for the data set, that one is in force, and
         other rules are refused.
         """
-        if declaration is None and not isinstance(dataset, str | Path | Mapping | DatasetDocument):
-            raise ParameterError(
+        if declaration is not None and data is not None:
+            raise errors.ParameterError("The rows were given twice: before the declaration, and as `data`.")
+        if declaration is not None:
+            dataset, data = declaration, dataset
+        if not isinstance(dataset, str | Path | Mapping | DatasetDocument):
+            raise errors.ParameterError(
                 "Rows need a declaration of what they may hold: Curator.open(frame, declaration); received"
                 f" {type(dataset).__name__} alone."
             )
-        if declaration is not None and data is not None:
-            raise ParameterError("The rows were given twice: before the declaration, and as `data`.")
-        if declaration is not None:
-            dataset, data = declaration, dataset
         document = load.load_dataset(dataset)
         named = document.policy_location if policy is None else policy
         limits = None if named is None else load.load_policy(named)
@@ -191,9 +144,7 @@ class Curator:
     def __enter__(self) -> "Curator":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -207,13 +158,9 @@ class Curator:
         """The microdata behind their engine, opened on first use; exact values are sealed."""
         return self.holding.source
 
-    def request(self, request: RequestLike) -> RequestDocument:
-        """Read a request document."""
-        return request if isinstance(request, RequestDocument) else load.load_request(request)
-
-    def asked(self, request: AskedLike) -> Asked:
-        """Read a request document, or a batch of several tables."""
-        return request if isinstance(request, RequestDocument) else load.load_asked(request)
+    def asked(self, request: AskedLike) -> batch.Asked:
+        with self.planner.allowing():
+            return load.load_asked(request)
 
     @property
     def left(self) -> Cost:
@@ -244,7 +191,8 @@ class Curator:
     def plan(self, request: AskedLike) -> TablePlan:
         """Cells, cost, law and expected error: free, and without touching data."""
         document = self.asked(request)
-        return replace(self.planner.plan(document, self.adjustments(document)), subject=self._about(document))
+        subject = batch.about(document, self.domain, self.document.dataset.title)
+        return replace(self.planner.plan(document, self.adjustments(document)), subject=subject)
 
     def release(
         self,
@@ -263,20 +211,17 @@ class Curator:
         """
         document = self.asked(request)
         stage("planning")
-        plan = self.planner.plan_stored(document)
-        form = form_of(document, self.domain)
+        plan, form = self.planner.plan_stored(document), batch.form_of(document, self.domain)
         fingerprint = self.holding.registration().fingerprint
-        charge = self.charge(
-            document, plan, form, fingerprint, analyst=analyst, approved_by=approved_by, is_official=is_official
-        )
+        who: dict[str, Any] = {"analyst": analyst, "approved_by": approved_by, "is_official": is_official}
+        charge = self.charge(document, plan, form, fingerprint, **who)
         # What was published of this version is answered for ever, whatever became of the file.
         published = self.ledger.reader.find(charge.key)
         adjust = self.adjustments(document)
         rules.rehearse(plan, form, self.domain, self.policy, adjust)
         if published is not None:
             return shown(self._read(published, document), adjust)
-        self._check_universe(document)
-        self.planner.check_functions(plan)
+        self._check_new(document, plan)
         self.holding.registered_fingerprint()
         stage("charging the ledger")
         bind(self.ledger, self.domain, self.policy, analyst or "custodian")
@@ -300,14 +245,13 @@ class Curator:
     def quote(self, request: AskedLike, *, analyst: str = "", is_official: bool = False) -> Cost:
         """What a release would be charged now, zero where a stored one answers; refuses as `release` would. Free."""
         document = self.asked(request)
-        plan, form = self.planner.plan_stored(document), form_of(document, self.domain)
+        plan, form = self.planner.plan_stored(document), batch.form_of(document, self.domain)
         fingerprint = self.holding.registration().fingerprint
         charge = self.charge(document, plan, form, fingerprint, analyst=analyst, is_official=is_official)
         rules.rehearse(plan, form, self.domain, self.policy, self.adjustments(document))
         quotas: list[Command] = []
         if self.ledger.reader.find(charge.key) is None:
-            self._check_universe(document)
-            self.planner.check_functions(plan)
+            self._check_new(document, plan)
             ensure_quotas(
                 self.ledger,
                 self.domain.population,
@@ -319,35 +263,9 @@ class Curator:
             )
         return self.ledger.quote(charge, quotas)
 
-    def inspect(self, request: RequestLike, *, by: str = "custodian") -> Confidential:
-        """The exact table, for the custodian's eyes; a ledger line says that somebody looked."""
-        return self.inspection.table(self.request(request), by=by)
-
-    def inspect_plan(self, request: RequestLike, *, record: int | None = None, by: str = "custodian") -> Confidential:
-        """What a data-dependent plan would do to these data, for the custodian's eyes."""
-        return self.inspection.plan(self.request(request), record=record, by=by)
-
-    def inspect_dominance(self, request: RequestLike, *, by: str = "custodian") -> Confidential:
-        """Which cells a few contributors dominate, for the custodian's eyes."""
-        return self.inspection.dominance(self.request(request), by=by)
-
-    def inspect_sensitivity(self, request: RequestLike, *, by: str = "custodian") -> Confidential:
-        """How far one record moves the statistic of a request, for the custodian's eyes."""
-        return self.inspection.sensitivity(self.request(request), by=by)
-
-    def inspect_values(
-        self, request: RequestLike, look: Callable[[list[int]], Mapping[str, Any]], *, by: str = "custodian"
-    ) -> Confidential:
-        """What the custodian's own function says of one list of values, for the custodian's eyes."""
-        return self.inspection.values(self.request(request), look, by=by)
-
-    def compare(self, request: RequestLike, release: Release, *, by: str = "custodian") -> Confidential:
-        """How far a release is from the exact counts, for the custodian's eyes."""
-        return self.inspection.compare(self.request(request), release, by=by)
-
     def charge(
         self,
-        document: Asked,
+        document: batch.Asked,
         plan: TablePlan,
         form: Canonical,
         fingerprint: str,
@@ -387,7 +305,7 @@ class Curator:
         overlaps = self.ledger.reader.overlaps(self.domain.population)
         for other in self.domain.overlaps:
             if other not in overlaps:
-                raise NotRegistered(
+                raise errors.NotRegistered(
                     f"That {self.domain.population!r} shares persons with {other!r} is not declared in this ledger; "
                     "register the data set again.",
                     dataset=self.domain.name,
@@ -396,62 +314,57 @@ class Curator:
         return overlaps
 
     def _key(self, plan: TablePlan, form: Canonical, fingerprint: str) -> tuple[str, str]:
-        """The key of the answer and the digest of its plan."""
         fixed, domain = plan_digest(plan, self.policy), self.holding.domain_digest
         return memo_key(form.decided(plan.mechanism, plan.strategy), domain, fingerprint, fixed), fixed
 
     def _complete(
-        self, plan: TablePlan, reservation: Reservation, form: Canonical, document: Asked, status: Status, stage: Stage
+        self, plan: TablePlan, held: Reservation, form: Canonical, document: batch.Asked, status: Status, stage: Stage
     ) -> Release:
         """Measure and store; an answer that could not be stored leaves no trace, not even in a traceback.
 
         What is answered is what is read back. Where that is the very document just written it need not be parsed.
         """
-        refused: DaleniusError = AfterCharge(reservation.entry)
+        refused: errors.DaleniusError = errors.AfterCharge(held.entry)
         try:
-            measured = self._measure(plan, reservation, form, document, stage)
+            measured = self._measure(plan, held, form, document, stage)
             release = self._as_asked(measured.with_(status=status, subject=Subject()), document)
             content = write_json(release)
             stage("storing")
-            stored = self.ledger.commit(reservation, content, status=str(status))
+            stored = self.ledger.commit(held, content, status=str(status))
             if stored.document != content:
                 return self._read(stored, document)
             return self._as_asked(replace(as_read(release), status=Status(stored.status)), document)
-        except (LedgerCorrupt, StorageError) as error:
+        except (errors.LedgerCorrupt, errors.StorageError) as error:
             # A ledger or a disk that fails says nothing of the data.
-            refused = type(error)(f"{error.message} {refused.message}", entry=reservation.entry)
+            refused = type(error)(f"{error.message} {refused.message}", entry=held.entry)
             measured, release, content = None, None, b""
         except Exception:
             # The exception's frames hold an answer that nobody may read; it is dropped with them.
             measured, release, content = None, None, b""
         # Nothing left the process, so whoever asks again may complete the charge.
         with suppress(Exception):
-            self.ledger.abandon(reservation)
+            self.ledger.abandon(held)
         raise refused
 
     def _measure(
-        self, plan: TablePlan, reservation: Reservation, form: Canonical, document: Asked, stage: Stage
+        self, plan: TablePlan, reservation: Reservation, form: Canonical, document: batch.Asked, stage: Stage
     ) -> Release:
         plan = gate.with_keys(plan, reservation.fingerprint, self.ledger.secret(self.domain.population))
         plan = gate.with_functions(plan, self._functions, stage)
-        passage = gate.run(
-            plan,
-            self.holding.source,
-            plan.neighbours,
-            plan.reservation,
-            self._rng,
-            entry=reservation.entry,
-            stage=stage,
-        )
+        source, entry = self.holding.source, reservation.entry
+        passage = gate.run(plan, source, plan.neighbours, plan.reservation, self._rng, entry=entry, stage=stage)
         if not self.holding.is_unchanged(reservation.fingerprint):
             # The file moved under the measurement: what was read is not what was registered.
-            raise AfterCharge(reservation.entry)
+            raise errors.AfterCharge(entry)
+        if self.holding.extensions:
+            # Nobody but its makers says that an engine of another distribution reads what was registered.
+            plan = _read_by(plan, self.holding.extensions)
         provenance = self._provenance(plan, reservation, form)
-        if not isinstance(plan, BatchPlan) or not isinstance(document, BatchDocument):
+        if not isinstance(plan, BatchPlan) or not isinstance(document, batch.BatchDocument):
             return self._answer(plan, passage.by_step, provenance)
         members, steps = [], list(passage.by_step)
-        requests = member_requests(document, self.domain)
-        contents = [requests[place] for place in places_of(document, self.domain)]
+        requests = batch.member_requests(document, self.domain)
+        contents = [requests[place] for place in batch.places_of(document, self.domain)]
         for part, content in zip(plan.parts, contents, strict=True):
             own, steps = steps[: len(part.measurements)], steps[len(part.measurements) :]
             of_member = replace(
@@ -462,6 +375,7 @@ class Curator:
                 strategy=part.strategy,
                 evidence=part.evidence.to_dict(),
                 warnings=part.warnings,
+                extensions=tuple(extension.to_dict() for extension in part.extensions),
             )
             members.append(self._answer(part, own, of_member))
         return Release.batch(members, provenance=provenance, status=Status.DRAFT, subject=None)
@@ -478,7 +392,7 @@ class Curator:
 
     def _provenance(self, plan: TablePlan, reservation: Reservation, form: Canonical) -> Provenance:
         definition = self.planner.definition(plan.budget)
-        together = f" {TOGETHER}" if isinstance(plan, BatchPlan) else ""
+        together = f" {batch.TOGETHER}" if isinstance(plan, BatchPlan) else ""
         software = f"dalenius {version.VERSION}"
         return replace(
             plan.provenance(self.domain, request=form.content, digest=form.digest, software=software),
@@ -488,9 +402,9 @@ class Curator:
             is_tainted=self._rng.is_tainted,
         )
 
-    def adjustments(self, document: Asked) -> list[Adjustment]:
+    def adjustments(self, document: batch.Asked) -> list[Adjustment]:
         """What [show] of the request asks for: refused before anything is charged where a document lacks it."""
-        if isinstance(document, BatchDocument):
+        if isinstance(document, batch.BatchDocument):
             return []
         show, published, anchor = document.show, None, None
         if show.published:
@@ -503,28 +417,35 @@ class Curator:
         if show.anchor:
             stored = self.ledger.reader.release(show.anchor)
             if stored.status != Status.PUBLISHED:
-                raise NotPublic("Only what is published can be agreed with.", entry=show.anchor)
+                raise errors.NotPublic("Only what is published can be agreed with.", entry=show.anchor)
             anchor = from_json(stored.document)
         return adjustments(show, published, anchor)
 
-    def _sensitive(self, document: Asked, overlaps: tuple[str, ...]) -> tuple[str, ...]:
+    def _sensitive(self, document: batch.Asked, overlaps: tuple[str, ...]) -> tuple[str, ...]:
         """Return the variables and records that the request reads and that carry a cap, here or where others pay."""
         capped = {name for other in overlaps for name in self.ledger.reader.account(other).capped}
         return self.domain.sensitive(document.variables(self.domain), capped | self.policy.sensitive.keys())
 
-    def _check_universe(self, document: Asked) -> None:
-        for member in members_of(document):
+    def _check_new(self, document: batch.Asked, plan: TablePlan) -> None:
+        """Refuse what was answered before it was refused, and functions that this process does not have."""
+        for member in batch.members_of(document):
             rules.check_universe(member, self.domain)
+        self.planner.check_functions(plan)
 
-    def _about(self, document: Asked) -> Subject:
-        return about(document, self.domain, self.document.dataset.title)
+    def _as_asked(self, release: Release, document: batch.Asked) -> Release:
+        return batch.as_asked(release, document, self.domain, self.document.dataset.title)
 
-    def _as_asked(self, release: Release, document: Asked) -> Release:
-        return as_asked(release, document, self.domain, self.document.dataset.title)
-
-    def _read(self, stored: StoredRelease, document: Asked) -> Release:
+    def _read(self, stored: StoredRelease, document: batch.Asked) -> Release:
         """The stored answer, titled and laid out as this request asks; one from before subjects stays as it was."""
         return self._as_asked(replace(from_json(stored.document), status=Status(stored.status)), document)
+
+
+def _read_by(plan: TablePlan, engine: tuple[Extension, ...]) -> TablePlan:
+    """Return the plan, and the parts of a batch, with the engine of another distribution."""
+    plan = rules.made_with(plan, engine, is_unvetted=True)
+    if not isinstance(plan, BatchPlan):
+        return plan
+    return replace(plan, parts=tuple(_read_by(part, engine) for part in plan.parts))
 
 
 def _events(plan: TablePlan) -> tuple[Event, ...]:

@@ -28,18 +28,12 @@ from dalenius.curator.source import RegisteredSource
 from dalenius.engines import axis_positions, passes
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.bootstrap_totals import BootstrapTotals
-from dalenius.measurements.inspection.actual_data import (
-    checklist,
-    compare_options,
-    dominance,
-    plausible_deniability,
-    sensitivities,
-    true_delta,
-)
+from dalenius.measurements.inspection import actual_data
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.coding import DROPPED_NUMBER
-from dalenius.spec.method import JudgingMethod, SensitiveMethod, counts_records
+from dalenius.spec.load import Given, load_request
+from dalenius.spec.method import Method, counts_records
 from dalenius.spec.request import RequestDocument
 
 # Noise of the Cauchy law at the smooth sensitivity spends epsilon with this share of it as its smoothness.
@@ -59,63 +53,64 @@ class Inspection:
     def _domain(self) -> Domain:
         return self.holding.domain
 
-    def table(self, request: RequestDocument, *, by: str) -> Confidential:
+    def table(self, request: Given, *, by: str = "custodian") -> Confidential:
         """The exact table, for the custodian's eyes; a ledger line says that somebody looked."""
-        form, query = self._asked(request)
+        _, form, query = self._asked(request)
         self._note({"request": form.content}, by)
         exact = self.holding.source.table(query).open_below_the_gate()
         cells = query.space.labels() or [()]
         counts = {" · ".join(labels) or "total": int(v) for labels, v in zip(cells, exact.tolist(), strict=True)}
         return Confidential(f"Exact counts of {self._domain.name} {self._domain.version}", counts)
 
-    def plan(self, request: RequestDocument, *, record: int | None, by: str) -> Confidential:
+    def plan(self, request: Given, *, record: int | None = None, by: str = "custodian") -> Confidential:
         """What a data-dependent plan would do to these data: scales, expected losses, claims, the true loss."""
-        plan = self.planner.plan(request)
+        plan = self.planner.plan(self._read(request))
         if not plan.neighbours.scope.is_data_dependent:
             raise Unsupported("Only plans whose noise depends on the data have more to show than their preview.")
         self._note({"plan": plan_digest(plan, self.holding.policy)}, by)
         report = inspect_plan(plan, self.holding.source, record)
         return Confidential(f"What {plan.definition} would do to {self._domain.name}", report)
 
-    def dominance(self, request: RequestDocument, *, by: str) -> Confidential:
+    def dominance(self, request: Given, *, by: str = "custodian") -> Confidential:
         """Which cells a few contributors dominate, exactly, by the rule of a method that judges cells."""
-        method = registry.get("methods", request.method)
-        if not isinstance(method, JudgingMethod):
-            judging = [n for n, m in registry.every("methods").items() if isinstance(m, JudgingMethod)]
+        document, form, query = self._asked(request)
+        method = self._method(document)
+        if method.judged is None:
+            judging = [n for n, m in registry.every("methods").items() if m.judged is not None]
             raise Unsupported(
                 f'Ask with measure = "{" or ".join(judging)}", of = "variable", and the rows and columns to judge.'
             )
-        form, query = self._asked(request)
         self._note({"request": form.content, "what": method.name}, by)
-        names, statistic = method.judged(query, str(request.table.of), request.table.keys)
+        names, statistic = method.judged(query, str(document.table.of), document.table.keys)
         verdicts = dominated(self.holding.source, names, statistic)
         return Confidential(f"Dominated cells of {self._domain.name} {self._domain.version}", verdicts)
 
-    def sensitivity(self, request: RequestDocument, *, by: str) -> Confidential:
+    def sensitivity(self, request: Given, *, by: str = "custodian") -> Confidential:
         """How far one record moves the statistic of a request: on any data, at these, and within these."""
-        method = registry.get("methods", request.method)
-        if not isinstance(method, SensitiveMethod):
-            stated = [n for n, m in registry.every("methods").items() if isinstance(m, SensitiveMethod)]
+        document, form, _ = self._asked(request)
+        method = self._method(document)
+        if method.statistic is None:
+            stated = [n for n, m in registry.every("methods").items() if m.statistic is not None]
             raise Unsupported(f"Sensitivities at the data are known for {', '.join(stated)}.")
-        question = self.planner.question(request)
+        question = self.planner.question(document)
         statistic = method.statistic(question)
-        self._note({"request": canonical(request, self._domain).content, "what": "sensitivity"}, by)
+        self._note({"request": form.content, "what": "sensitivity"}, by)
         epsilon = question.budget.epsilon
         beta = None if epsilon is None else epsilon / SMOOTHNESS
-        report = sensitivities(statistic, self._rows(statistic, question.where), question.neighbours, beta)
+        report = actual_data.sensitivities(statistic, self._rows(statistic, question.where), question.neighbours, beta)
         return Confidential(f"Sensitivities of {method.name} in steps, {question.neighbours.relation}", report)
 
     def values(
-        self, request: RequestDocument, look: Callable[[list[int]], Mapping[str, Any]], *, by: str
+        self, request: Given, look: Callable[[list[int]], Mapping[str, Any]], *, by: str = "custodian"
     ) -> Confidential:
         """Return what the custodian's function says of the values of `of`, in steps, under the conditions."""
-        form, _ = self._asked(request)
-        if request.table.of is None or form.space.axes:
+        document, form, _ = self._asked(request)
+        of = document.table.of
+        if of is None or form.space.axes:
             raise Unsupported('A function sees one list of values: of = "variable", with where, not rows or columns.')
         self._note({"request": form.content, "what": "function"}, by)
-        query = ValuesQuery(value=request.table.of, where=form.filters)
-        values = self.holding.source.values(query).open_below_the_gate()
-        return Confidential(f"A function of {request.table.of}", look([int(v) for v in values]))
+        values = self.holding.source.values(ValuesQuery(value=of, where=form.filters)).open_below_the_gate()
+        return Confidential(f"A function of {of}", look([int(v) for v in values]))
 
     def _rows(self, statistic: Any, where: tuple[Filter, ...]) -> tuple[Any, ...]:
         """What a statistic is computed of: values, cells, both, or pairs of values of the rows that have both."""
@@ -133,19 +128,30 @@ class Inspection:
             return (cells,)
         return (cells, values) if query.space.axes else (values[cells >= 0],)
 
-    def compare(self, request: RequestDocument, release: Release, *, by: str) -> Confidential:
+    def compare(self, request: Given, release: Release, *, by: str = "custodian") -> Confidential:
         """How far a release is from the exact counts, in the losses of the literature."""
-        form, query = self._asked(request)
-        if not counts_records(request.method) or request.table.weight is not None:
+        document, form, query = self._asked(request)
+        if not counts_records(document.method) or document.table.weight is not None:
             raise Unsupported("Losses are computed for tables of counts.")
         shown = release.find(*(axis.name for axis in query.space.axes)).values.reshape(query.space.shape)
         self._note({"request": form.content, "what": "utility"}, by)
         exact = self.holding.source.table(query).open_below_the_gate().reshape(query.space.shape)
         return Confidential(f"Utility of release {release.provenance.digest[:12]}", compare(exact, shown))
 
-    def _asked(self, request: RequestDocument) -> tuple[Canonical, TableQuery]:
-        form = canonical(request, self._domain)
-        return form, TableQuery(space=form.space, where=form.filters)
+    def _read(self, request: Given) -> RequestDocument:
+        with self.planner.allowing():
+            return load_request(request)
+
+    def _method(self, request: RequestDocument) -> Method:
+        """The method of a request, if the policy of these data allows it."""
+        with self.planner.allowing():
+            method: Method = registry.get("methods", request.method)
+            return method
+
+    def _asked(self, request: Given) -> tuple[RequestDocument, Canonical, TableQuery]:
+        document = self._read(request)
+        form = canonical(document, self._domain)
+        return document, form, TableQuery(space=form.space, where=form.filters)
 
     def _note(self, payload: Mapping[str, Any], by: str) -> None:
         """The line that says that somebody looks, written before the first row is read."""
@@ -177,16 +183,18 @@ def _totals(step: BootstrapTotals, source: Source, record: int | None) -> dict[s
     cells, values = rows_of(source, query.space, query.where, str(query.value))
     report: dict[str, Any] = {
         "sensitivity of the whole table": step.statistic.bootstrap(cells, values, step.neighbours, step.membership),
-        "checklist": checklist(values[cells >= 0], step.statistic.low, step.statistic.high, step.floor),
-        "dominance": dominance(cells, values),
+        "checklist": actual_data.checklist(values[cells >= 0], step.statistic.low, step.statistic.high, step.floor),
+        "dominance": actual_data.dominance(cells, values),
     }
     if step.epsilon is not None:
         report["scales"] = [float(s) for s in step.scales(minima, maxima)]
-        report["expected losses"] = compare_options(step.statistic, minima, maxima, step.epsilon, step.floor)
+        report["expected losses"] = actual_data.compare_options(
+            step.statistic, minima, maxima, step.epsilon, step.floor
+        )
     if record is not None:
         if not 0 <= record < len(values):
             raise ParameterError("There is no such row.", name="record")
-        report["claims"] = plausible_deniability(cells, values, record, step.membership, step.declared)
+        report["claims"] = actual_data.plausible_deniability(cells, values, record, step.membership, step.declared)
     return report
 
 
@@ -198,7 +206,7 @@ def _order_statistic(step: LocalLaplace, source: Source) -> dict[str, Any]:
         "scale": float(max(step.floor, step.sensitivity(values)) / step.epsilon),
     }
     if step.neighbours.scope is Scope.ACTUAL_DATA:
-        report["against an intruder who knows the algorithm"] = true_delta(
+        report["against an intruder who knows the algorithm"] = actual_data.true_delta(
             step.statistic, values, step.epsilon, step.floor, step.neighbours
         )
     return report

@@ -15,7 +15,7 @@ from dalenius.spec.policy import PolicyDocument
 
 
 def plan_digest(plan: TablePlan, policy: PolicyDocument) -> str:
-    """Digest of what the plan will do: the law of every measurement, and the policy's rules that shape the answer.
+    """Digest of what the plan will do: the law of every measurement, extensions, and the rules that shape the answer.
 
     What is measured is in the canonical request; names of measurements follow its spelling and are left out.
     """
@@ -28,12 +28,12 @@ def plan_digest(plan: TablePlan, policy: PolicyDocument) -> str:
             "measurements": [m.law.to_dict() for m in plan.measurements],
             "law": plan.law.to_dict(),
             "rules": _shaping(policy),
+            **({"extensions": [extension.to_dict() for extension in plan.extensions]} if plan.extensions else {}),
         }
     )
 
 
 def _shaping(policy: PolicyDocument) -> dict[str, Any]:
-    """The rules that shape an answer."""
     rules = policy.to_dict()
     shaping = {name: dict(rules[name]) for name in ("table", "show", "floors") if name in rules}
     # It refuses plans and shapes none.
@@ -42,7 +42,6 @@ def _shaping(policy: PolicyDocument) -> dict[str, Any]:
 
 
 def memo_key(request_digest: str, domain_digest: str, fingerprint: str, plan: str) -> str:
-    """The unique key of a release."""
     return _digest({"request": request_digest, "domain": domain_digest, "data": fingerprint, "plan": plan})
 
 

@@ -4,14 +4,15 @@ Everything a plan says (cells, cost, law, expected error) is computable by anybo
 it, and refusing it, costs nothing and tells nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial, wraps
 from itertools import starmap
 from math import inf, prod, sqrt
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from dalenius import limits
+from dalenius import errors, limits
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.calibrate import calibrate
@@ -19,19 +20,10 @@ from dalenius.core.contracts import Adjustment, Definition, Mechanism
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.plan import BatchPlan, TablePlan
+from dalenius.core.query import SizesQuery, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator import rules
 from dalenius.curator.gate import functions_of
-from dalenius.errors import (
-    DaleniusError,
-    InternalError,
-    NotAllowed,
-    ParameterError,
-    TooLarge,
-    Unconfirmed,
-    UnknownName,
-    Unsupported,
-)
 from dalenius.exact.calibrations import calibrated
 from dalenius.plans.batch import BatchAsked, MemberBudget, batch_of, member_plans
 from dalenius.postprocess import adjustments, check_show
@@ -46,6 +38,8 @@ from dalenius.spec.question import Question
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
 
+P = ParamSpec("P")
+T = TypeVar("T")
 HINTS = {
     "margins": " Margins are planned for counts, totals and means without errors of sampling; ask for other measures "
     "table by table.",
@@ -75,7 +69,7 @@ def bounded(atoms: int, sentence: str = _TOO_MUCH) -> Iterator[None]:
         with limits.limited(atoms):
             yield
     except limits.Exhausted:
-        raise TooLarge(sentence) from None
+        raise errors.TooLarge(sentence) from None
 
 
 @contextmanager
@@ -83,11 +77,22 @@ def _of_table(number: int) -> Iterator[None]:
     """A refusal that says which table of a batch it is about."""
     try:
         yield
-    except DaleniusError as refusal:
+    except errors.DaleniusError as refusal:
         refusal.message = f"Table {number}: {refusal.message}"
         refusal.args = (refusal.message,)
         refusal.detail["table"] = number
         raise
+
+
+def _under_policy(step: Callable[Concatenate["Planner", P], T]) -> Callable[Concatenate["Planner", P], T]:
+    """Take a step of a planner where extensions are those that its policy allows."""
+
+    @wraps(step)
+    def stepped(planner: "Planner", /, *arguments: P.args, **keys: P.kwargs) -> T:
+        with planner.allowing():
+            return step(planner, *arguments, **keys)
+
+    return stepped
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +104,14 @@ class Planner:
     # The custodian's own functions of this process, by their digests; no document can add to them.
     functions: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        registry.admit(self.policy.extensions)
+
+    def allowing(self) -> AbstractContextManager[set[registry.Extension]]:
+        """Inside, the extensions of other distributions are those that the policy allows."""
+        return registry.allowing(self.policy.extensions)
+
+    @_under_policy
     def plan(self, request: Asked, adjust: Sequence[Adjustment] | None = None) -> TablePlan:
         """A priced plan, or a refusal that says what to change.
 
@@ -116,7 +129,7 @@ class Planner:
         """Refuse plans that need a function not registered in this process, or not runnable here."""
         for name in functions_of(plan):
             if name not in self.functions:
-                raise NotAllowed(
+                raise errors.NotAllowed(
                     f"The function {name:.80} is not one of this process: only the custodian's own program runs "
                     "functions, after curator.function(…) gave them.",
                     received=name,
@@ -127,6 +140,7 @@ class Planner:
                 Runner(function=self.functions[name]).check()
                 _RUNNABLE.add(name)
 
+    @_under_policy
     def plan_stored(self, request: Asked) -> TablePlan:
         """The plan by which an answer is looked up: also of a request that was answered before and is refused anew."""
         if isinstance(request, BatchDocument):
@@ -134,8 +148,12 @@ class Planner:
                 return self._plan_batch(request)
         return self._ruled(self._planned(request), request)
 
-    def _plan_batch(self, batch: BatchDocument) -> BatchPlan:
+    def _plan_batch(self, batch: BatchDocument) -> TablePlan:
         """Every table planned and ruled as if it were asked for alone, and all of them priced as one event."""
+        with self.allowing() as used:
+            return rules.extended(self._plan_members(batch), used, self.policy, "batch")
+
+    def _plan_members(self, batch: BatchDocument) -> BatchPlan:
         budget = batch.budget()
         definition = self.definition(budget)
         _check_amounts(budget, definition)
@@ -163,13 +181,21 @@ class Planner:
 
     def _planned(self, request: RequestDocument, allotment: MemberBudget | None = None) -> TablePlan:
         """The plan of a method, for the request's own budget or for a part of a batch's."""
+        with self.allowing() as used:
+            plan = self._plan_one(request, allotment)
+            return rules.extended(plan, used, self.policy, request.method)
+
+    def _plan_one(self, request: RequestDocument, allotment: MemberBudget | None) -> TablePlan:
         rules.check_weight(request, self.domain)
         check_show(request.show, request.method, request.margins(self.domain))
-        method = self._method(request)
+        if request.method not in registry.names("methods"):
+            raise registry.unknown("methods", request.method, "measure")
+        method: Method = registry.get("methods", request.method)
         question = self.question(request, allotment)
         _check_scope(method, question)
         with bounded(limits.ATOMS):
             plan = method.plan(question)
+        self._check_sums(plan)
         if request.margins(self.domain) is None:
             # A method may show several numbers of each cell.
             self._check_size(int(plan.preview.get("cells") or 0))
@@ -177,6 +203,13 @@ class Planner:
             _ = question.universe
         _check_read(question)
         return self._for_one(plan, request, question)
+
+    def _check_sums(self, plan: TablePlan) -> None:
+        """Refuse sums that engines could not hold, by the declaration: after the charge nothing may fail."""
+        for need in (need for measurement in plan.measurements for need in measurement.needs):
+            table = need.table if isinstance(need, SizesQuery) else need
+            if isinstance(table, TableQuery):
+                table.largest(self.domain)
 
     def _ruled(self, plan: TablePlan, request: RequestDocument) -> TablePlan:
         """The plan as the policy's rules shape it, or a refusal."""
@@ -190,14 +223,14 @@ class Planner:
         if size == 1:
             return plan
         if question.scope is not Scope.ALL_DATA:
-            raise Unsupported(
+            raise errors.Unsupported(
                 f"A guarantee to groups is made under differential privacy; {question.definition.name!r} knows groups "
                 "of its own in [table], where they are proved.",
                 received=size,
             )
         together = [measurement.profile(question.neighbours) for measurement in plan.measurements]
         if not question.definition.fits(together, question.budget):
-            raise InternalError("This plan is not priced for the group that was asked for.")
+            raise errors.InternalError("This plan is not priced for the group that was asked for.")
         one = self.domain.neighbours
         profiles = [measurement.profile(one) for measurement in plan.measurements]
         return replace(plan, reservation=question.definition.cost(profiles), neighbours=one, group=size)
@@ -216,16 +249,8 @@ class Planner:
             warnings=(*plan.warnings, sentence) if is_said else plan.warnings,
         )
 
-    def _method(self, request: RequestDocument) -> Method:
-        """The method that a request names, whose keys it may write."""
-        name = request.method
-        if name not in registry.names("methods"):
-            raise UnknownName.among("measure", name, registry.names("methods"))
-        method: Method = registry.get("methods", name)
-        return method
-
+    @_under_policy
     def question(self, request: RequestDocument, allotment: MemberBudget | None = None) -> Question:
-        """A request as its method reads it."""
         if allotment is None:
             budget = request.budget()
             definition = self.definition(budget)
@@ -236,19 +261,14 @@ class Planner:
         form = canonical(request, self.domain)
         request = request.in_order(self.domain)
         self.check(request, form)
-
         neighbours = self._neighbours(definition, request.privacy.group)
-
-        def choose(named: str | None, noise: Part | None, sensitivity: Sensitivity, part: Budget) -> Mechanism:
-            return self.choose(named, sensitivity, part, definition, noise, neighbours.relation)
-
         return Question(
             domain=self.domain,
             policy=self.policy,
             budget=budget,
             definition=definition,
             neighbours=neighbours,
-            chooser=choose,
+            chooser=partial(self.choose, definition, neighbours.relation),
             _request=request,
             _form=form,
         )
@@ -260,27 +280,27 @@ class Planner:
             return neighbours
         public = self.domain.public_attributes
         if not public:
-            raise Unsupported(
+            raise errors.Unsupported(
                 f"The definition {definition.name!r} leaves publicly known attributes out of its guarantee, and the "
-                "dataset"
-                ' document declares none: public = "where everybody can read it" in [variables.…].',
+                'dataset document declares none: public = "where everybody can read it" in [variables.…].',
                 definition=definition.name,
             )
         return replace(neighbours, relation=Relation.REPLACE, public=public)
 
+    @_under_policy
     def definition(self, budget: Budget) -> Definition:
         """The definition that a budget names, if the policy opens it."""
         definition: Definition = registry.get("definitions", budget.definition)()
         is_weaker = definition.scope is not Scope.ALL_DATA
         if is_weaker and budget.definition not in self.policy.allow.acknowledge:
-            raise NotAllowed(
+            raise errors.NotAllowed(
                 f"The definition {budget.definition!r} protects less than differential privacy; the policy must "
                 "acknowledge it by name.",
                 received=budget.definition,
                 acknowledge=budget.definition,
             )
         if not self.policy.allows_definition(budget.definition, definition.evidence):
-            raise NotAllowed(
+            raise errors.NotAllowed(
                 f"The policy does not open the definition {budget.definition!r}.", received=budget.definition
             )
         return definition
@@ -289,7 +309,7 @@ class Planner:
         """Refuse names that are not confirmed, and more cells than the policy allows."""
         for name in sorted(request.variables(self.domain)):
             if not self.domain.variable(name).is_confirmed:
-                raise Unconfirmed(
+                raise errors.Unconfirmed(
                     f"The declaration of {name!r} was drafted from data and not confirmed; read it, then set"
                     " confirmed = true.",
                     variable=name,
@@ -299,7 +319,7 @@ class Planner:
     def _check_size(self, cells: int) -> None:
         limit = self.policy.allow.most_cells
         if cells > limit:
-            raise TooLarge(
+            raise errors.TooLarge(
                 f"The table would have {cells:,} cells; the policy allows {limit:,}.", received=cells, limit=limit
             )
 
@@ -314,28 +334,28 @@ class Planner:
             width |= {f"{axis.variable}.{level.level}": len(level.groups) + axis.has_rest for level in levels}
         return sum(prod(width[name] for name in margin) for margin in margins)
 
+    @_under_policy
     def choose(
         self,
+        definition: Definition,
+        relation: Relation,
         named: str | None,
+        noise: Part | None,
         sensitivity: Sensitivity,
         budget: Budget,
-        definition: Definition,
-        noise: Part | None = None,
-        relation: Relation | None = None,
     ) -> Mechanism:
         """The named mechanism, or the default one with the least variance, calibrated to the budget."""
-        relation = relation or self.domain.neighbours.relation
         if named is not None:
             if named in kinds_of_noise() and named not in registry.names("mechanisms"):
-                raise Unsupported(
+                raise errors.Unsupported(
                     f"The mechanism {named!r} is for one plain table of counts: no margins, weights or other measures.",
                     received=named,
                 )
             if named not in registry.names("mechanisms"):
-                raise UnknownName.among("mechanism", named, registry.names("mechanisms"))
+                raise registry.unknown("mechanisms", named)
             if noise is not None:
-                return self._stated(named, noise, sensitivity, budget, definition, relation)
-            return self._calibrated(named, sensitivity, budget, definition, relation)
+                return _stated(named, noise, sensitivity, budget, definition, relation)
+            return calibrated(registry.get("mechanisms", named), sensitivity, relation, definition, budget)
         best: Mechanism | None = None
         least, place = inf, 0
         # Noise that is known to be wider than another is not calibrated: that takes the longest where it is widest.
@@ -343,17 +363,16 @@ class Planner:
             if bound > least:
                 continue
             try:
-                candidate = self._calibrated(name, sensitivity, budget, definition, relation)
-            except Unsupported:
+                candidate = calibrated(registry.get("mechanisms", name), sensitivity, relation, definition, budget)
+            except errors.Unsupported:
                 continue
             if best is None or (candidate.variance, number) < (least, place):
                 best, least, place = candidate, candidate.variance, number
         if best is None:
-            raise Unsupported(
-                f"No mechanism satisfies {budget.definition!r} for this request: one unit can move what is measured by"
-                f" {float(sensitivity.l1):.3g} steps, which needs wider noise at this budget than is drawn. More "
-                "budget, narrower"
-                ' bounds or fewer rows to a unit help, and for estimates error = "noise".'
+            raise errors.Unsupported(
+                f"No mechanism satisfies {budget.definition!r} for this request: one unit can move what is measured by "
+                f"{float(sensitivity.l1):.3g} steps, which needs wider noise at this budget than is drawn. More "
+                'budget, narrower bounds or fewer rows to a unit help, and for estimates error = "noise".'
             )
         return best
 
@@ -361,7 +380,7 @@ class Planner:
         """Mechanisms that are weighed when a request names none: the policy's, or those that offer themselves."""
         if self.policy.allow.mechanisms is not None:
             return tuple(n for n in self.policy.allow.mechanisms if n in registry.names("mechanisms"))
-        offered = (name for name, family in registry.every("mechanisms").items() if family.is_default)
+        offered = (name for name, family in registry.own("mechanisms").items() if family.is_default)
         return tuple(name for name in offered if name not in definition.by_name_only)
 
     def _weighed(
@@ -370,59 +389,49 @@ class Planner:
         """Candidates with a variance that they need at least and their place, those that may be narrowest first."""
         weighed = []
         for number, name in enumerate(self._candidates(definition)):
-            bound = getattr(registry.get("mechanisms", name), "least_variance", None)
-            weighed.append((0.0 if bound is None else bound(sensitivity, budget), number, name))
+            bound = getattr(registry.get("mechanisms", name), "least_variance", lambda *_: 0.0)
+            weighed.append((bound(sensitivity, budget), number, name))
         return sorted(weighed)
 
-    def _calibrated(
-        self, name: str, sensitivity: Sensitivity, budget: Budget, definition: Definition, relation: Relation
-    ) -> Mechanism:
-        return calibrated(registry.get("mechanisms", name), sensitivity, relation, definition, budget)
 
-    def _stated(
-        self,
-        name: str,
-        noise: Part,
-        sensitivity: Sensitivity,
-        budget: Budget,
-        definition: Definition,
-        relation: Relation,
-    ) -> Mechanism:
-        """Return the mechanism with the request's parameters, or the best one in which they hold."""
-        stated = registry.get("mechanisms", name).stated(noise)
-        keys = ", ".join(f"{key} = {value}" for key, value in noise.model_dump(mode="json").items() if value)
-        if not isinstance(stated, Mechanism):
-            try:
-                return calibrate(stated, sensitivity, relation, definition, budget)
-            except Unsupported:
-                raise Unsupported(
-                    f"No rate of {name} with {keys:.200} fits this budget. Noise on a finite range gives a count away "
-                    "with the mass at its ends: a wider range or a larger delta hides it.",
-                    mechanism=name,
-                ) from None
-        profile = stated.profile(sensitivity, relation)
-        if definition.fits([profile], budget):
-            return stated
-        loss = "unbounded" if profile.epsilon is None else f"{float(profile.epsilon):.4g}"
-        raise Unsupported(
-            f"{name} with {keys:.200} does not fit this budget: its largest finite loss is {loss}, and it gives a "
-            f"count away with probability {float(profile.delta):.3g}.",
-            mechanism=name,
-            delta=float(profile.delta),
-        )
+def _stated(
+    name: str, noise: Part, sensitivity: Sensitivity, budget: Budget, definition: Definition, relation: Relation
+) -> Mechanism:
+    """Return the mechanism with the request's parameters, or the best one in which they hold."""
+    stated = registry.get("mechanisms", name).stated(noise)
+    keys = ", ".join(f"{key} = {value}" for key, value in noise.model_dump(mode="json").items() if value)
+    if not isinstance(stated, Mechanism):
+        try:
+            return calibrate(stated, sensitivity, relation, definition, budget)
+        except errors.Unsupported:
+            raise errors.Unsupported(
+                f"No rate of {name} with {keys:.200} fits this budget. Noise on a finite range gives a count away "
+                "with the mass at its ends: a wider range or a larger delta hides it.",
+                mechanism=name,
+            ) from None
+    profile = stated.profile(sensitivity, relation)
+    if definition.fits([profile], budget):
+        return stated
+    loss = "unbounded" if profile.epsilon is None else f"{float(profile.epsilon):.4g}"
+    raise errors.Unsupported(
+        f"{name} with {keys:.200} does not fit this budget: its largest finite loss is {loss}, and it gives a "
+        f"count away with probability {float(profile.delta):.3g}.",
+        mechanism=name,
+        delta=float(profile.delta),
+    )
 
 
 def _check_amounts(budget: Budget, definition: Definition) -> None:
     """An amount that the definition does not read would be spent on nothing; it is refused."""
     if definition.scope.is_data_dependent:
         if budget.rho is not None and (budget.epsilon is not None or budget.delta is not None):
-            raise ParameterError("Give epsilon (and delta), or rho; not both.", name="rho")
+            raise errors.ParameterError("Give epsilon (and delta), or rho; not both.", name="rho")
         return
     has_delta = definition.name == "zero_concentrated" or definition.scope is Scope.GIVEN_THE_PUBLIC
     optional = ("delta",) if has_delta else ()
     for name, amount in budget.amounts.items():
         if amount is not None and name not in (*definition.amounts, *optional):
-            raise ParameterError(
+            raise errors.ParameterError(
                 f"The definition {definition.name!r} takes {' and '.join(definition.amounts)}; it does not use {name}.",
                 name=name,
             )
@@ -448,7 +457,7 @@ def _check_scope(method: Method, question: Question) -> None:
     served = [
         name for name, definition in registry.every("definitions").items() if Scope(definition.scope) in method.scopes
     ]
-    raise Unsupported(
+    raise errors.Unsupported(
         f"measure = {method.name!r} is not served under {question.definition.name!r}, only under {', '.join(served)}.",
         measure=method.name,
         definition=question.definition.name,
@@ -460,7 +469,7 @@ def _check_read(question: Question) -> None:
     belongs = registry.get("methods", question.method).belongs
     for key in question.unread():
         hint = f" It belongs to {belongs[key]}." if key in belongs else HINTS.get(key, "")
-        raise Unsupported(
+        raise errors.Unsupported(
             f"measure = {question.method!r} does not use {key!r} here; leave it out.{hint}",
             key=key,
             measure=question.method,

@@ -13,8 +13,9 @@ structural_zeros = false                tables without declared impossible cells
 [allow] mechanisms, evidence            every measurement of the plan
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from math import inf, isfinite
 from typing import Any
 
@@ -24,6 +25,7 @@ from dalenius.algebra import joint
 from dalenius.core import registry
 from dalenius.core.contracts import AdditiveMeasurement, Adjustment, Measurement
 from dalenius.core.domain import CellSpace, Domain
+from dalenius.core.evidence import UNVETTED
 from dalenius.core.law import Additive, Censored, IntArray, Joint, Law, Withheld
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.query import Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
@@ -44,6 +46,8 @@ from dalenius.spec.show import ShowPart
 from dalenius.spec.universe import universe_of
 
 # Rules whose words are about counts; the first three adjust what is shown, the others are a law of noise.
+# Whose classes and functions a plan may hold beside those of extensions.
+_OURS = {"dalenius", "numpy", "pydantic", "pydantic_core", *sys.stdlib_module_names}
 ON_COUNTS = ("threshold", "sparse", "nonnegative", "truncation", "maximum_entropy")
 
 
@@ -106,12 +110,10 @@ def check_universe(request: RequestDocument, domain: Domain) -> None:
     if lost and request.table.universe is None:
         names = ", ".join(repr(name) for name in lost)
         raise Unsupported(
-            f"Records without a declared value of {names} would be left out of every margin, also of those that do "
-            "not show"
-            f' it. Write universe = "{OWN}" in [table] to count them under a label of their own, universe = '
-            f'"{COMPLETE}" to count'
-            " complete records only, ask for the tables one by one, or declare a category for missing and unseen "
-            "values.",
+            f"Records without a declared value of {names} would be left out of every margin, also of those that do not "
+            f'show it. Write universe = "{OWN}" in [table] to count them under a label of their own, universe = '
+            f'"{COMPLETE}" to count complete records only, ask for the tables one by one, or declare a category for '
+            "missing and unseen values.",
             key="universe",
             variables=list(lost),
         )
@@ -128,7 +130,6 @@ def variances(plan: TablePlan) -> Iterator[float]:
 
 
 def _shows_blocks(plan: TablePlan) -> bool:
-    """Whether what is shown is what was measured, cell by cell."""
     return isinstance(plan.law, Additive) or (isinstance(plan.law, Joint) and plan.law.structure == "weighted")
 
 
@@ -175,6 +176,63 @@ def _check_methods(plan: TablePlan, policy: PolicyDocument) -> None:
                 f"The policy does not open the mechanism {name!r} (evidence: {measurement.evidence.level}).",
                 mechanism=name,
             )
+
+
+def extended(plan: TablePlan, used: Collection[registry.Extension], policy: PolicyDocument, method: str) -> TablePlan:
+    """Return the plan with the extensions of other distributions that took part in it.
+
+    One that changes prices or distributions makes its evidence the weakest. A method of another distribution may plan
+    with parts of the project; with a step, noise or law of its own it needs the policy's consent to weak evidence.
+    """
+    if not used:
+        return plan
+    listed = tuple(sorted(used, key=lambda extension: tuple(extension.to_dict().values())))
+    is_foreign = has_foreign_parts(plan)
+    if is_foreign and not policy.allows_mechanism(method, UNVETTED) and not any(e.is_unvetted for e in listed):
+        raise NotAllowed(
+            f"{listed[0]} plans with private steps that are not the project's, so that its claims are unvetted: [allow]"
+            f' evidence must hold "none", or acknowledge {method!r}.',
+            extension=listed[0].name,
+        )
+    return made_with(plan, listed, is_unvetted=is_foreign or any(extension.is_unvetted for extension in listed))
+
+
+def made_with(plan: TablePlan, extensions: tuple[registry.Extension, ...], *, is_unvetted: bool) -> TablePlan:
+    """Return the plan with these extensions and a note on them."""
+    sentence = note("unvetted_extensions" if is_unvetted else "extensions", names=", ".join(map(str, extensions)))
+    return replace(
+        plan,
+        extensions=(*plan.extensions, *extensions),
+        evidence=UNVETTED if is_unvetted else plan.evidence,
+        warnings=tuple(dict.fromkeys((*plan.warnings, sentence))),
+    )
+
+
+def has_foreign_parts(plan: TablePlan) -> bool:
+    """Whether what a plan measures, prices or publishes as a law has a part that is not made by the project.
+
+    How released numbers are put together and what is said of them is left out: that is done after the gate.
+    """
+    parts = [getattr(plan, part.name) for part in fields(plan) if part.name not in ("assemble", "noted", "extensions")]
+    visited: set[int] = set()
+    waiting: list[Any] = [type(plan), *parts]
+    while waiting:
+        part = waiting.pop()
+        if id(part) in visited or isinstance(part, str | bytes | np.ndarray | np.generic):
+            continue
+        visited.add(id(part))
+        kind = part if isinstance(part, type) or callable(part) else type(part)
+        if str(getattr(kind, "__module__", None) or "builtins").partition(".")[0] not in _OURS:
+            return True
+        if isinstance(part, Mapping):
+            waiting += [*part, *part.values()]
+        elif isinstance(part, Collection):
+            waiting += part
+        elif is_dataclass(part) and not isinstance(part, type):
+            waiting += [getattr(part, own.name) for own in fields(part)]
+        elif not callable(part):
+            waiting += getattr(part, "__dict__", {}).values()
+    return False
 
 
 def _mechanism(measurement: Measurement, plan: TablePlan) -> str:

@@ -3,6 +3,7 @@
 import time
 from functools import cached_property
 
+from dalenius.core import registry
 from dalenius.core.contracts import ConnectedSource, FileSource, Source, StampedSource
 from dalenius.core.domain import Domain
 from dalenius.core.sealed import Confidential
@@ -22,6 +23,8 @@ from dalenius.spec.policy import PolicyDocument
 class RegisteredSource:
     """A declared data set, its file, and the account of its population."""
 
+    extensions: tuple[registry.Extension, ...] = ()
+    """The engine, where another distribution brings it."""
     notices: tuple[str, ...]
     policy: PolicyDocument
     trusts_earlier: bool
@@ -46,14 +49,14 @@ class RegisteredSource:
 
     @property
     def source(self) -> Source:
-        """The microdata, opened on first use."""
         if self._source is None:
             secret = self.ledger.secret(self.domain.population)
-            self._source = open_source(self.document, self.domain, secret=secret, data=self._data)
+            with registry.allowing(self.policy.extensions) as used:
+                self._source = open_source(self.document, self.domain, secret=secret, data=self._data)
+            self.extensions = tuple(used)
         return self._source
 
     def close(self) -> None:
-        """Let go of the data."""
         source, self._source = self._source, None
         if isinstance(source, ConnectedSource):
             source.close()
@@ -118,7 +121,6 @@ class RegisteredSource:
             )
 
     def _fingerprint(self) -> str:
-        """Return the keyed digest of the data."""
         return self.source.fingerprint(self.ledger.secret(self.domain.population))
 
     def registration(self) -> Registration:

@@ -35,7 +35,6 @@ class TradeOff:
     power: float
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values."""
         return {
             self.unit: float(self.amount),
             "half_width_95": self.margin,
@@ -46,8 +45,7 @@ class TradeOff:
 
 def curve(planner: Planner, request: RequestDocument) -> tuple[TradeOff, ...]:
     """The request at an eighth to eight times its amount; amounts that are refused are left out."""
-    unit = unit_of(request)
-    amount = getattr(request.privacy, unit)
+    amount = getattr(request.privacy, unit_of(request))
     points = []
     for factor in _FACTORS:
         try:
@@ -60,8 +58,7 @@ def curve(planner: Planner, request: RequestDocument) -> tuple[TradeOff, ...]:
 
 def smallest_for(planner: Planner, request: RequestDocument, margin: float) -> TradeOff:
     """The smallest amount of two digits whose largest 95 % margin of error is at most `margin`."""
-    if not margin > 0 or not isfinite(margin):
-        raise ParameterError("A wanted margin of error is a positive number.", name="margin")
+    _check_margin(margin)
 
     def is_enough(amount: Fraction) -> bool:
         try:
@@ -88,8 +85,7 @@ def smallest_within(
     `table` names the axes of the table; () is the grand total. Errors fall with the root of rho, or with epsilon, so
     that few plans are made.
     """
-    if not margin > 0 or not isfinite(margin):
-        raise ParameterError("A wanted margin of error is a positive number.", name="margin")
+    _check_margin(margin)
     if not 0 < confidence < 1:
         raise ParameterError("A confidence lies between 0 and 1.", name="confidence")
     unit = unit_of(request)
@@ -108,24 +104,24 @@ def smallest_within(
             break
         amount = following
     while error(amount) > margin:
-        amount = _next(amount)
+        amount = _rounded_up(amount * Fraction(1_000_001, 1_000_000))
     for _ in range(_MOST_GUESSES):
         below = _before(amount)
         if error(below) > margin:
             break
         amount = below
-    plan = _replanned(planner, request, amount)
-    return _point(plan, unit, amount, error(amount))
+    return _point(_replanned(planner, request, amount), unit, amount, error(amount))
+
+
+def _check_margin(margin: float) -> None:
+    if not margin > 0 or not isfinite(margin):
+        raise ParameterError("A wanted margin of error is a positive number.", name="margin")
 
 
 def _rounded_up(amount: Fraction) -> Fraction:
     """To three digits."""
     unit = Fraction(10) ** (floor(log10(amount)) - 2)
     return -(-amount // unit) * unit
-
-
-def _next(amount: Fraction) -> Fraction:
-    return _rounded_up(amount * Fraction(1_000_001, 1_000_000))
 
 
 def _before(amount: Fraction) -> Fraction:
@@ -177,10 +173,5 @@ def _at(planner: Planner, request: RequestDocument, amount: Fraction) -> TradeOf
 
 def _point(plan: TablePlan, unit: str, amount: Fraction, margin: float) -> TradeOff:
     cost = plan.reservation
-    return TradeOff(
-        unit=unit,
-        amount=amount,
-        margin=margin,
-        rho=cost.rho,
-        power=float(power_under_rho(cost.rho, cost.delta, _LEVEL)),
-    )
+    power = float(power_under_rho(cost.rho, cost.delta, _LEVEL))
+    return TradeOff(unit=unit, amount=amount, margin=margin, rho=cost.rho, power=power)

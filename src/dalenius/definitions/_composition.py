@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import ClassVar
 
-from dalenius.core.budget import Cost
-from dalenius.core.neighbours import Relation
+from dalenius.core.budget import MASTER, Cost
+from dalenius.core.neighbours import Relation, Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.errors import Unsupported
 
@@ -17,6 +18,19 @@ def one_relation(profiles: Sequence[PrivacyProfile]) -> Relation:
             "Steps under add-remove and under replace are never priced together; state all of them under one relation."
         )
     return relations.pop() if relations else Relation.ADD_REMOVE
+
+
+class DifferentialPrivacy:
+    """What definitions of differential privacy share: they hold for all data and are charged to the master account."""
+
+    scope: ClassVar[Scope] = Scope.ALL_DATA
+    account: ClassVar[str] = MASTER
+    by_name_only: ClassVar[tuple[str, ...]] = ()
+    warnings: ClassVar[tuple[str, ...]] = ()
+
+    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
+        """The sum of the steps' costs."""
+        return summed_cost(profiles)
 
 
 def summed_cost(profiles: Sequence[PrivacyProfile]) -> Cost:

@@ -6,7 +6,7 @@ from typing import ClassVar
 from dalenius.core.budget import Budget, Cost
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
-from dalenius.definitions._composition import one_relation, summed_cost
+from dalenius.definitions._composition import summed_cost
 from dalenius.errors import ParameterError
 from dalenius.spec.notes import note
 
@@ -26,39 +26,28 @@ class DataDependent:
     by_name_only: ClassVar[tuple[str, ...]] = ()
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-        """Whether the sequence stays within the budget between the pairs that the guarantee is about."""
-        return fits(profiles, budget)
+        """Whether a sequence stays within (epsilon), (epsilon, delta) or (rho), between the guarantee's own pairs.
+
+        Losses of a fixed pair of data sets compose as they do under differential privacy; the pairs are fewer.
+        """
+        total = summed_cost(profiles)
+        if budget.rho is not None:
+            return total.rho <= budget.rho and total.delta == 0
+        if budget.epsilon is None:
+            raise ParameterError("This definition needs epsilon, or rho.", name="epsilon")
+        if total.epsilon is not None and total.epsilon <= budget.epsilon:
+            return True
+        if budget.delta is None:
+            return False
+        together = PrivacyProfile(relation=total.relation, rho=total.rho, rho_delta=total.delta)
+        return together.delta_at(budget.epsilon) <= budget.delta
 
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """Return the charge to the data-dependent account."""
-        return cost(profiles)
+        """Return the charge to the data-dependent account; never to the master account."""
+        return summed_cost(profiles)
 
     @staticmethod
     def amount(budget: Budget) -> str:
         if budget.epsilon is not None:
             return f"epsilon = {plain(budget.epsilon)}"
         return f"rho = {plain(budget.rho)}" if budget.rho is not None else ""
-
-
-def fits(profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-    """Whether a sequence stays within (epsilon), (epsilon, delta) or (rho), between the pairs the guarantee is about.
-
-    Losses of a fixed pair of data sets compose as they do under differential privacy; the pairs are fewer.
-    """
-    one_relation(profiles)
-    total = summed_cost(profiles)
-    if budget.rho is not None:
-        return total.rho <= budget.rho and total.delta == 0
-    if budget.epsilon is None:
-        raise ParameterError("This definition needs epsilon, or rho.", name="epsilon")
-    if total.epsilon is not None and total.epsilon <= budget.epsilon:
-        return True
-    if budget.delta is None:
-        return False
-    together = PrivacyProfile(relation=total.relation, rho=total.rho, rho_delta=total.delta)
-    return together.delta_at(budget.epsilon) <= budget.delta
-
-
-def cost(profiles: Sequence[PrivacyProfile]) -> Cost:
-    """Return the charge to the data-dependent account; never to the master account."""
-    return summed_cost(profiles)

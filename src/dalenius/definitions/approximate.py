@@ -19,12 +19,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dalenius.core import conversions
-from dalenius.core.budget import MASTER, Budget, Cost
+from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.neighbours import Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
-from dalenius.definitions._composition import one_relation, summed_cost
+from dalenius.definitions._composition import DifferentialPrivacy, one_relation
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.exact.composed import composed_losses
 
@@ -33,15 +32,11 @@ __all__ = ["Approximate"]
 _DOUBT = 1e-6
 
 
-class Approximate:
+class Approximate(DifferentialPrivacy):
     """(epsilon, delta)-differential privacy."""
 
     name: ClassVar[str] = "approximate"
-    scope: ClassVar[Scope] = Scope.ALL_DATA
     amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
-    account: ClassVar[str] = MASTER
-    by_name_only: ClassVar[tuple[str, ...]] = ()
-    warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Dwork et al. (2006)", "Canonne, Kamath & Steinke (2020)")
     )
@@ -76,10 +71,6 @@ class Approximate:
         with suppress(TooLarge):
             bounds.append(_by_losses(profiles, epsilon))
         return min(bounds)
-
-    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """The sum of the steps' costs."""
-        return summed_cost(profiles)
 
     def sentence(self, budget: Budget) -> str:
         if budget.epsilon is None or budget.delta is None:

@@ -17,12 +17,12 @@ from typing import ClassVar
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
-from dalenius.definitions import _data_dependent as data_dependent
+from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_BOOTSTRAP, DataDependent
 
 __all__ = ["Bootstrap"]
 
 
-class Bootstrap(data_dependent.DataDependent):
+class Bootstrap(DataDependent):
     """epsilon-bootstrap differential privacy for the data at hand; (epsilon, delta) and rho variants alike."""
 
     name: ClassVar[str] = "bootstrap"
@@ -32,16 +32,11 @@ class Bootstrap(data_dependent.DataDependent):
         references=("O'Keefe & Charest (2018), Definition 5",),
         assumptions=("opened by name in the policy only", "protects nobody whose record does not occur in the data"),
     )
-    warnings: ClassVar[tuple[str, ...]] = (
-        data_dependent.WHO_BOOTSTRAP,
-        data_dependent.SCALE,
-        data_dependent.REPETITION,
-    )
+    warnings: ClassVar[tuple[str, ...]] = (WHO_BOOTSTRAP, SCALE, REPETITION)
 
     def sentence(self, budget: Budget) -> str:
-        """In plain words, with what is missing."""
         return (
             "This is not differential privacy. Between data sets made only of records that occur in this one, the odds"
             f" of any output differ by a bounded factor (bootstrap differential privacy, {self.amount(budget)})."
-            f" {data_dependent.WHO_BOOTSTRAP}"
+            f" {WHO_BOOTSTRAP}"
         )

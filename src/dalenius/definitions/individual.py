@@ -19,12 +19,12 @@ from typing import ClassVar
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
-from dalenius.definitions import _data_dependent as data_dependent
+from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_INDIVIDUAL, DataDependent
 
 __all__ = ["Individual"]
 
 
-class Individual(data_dependent.DataDependent):
+class Individual(DataDependent):
     """(epsilon, D)-individual differential privacy."""
 
     name: ClassVar[str] = "individual"
@@ -34,16 +34,11 @@ class Individual(data_dependent.DataDependent):
         references=("Soria-Comas et al. (2017), Definition 5",),
         assumptions=("opened by name in the policy only", "says nothing against an intruder who knows the algorithm"),
     )
-    warnings: ClassVar[tuple[str, ...]] = (
-        data_dependent.WHO_INDIVIDUAL,
-        data_dependent.SCALE,
-        data_dependent.REPETITION,
-    )
+    warnings: ClassVar[tuple[str, ...]] = (WHO_INDIVIDUAL, SCALE, REPETITION)
 
     def sentence(self, budget: Budget) -> str:
-        """In plain words, with what is missing."""
         return (
             "This is not differential privacy. Between these data and the same data with one record changed, under "
             "noise fitted to these data, the odds of any output differ by a bounded factor (individual differential "
-            f"privacy, {self.amount(budget)}). {data_dependent.WHO_INDIVIDUAL}"
+            f"privacy, {self.amount(budget)}). {WHO_INDIVIDUAL}"
         )

@@ -20,12 +20,11 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import ClassVar
 
-from dalenius.core.budget import MASTER, Budget, Cost
+from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.neighbours import Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import exp_upper, plain
-from dalenius.definitions._composition import one_relation, summed_cost
+from dalenius.definitions._composition import DifferentialPrivacy, one_relation, summed_cost
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.exact.additive import product_tail
 
@@ -35,16 +34,13 @@ _STEPS = 32
 _DOUBT = Fraction(1, 10**6)
 
 
-class Probabilistic:
+class Probabilistic(DifferentialPrivacy):
     """(epsilon, delta)-probabilistic differential privacy."""
 
     name: ClassVar[str] = "probabilistic"
-    scope: ClassVar[Scope] = Scope.ALL_DATA
     amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
-    account: ClassVar[str] = MASTER
     # Pure noise never fails and truncated noise sometimes does, for hardly less variance.
     by_name_only: ClassVar[tuple[str, ...]] = ("truncated_laplace",)
-    warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Machanavajjhala et al. (2008)", "O'Keefe & Charest (2018) 6.1")
     )
@@ -86,10 +82,6 @@ class Probabilistic:
             return min(Fraction(1), shares)
         together = PrivacyProfile(relation=total.relation, rho=total.rho)
         return min(Fraction(1), shares, _tail(together, left))
-
-    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """What the master account is charged."""
-        return summed_cost(profiles)
 
     def sentence(self, budget: Budget) -> str:
         epsilon = plain(budget.epsilon) if budget.epsilon is not None else "?"

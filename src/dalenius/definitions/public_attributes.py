@@ -51,9 +51,7 @@ class PublicAttributes:
     )
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-        """Whether the sequence stays within the budget, as under the definition of differential privacy with these
-        amounts.
-        """
+        """Whether the sequence stays within the budget, under the definition of these amounts."""
         return _among_replaced(budget).fits(profiles, budget)
 
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
@@ -61,7 +59,6 @@ class PublicAttributes:
         return summed_cost(profiles)
 
     def sentence(self, budget: Budget) -> str:
-        """In plain words, with what is missing."""
         return (
             "This is not differential privacy for everything that the data hold: it protects what is not publicly "
             "known. Between data sets that differ in what is not public about one unit: "

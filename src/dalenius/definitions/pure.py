@@ -14,26 +14,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-from dalenius.core.budget import MASTER, Budget, Cost
+from dalenius.core.budget import Budget, Cost
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.neighbours import Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
-from dalenius.definitions._composition import one_relation, summed_cost
+from dalenius.definitions._composition import DifferentialPrivacy, one_relation, summed_cost
 from dalenius.errors import ParameterError, Unsupported
 
 __all__ = ["Pure"]
 
 
-class Pure:
-    """epsilon-differential privacy."""
-
+class Pure(DifferentialPrivacy):
     name: ClassVar[str] = "pure"
-    scope: ClassVar[Scope] = Scope.ALL_DATA
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
-    account: ClassVar[str] = MASTER
-    by_name_only: ClassVar[tuple[str, ...]] = ()
-    warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Dwork, McSherry, Nissim & Smith (2006)",))
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:

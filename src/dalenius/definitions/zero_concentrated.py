@@ -16,26 +16,21 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dalenius.core import conversions
-from dalenius.core.budget import MASTER, Budget, Cost
+from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.neighbours import Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
-from dalenius.definitions._composition import one_relation, summed_cost
+from dalenius.definitions._composition import DifferentialPrivacy, one_relation
 from dalenius.errors import ParameterError, Unsupported
 
 __all__ = ["ZeroConcentrated"]
 
 
-class ZeroConcentrated:
+class ZeroConcentrated(DifferentialPrivacy):
     """rho-zero-concentrated differential privacy."""
 
     name: ClassVar[str] = "zero_concentrated"
-    scope: ClassVar[Scope] = Scope.ALL_DATA
     amounts: ClassVar[tuple[str, ...]] = ("rho",)
-    account: ClassVar[str] = MASTER
-    by_name_only: ClassVar[tuple[str, ...]] = ()
-    warnings: ClassVar[tuple[str, ...]] = ()
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Bun & Steinke (2016)",))
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
@@ -51,10 +46,6 @@ class ZeroConcentrated:
                 "state a delta beside rho, or use untruncated noise."
             )
         return sum((r for r, _ in pairs), Fraction(0)) <= budget.rho and failure <= (budget.delta or 0)
-
-    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """The sum of the steps' costs."""
-        return summed_cost(profiles)
 
     def sentence(self, budget: Budget) -> str:
         """In plain words, with an (epsilon, delta) reading."""

@@ -45,7 +45,6 @@ def dataset() -> DatasetDocument:
 
 
 def request() -> RequestDocument:
-    """The demo's request: grade by branch by gender at epsilon 1."""
     return load_request(shipped(f"documents/{REQUEST}"))
 
 

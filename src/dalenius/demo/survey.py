@@ -13,7 +13,7 @@ import numpy as np
 from dalenius.demo import survey_rows
 from dalenius.demo.files import csv_text, shipped, write_missing, write_parquet
 from dalenius.demo.survey_occupations import GROUPS, OCCUPATIONS
-from dalenius.demo.survey_regions import geojson, regions
+from dalenius.demo.survey_regions import POLYGONS, regions
 from dalenius.demo.survey_rows import PERSONS, WAVES
 
 POLICY = "policy.toml"
@@ -38,7 +38,7 @@ def materialise(directory: str | Path, persons: int = PERSONS, *, ledger: str = 
     texts = {dataset_name(wave): _document(wave, ledger) for wave in WAVES}
     texts |= {POLICY: shipped("documents/survey_policy.toml")}
     texts |= {f"{name}.toml": shipped(f"documents/survey_{name}.toml") for name in REQUESTS}
-    texts |= _code_lists() | {"regions.geojson": json.dumps(geojson())}
+    texts |= _code_lists() | {POLYGONS: shipped(f"data/{POLYGONS}")}
     write_missing(folder, texts)
     for wave in WAVES:
         if not (folder / microdata_name(wave)).exists():

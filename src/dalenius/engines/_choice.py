@@ -15,13 +15,17 @@ from dalenius.spec.dataset import DatasetDocument
 
 
 def engine_for(data: object) -> type[Engine]:
-    """The first engine that accepts data of this kind."""
-    for engine in _in_order():
-        if engine.accepts(data):
-            return engine
+    """The first engine that accepts data of this kind; another distribution's opens only what has no usual ending."""
+    is_usual = not isinstance(data, str | Path) or str(data).lower().endswith(suffixes())
+    every = sorted(registry.every("engines").items(), key=lambda item: item[1].turn)
+    for name, engine in every:
+        is_own = registry.origin("engines", name) is None
+        if (is_own or not is_usual) and engine.accepts(data):
+            chosen: type[Engine] = registry.get("engines", name)
+            return chosen
     raise RequestError(
         "Data must be a path, a mapping of columns, a list of rows, or a pandas, polars or Arrow table;"
-        f" received {type(data).__name__}."
+        f" received {type(data).__name__}.{registry.not_allowed('engines')}"
     )
 
 
@@ -79,9 +83,6 @@ def _named_tables(document: DatasetDocument, base: str | Path) -> dict[str, Any]
 
 
 def suffixes() -> tuple[str, ...]:
-    """Endings of the files that a declaration can be drafted from."""
-    return tuple(dict.fromkeys(suffix for engine in _in_order() for suffix in engine.suffixes))
-
-
-def _in_order() -> list[type[Engine]]:
-    return sorted(registry.every("engines").values(), key=lambda engine: engine.turn)
+    """Endings of the files that a declaration can be drafted from; the project's own engines open them."""
+    in_order = sorted(registry.own("engines").values(), key=lambda engine: engine.turn)
+    return tuple(dict.fromkeys(suffix for engine in in_order for suffix in engine.suffixes))

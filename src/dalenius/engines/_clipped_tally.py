@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
-from dalenius.core.query import Aggregate, Clip, Norm, TableQuery
-from dalenius.engines._columns import Column, expanded
-from dalenius.engines._tally import LIMIT, Tally, largest_contribution
-from dalenius.spec.coding import DROPPED_NUMBER
+from dalenius.core.query import Clip, Norm, TableQuery
+from dalenius.engines._columns import Column
+from dalenius.engines._row_values import Width, joined, row_words
+from dalenius.engines._tally import Tally
 
-_HALF = 32
+_ONE, _HALVES = Width(1, 32), Width(2, 32)
 
 
 @dataclass(eq=False)
@@ -38,8 +38,9 @@ class ClippedTally:
     def __post_init__(self) -> None:
         assert self.query.clip is not None  # The caller's query is clipped.
         self._clip: Clip = self.query.clip
-        self._most = largest_contribution(self.query, self.domain) * self.domain.neighbours.max_rows
+        self._most = self.query.largest(self.domain) * self.domain.neighbours.max_rows
         self._tally = Tally(query=replace(self.query, clip=None), domain=self.domain)
+        self._ranges = self.query.ranges(self.domain)
 
     def add(self, batch: Mapping[str, Column], owners: IntArray) -> None:
         cells, steps, chosen = self._shares(batch)
@@ -76,40 +77,24 @@ class ClippedTally:
 
     def result(self) -> IntArray:
         """The sum of every cell, clamped as all sums are; structural zeros hold nobody."""
-        low = np.zeros(self.query.space.size, dtype=np.int64)
-        high = np.zeros_like(low)
+        words = [np.zeros(self.query.space.size, dtype=np.int64) for _ in range(_HALVES.words)]
         if self._cells:
             cells, steps, numbers, sizes = self._people()
             parts = clipped_all(self._clip, steps, sizes[numbers])
-            np.add.at(high, cells, parts >> _HALF)
-            np.add.at(low, cells, parts & (2**_HALF - 1))
-        total = low + (high << _HALF) if self._is_narrow else None
-        if total is None or self._further:
-            whole = [(h << _HALF) + x for h, x in zip(high.tolist(), low.tolist(), strict=True)]
-            for cell, parts_of_cell in self._further.items():
-                whole[cell] += parts_of_cell
-            total = np.array([max(-LIMIT, min(LIMIT, value)) for value in whole], dtype=np.int64)
+            np.add.at(words[0], cells, parts & ((1 << _HALVES.bits) - 1))
+            np.add.at(words[1], cells, parts >> _HALVES.bits)
+        for cell, sum_of_cell in self._further.items():
+            for word, part in zip(words, _HALVES.parts(sum_of_cell), strict=True):
+                word[cell] += part
+        total = joined(words, _HALVES, self.query.halvings)
         total[list(self.query.space.structural_indices)] = 0
         return total
 
-    @property
-    def _is_narrow(self) -> bool:
-        """Whether no sum of all rows can leave the clamp."""
-        rows = sum(len(part) for part in self._cells)
-        return rows * self._most * self._clip.fineness < LIMIT
-
     def _shares(self, batch: Mapping[str, Column]) -> tuple[IntArray, IntArray, NDArray[np.bool_] | slice]:
         """Cells and steps of the rows that count, and which those are."""
-        query = self.query
-        cells, mask = self._tally._cells(batch)
-        if query.value is not None:
-            present = expanded(batch[query.value]) != DROPPED_NUMBER
-            mask = present if mask is None else mask & present
-        chosen = slice(None) if mask is None else mask
-        cells = cells[chosen].astype(np.int64)
-        if query.aggregate is Aggregate.COUNT:
-            return cells, np.ones(len(cells), dtype=np.int64), chosen
-        return cells, expanded(batch[str(query.value)])[chosen].astype(np.int64) - query.centre, chosen
+        cells, columns, chosen = self._tally.rows_in(batch)
+        (steps,) = row_words(self.query, self._ranges, columns, _ONE)
+        return cells.astype(np.int64), np.broadcast_to(steps, len(cells)).astype(np.int64), chosen
 
     def _people(self) -> tuple[IntArray, IntArray, IntArray, NDArray[Any]]:
         """Cells, steps and the place of a person, person by person; and the size of each person."""

@@ -12,7 +12,7 @@ import numpy as np
 from dalenius.core.domain import Domain, Variable
 from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
-from dalenius.engines._tally import Tally, is_listed, used_variables
+from dalenius.engines._tally import Tally, is_listed
 from dalenius.spec.coding import DROPPED_NUMBER
 
 # Their counts fill eight megabytes.
@@ -23,8 +23,8 @@ _STRETCH = 1 << 20
 def counted_variable(query: TableQuery | ValuesQuery, domain: Domain) -> str | None:
     """The one numeric variable that a query reads, if its declared grid has few points and rows are units."""
     if isinstance(query, TableQuery):
-        names: Sequence[str] = used_variables(query)
-        if query.clip is not None or query.weight is not None or query.aggregate is Aggregate.PERSONS:
+        names: Sequence[str] = query.variables
+        if query.clip is not None or query.aggregate is Aggregate.PERSONS:
             return None
     else:
         names = tuple(dict.fromkeys((query.value, *(f.variable for f in query.where))))

@@ -48,6 +48,9 @@ class Dialect(Protocol):
     def wide(self, expression: str) -> str:
         """A 64-bit integer in a type that holds the product of two."""
 
+    def halved(self, expression: str, halvings: int) -> str:
+        """A 64-bit integer, divided by a power of two and rounded down."""
+
     def total(self, expression: str) -> str:
         """The sum of integers below 2^62, taken in a type that 2^31 of them do not fill."""
 

@@ -11,10 +11,8 @@ from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.engines._clipped_tally import ClippedTally, clipped_sql
 from dalenius.engines._columns import Column
-from dalenius.engines._number_sql import number
-from dalenius.engines._record_sql import code_sql, passes_sql, shifted_runs
-from dalenius.engines._tally import Tally, used_variables
-from dalenius.spec.coding import DROPPED_NUMBER
+from dalenius.engines._record_sql import code_sql, passes_sql, row_sql, shifted_runs
+from dalenius.engines._tally import Tally
 
 
 @dataclass(eq=False)
@@ -28,12 +26,11 @@ class PersonTally:
     _further: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._tally = Tally(query=replace(self.query, aggregate=Aggregate.COUNT), domain=self.domain)
+        self._tally = Tally(query=replace(self.query, aggregate=Aggregate.SUM), domain=self.domain)
 
     def add(self, batch: Mapping[str, Column], owners: IntArray) -> None:
-        cells, mask = self._tally._cells(batch)
-        chosen = slice(None) if mask is None else mask
-        self._cells.append(cells[chosen].astype(np.int64))
+        cells, _, chosen = self._tally.rows_in(batch)
+        self._cells.append(cells.astype(np.int64))
         self._owners.append(owners[chosen].astype(np.int64))
 
     def add_groups(self, groups: Iterable[tuple[int, ...]]) -> None:
@@ -75,8 +72,7 @@ class PersonStatements:
     sized: str
 
     def __init__(self, pushed: Any, query: TableQuery) -> None:
-        self.names = used_variables(query)
-        domain = pushed.domain
+        self.names, domain = query.variables, pushed.domain
         within = pushed._persons(are_beyond=False)
         self.coded = pushed._coded(self.names, within, "dalenius_unit") if self.names else within
         codes = {name: code_sql(pushed, domain.variable(name)) for name in self.names}
@@ -89,10 +85,11 @@ class PersonStatements:
         inner = ", ".join(["dalenius_unit", *(f"{codes[name][0]} AS {value[name]}" for name in self.names)])
         rows = f"(SELECT {inner} FROM {self.coded}) q4"
         conditions = [passes_sql(domain.variable(f.variable), value[f.variable], f) for f in query.where]
+        is_counted = query.clip is None or query.is_plain_count
         places = ", ".join(
             ["dalenius_unit AS u"]
             + [f"{_place_sql(axis, value[axis.variable])} AS p{i}" for i, axis in enumerate(query.space.axes)]
-            + ([] if query.value is None else [f"{value[query.value]} AS s"])
+            + ([] if is_counted else [f"{row_sql(pushed.dialect, query, domain, value)} AS s"])
         )
         cells = f"(SELECT {places} FROM {rows}{' WHERE ' + ' AND '.join(conditions) if conditions else ''}) c"
         join, rules = "", [f"c.p{i} >= 0" for i in range(len(query.space.axes))]
@@ -100,10 +97,8 @@ class PersonStatements:
             join, rules = f" LEFT JOIN {self._doubtful} d ON c.u = d.u", [*rules, "d.u IS NULL"]
         names = [f"c.p{i}" for i in range(len(query.space.axes))]
         if query.clip is not None:
-            rules += [] if query.value is None else [f"c.s <> {number(DROPPED_NUMBER)}"]
-            steps = "count(*)"
-            if query.aggregate is Aggregate.TOTAL:
-                steps = pushed.dialect.total(f"c.s - {number(query.centre)}")
+            rules += [] if is_counted else ["c.s IS NOT NULL"]
+            steps = "count(*)" if is_counted else pushed.dialect.total("c.s")
             self.counted, self.sized = clipped_sql(
                 [name.removeprefix("c.") for name in names],
                 steps,

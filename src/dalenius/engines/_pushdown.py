@@ -17,7 +17,7 @@ import numpy as np
 
 from dalenius.core.domain import Domain, Variable
 from dalenius.core.law import IntArray
-from dalenius.core.query import Aggregate, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
+from dalenius.core.query import LIMIT, Aggregate, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.engines._clipped_tally import ClippedTally
 from dalenius.engines._contribution import code_type, kept_rows
 from dalenius.engines._declared import check_pair
@@ -26,7 +26,8 @@ from dalenius.engines._labels import counted_labels, label_statements
 from dalenius.engines._number_sql import Dialect, NumberSQL, date_sql, missing_number, number, number_sql
 from dalenius.engines._people import people_of
 from dalenius.engines._person_tally import PersonStatements, PersonTally, tally_of_persons
-from dalenius.engines._tally import LIMIT, Tally, in_structural_zeros, is_listed, largest_contribution, used_variables
+from dalenius.engines._record_sql import row_sql
+from dalenius.engines._tally import Tally, in_structural_zeros, is_listed
 from dalenius.spec.coding import DROPPED_NUMBER, Remark, canonical_text, reader
 
 Rows = Sequence[Sequence[Any]]
@@ -70,8 +71,8 @@ class Pushdown:
             return self._clipped_rows(query).result()
         if query.aggregate is Aggregate.PERSONS:
             # Where rows are units, each of them is a person.
-            largest_contribution(query, self.domain)
-            query = replace(query, aggregate=Aggregate.COUNT)
+            query.largest(self.domain)
+            query = replace(query, aggregate=Aggregate.SUM)
         tally = Tally(query=query, domain=self.domain)
         statement = _Grouped(self, query)
         for rows in self.run(statement.sql):
@@ -82,7 +83,7 @@ class Pushdown:
 
     def _persons_in_cells(self, query: TableQuery) -> IntArray:
         """Different persons: counted by the database where within the bound and beyond doubt, otherwise here."""
-        largest_contribution(query, self.domain)
+        query.largest(self.domain)
         statements = PersonStatements(self, query)
         tally = tally_of_persons(query, self.domain)
         for rows in self.run(statements.counted):
@@ -117,7 +118,7 @@ class Pushdown:
     def _clipped_rows(self, query: TableQuery) -> ClippedTally:
         """Where rows are units, each of them is clipped by itself."""
         tally = ClippedTally(query, self.domain)
-        for batch, counts in self._counted(used_variables(query) or tuple(self.domain.variables)[:1]):
+        for batch, counts in self._counted(query.variables or tuple(self.domain.variables)[:1]):
             tally.add_single({"": np.zeros(len(counts), dtype=np.int64), **batch}, counts)
         return tally
 
@@ -348,10 +349,10 @@ class _Grouped:
 
     def __init__(self, pushed: Pushdown, query: TableQuery) -> None:
         domain, place = pushed.domain, pushed._place
-        largest_contribution(query, domain)
+        self._is_wide = query.largest(domain) >= LIMIT
         grouped = dict.fromkeys([a.variable for a in query.space.axes] + [f.variable for f in query.where])
         self._keys = [pushed._key(name, _edges(query, domain.variable(name))) for name in grouped]
-        self._measured = [name for name in dict.fromkeys((query.value, query.weight)) if name is not None]
+        self._measured = query.function.variables
         doubtful = [name for name in self._measured if pushed._may_be_undecided(name)]
         self._rest = [pushed._key(name) for name in self._measured] if doubtful else []
         is_plain = " AND ".join(f"r{place(name)} IS NULL" for name in doubtful)
@@ -367,28 +368,14 @@ class _Grouped:
 
     def _aggregate(self, pushed: Pushdown, query: TableQuery) -> str:
         """What the database takes of the rows that it could decide."""
-        if not self._measured:
+        if query.is_plain_count:
             return "count(*)"
-        code = {name: f"c{pushed._place(name)}" for name in self._measured}
-        present = " AND ".join(f"{c} IS NOT NULL AND {c} <> {number(DROPPED_NUMBER)}" for c in code.values())
-        share, widest = "1", 1
-        if query.aggregate is not Aggregate.COUNT:
-            bounds = pushed.domain.variable(str(query.value)).bounds
-            share = f"({code[str(query.value)]} - {number(query.centre)})"
-            widest = max(abs(bounds.low - query.centre), abs(bounds.high - query.centre))
-        if query.aggregate is Aggregate.SUM_OF_SQUARES:
-            # With weights of zero the square alone may leave 64 bits; in the wider type it cannot.
-            share = f"{pushed.dialect.wide(share)} * {share}" if widest**2 >= LIMIT else f"{share} * {share}"
-        if query.weight is not None:
-            share = f"{share} * {code[query.weight]}"
-        taken = f"CASE WHEN {present} THEN {share} END"
-        if query.aggregate is Aggregate.MINIMUM:
-            return f"min({taken})"
-        if query.aggregate is Aggregate.MAXIMUM:
-            return f"max({taken})"
+        taken = row_sql(pushed.dialect, query, pushed.domain, {n: f"c{pushed._place(n)}" for n in self._measured})
+        if query.aggregate is Aggregate.SUM:
+            return f"sum({taken})" if self._is_wide else pushed.dialect.total(taken)
         if query.aggregate is Aggregate.LARGEST_ABSOLUTE:
             return f"max(abs({taken}))"
-        return pushed.dialect.total(taken)
+        return f"{'min' if query.aggregate is Aggregate.MINIMUM else 'max'}({taken})"
 
     def add(self, tally: Tally, rows: Rows) -> None:
         """Groups into cells: aggregates where the database could decide, counted values where it could not."""

@@ -1,4 +1,4 @@
-"""Declared codes as a database works them out, for features and numbers of persons.
+"""Declared codes, and what is made of them, as a database works them out.
 
 An expression is NULL where the database cannot decide beyond doubt; the reader of all engines then decides.
 """
@@ -9,7 +9,8 @@ from math import isnan
 from typing import Any
 
 from dalenius.core.conditions import Filter
-from dalenius.core.domain import Variable
+from dalenius.core.domain import Domain, Variable
+from dalenius.core.query import LIMIT, Power, TableQuery
 from dalenius.engines._number_sql import Dialect, double, number
 from dalenius.spec.coding import DROPPED_NUMBER, canonical_text, exact_number, reader
 
@@ -107,3 +108,31 @@ def passes_sql(variable: Variable, value: str, condition: Filter) -> str:
     parts += [] if condition.low is None else [f"{value} >= {number(condition.low)}"]
     parts += [] if condition.high is None else [f"{value} <= {number(condition.high)}"]
     return " AND ".join(parts)
+
+
+def row_sql(dialect: Dialect, query: TableQuery, domain: Domain, codes: Mapping[str, str]) -> str:
+    """What a row adds, from the codes of its variables; NULL where one is dropped or in doubt.
+
+    Whole numbers of 64 bits, unless a product of powers may reach 2^62.
+    """
+    function, is_wide = query.function, query.largest(domain) >= LIMIT
+    terms = [] if function.multiple == 1 else [number(function.multiple)]
+    for power in function.powers:
+        terms += [_base_sql(dialect, power, codes[power.variable])] * power.exponent
+    terms = terms or [number(1)]
+    if is_wide:
+        terms[0] = dialect.wide(terms[0])
+    added = " * ".join(terms)
+    if query.shift:
+        added += " - " + (dialect.wide(f"'{query.shift}'") if is_wide else number(query.shift))
+    present = [f"{codes[n]} IS NOT NULL AND {codes[n]} <> {number(DROPPED_NUMBER)}" for n in function.variables]
+    return f"CASE WHEN {' AND '.join(present)} THEN {added} END" if present else added
+
+
+def _base_sql(dialect: Dialect, power: Power, code: str) -> str:
+    if power.cut is not None:
+        code = f"least(greatest({code}, {number(power.cut[0])}), {number(power.cut[1])})"
+    if power.slope != 1:
+        code = f"{code} * {number(power.slope)}"
+    code = f"({code} + {number(power.offset + (1 << power.halvings) // 2)})"
+    return dialect.halved(code, power.halvings) if power.halvings else code

@@ -15,14 +15,13 @@ import numpy as np
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Domain, Variable
 from dalenius.core.law import IntArray
-from dalenius.core.query import Aggregate, Clip, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
+from dalenius.core.query import LIMIT, Aggregate, Clip, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
 from dalenius.engines._arrow import arrow_table, is_table
 from dalenius.engines._contribution import kept
 from dalenius.engines._declared import check_columns
 from dalenius.engines._features import code_passes, feature_code, report_of_persons
 from dalenius.engines._labels import counted_labels
-from dalenius.engines._tally import LIMIT, empty_cell, largest_contribution
 from dalenius.errors import RequestError
 from dalenius.spec.coding import Remark, canonical_text, is_dropped, paired, reader
 
@@ -122,13 +121,13 @@ class MemorySource:
         return persons
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:
-        largest_contribution(query, self.domain)
+        query.largest(self.domain)
         space = query.space
         if query.aggregate is Aggregate.PERSONS:
             return self._persons_in_cells(query)
         if query.clip is not None:
             return self._clipped(query, query.clip)
-        start = empty_cell(query, self.domain)
+        start = query.empty_cell(self.domain)
         cells = [start] * space.size
         structural = set(space.structural_indices)
         for row in self._coded:
@@ -138,8 +137,7 @@ class MemorySource:
             share = self._share(query, row)
             if share is not None:
                 cells[index] = _combine(query.aggregate, cells[index], share)
-        bounded = [max(-LIMIT, min(LIMIT, value)) for value in cells]
-        return Sealed(np.array(bounded, dtype=np.int64))
+        return _answered(query, cells)
 
     def _persons_in_cells(self, query: TableQuery) -> Sealed[IntArray]:
         owners = range(len(self._coded)) if self._owners is None else self._owners
@@ -170,7 +168,7 @@ class MemorySource:
                 cells[index] += clip.clipped(steps, size)
         for index in query.space.structural_indices:
             cells[index] = 0
-        return Sealed(np.array([max(-LIMIT, min(LIMIT, value)) for value in cells], dtype=np.int64))
+        return _answered(query, cells)
 
     def values(self, query: ValuesQuery) -> Sealed[IntArray]:
         variable = self.domain.variable(query.value)
@@ -191,7 +189,7 @@ class MemorySource:
         return Sealed(counted_labels(self.domain, self._secret, query, pairs=pairs))
 
     def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
-        largest_contribution(query.table, self.domain)
+        query.table.largest(self.domain)
         counts = [0] * (len(query.clips) + 1)
         for added in self._added(query.table):
             size = query.clips[0].size(added.values())
@@ -289,15 +287,9 @@ class MemorySource:
         return all(code_passes(f, self.domain.variable(f.variable), row[f.variable]) for f in where)
 
     def _share(self, query: TableQuery, row: Codes) -> int | None:
-        share = 1
-        for name in (query.value, query.weight):
-            if name is not None and is_dropped(self.domain.variable(name), row[name]):
-                return None
-        if query.aggregate is not Aggregate.COUNT:
-            share = row[str(query.value)] - query.centre
-        if query.aggregate is Aggregate.SUM_OF_SQUARES:
-            share *= share
-        return share if query.weight is None else share * row[query.weight]
+        if any(is_dropped(self.domain.variable(name), row[name]) for name in query.function.variables):
+            return None
+        return query.function.value(row) - query.shift
 
     def _in_structural_zero(self, row: Codes) -> bool:
         for zero in self.domain.structural_zeros:
@@ -315,6 +307,12 @@ def _position(axis: Axis, code: int) -> int:
         if low <= code < high:
             return position
     return axis.rest
+
+
+def _answered(query: TableQuery, cells: list[int]) -> Sealed[IntArray]:
+    """Halved, to the nearest whole number, and clamped."""
+    halved = ((total + (1 << query.halvings) // 2) >> query.halvings for total in cells)
+    return Sealed(np.array([max(-LIMIT, min(LIMIT, total)) for total in halved], dtype=np.int64))
 
 
 def _combine(aggregate: Aggregate, cell: int, share: int) -> int:

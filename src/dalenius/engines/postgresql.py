@@ -81,6 +81,9 @@ class PostgreSQLDialect:
     def wide(self, expression: str) -> str:
         return f"CAST({expression} AS NUMERIC)"
 
+    def halved(self, expression: str, halvings: int) -> str:
+        return f"({expression} >> {halvings})"
+
     def total(self, expression: str) -> str:
         """The sum of 64-bit integers is of arbitrary width here."""
         return f"sum({expression})"

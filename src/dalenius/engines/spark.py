@@ -74,6 +74,9 @@ class SparkDialect:
         """38 digits; two numbers of 52 bits have 32."""
         return f"CAST({expression} AS DECIMAL(38, 0))"
 
+    def halved(self, expression: str, halvings: int) -> str:
+        return f"shiftright({expression}, {halvings})"
+
     def total(self, expression: str) -> str:
         """The sum has 38 digits: it holds 2 * 10^19 numbers below 2^62."""
         return f"sum(CAST({expression} AS DECIMAL(28, 0)))"

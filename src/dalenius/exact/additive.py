@@ -21,7 +21,7 @@ from dalenius.core import conversions
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import FloatArray, IntegerLaw, WeightTable
 from dalenius.core.neighbours import Relation
-from dalenius.core.profile import PrivacyProfile, Shift
+from dalenius.core.profile import Moves, PrivacyProfile, Shift
 from dalenius.core.rationals import exp_upper
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import TooLarge
@@ -162,7 +162,7 @@ def nice(x: Fraction) -> Fraction:
     return x.limit_denominator(10**6) if x >= 1 else 1 / (1 / x).limit_denominator(10**6)
 
 
-def shifts_of(law: IntegerLaw, sensitivity: Sensitivity) -> tuple[tuple[Shift, ...], ...]:
+def shifts_of(law: IntegerLaw, sensitivity: Sensitivity) -> Moves:
     """The step as products of shifted noises; empty where the moves are not listed."""
     if sensitivity.patterns is None:
         return ()
@@ -171,14 +171,14 @@ def shifts_of(law: IntegerLaw, sensitivity: Sensitivity) -> tuple[tuple[Shift, .
     return tuple(tuple(shifts[pair] for pair in move) for move in tallied)
 
 
-def product_delta(products: tuple[tuple[Shift, ...], ...], epsilon: Fraction) -> Fraction:
+def product_delta(products: Moves, epsilon: Fraction) -> Fraction:
     """delta(epsilon) of the worst product, rounded up; raises TooLarge beyond what is enumerated."""
     if not products:
         raise TooLarge("The moves are not listed, so there is no exact curve.")
     return max(d.delta(epsilon) for d in product_losses(products))
 
 
-def product_losses(products: tuple[tuple[Shift, ...], ...]) -> tuple[loss.LossDistribution, ...]:
+def product_losses(products: Moves) -> tuple[loss.LossDistribution, ...]:
     """A loss distribution for each product, and for each choice of signs where the noise is not symmetric."""
     # Each product has a choice of signs at least, so that very many need not be listed.
     signed = [s for p in products[: _MOST_MOVES + 1] for s in _signed(p)]
@@ -190,7 +190,7 @@ def product_losses(products: tuple[tuple[Shift, ...], ...]) -> tuple[loss.LossDi
 Tail = Callable[[tuple[Shift, ...], Fraction], Fraction]
 
 
-def product_tail(products: tuple[tuple[Shift, ...], ...], epsilon: Fraction, *, is_estimated: bool = False) -> Fraction:
+def product_tail(products: Moves, epsilon: Fraction, *, is_estimated: bool = False) -> Fraction:
     """P(|loss| > epsilon) of the worst move that one of the products dominates, or more; epsilon is not negative.
 
     Let T be P(loss > epsilon) of a move. A loss below -epsilon is one above epsilon for the neighbour and exp(-epsilon)
@@ -266,7 +266,7 @@ def _composed(product: tuple[Shift, ...]) -> tuple[loss.LossDistribution, int]:
     if not product:
         return loss.of_statement(Fraction(0)), 0
     parts = [loss.of_shift(s.law, s.size).times(s.times) for s in product]
-    whole, convolved = (parts[0], sum(len(p.masses) for s, p in zip(product, parts, strict=True) if s.times > 1))
+    whole, convolved = parts[0], sum(len(p.masses) for s, p in zip(product, parts, strict=True) if s.times > 1)
     for part in parts[1:]:
         whole = whole.beside(part)
         convolved += len(whole.masses)
@@ -274,10 +274,7 @@ def _composed(product: tuple[Shift, ...]) -> tuple[loss.LossDistribution, int]:
 
 
 def _ranked_delta(
-    products: tuple[tuple[Shift, ...], ...],
-    moves: tuple[tuple[int, ...], ...],
-    cell_rho: Callable[[int], Fraction],
-    epsilon: Fraction,
+    products: Moves, moves: tuple[tuple[int, ...], ...], cell_rho: Callable[[int], Fraction], epsilon: Fraction
 ) -> Fraction:
     """`product_delta`, leaving out the products whose rho alone shows that they are not the worst.
 
@@ -309,15 +306,14 @@ def assembled(
     epsilon: Fraction | None = None,
     delta: Fraction = Fraction(0),
     rho: Fraction | None = None,
-    rho_delta: Fraction = Fraction(0),
     cell_rho: Callable[[int], Fraction] | None = None,
     sharpened: Callable[[], tuple[Fraction, Fraction]] | None = None,
 ) -> PrivacyProfile:
     """A profile from the statements a symmetric, log-concave law makes, with the best curve that is known.
 
     Log-concave noise loses more at a larger shift, which is why the extreme moves are enough; a symmetric one loses the
-    same in both directions, which is why their signs do not matter. `cell_rho` gives rho of one moved cell, where rhos
-    add.
+    same in both directions, which is why their signs do not matter. Both statements fail with the same delta.
+    `cell_rho` gives rho of one moved cell, where rhos add.
     """
     products = shifts_of(law, sensitivity)
 
@@ -328,9 +324,9 @@ def assembled(
         if epsilon is not None:
             bounds.append(delta + conversions.pure_to_delta(epsilon, at))
         if rho is not None:
-            bounds.append(rho_delta + conversions.rho_to_delta(rho, at))
+            bounds.append(delta + conversions.rho_to_delta(rho, at))
         with suppress(TooLarge):
-            if cell_rho is None or rho_delta or sensitivity.patterns is None:
+            if cell_rho is None or delta or sensitivity.patterns is None:
                 bounds.append(product_delta(products, at))
             else:
                 bounds.append(_ranked_delta(products, sensitivity.patterns, cell_rho, at))
@@ -352,7 +348,7 @@ def assembled(
         epsilon=epsilon,
         delta=delta,
         rho=rho,
-        rho_delta=rho_delta,
+        rho_delta=delta,
         sharpened=sharpened,
         curve=curve,
         estimate=estimate,

@@ -6,7 +6,7 @@ fixed size without replacement under replace (Balle, Barthe & Gaboardi 2018, The
 privacy is *not* amplified by sampling: its view is dropped and derived again from the pure one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
@@ -63,19 +63,12 @@ class SecretSample:
             inner = log_lower(1 + (exp_lower(at) - 1) / self.fraction) if at > 0 else Fraction(0)
             return min(Fraction(1), self.fraction * profile.delta_at(max(inner, Fraction(0))))
 
-        return PrivacyProfile(
-            relation=profile.relation,
-            epsilon=epsilon,
-            delta=delta,
-            rho=None if epsilon is None else pure_to_rho(epsilon),
-            rho_delta=delta,
-            curve=curve,
-            evidence=Evidence(
-                level=Level.PROVED,
-                references=(*profile.evidence.references, "Balle, Barthe & Gaboardi (2018), Theorems 8 and 9"),
-                assumptions=(
-                    *profile.evidence.assumptions,
-                    f"{self.scheme} sampling with fraction {self.fraction}; nobody knows who was sampled",
-                ),
-            ),
+        assumption = f"{self.scheme} sampling with fraction {self.fraction}; nobody knows who was sampled"
+        evidence = Evidence(
+            level=Level.PROVED,
+            references=(*profile.evidence.references, "Balle, Barthe & Gaboardi (2018), Theorems 8 and 9"),
+            assumptions=(*profile.evidence.assumptions, assumption),
         )
+        rho, relation = None if epsilon is None else pure_to_rho(epsilon), profile.relation
+        stated = PrivacyProfile(relation=relation, epsilon=epsilon, delta=delta, rho=rho, rho_delta=delta)
+        return replace(stated, curve=curve, evidence=evidence)

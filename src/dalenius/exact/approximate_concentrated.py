@@ -154,11 +154,9 @@ class _Cuts:
         self.first = lost.index(min(lost))
 
     def of_first(self, low: int, high: int) -> int:
-        """Of P."""
         return self._alone + self._first[low] + self._first[-1] - self._first[high]
 
     def of_second(self, low: int, high: int) -> int:
-        """Of Q."""
         return max(ONE - self._second[high] + self._second[low] + self._over[low], 0)
 
     @property

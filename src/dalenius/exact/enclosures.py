@@ -3,6 +3,7 @@
 An enclosure of a real y at `bits` bits is a pair (low, high) of integers with low <= 2**bits * y <= high.
 """
 
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
@@ -81,7 +82,15 @@ def _exp_end(value: int, bits: int, is_upper: bool) -> int:
     return ceil_shift(total + 4, shift) if is_upper else total >> shift
 
 
+def squared_walk(weight: Enclosure, ratio: Enclosure, change: Enclosure, work: int) -> Iterator[Enclosure]:
+    """Yield enclosures of w(0), w(1), … at `work` bits, where w(x + 1) = w(x) r(x) and r(x + 1) = r(x) c."""
+    (low, high), (ratio_low, ratio_high), (change_low, change_high) = weight, ratio, change
+    while True:
+        yield low, high
+        low, high = low * ratio_low >> work, -(-high * ratio_high >> work)
+        ratio_low, ratio_high = ratio_low * change_low >> work, -(-ratio_high * change_high >> work)
+
+
 def times(enclosed: Enclosure, factor: Fraction) -> Enclosure:
-    """Multiply an enclosure by a rational."""
     ends = [v * factor.numerator for v in enclosed]
     return min(ends) // factor.denominator, -(-max(ends) // factor.denominator)

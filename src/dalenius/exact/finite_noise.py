@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 from math import log
 from typing import ClassVar, cast
 
@@ -22,13 +23,14 @@ from dalenius.core.evidence import Evidence
 from dalenius.core.integer_law import StatedSymmetry
 from dalenius.core.law import FloatArray, IntArray, IntegerLaw, WeightTable
 from dalenius.core.neighbours import Relation
-from dalenius.core.profile import PrivacyProfile, Shift
+from dalenius.core.profile import Moves, PrivacyProfile
 from dalenius.core.rationals import exp_enclosure, round_up
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
 from dalenius.exact.approximate_concentrated import ROUNDING, rho_of
 from dalenius.exact.centred_noise import CentredNoise
+from dalenius.exact.enclosures import squared_walk
 from dalenius.exact.loss import ExponentialLaw, is_symmetric, of_shift
 
 MOST_LIMIT = 1 << 13
@@ -63,16 +65,9 @@ def _impossible(law: IntegerLaw, size: int) -> Fraction:
 def squared_weights(decay: Fraction, limit: int, bits: int) -> WeightTable:
     """exp(-decay x^2), two multiplications per weight; a little wider than one exponential at a time."""
     work = bits + 64
-    low = high = 1 << work
-    # w(x + 1) = w(x) r(x) and r(x + 1) = r(x) c.
-    ratio_low, ratio_high = exp_enclosure(-decay, work)
-    change_low, change_high = exp_enclosure(-2 * decay, work)
-    lower, upper = [], []
-    for _ in range(limit + 1):
-        lower.append(low >> 64)
-        upper.append(-(-high >> 64))
-        low, high = low * ratio_low >> work, -(-high * ratio_high >> work)
-        ratio_low, ratio_high = ratio_low * change_low >> work, -(-ratio_high * change_high >> work)
+    walk = squared_walk((1 << work, 1 << work), exp_enclosure(-decay, work), exp_enclosure(-2 * decay, work), work)
+    weights = list(islice(walk, limit + 1))
+    lower, upper = [low >> 64 for low, _ in weights], [-(-high >> 64) for _, high in weights]
     return WeightTable(bits, -limit, lower[:0:-1] + lower, upper[:0:-1] + upper)
 
 
@@ -113,15 +108,7 @@ def profile(
         return _sharpened(law, sensitivity, delta, products, is_log_concave)
 
     stated = additive.assembled(
-        law,
-        sensitivity,
-        relation,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        rho_delta=delta,
-        sharpened=sharpened,
-        evidence=evidence,
+        law, sensitivity, relation, epsilon=epsilon, delta=delta, rho=rho, sharpened=sharpened, evidence=evidence
     )
     return stated if has_curve else replace(stated, curve=None, estimate=None, renyi_curve=None, shifts=())
 
@@ -145,11 +132,7 @@ def _worst_failure(law: IntegerLaw, sensitivity: Sensitivity, is_log_concave: bo
 
 
 def _sharpened(
-    law: IntegerLaw,
-    sensitivity: Sensitivity,
-    delta: Fraction,
-    products: tuple[tuple[Shift, ...], ...],
-    is_log_concave: bool,
+    law: IntegerLaw, sensitivity: Sensitivity, delta: Fraction, products: Moves, is_log_concave: bool
 ) -> tuple[Fraction, Fraction]:
     """rho at delta by the loss distribution of all moved cells together, or cell by cell, whichever is smaller."""
     pairs = []

@@ -11,6 +11,7 @@ from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.randomness import RandomSource, words
 from dalenius.core.rationals import Enclosure, exp_enclosure, exp_enclosure_of
 from dalenius.errors import TooLarge
+from dalenius.exact.enclosures import squared_walk
 from dalenius.exact.loss import BITS, LossDistribution
 from dalenius.exact.loss_estimate import LossEstimate
 from dalenius.exact.sampling import CHUNK
@@ -34,19 +35,16 @@ def weights(sigma_squared: Fraction, bits: int) -> WeightTable:
         raise TooLarge("The law is too wide for a table of weights.")
     guard = 64 + 3 * (int(sigma_squared) + 2).bit_length()
     work = bits + guard
-    low = high = 1 << work
-    # w(x + 1) = w(x) r(x) and r(x + 1) = r(x) c: two multiplications for each weight.
-    ratio_low, ratio_high = exp_enclosure(-1 / (2 * sigma_squared), work)
-    change_low, change_high = exp_enclosure(-1 / sigma_squared, work)
+    ratio, change = exp_enclosure(-1 / (2 * sigma_squared), work), exp_enclosure(-1 / sigma_squared, work)
     lower: list[int] = []
     upper: list[int] = []
-    # Beyond x the weights fall faster than geometrically: their sum is at most w(x) (1 + 2 s2 / (2 x + 1)).
     twice = int(2 * sigma_squared)
-    while high * (1 + twice // (2 * len(lower) + 1) + 1) >> guard > 0:
+    for low, high in squared_walk((1 << work, 1 << work), ratio, change, work):
+        # Beyond x the weights fall faster than geometrically: their sum is at most w(x) (1 + 2 s2 / (2 x + 1)).
+        if high * (1 + twice // (2 * len(lower) + 1) + 1) >> guard <= 0:
+            break
         lower.append(low >> guard)
         upper.append(-(-high >> guard))
-        low, high = low * ratio_low >> work, -(-high * ratio_high >> work)
-        ratio_low, ratio_high = ratio_low * change_low >> work, -(-ratio_high * change_high >> work)
     return WeightTable(bits, 1 - len(lower), lower[:0:-1] + lower, upper[:0:-1] + upper, 1, 1)
 
 
@@ -68,14 +66,9 @@ def coarse_loss(sigma_squared: Fraction, size: int) -> LossDistribution:
     weight and the first ratio, since the weights fall faster than geometrically. The total is at least
     sqrt(2 pi sigma_squared), by Poisson summation.
     """
-    sigma = isqrt(int(sigma_squared)) + 1
-    width = max(2 * _REACH * sigma // _RANGES, 1)
-    count = _REACH * sigma // width + 1
+    width, count, unit, offset = _ranges(sigma_squared, size)
     scale = 1 << BITS
     total = isqrt(int(2 * _PI_LOWER * sigma_squared * (1 << 128))) << (BITS - 64)
-    # loss(x) = (size^2 - 2 x size) / (2 sigma_squared) falls in x: a range is charged at its smallest x.
-    unit = size * width / sigma_squared
-    offset = -(-size * size // (2 * sigma_squared * unit))
     masses = [0] * (2 * count)
     for i, (right, left) in enumerate(_range_masses(sigma_squared, width, count)):
         masses[count + i] = right
@@ -86,12 +79,19 @@ def coarse_loss(sigma_squared: Fraction, size: int) -> LossDistribution:
     return LossDistribution(unit, offset - count + 1, bounded[::-1], min(-(-beyond * scale // total), scale))
 
 
-def coarse_estimate(sigma_squared: Fraction, size: int) -> LossEstimate:
+def _ranges(sigma_squared: Fraction, size: int) -> tuple[int, int, Fraction, int]:
+    """The width of the ranges, their number on either side, the unit of losses, and the loss at zero in units.
+
+    loss(x) = (size^2 - 2 x size) / (2 sigma_squared) falls in x: a range is charged at its smallest x.
+    """
     sigma = isqrt(int(sigma_squared)) + 1
     width = max(2 * _REACH * sigma // _RANGES, 1)
-    count = _REACH * sigma // width + 1
     unit = size * width / sigma_squared
-    offset = -(-size * size // (2 * sigma_squared * unit))
+    return width, _REACH * sigma // width + 1, unit, -(-size * size // (2 * sigma_squared * unit))
+
+
+def coarse_estimate(sigma_squared: Fraction, size: int) -> LossEstimate:
+    width, count, unit, offset = _ranges(sigma_squared, size)
     s2 = float(sigma_squared)
     sides = []
     for shift in (0, 1):
@@ -179,16 +179,13 @@ class RejectionSampler:
         """What is kept at the ends of the ranges, in whole units of 2**-32, by two multiplications for each end."""
         s2, work, spare = self._s2, 32 + _SPARE, _SPARE
         mean = s2 / self._scale
-        low, high = exp_enclosure(-(mean * mean) / (2 * s2), work)
-        ratio_low, ratio_high = exp_enclosure((2 * mean * width - width * width) / (2 * s2), work)
-        change_low, change_high = exp_enclosure(-Fraction(width * width) / s2, work)
-        ends = []
-        for i in range(self._ranges + 1):
-            least = low >> spare
-            ends.append(least if least == high >> spare else self._kept(i * width)[0])
-            low, high = low * ratio_low >> work, -(-high * ratio_high >> work)
-            ratio_low, ratio_high = ratio_low * change_low >> work, -(-ratio_high * change_high >> work)
-        return ends
+        first = exp_enclosure(-(mean * mean) / (2 * s2), work)
+        ratio = exp_enclosure((2 * mean * width - width * width) / (2 * s2), work)
+        walk = squared_walk(first, ratio, exp_enclosure(-Fraction(width * width) / s2, work), work)
+        return [
+            low >> spare if low >> spare == high >> spare else self._kept(i * width)[0]
+            for i, (low, high) in zip(range(self._ranges + 1), walk, strict=False)
+        ]
 
     def _kept(self, distance: int) -> Enclosure:
         """exp(-exponent) at a distance, in units of 2**-32; in integers, because there are thousands of distances."""

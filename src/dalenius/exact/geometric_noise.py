@@ -25,14 +25,9 @@ def geometric_profile(
     def cell_rho(shift: int) -> Fraction:
         return discrete_laplace_to_rho(rate, shift)
 
+    epsilon, rho = rate * sensitivity.l1, additive.largest_sum(additive.moves(sensitivity), cell_rho)
     return additive.assembled(
-        law,
-        sensitivity,
-        relation,
-        epsilon=rate * sensitivity.l1,
-        rho=additive.largest_sum(additive.moves(sensitivity), cell_rho),
-        cell_rho=cell_rho,
-        evidence=evidence,
+        law, sensitivity, relation, epsilon=epsilon, rho=rho, cell_rho=cell_rho, evidence=evidence
     )
 
 

@@ -143,7 +143,6 @@ def _half_square(e: Ideal) -> Ideal:
 
 
 def mirrored(magnitude: Ideal, s: int) -> Ideal:
-    """The ideal number times a sign."""
     if s > 0:
         return magnitude
 

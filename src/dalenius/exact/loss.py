@@ -93,7 +93,6 @@ class LossDistribution:
         )._narrowed()
 
     def times(self, count: int) -> "LossDistribution":
-        """So many independent copies."""
         if count == 1:
             return self
         half = self.times(count // 2)

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalenius import limits
 from dalenius.core.law import FloatArray, IntArray, IntegerLaw, WeightTable
-from dalenius.core.profile import Shift
+from dalenius.core.profile import Moves, Shift
 from dalenius.errors import TooLarge
 from dalenius.exact.loss import MOST_ATOMS, ROUNDED, ExponentialLaw, common_unit, is_symmetric
 
@@ -169,7 +169,6 @@ def _convolved(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _summed(places: IntArray, weight: FloatArray) -> FloatArray:
-    """The weights of each place together."""
     return np.asarray(np.bincount(places, weights=weight), dtype=np.float64)
 
 
@@ -210,7 +209,7 @@ def tail_of(product: tuple[Shift, ...], epsilon: Fraction) -> Fraction:
     return Fraction(whole.tail(epsilon))
 
 
-def delta_of(products: tuple[tuple[Shift, ...], ...], epsilon: Fraction) -> float | None:
+def delta_of(products: Moves, epsilon: Fraction) -> float | None:
     """About delta(epsilon) of the worst product; None where one of them is not estimated."""
     deltas = []
     for product in products:

@@ -6,6 +6,9 @@ from a list with w[s] / w[s + 1] <= 1 / base for every s: log w is as Lipschitz 
 two outputs' odds moves by at most base ** (-2 * change of s), and the draw is one uniform integer below the sum of
 weights. No floating point, no tables per data set.
 
+Where records count by weights, # sums weights, and a score is divided by a public grain and rounded down: what moves
+by c moves by at most ceil(c / grain) then.
+
 By depth the score is not cut at 0: s(y) = max(-D, b #{x < y} - a n, a n - b #{x <= y}). Its two parts are the same
 counts, each of which a row that is added or removed moves by a or by b - a, and a row that is replaced by at most b; a
 maximum of functions that move by at most c moves by at most c, so both scores have one sensitivity. Only an atom with
@@ -16,6 +19,7 @@ weigh less than 2^-40 of it, and more depth would show nowhere.
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -45,12 +49,6 @@ class Score(StrEnum):
 
     DISTANCE = "distance"
     DEPTH = "depth"
-
-
-def score_change(q: Fraction, *, is_replace: bool, rows: int) -> Fraction:
-    """How far a unit's rows move every score, in units of q's denominator: b max(q, 1-q), or b under replace."""
-    each = Fraction(1) if is_replace else max(q, 1 - q)
-    return each * q.denominator * rows
 
 
 def check_rate(epsilon: Fraction, change: Fraction) -> None:
@@ -112,45 +110,92 @@ _many, _some, _few = (lru_cache(maxsize=most)(_score_weights) for most in (128, 
 Runs = tuple[IntArray, IntArray, IntArray]
 
 
-def score_runs(
-    ordered: IntArray, low: int, high: int, parts: int, rank: int, reach: int | None = None, depth: int = 0
-) -> Runs:
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Values in rising order; where records count by weights, `before` is what all before each place count together."""
+
+    values: IntArray
+    before: IntArray | None = None
+
+    @classmethod
+    def of(cls, values: IntArray, weights: IntArray | None = None) -> "Records":
+        """Put values in order; nearly sorted lists, as most are, take little time."""
+        if weights is None:
+            return cls(values if bool(np.all(values[1:] >= values[:-1])) else np.sort(values, kind="stable"))
+        order = np.argsort(values, kind="stable")
+        return cls(values[order], np.concatenate([[0], np.cumsum(weights[order])]))
+
+    @property
+    def total(self) -> int:
+        """How much all of them count."""
+        return len(self.values) if self.before is None else int(self.before[-1] - self.before[0])
+
+    def counts(self, places: IntArray) -> IntArray:
+        """How much the records before each place count."""
+        return places if self.before is None else self.before[places] - self.before[0]
+
+    def window(self, first: int, last: int) -> tuple[int, int]:
+        """Places of the first record that is not before a count, and of the last that is not after another one."""
+        if self.before is None:
+            return min(max(first, 0), len(self.values)), min(max(last, 0), len(self.values))
+        start = int(np.searchsorted(self.before, self.before[0] + first, side="right")) - 1
+        return max(start, 0), min(int(np.searchsorted(self.before, self.before[0] + last)), len(self.values))
+
+    def between(self, first: int, last: int) -> "Records":
+        """The records at some places."""
+        return Records(self.values[first:last], None if self.before is None else self.before[first : last + 1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """Which rank is aimed at, in `parts` of a record, and how scores are written: from -depth on, in whole grains."""
+
+    parts: int
+    rank: int
+    depth: int = 0
+    grain: int = 1
+
+
+def score_runs(records: Records, low: int, high: int, aim: Aim, reach: int | None = None) -> Runs:
     """(first, last, score + depth) of maximal runs of grid points with the same counts below and up to them.
 
-    Values are sorted, and scores are distances from a rank in parts of a record, or how deep inside an atom it lies, up
-    to `depth`, below zero. The runs follow each other without a gap. With `reach`, runs whose last entries are at least
-    so large may be put together, at entries that are not smaller than it.
+    Scores are distances from a rank in parts of a record, or how deep inside an atom it lies, up to the depth, below
+    zero. The runs follow each other without a gap. With `reach`, runs whose last entries are at least so large may be
+    put together, at entries that are not smaller than it.
     """
     if reach is not None:
-        return _near_runs(ordered, low, high, parts, rank, reach, depth)
+        return _near_runs(records, low, high, aim, reach)
+    ordered = records.values
     ends = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    counts = np.concatenate([[0], ends, [len(ordered)]]) if len(ordered) else np.zeros(1, dtype=np.int64)
+    places = np.concatenate([[0], ends, [len(ordered)]]) if len(ordered) else np.zeros(1, dtype=np.int64)
     # A gap before the first value, a value, a gap, …, and a gap after the last: every value is a run of one point.
-    twice = np.repeat(ordered[counts[1:] - 1], 2)
+    twice = np.repeat(ordered[places[1:] - 1], 2)
     firsts, lasts = np.concatenate([[low], twice]), np.concatenate([twice, [high]])
     firsts[2::2] += 1
     lasts[:-1:2] -= 1
-    around = parts * np.repeat(counts, 2) - rank
-    scores = np.maximum(-depth, np.maximum(around[:-1], -around[1:]))
+    around = aim.parts * np.repeat(records.counts(places), 2) - aim.rank
+    scores = np.maximum(-aim.depth, np.maximum(around[:-1], -around[1:]) // aim.grain)
     keep = (firsts <= lasts) & (firsts >= low) & (lasts <= high)
-    return firsts[keep], lasts[keep], scores[keep] + depth
+    return firsts[keep], lasts[keep], scores[keep] + aim.depth
 
 
-def _near_runs(ordered: IntArray, low: int, high: int, parts: int, rank: int, reach: int, depth: int) -> Runs:
+def _near_runs(records: Records, low: int, high: int, aim: Aim, reach: int) -> Runs:
     """Runs of the values within reach of the rank, and one run on either side for all that is farther away."""
-    width = (reach - depth) // parts + 2
-    first, last = (min(max(rank // parts + way, 0), len(ordered)) for way in (-width, width))
+    ordered, count = records.values, len(records.values)
+    width, middle = (reach - aim.depth) * aim.grain // aim.parts + 2, aim.rank // aim.parts
+    first, last = records.window(middle - width, middle + width)
     if first:
         # A value is in the window with all records that share it.
-        first = int(np.searchsorted(ordered, ordered[first], side="left")) if first < len(ordered) else first
-    if last < len(ordered):
+        first = int(np.searchsorted(ordered, ordered[first], side="left")) if first < count else first
+    if last < count:
         last = int(np.searchsorted(ordered, ordered[last - 1], side="right")) if last else 0
     if first >= last:
-        return score_runs(ordered, low, high, parts, rank, depth=depth)
+        return score_runs(records, low, high, aim)
     begins = low if not first else int(ordered[first - 1]) + 1
-    stops = high if last == len(ordered) else int(ordered[last]) - 1
-    runs = score_runs(ordered[first:last], begins, stops, parts, rank - parts * first, depth=depth)
-    parted = [runs]
+    stops = high if last == count else int(ordered[last]) - 1
+    before = int(records.counts(np.array([first]))[0])
+    inside = replace(aim, rank=aim.rank - aim.parts * before)
+    parted = [score_runs(records.between(first, last), begins, stops, inside)]
     if begins > low:
         parted.insert(0, (np.array([low]), np.array([begins - 1]), np.array([reach])))
     if stops < high:
@@ -212,44 +257,3 @@ def drawn_point(runs: Runs, w: tuple[int, ...], rng: RandomSource) -> int:
         return int(most - right + 1 + (draw - total) // far)
     index = bisect_right(sums, draw) - 1
     return int(firsts[start + index] + (draw - sums[index]) // w[places[index]])
-
-
-def _runs(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...], reach: int | None = None) -> Runs:
-    cut = np.clip(values, low, high)
-    ordered = cut if bool(np.all(cut[1:] >= cut[:-1])) else np.sort(cut)
-    depth = w.depth if isinstance(w, Weights) else 0
-    return score_runs(ordered, low, high, q.denominator, q.numerator * len(ordered), reach, depth)
-
-
-def select(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...], rng: RandomSource) -> int:
-    """One grid point, drawn with probability proportional to its weight."""
-    return drawn_point(_runs(values, low, high, q, w, len(w) - 1), w, rng)
-
-
-def counted_weights(counts: Sequence[int], q: Fraction, w: tuple[int, ...]) -> list[int]:
-    """Weight of each of few ordered candidates, from numbers of records at each; q is their share up to the answer."""
-    last, total = len(w) - 1, sum(counts)
-    upto = list(accumulate(counts))
-    scores = (
-        max(0, q.denominator * (up - count) - q.numerator * total, q.numerator * total - q.denominator * up)
-        for up, count in zip(upto, counts, strict=True)
-    )
-    return [w[min(score, last)] for score in scores]
-
-
-def select_counted(counts: Sequence[int], q: Fraction, w: tuple[int, ...], rng: RandomSource) -> int:
-    """The place of one candidate, drawn with probability proportional to its weight."""
-    sums = list(accumulate(counted_weights(counts, q, w)))
-    return bisect_right(sums, below(rng, sums[-1]))
-
-
-def probabilities(values: IntArray, low: int, high: int, q: Fraction, w: tuple[int, ...]) -> list[Fraction]:
-    """Exact output probabilities of every grid point; for checks on small domains."""
-    last = len(w) - 1
-    weights = [0] * (high - low + 1)
-    runs = (part.tolist() for part in _runs(np.asarray(values, dtype=np.int64), low, high, q, w))
-    for first, end, s in zip(*runs, strict=True):
-        for y in range(first, end + 1):
-            weights[y - low] = w[min(s, last)]
-    total = sum(weights)
-    return [Fraction(x, total) for x in weights]

@@ -19,7 +19,7 @@ References
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, exp, expm1, factorial, floor, log1p, pi, sqrt
@@ -64,13 +64,7 @@ class MixturePair:
     @property
     def reversed(self) -> "MixturePair":
         """The same two laws in the other order, mirrored."""
-        return MixturePair(
-            up=-self.down,
-            down=-self.up,
-            sigma_squared=self.sigma_squared,
-            weights=self.weights,
-            is_discrete=self.is_discrete,
-        )
+        return replace(self, up=-self.down, down=-self.up)
 
     @property
     def sigma(self) -> float:

@@ -95,20 +95,13 @@ class ResamplingPrice:
 
     def _sums(self, rows: int) -> tuple[Copies, ...]:
         """The sums beside the replicates, in a cell that loses or gains so many rows."""
-        return tuple(
-            (
-                MixturePair(
-                    up=Fraction(rows * one.largest), down=Fraction(0), sigma_squared=variance, weights=_ONE_COPY
-                ),
-                1,
-            )
-            for one, variance in zip(self.beside, self.variances, strict=True)
-        )
+        moved = [(Fraction(rows * one.largest), v) for one, v in zip(self.beside, self.variances, strict=True)]
+        none = Fraction(0)
+        return tuple((MixturePair(up=up, down=none, sigma_squared=v, weights=_ONE_COPY), 1) for up, v in moved)
 
     def _pair(self, up: int, down: int) -> MixturePair:
-        return MixturePair(
-            up=Fraction(up), down=Fraction(down), sigma_squared=self.sigma_squared, weights=poisson_weights()
-        )
+        noise, weights = self.sigma_squared, poisson_weights()
+        return MixturePair(up=Fraction(up), down=Fraction(down), sigma_squared=noise, weights=weights)
 
     def _published(self, rows: int) -> PublishedPair:
         return PublishedPair(reach=Fraction(self.reach), sigma_squared=self.sigma_squared, rows=rows)
@@ -312,7 +305,6 @@ def _crossing(excess: Callable[[float], float], low: float) -> Fraction:
 
 
 def _float_delta(pattern: tuple[Copies, ...], epsilon: float) -> float:
-    """delta(epsilon) by floating-point convolution."""
     unit = min(grid_unit(pair, copies) for pair, copies in pattern)
     first, masses, infinite = 0, np.ones(1), 0.0
     for pair, copies in pattern:

@@ -34,8 +34,6 @@ _UNDECIDED = np.iinfo(np.int64).min
 
 @runtime_checkable
 class ExactSampler(Protocol):
-    """Draws from one law, exactly."""
-
     def draw(self, size: int, rng: RandomSource) -> IntArray:
         """So many independent draws."""
 

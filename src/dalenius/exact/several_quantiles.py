@@ -8,7 +8,8 @@ Weights are whole numbers; no floating point touches the data.
 References: Kaplan, Schnapp & Stemmer (2022), with the tie-aware score of `quantile_selection`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from dalenius.core.law import IntArray
 from dalenius.core.randomness import RandomSource
-from dalenius.exact.quantile_selection import Runs, Score, Weights, drawn_point, score_runs, score_weights
+from dalenius.exact.quantile_selection import Aim, Records, Score, Weights, drawn_point, score_runs, score_weights
 
 
 class RankStep(Protocol):
@@ -42,44 +43,66 @@ class RankStep(Protocol):
     def shift(self) -> int: ...
 
 
-def score_moves(step: RankStep, rows: int) -> Fraction:
-    """How far a unit's rows move every score when they are added to the values of one selection, or removed."""
-    return Fraction(max(step.part, step.parts - step.part) * rows)
+def score_moves(step: RankStep, most: int, grain: int = 1) -> Fraction:
+    """How far a unit moves every score when its rows are added to the values of one selection, or removed.
+
+    `most` is what its rows count together at most: their number, or what their weights add up to.
+    """
+    return Fraction(-(-max(step.part, step.parts - step.part) * most // grain))
 
 
-def _part(ordered: IntArray, step: RankStep, answers: dict[int, int], count: int, *, is_open: bool) -> IntArray:
-    """The values between two answers: a record is in at most one part of each level, by its own value.
+def part_of(records: Records, step: RankStep, answers: Mapping[int, int], count: int, *, is_open: bool) -> Records:
+    """The records between two answers: a record is in at most one part of each level, by its own value.
 
     Values at an answer are in no later part where `is_open`, and in the part above it elsewhere.
     """
     side: Literal["left", "right"] = "right" if is_open else "left"
-    first = 0 if step.left == -1 else int(np.searchsorted(ordered, answers[step.left], side=side))
-    last = len(ordered) if step.right == count else int(np.searchsorted(ordered, answers[step.right], side="left"))
-    return ordered[min(first, last) : last]
+    values = records.values
+    first = 0 if step.left == -1 else int(np.searchsorted(values, answers[step.left], side=side))
+    last = len(values) if step.right == count else int(np.searchsorted(values, answers[step.right], side="left"))
+    return records.between(min(first, last), last)
 
 
-def select_all(
-    values: IntArray,
-    low: int,
-    high: int,
-    steps: Sequence[RankStep],
-    epsilons: Sequence[Fraction],
-    rows: int,
-    rng: RandomSource,
-    *,
-    score: Score = Score.DISTANCE,
-    is_open: bool = False,
-) -> list[int]:
-    """One grid point per target, in the order of the targets, never falling; `epsilons` are the levels' losses."""
-    count = len(steps)
-    answers: dict[int, int] = {-1: low, count: high}
-    # Lists come nearly in order, which a stable sort makes use of.
-    ordered = np.sort(np.clip(values, low, high), kind="stable")
-    for step in steps:
-        w = score_weights(epsilons[step.level], score_moves(step, rows), low, high, score)
-        part = _part(ordered, step, answers, count, is_open=is_open)
-        answers[step.target] = choose(part, answers[step.left], answers[step.right], step, w, rng)
-    return [answers[i] for i in range(count)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankSelection:
+    """How several ranks of a list are selected between two bounds.
+
+    `epsilons` are the losses of the levels when a unit's rows are added or removed, `most` what these rows count.
+    """
+
+    low: int
+    high: int
+    steps: Sequence[RankStep]
+    epsilons: Sequence[Fraction]
+    most: int
+    score: Score = Score.DISTANCE
+    grain: int = 1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether values at an answer are in no later part: by depth an answer is a value of many records."""
+        return self.score is Score.DEPTH
+
+    def weights(self, step: RankStep) -> Weights:
+        """By the score of a point; made for the loss of the step's level."""
+        moved = score_moves(step, self.most, self.grain)
+        return score_weights(self.epsilons[step.level], moved, self.low, self.high, self.score)
+
+    def aim(self, part: Records, step: RankStep, w: Weights) -> Aim:
+        """The rank of a step among the records of its part."""
+        rank = step.part * part.total + step.shift
+        return Aim(parts=step.parts, rank=rank, depth=w.depth, grain=self.grain)
+
+    def draw(self, lists: Sequence[Records], rng: RandomSource) -> list[int]:
+        """One grid point per target, in the order of the targets; each step selects from a list of its own place."""
+        count = len(self.steps)
+        answers: dict[int, int] = {-1: self.low, count: self.high}
+        for step, records in zip(self.steps, lists, strict=True):
+            part, w = part_of(records, step, answers, count, is_open=self.is_open), self.weights(step)
+            aim = self.aim(part, step, w)
+            runs = score_runs(part, answers[step.left], answers[step.right], aim, len(w) - 1)
+            answers[step.target] = drawn_point(runs, w, rng)
+        return [answers[i] for i in range(count)]
 
 
 def spread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
@@ -91,13 +114,3 @@ def spread(values: IntArray, fineness: int, rng: RandomSource) -> IntArray:
         return values
     parts = np.frombuffer(rng.bytes(len(values)), dtype=np.uint8).astype(np.int64) % fineness
     return values * fineness + parts
-
-
-def runs(ordered: IntArray, low: int, high: int, aim: RankStep, reach: int | None = None, depth: int = 0) -> Runs:
-    """(first, last, score) of maximal runs of grid points with equal counts below and up to; merged beyond `reach`."""
-    return score_runs(ordered, low, high, aim.parts, aim.part * len(ordered) + aim.shift, reach, depth)
-
-
-def choose(ordered: IntArray, low: int, high: int, aim: RankStep, w: Weights, rng: RandomSource) -> int:
-    """One grid point in [low, high], drawn with probability proportional to its weight."""
-    return drawn_point(runs(ordered, low, high, aim, len(w) - 1, w.depth), w, rng)

@@ -13,7 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalenius.core.law import FloatArray
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import Enclosure, exp_lower, exp_upper, log_upper, sqrt_upper
 from dalenius.errors import ParameterError
@@ -81,10 +80,6 @@ class Cauchy:
     def draw(self, rng: RandomSource) -> Ideal:
         return PolynomialTail(Fraction(2), Fraction(1)).draw(rng)
 
-    def log_density(self, z: FloatArray) -> FloatArray:
-        """Up to a constant; for checks."""
-        return -np.log1p(z * z)
-
     def distribution(self, z: float) -> float:
         """P(Z <= z), accurate in the lower tail."""
         return atan(-1 / z) / pi if z < -1 else 0.5 + atan(z) / pi
@@ -107,7 +102,6 @@ class Lomax:
 
     @property
     def k(self) -> Fraction:
-        """Exponent of the tail."""
         return 1 + self.epsilon / self.beta
 
     @property
@@ -137,10 +131,6 @@ class Lomax:
             return max(low - (1 << bits), 0), max(high - (1 << bits), 0)
 
         return mirrored(magnitude, sign(rng))
-
-    def log_density(self, z: FloatArray) -> FloatArray:
-        """Of a|z|, up to a constant; for checks."""
-        return -float(self.k) * np.log1p(np.abs(z))
 
     def distribution(self, z: float) -> float:
         """P(aZ <= z), accurate in the lower tail."""
@@ -175,14 +165,8 @@ class Polynomial:
     def draw(self, rng: RandomSource) -> Ideal:
         return PolynomialTail(self.g, Fraction(1)).draw(rng)
 
-    def log_density(self, z: FloatArray) -> FloatArray:
-        """Up to a constant; for checks."""
-        return -np.log1p(np.abs(z) ** float(self.g))
-
     def distribution(self, z: float) -> float:
-        """P(Z <= z), accurate in the lower tail: |z|^g / (1 + |z|^g) has a beta law, whose upper tail is that of the
-        complement.
-        """
+        """P(Z <= z), accurate in the lower tail; |z|^g / (1 + |z|^g) has a beta law."""
         from scipy.special import betainc
 
         g = float(self.g)
@@ -214,10 +198,6 @@ class StudentT:
 
     def draw(self, rng: RandomSource) -> Ideal:
         return PolynomialTail(Fraction(2), (self.nu + 1) / 2).draw(rng)
-
-    def log_density(self, z: FloatArray) -> FloatArray:
-        """Of Z / sqrt(nu), up to a constant; for checks."""
-        return -(float(self.nu) + 1) / 2 * np.log1p(z * z)
 
     def distribution(self, z: float) -> float:
         """P(Z / sqrt(nu) <= z), accurate in the lower tail."""
@@ -262,9 +242,7 @@ class LaplaceLogNormal:
         return mirrored(magnitude, sign(rng))
 
     def distribution(self, z: float) -> float:
-        """P(Z <= z), accurate in the lower tail: given Y it is that of Laplace noise, and a sum over equal steps of Y
-        has no error that a float shows.
-        """
+        """P(Z <= z), accurate in the lower tail: summed over Y, given which it is that of Laplace noise."""
         y = np.arange(-14.0, 30.0, 0.02)
         given = np.exp(-y * y / 2 - abs(z) * np.exp(-float(self.s) * y))
         return _two_sided(z, 0.01 * float(given.sum()) / sqrt(2 * pi))

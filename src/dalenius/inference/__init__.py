@@ -22,42 +22,9 @@ from dalenius.inference.observation import Observed, from_values
 from dalenius.inference.observe import observe
 from dalenius.inference.quotient import proportion, ratio
 
-__all__ = [
-    "Combined",
-    "CountLikelihood",
-    "Equipartition",
-    "IntervalTable",
-    "LoglinearFit",
-    "Noise",
-    "Observed",
-    "Posterior",
-    "binomial_interval",
-    "binomial_test",
-    "combine",
-    "compare",
-    "conditional_independence",
-    "count_interval",
-    "covariance",
-    "cramers_v",
-    "cross_covariance",
-    "difference",
-    "equipartition",
-    "from_values",
-    "goodman_kruskal_lambda",
-    "goodness_of_fit",
-    "homogeneity",
-    "independence",
-    "intervals",
-    "logistic",
-    "loglinear",
-    "observe",
-    "odds_ratio",
-    "phi",
-    "poisson_interval",
-    "posterior",
-    "proportion",
-    "rate",
-    "ratio",
-    "total",
-    "trend",
-]
+__all__ = ["binomial_interval", "binomial_test", "Combined", "combine", "compare", "conditional_independence"]
+__all__ += ["count_interval", "CountLikelihood", "covariance", "cramers_v", "cross_covariance", "difference"]
+__all__ += ["Equipartition", "equipartition", "from_values", "goodman_kruskal_lambda", "goodness_of_fit", "homogeneity"]
+__all__ += ["independence", "intervals", "IntervalTable", "logistic", "loglinear", "LoglinearFit"]
+__all__ += ["Noise", "observe", "Observed", "odds_ratio"]
+__all__ += ["phi", "poisson_interval", "Posterior", "posterior", "proportion", "rate", "ratio", "total", "trend"]

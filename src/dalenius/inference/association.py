@@ -161,18 +161,13 @@ def _estimate(
     confidence: float,
     details: dict[str, float],
 ) -> Estimate:
-    low, high = (float(min(max(e, 0.0), 1.0)) for e in ends)
+    (low, high), kind = (float(min(max(e, 0.0), 1.0)) for e in ends), Kind.NOISE_AND_SAMPLING
+    how = "percentiles of simulated measurements, approximate"
     return Estimate(
         name=f"{name} of {' and '.join(observation.names)}",
         value=min(max(value, 0.0), 1.0),
         std_error=float(simulated.std()),
-        interval=Interval(
-            lower=low,
-            upper=high,
-            confidence=confidence,
-            kind=Kind.NOISE_AND_SAMPLING,
-            method="percentiles of simulated measurements, approximate",
-        ),
+        interval=Interval(lower=low, upper=high, confidence=confidence, kind=kind, method=how),
         assumptions=(sampling_note(observation), *observation.notes),
         details=details,
     )

@@ -62,7 +62,6 @@ class Posterior:
 
     @property
     def mean(self) -> FloatArray:
-        """Posterior mean of each true count."""
         return np.asarray(self.counts.mean((0, 1))).reshape(self.observation.shape)
 
     def count(self, where: Where, *, confidence: float = 0.95) -> Estimate:

@@ -178,15 +178,8 @@ def calibrate(
             for start, values in null_tables(observation, means, below.mean.sum(), rng)
         ]
         p_value, simulated = largest_p(observed, alternatives)
-    return Calibrated(
-        statistic=observed,
-        p_value=p_value,
-        simulated=simulated,
-        mean=below.mean,
-        degrees_of_freedom=freedom,
-        asymptotic_p_value=asymptotic,
-        is_asymptotic_safe=is_safe(observation, below.mean),
-    )
+    is_asymptotic_safe = is_safe(observation, below.mean)
+    return Calibrated(observed, p_value, simulated, below.mean, freedom, asymptotic, is_asymptotic_safe)
 
 
 def is_safe(observation: Observed | JointObserved, mean: FloatArray) -> bool:

@@ -10,13 +10,14 @@ import numpy as np
 
 from dalenius.algebra import joint
 from dalenius.algebra.estimates import is_estimate
+from dalenius.algebra.listed import LISTS, is_list_of_estimates
+from dalenius.algebra.tabulation import estimate_of
 from dalenius.core.estimate import Kind
-from dalenius.core.law import CASCADE, MEANS, WEIGHTED_LIST, Additive, FloatArray, IntArray, Joint, Thinned, Withheld
+from dalenius.core.law import CASCADE, WEIGHTED_LIST, Additive, FloatArray, IntArray, Joint, Thinned, Withheld
 from dalenius.core.release import ADDITIVE, Block, Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference import simulation
 from dalenius.inference._estimate_interval import DECONVOLUTION, estimate_intervals
-from dalenius.inference._mean_interval import mean_intervals
 from dalenius.inference._sample_interval import sample_intervals
 from dalenius.inference.channel import CensoredShift, Kernelled, Shifted
 from dalenius.inference.compound_channel import Grouped, Repeated
@@ -48,9 +49,9 @@ def intervals(
     named_kind = checked_kind(kind)
     if isinstance(source, Release) and isinstance(source.law, Thinned) and not is_deconvolved:
         return sample_intervals(source, names, kind, confidence, is_simultaneous)
-    if isinstance(source, Release) and is_estimate(source.law):
+    if isinstance(source, Release) and (is_estimate(source.law) or is_list_of_estimates(source.law)):
         table = find_table(source, names)
-        if table is source.table:
+        if estimate_of(source, table) is not None:
             return estimate_intervals(source, table, names, named_kind, confidence, is_simultaneous, method)
     if is_deconvolved:
         raise Unsupported('Deconvolution is for estimates with error = "bootstrap".')
@@ -90,10 +91,6 @@ def _totals(release: Release, names: tuple[str, ...], confidence: float, togethe
     table = find_table(release, names)
     if table.measure == "count":
         return None
-    if table.measure == "mean":
-        if set(names) not in (set(), {axis.name for axis in table.space.axes}):
-            raise Unsupported("A mean does not add up; ask for the intervals of the whole table.")
-        return mean_intervals(release, table, confidence, together)
     # A release with one additive law shows what was measured, whatever it is called; so does the answer of a cascade.
     is_measured = isinstance(release.law, Additive) or (
         isinstance(release.law, Joint) and release.law.structure == CASCADE and table is release.table
@@ -106,7 +103,7 @@ def _totals(release: Release, names: tuple[str, ...], confidence: float, togethe
         )
     if isinstance(release.law, Withheld):
         raise refusal(release.law)
-    lists = (MEANS, WEIGHTED_LIST)
+    lists = (LISTS, WEIGHTED_LIST)
     if isinstance(release.law, Joint) and (joint.is_combined(release.law) or release.law.structure in lists):
         return _combined(release, table, names, confidence, together)
     block = next((b for b in release.blocks if b.name == table.name), None)
@@ -164,18 +161,9 @@ def _combined(
     zeros = table.variance == 0
     level = simultaneous_confidence(confidence, int((~zeros).sum())) if together else confidence
     reach = joint.reach([block.law for block in release.blocks], level) * table.std_error
-    return IntervalTable(
-        axes=table.space.axes,
-        values=table.values,
-        lower=table.values - reach,
-        upper=table.values + reach,
-        confidence=confidence,
-        kind=Kind.NOISE,
-        method=COMBINED,
-        is_simultaneous=together,
-        notes=adjusted_note(release),
-        structural_zeros=frozenset(table.space.structural_indices),
-    )
+    ends, notes = (table.values - reach, table.values + reach), adjusted_note(release)
+    stated = {"confidence": confidence, "kind": Kind.NOISE, "method": COMBINED, "is_simultaneous": together}
+    return IntervalTable.of(table, ends, notes=notes, **stated)
 
 
 def _population(observation: Observed, level: float) -> tuple[FloatArray, FloatArray, str]:

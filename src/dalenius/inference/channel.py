@@ -52,8 +52,6 @@ class Channel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Shifted:
-    """released = a + noise."""
-
     noise: Noise
 
     def window(self, values: IntArray) -> Window:

@@ -47,12 +47,10 @@ class SeenTable:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of labels on each axis."""
         return tuple(len(axis) for axis in self.axes)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the axes."""
         return tuple(axis.name for axis in self.axes)
 
 

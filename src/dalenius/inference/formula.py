@@ -38,7 +38,6 @@ class Model:
 
     @property
     def generators(self) -> list[tuple[int, ...]]:
-        """Terms that are not inside another."""
         largest = [t for t in self.terms if not any(t < other for other in self.terms)]
         return sorted(tuple(sorted(t)) for t in largest)
 

@@ -64,15 +64,8 @@ def goodness_of_fit(
         rng = simulation.generator(seed)
         tables = null_tables(observation, simulation.repeated(mean, replicates), mean.sum(), rng)
         p_value, simulated = largest_p(observed, [of(values, start[0])[0] for start, values in tables])
-    calibration = Calibrated(
-        statistic=observed,
-        p_value=p_value,
-        simulated=simulated,
-        mean=mean,
-        degrees_of_freedom=freedom,
-        asymptotic_p_value=asymptotic,
-        is_asymptotic_safe=is_safe(observation, mean),
-    )
+    is_asymptotic_safe = is_safe(observation, mean)
+    calibration = Calibrated(observed, p_value, simulated, mean, freedom, asymptotic, is_asymptotic_safe)
     return result(observation, calibration, f"Goodness of fit of {' x '.join(observation.names)}", method)
 
 

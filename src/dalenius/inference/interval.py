@@ -37,7 +37,6 @@ def as_noise(law: Additive | Noise) -> Noise:
 
 
 def checked(confidence: float, method: str = "exact") -> float:
-    """The confidence, or a refusal."""
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence must lie strictly between 0 and 1; received {confidence}.")
     check_among("method", method, SHARES)

@@ -8,6 +8,7 @@ from dalenius.algebra.tabulation import header, tidy_list
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.estimate import Interval, Kind, level, short
 from dalenius.core.law import FloatArray
+from dalenius.core.release import Table
 from dalenius.errors import ParameterError
 from dalenius.rendering import draw_cells, grid, pandas_frame, polars_frame, two_lines
 
@@ -31,6 +32,13 @@ class IntervalTable:
     is_simultaneous: bool
     notes: tuple[str, ...] = ()
     structural_zeros: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, table: Table, ends: tuple[FloatArray, FloatArray], **stated: Any) -> "IntervalTable":
+        """The cells of a shown table between their ends; `stated` are the other fields."""
+        zeros, (lower, upper) = frozenset(table.space.structural_indices), ends
+        given: dict[str, Any] = {"values": table.values, "is_simultaneous": False} | stated
+        return cls(axes=table.space.axes, lower=lower, upper=upper, structural_zeros=zeros, **given)
 
     def __len__(self) -> int:
         return len(self.values)

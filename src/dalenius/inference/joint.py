@@ -57,7 +57,6 @@ class JointObserved(SeenTable):
 
     @property
     def guess(self) -> FloatArray:
-        """The unbiased values."""
         return self.values
 
     @property

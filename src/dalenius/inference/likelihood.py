@@ -39,7 +39,6 @@ class Moments(NamedTuple):
         return np.maximum(mean - self.variance, INFORMATION_FLOOR * mean)
 
     def each(self, change: Callable[[FloatArray], FloatArray]) -> "Moments":
-        """The same change of all three arrays."""
         return Moments(*map(change, self))
 
 
@@ -58,7 +57,6 @@ class CountLikelihood:
         self._base = rows - gammaln(self._first[:, None] + self._steps + 1.0)
 
     def __call__(self, mean: FloatArray) -> Moments:
-        """At one mean for each cell."""
         return self.at_distinct(self._which, mean)
 
     def at_cells(self, cells: IntArray, mean: FloatArray) -> Moments:

@@ -53,7 +53,6 @@ class LoglinearFit:
 
     @property
     def fitted(self) -> FloatArray:
-        """Fitted means of the exact counts."""
         return self.fit.mean
 
     @property
@@ -128,17 +127,14 @@ class LoglinearFit:
         return "\n".join([*lines, f"  {sampling_note(self.observation)}", *(f"  {n}" for n in self.observation.notes)])
 
     def to_dict(self) -> dict[str, Any]:
+        stated = ("deviance", "degrees_of_freedom", "p_value", "log_likelihood")
+        coefficients = self.coefficients.values()
         return {
             "model": str(self.model),
             "notation": self.model.notation,
             "axes": list(self.observation.names),
-            "deviance": self.deviance,
-            "degrees_of_freedom": self.degrees_of_freedom,
-            "p_value": self.p_value,
-            "log_likelihood": self.log_likelihood,
-            "coefficients": [
-                {"name": e.name, "value": e.value, "std_error": e.std_error} for e in self.coefficients.values()
-            ],
+            **{name: getattr(self, name) for name in stated},
+            "coefficients": [{"name": e.name, "value": e.value, "std_error": e.std_error} for e in coefficients],
             "fitted": self.fitted.reshape(-1).tolist(),
             "assumptions": [sampling_note(self.observation), *self.observation.notes],
         }

@@ -46,7 +46,6 @@ class Observed(SeenTable):
 
     @cached_property
     def likelihood(self) -> CountLikelihood:
-        """Likelihood of the cells that are not structural zeros."""
         return CountLikelihood(self.channel, self.values[self.possible])
 
     @cached_property
@@ -55,11 +54,9 @@ class Observed(SeenTable):
         return np.where(self.possible, self.channel.centre(self.values), 0.0)
 
     def variance(self, mean: FloatArray) -> FloatArray:
-        """Noise variance of each guess."""
         return np.where(self.possible, self.channel.variance(mean, self.values), 0.0)
 
     def variance_of_total(self, mean: FloatArray) -> float:
-        """Noise variance of the sum of all guesses."""
         return float(self.variance(mean).sum())
 
     def moments(self, mean: FloatArray) -> Moments:
@@ -87,11 +84,9 @@ class Observed(SeenTable):
         return self.send(self.counts(means, rng), rng)
 
     def counts(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
-        """New exact counts for each table of means."""
         return simulation.counts(means, rng, self.total)
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
-        """A new measurement of each table of counts."""
         observation = self.channel.send(counts, rng)
         if isinstance(self.channel, Grouped):
             observation[:, ~self.possible, 0] = 0
@@ -100,7 +95,6 @@ class Observed(SeenTable):
         return observation
 
     def guesses(self, values: FloatArray | IntArray) -> FloatArray:
-        """Unbiased values of simulated tables."""
         return self.channel.centre(np.asarray(values, dtype=np.int64))
 
     def many(self, values: IntArray) -> Many:
@@ -235,7 +229,6 @@ def refuse_censored(observation: object, what: str) -> None:
 
 
 def refusal(law: object) -> Unsupported:
-    """Why a law cannot be used."""
     if isinstance(law, Withheld):
         return Unsupported(
             f"The law of this release is withheld ({law.reason}), so no valid interval or test exists for it.",

@@ -5,10 +5,10 @@ measurements are drawn from the fitted model and the same noise, and the estimat
 the release. How far these estimates lie from the fitted value is how far the released one may lie from the truth: both
 errors in one interval, free of charge.
 
-    released                            model
-    counts                              Poisson, one mean for each cell
-    mean, variance, standard deviation  normal
-    covariance, correlation             two normal variables
+    released                                                   model
+    counts                                                     Poisson, one mean for each cell
+    estimates from totals, squares and products of a variable  normal
+    and of two                                                 two normal variables
 
 Sums of normal rows are drawn by their own laws (normal, chi-squared, Wishart), so that a million rows cost what ten do.
 Differences are taken on the scale on which they vary least with the value: logarithms of variances, Fisher's z of
@@ -17,13 +17,17 @@ correlations, roots of counts.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
 
 import numpy as np
 
-from dalenius.algebra.estimates import is_estimate
-from dalenius.algebra.measured_moments import MeasuredMoments
+from dalenius.algebra.estimate_law import EstimateLaw
+from dalenius.algebra.estimates import estimator_of, is_estimate, sums_of
+from dalenius.algebra.estimator import ROWS, Scale
+from dalenius.algebra.intervals import estimate
+from dalenius.algebra.sums import Form, Sums
 from dalenius.core.estimate import Kind
-from dalenius.core.law import Additive, FloatArray, Joint
+from dalenius.core.law import Additive, FloatArray, Joint, Law
 from dalenius.core.release import Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference import simulation
@@ -32,7 +36,9 @@ from dalenius.inference.interval import checked
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.noise import Noise
 
-MODELS = ("mean", "variance", "standard deviation", "covariance", "correlation")
+# Sums that normal rows have, and what a modifier adds to a law so that its sums are those of other values.
+_MOMENTS = frozenset((ROWS, "x", "y", "x x", "y y", "x y"))
+_OTHER_VALUES = frozenset(("family", "learned_bounds", "window"))
 _TINY, _WIDE = 1e-12, 1000.0
 _ON_THE_LINE: dict[str, Callable[[np.random.Generator, float, tuple[int, ...]], FloatArray]] = {
     "discrete_gaussian": lambda rng, deviation, shape: deviation * rng.standard_normal(shape),
@@ -42,8 +48,6 @@ _ON_THE_LINE: dict[str, Callable[[np.random.Generator, float, tuple[int, ...]], 
 
 @dataclass(frozen=True)
 class _Scale:
-    """A scale for differences, and the way back."""
-
     to: Callable[[FloatArray], FloatArray]
     back: Callable[[FloatArray], FloatArray]
 
@@ -52,7 +56,7 @@ _PLAIN = _Scale(np.asarray, np.asarray)
 _LOGARITHM = _Scale(lambda v: np.log(np.maximum(v, _TINY)), np.exp)
 _FISHER = _Scale(lambda v: np.arctanh(np.clip(v, -1 + 1e-9, 1 - 1e-9)), np.tanh)
 _ROOT = _Scale(lambda v: 2 * np.sqrt(np.maximum(v, 0.0)), lambda z: (np.maximum(z, 0.0) / 2) ** 2)
-_SCALES = {"variance": _LOGARITHM, "standard deviation": _LOGARITHM, "correlation": _FISHER}
+_SCALES = {Scale.LOG: _LOGARITHM, Scale.FISHER: _FISHER}
 
 
 def parametric_bootstrap(
@@ -64,28 +68,28 @@ def parametric_bootstrap(
     drawn = drawn_as(release)
     refuse_parameters(drawn)
     refuse_several_rows(drawn.rows)
-    if is_estimate(release.law) and isinstance(release.law, Joint):
-        name = str(release.law.parameters["estimate"])
-        if name not in MODELS:
-            raise _no_model(table)
-        simulated, scale, model = (_moments(release, release.law, replicates, rng), _SCALES.get(name, _PLAIN), "normal")
+    if is_estimate(release.law):
+        law = _modelled(release.law, table)
+        simulated, model = _moments(release, law, replicates, rng), "normal"
+        scale = _SCALES.get(estimator_of(law).scale, _PLAIN)
     else:
         simulated, scale, model = _counts(release, table, replicates, rng), _ROOT, "Poisson"
     lower, upper = _turned(table.values, simulated, scale, confidence)
     zeros = table.space.structural_indices
     lower[list(zeros)], upper[list(zeros)] = 0.0, 0.0
-    return IntervalTable(
-        axes=table.space.axes,
-        values=table.values,
-        lower=lower,
-        upper=upper,
-        confidence=confidence,
-        kind=Kind.NOISE_AND_SAMPLING,
-        method=f"parametric bootstrap, {model} model, {replicates:,} simulated releases",
-        is_simultaneous=False,
-        notes=(condition(drawn),),
-        structural_zeros=frozenset(zeros),
-    )
+    method = f"parametric bootstrap, {model} model, {replicates:,} simulated releases"
+    stated = {"kind": Kind.NOISE_AND_SAMPLING, "method": method, "notes": (condition(drawn),)}
+    return IntervalTable.of(table, (lower, upper), confidence=confidence, **stated)
+
+
+def _modelled(law: Law, table: Table) -> EstimateLaw:
+    """The law of an estimate whose sums normal rows have. Raises `Unsupported` for any other."""
+    if not isinstance(law, Joint) or "estimate" in law.parameters:
+        raise _no_model(table)
+    read = EstimateLaw.of(law)
+    if not {ROWS, "x"} <= read.sums.keys() <= _MOMENTS or read.weight is not None or read.more.keys() & _OTHER_VALUES:
+        raise _no_model(table)
+    return read
 
 
 def _no_model(table: Table) -> Unsupported:
@@ -127,16 +131,11 @@ def _noise(law: Additive, shape: tuple[int, ...], rng: np.random.Generator) -> F
     return np.asarray(simulation.pick(noise.first, noise.pmf, shape, rng), dtype=np.float64)
 
 
-def _moments(release: Release, law: Joint, replicates: int, rng: np.random.Generator) -> FloatArray:
+def _moments(release: Release, law: EstimateLaw, replicates: int, rng: np.random.Generator) -> FloatArray:
     """Estimates from simulated sums, replicates by cells."""
     cells = release.table.space.size
-    measured = MeasuredMoments.of(law, release.blocks, cells)
-    if not measured.has_squares:
-        raise Unsupported(
-            'The spread of the values was not measured with this release; ask anew with error = "sampling" in [table].',
-            measure=release.table.measure,
-        )
-    n, means, covariance = measured.fitted()
+    sums = sums_of(law, release.blocks, cells)
+    n, means, covariance = _fitted(sums, release.table)
     is_known = np.isfinite(n) & (n >= 2) & np.isfinite(covariance).all(axis=(1, 2))
     n = np.where(is_known, n, 2.0)
     root = _roots(np.where(is_known[:, None, None], covariance, 0.0))
@@ -153,10 +152,43 @@ def _moments(release: Release, law: Joint, replicates: int, rng: np.random.Gener
     factor = np.einsum("cij,rcjk->rcik", root, triangle)
     deviations = factor @ np.swapaxes(factor, -1, -2)
     squares = deviations + totals[..., :, None] * totals[..., None, :] / n[:, None, None]
-    arrays = measured.arrays_of(np.broadcast_to(n, shape), totals, squares)
-    arrays += np.array([_noise(one, shape, rng) for one in measured.sums.laws])
-    again = replace(measured, sums=replace(measured.sums, values=arrays.reshape(len(arrays), -1)))
-    return np.where(is_known, again.estimate().values.reshape(shape), np.nan)
+    moments = {ROWS: np.broadcast_to(n, shape)}
+    for i, first in enumerate(_roles(sums)):
+        moments[first] = totals[..., i]
+        for j, second in enumerate(_roles(sums)):
+            moments[f"{first} {second}"] = squares[..., i, j]
+    noise = np.array([_noise(one, shape, rng).reshape(-1) for one in sums.measured.laws])
+    measured = replace(sums.measured, values=noise)
+    # What is added to the noise of a sum is the sum of the simulated rows.
+    forms = {name: Form(measured, form.weights, moments[name].reshape(-1)) for name, form in sums.forms.items()}
+    again = estimate(estimator_of(law), Sums(law, measured, forms))
+    return np.where(is_known, again.values.reshape(shape), np.nan)
+
+
+def _roles(sums: Sums) -> list[str]:
+    return [role for role in ("x", "y") if role in sums]
+
+
+def _fitted(sums: Sums, table: Table) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """n, means about the centres and covariances in each cell, without the bias that noise of the totals brings."""
+    roles, cells = _roles(sums), table.space.size
+    n = np.broadcast_to(sums.forms[ROWS].values, (cells,))
+    n = np.where(n >= 2, n, np.nan)
+    totals = [sums.forms[role] for role in roles]
+    means = np.stack([np.broadcast_to(total.values, (cells,)) / n for total in totals], axis=1)
+    covariance = np.zeros((cells, len(roles), len(roles)))
+    for i, j in combinations_with_replacement(range(len(roles)), 2):
+        squares = sums.product(roles[i], roles[j])
+        if squares is None:
+            raise Unsupported(
+                "The spread of the values was not measured with this release; ask anew with error = "
+                '"sampling" in [table].',
+                measure=table.measure,
+            )
+        noise = totals[i].covariance(totals[j]) / n**2
+        value = squares.values / n - means[:, i] * means[:, j] + noise
+        covariance[:, i, j] = covariance[:, j, i] = value * n / (n - 1)
+    return n, means, covariance
 
 
 def _roots(covariance: FloatArray) -> FloatArray:

@@ -52,7 +52,6 @@ class Parameter:
 
     @property
     def key(self) -> str:
-        """How documents spell it."""
         return self.hint.key or self.name
 
     @property
@@ -81,7 +80,6 @@ class InferenceQuestion:
 
     @property
     def help(self) -> str:
-        """What it tells, in one line."""
         return (self.ask.__doc__ or "").strip().split("\n")[0]
 
     @property
@@ -91,7 +89,6 @@ class InferenceQuestion:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """All but the release, in order."""
         hints = get_type_hints(self.ask, include_extras=True)
         _, *rest = signature(self.ask).parameters.values()
         return tuple(_parameter(argument, hints[argument.name]) for argument in rest)

@@ -55,18 +55,9 @@ def small_areas(source: Source, *names: str, within: Sequence[str] = (), confide
     values, error = areas.fitted()
     reach = NormalDist().inv_cdf(0.5 + confidence / 2) * error
     least = 0.0 if table.measure == "count" else -np.inf
-    return IntervalTable(
-        axes=table.space.axes,
-        values=values,
-        lower=np.maximum(values - reach, least),
-        upper=np.maximum(values + reach, least),
-        confidence=confidence,
-        kind=Kind.NOISE_AND_MODEL,
-        method=METHOD,
-        is_simultaneous=False,
-        notes=(MODEL, *adjusted_note(source)),
-        structural_zeros=frozenset(table.space.structural_indices),
-    )
+    ends = (np.maximum(values - reach, least), np.maximum(values + reach, least))
+    stated = {"kind": Kind.NOISE_AND_MODEL, "method": METHOD, "notes": (MODEL, *adjusted_note(source))}
+    return IntervalTable.of(table, ends, values=values, confidence=confidence, **stated)
 
 
 def _groups(release: Release, table: Table, within: Sequence[str]) -> IntArray:

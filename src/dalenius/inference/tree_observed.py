@@ -43,7 +43,6 @@ class TreeObserved(SeenTable):
 
     @property
     def guess(self) -> FloatArray:
-        """The unbiased values."""
         return self.values
 
     def spread(self, weights: FloatArray) -> FloatArray:

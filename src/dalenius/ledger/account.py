@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from operator import add
 from typing import Any, NamedTuple
 
 from dalenius.core.budget import MASTER, UNIT, Cost
@@ -75,16 +76,8 @@ class Balance(NamedTuple):
         pure = units.epsilon
         if pure is not None and self.spent_epsilon + pure > NO_LIMIT:
             pure = None
-        return Balance(
-            self.key,
-            self.limit_rho,
-            self.limit_delta,
-            self.spent_rho + units.rho,
-            self.spent_delta + units.delta,
-            self.spent_epsilon + (pure or 0),
-            self.impure + (pure is None),
-            self.charges + 1,
-        )
+        added = (units.rho, units.delta, pure or 0, pure is None, 1)
+        return Balance(*self[:3], *map(add, self[3:], added))
 
     def with_limit(self, rho: int, delta: int) -> "Balance":
         """Return the balance under another limit, which is at least what was spent."""
@@ -163,8 +156,7 @@ def overlap_with(population: str, other: str) -> BalanceKey:
     return BalanceKey(population, MASTER, OVERLAPS, other)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class Terms(NamedTuple):
     """A population's relation, the rho above which a second person approves (ledger units), and its schedule."""
 
     population: str

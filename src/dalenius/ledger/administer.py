@@ -27,7 +27,7 @@ def _budgets(*populations: str) -> list[BalanceKey]:
     return [BalanceKey(name, account, kind, "") for name in populations for account in ACCOUNTS for kind in kinds]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Register:
     """Tie a file to its version; the same again changes nothing, another file is refused."""
 
@@ -64,12 +64,7 @@ class Register:
                     "changed declaration under a new version."
                 )
             return registration
-        body = {
-            "dataset": self.dataset,
-            "version": self.version,
-            "fingerprint": self.fingerprint,
-            "domain_digest": self.domain_digest,
-        }
+        body = {name: getattr(self, name) for name in ("dataset", "version", "fingerprint", "domain_digest")}
         draft.emit("register", population=self.population, by=self.by, body=body)
         return draft.state.registrations[self.dataset, self.version]
 

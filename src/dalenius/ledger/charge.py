@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from dalenius.core import registry
 from dalenius.core.budget import MASTER, UNIT, Cost, units_up
@@ -14,6 +14,11 @@ DATA_DEPENDENT = "data-dependent"
 PUBLIC_ATTRIBUTES = "public-attributes"
 ACCOUNTS = (MASTER, DATA_DEPENDENT, PUBLIC_ATTRIBUTES)
 _MOST_UNITS = 10**17
+# Fields of a charge that its line holds as they are.
+_STATED = (
+    *("key", "dataset", "version", "definition", "account", "analyst", "plan_digest", "fingerprint"),
+    *("is_tainted", "is_public_data", "approved_by", "is_official"),
+)
 
 
 def relation_of(account: str, declared: Relation) -> Relation:
@@ -108,27 +113,15 @@ class Charge:
         return self.scope
 
     def body(self) -> dict[str, Any]:
-        """Return the body of the ledger line."""
-        return {
-            "key": self.key,
-            "dataset": self.dataset,
-            "version": self.version,
+        body = {name: getattr(self, name) for name in _STATED} | {
             "request": dict(self.request),
-            "definition": self.definition,
             "budget": dict(self.budget),
             "cost": self.cost.to_dict(),
             "units": self.units.to_dict(),
-            "account": self.account,
-            "analyst": self.analyst,
             "variables": list(self.variables),
             "events": [dict(event) for event in self.events],
-            "plan_digest": self.plan_digest,
-            "fingerprint": self.fingerprint,
-            "is_tainted": self.is_tainted,
-            "is_public_data": self.is_public_data,
-            "approved_by": self.approved_by,
-            "is_official": self.is_official,
-        } | ({"overlaps": list(self.overlaps)} if self.overlaps else {})
+        }
+        return body | ({"overlaps": list(self.overlaps)} if self.overlaps else {})
 
 
 def check_account(account: str) -> None:
@@ -155,7 +148,7 @@ class Reservation:
 
     entry: str
     lease: str
-    head: str
+    head: str = ""
     stored: StoredRelease | None = None
     key: str = ""
     analyst: str = ""
@@ -163,13 +156,12 @@ class Reservation:
     plan_digest: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
+class Registration(NamedTuple):
     """A file tied to its version by a keyed fingerprint."""
 
-    population: str
     dataset: str
     version: str
+    population: str
     fingerprint: str
     domain_digest: str
     entry: str

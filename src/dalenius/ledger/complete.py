@@ -45,13 +45,8 @@ class Complete:
             raise Conflict("A charge is completed only on the data and plan it was made for.", entry=row.entry)
         if (row.is_tainted or self.is_tainted) and not row.is_public_data:
             raise NotAllowed("A release made with recorded randomness is refused: the data are not public.")
-        body = {
-            "entry": row.entry,
-            "key": row.key,
-            "digest": digest_of(self.document),
-            "bytes": len(self.document),
-            "status": str(Status(self.status)),
-        }
+        body = {"entry": row.entry, "key": row.key, "digest": digest_of(self.document), "bytes": len(self.document)}
+        body["status"] = str(Status(self.status))
         draft.emit("release", population=row.population, by=self.reservation.analyst, body=body)
         draft.documents[row.entry] = self.document
         return row.entry

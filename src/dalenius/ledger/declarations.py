@@ -24,16 +24,8 @@ class Declarations:
         self, population: str, dataset: str, version: str, fingerprint: str, domain_digest: str, by: str = ""
     ) -> Registration:
         """Tie a file to its version; `DataChanged` if another file is registered under it."""
-        registration: Registration = self.submit(
-            Register(
-                population=population,
-                dataset=dataset,
-                version=version,
-                fingerprint=fingerprint,
-                domain_digest=domain_digest,
-                by=by,
-            )
-        )
+        command = Register(population, dataset, version, fingerprint, domain_digest, by)
+        registration: Registration = self.submit(command)
         return registration
 
     def grant(

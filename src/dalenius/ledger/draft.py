@@ -13,8 +13,6 @@ from dalenius.ledger.state import State
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The last line of the chain."""
-
     seq: int
     digest: str
 

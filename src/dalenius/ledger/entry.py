@@ -158,19 +158,10 @@ class Entry:
         try:
             document = json.loads(line)
             digest, state = digest_of(line.encode()), str(document.get("state", ""))
-            return cls(
-                seq=int(document["seq"]),
-                kind=str(document["kind"]),
-                population=str(document["population"]),
-                at=str(document["at"]),
-                by=str(document["by"]),
-                body=dict(document["body"]),
-                previous=str(document["previous"]),
-                line=line,
-                digest=digest,
-                name=public_name(line, digest, is_sealed=bool(state)),
-                state=state,
-            )
+            texts: Any = {key: str(document[key]) for key in ("kind", "population", "at", "by", "previous")}
+            seq, body = int(document["seq"]), dict(document["body"])
+            name = public_name(line, digest, is_sealed=bool(state))
+            return cls(seq=seq, body=body, line=line, digest=digest, name=name, state=state, **texts)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise LedgerCorrupt("A ledger line is not of the ledger's format.") from error
 

@@ -61,9 +61,7 @@ def times_of(event: Event) -> int:
 
 
 def _of_laplace(event: Event) -> LossDistribution:
-    """Continuous Laplace noise: the loss falls from epsilon to -epsilon between the two centres, in steps
-    rounded up.
-    """
+    """Continuous Laplace noise: the loss falls from epsilon to -epsilon between the centres, rounded up."""
     epsilon, one = positive_of(event, "epsilon"), 1 << BITS
     falls = [exp_enclosure(-epsilon * j / _PARTS, BITS) for j in range(_PARTS + 1)]
     between = [max(high[1] - low[0], 0) // 2 + 1 for high, low in pairwise(falls)]
@@ -108,16 +106,13 @@ def events_in(profiles: Sequence[PrivacyProfile]) -> tuple[Event, ...]:
     shifts = [shift for move in moves if move is not None for shift in move]
     if None in moves or not all(map(_is_named, shifts)):
         return ()
-    return tuple(
-        {
-            "kind": "noise",
-            "mechanism": shift.law.name,
-            "parameters": {name: plain(Fraction(value)) for name, value in shift.law.parameters.items()},
-            "shift": abs(shift.size),
-            "times": shift.times,
-        }
-        for shift in shifts
-    )
+    return tuple(map(_event, shifts))
+
+
+def _event(shift: Shift) -> Event:
+    parameters = {name: plain(Fraction(value)) for name, value in shift.law.parameters.items()}
+    noise = {"kind": "noise", "mechanism": shift.law.name, "parameters": parameters}
+    return noise | {"shift": abs(shift.size), "times": shift.times}
 
 
 def _worst_move(moves: tuple[tuple[Shift, ...], ...]) -> tuple[Shift, ...] | None:
@@ -130,10 +125,15 @@ def _worst_move(moves: tuple[tuple[Shift, ...], ...]) -> tuple[Shift, ...] | Non
 
 
 def _is_named(shift: Shift) -> bool:
-    """Whether an event can name the noise: the registry makes the same distribution from the same parameters."""
-    if shift.law.name not in registry.names("mechanisms") or not is_symmetric(shift.law):
+    """Whether an event can name the noise: the project makes the same distribution from the same parameters.
+
+    Noise of another distribution is not named: a ledger is read where that is not installed.
+    """
+    name = shift.law.name
+    is_own = name in registry.names("mechanisms") and registry.origin("mechanisms", name) is None
+    if not is_own or not is_symmetric(shift.law):
         return False
-    return bool(registry.get("mechanisms", shift.law.name)(**shift.law.parameters) == shift.law)
+    return bool(registry.get("mechanisms", name)(**shift.law.parameters) == shift.law)
 
 
 def events_of_charge(body: Mapping[str, Any]) -> tuple[Event, ...] | None:

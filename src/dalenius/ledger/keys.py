@@ -23,7 +23,6 @@ class KeyFolder:
         return self.folder / (hashlib.sha256(name.encode()).hexdigest()[:24] + ".key")
 
     def find(self, name: str) -> bytes | None:
-        """Return the secret, or None."""
         try:
             content = self.path(name).read_bytes()
         except FileNotFoundError:

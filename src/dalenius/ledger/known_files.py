@@ -25,7 +25,6 @@ class KnownFiles:
         self._key = hmac.digest(secret, b"dalenius known files 1", sha256)
 
     def holds(self, fingerprint: str, stamp: tuple[object, ...]) -> bool:
-        """Whether data with this stamp had this fingerprint."""
         try:
             stored = self._path(fingerprint).read_text("ascii")
         except (OSError, ValueError):

@@ -200,7 +200,6 @@ class Ledger:
 
     @property
     def head(self) -> Head:
-        """The last line of the chain."""
         return self.reader.head
 
     @property

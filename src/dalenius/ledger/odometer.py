@@ -106,12 +106,8 @@ class Figure:
         return f"({_digits(self.epsilon)}, {_digits(self.delta, 2)})-differentially private"
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "epsilon": plain(self.epsilon),
-            "delta": plain(self.delta),
-            "basis": self.basis,
-            "likelihood_ratio": self.odds,
-        }
+        stated = {"epsilon": plain(self.epsilon), "delta": plain(self.delta)}
+        return stated | {"basis": self.basis, "likelihood_ratio": self.odds}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

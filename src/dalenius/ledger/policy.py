@@ -202,13 +202,8 @@ def _in_force(notes: Iterable[Entry]) -> Entry | None:
 
 
 def _record(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str, how: str, note: str = "") -> None:
-    payload = {
-        "dataset": domain.name,
-        "digest": policy_digest(policy),
-        "policy": policy.to_dict(),
-        "how": how,
-        "note": note,
-    }
+    payload = {"dataset": domain.name, "digest": policy_digest(policy), "policy": policy.to_dict()}
+    payload |= {"how": how, "note": note}
     ledger.declarations.note(POLICY_NOTE, payload, by, domain.population)
 
 

@@ -62,7 +62,6 @@ class LedgerReader:
             return self.retry(lambda: work(self._store))
 
     def query(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Any]:
-        """Return the rows of a query."""
         return self.read(lambda store: list(store.query(sql, parameters)))
 
     def state(self, tables: Mapping[str, tuple[str, tuple[Any, ...]]], *scopes: bytes) -> dict[str, list[Row]]:
@@ -95,7 +94,6 @@ class LedgerReader:
 
     @property
     def head(self) -> Head:
-        """The last line of the chain."""
         return self.read(read_head)
 
     def account(self, population: str) -> Account:
@@ -114,7 +112,6 @@ class LedgerReader:
         return sorted(row[0] for row in rows["terms"])
 
     def balances(self) -> list[Balance]:
-        """Return every balance of every population."""
         rows = self.state({"balances": ("", ())}, schema.BALANCES_TABLE.tag)
         return list(map(as_balance, rows["balances"]))
 

@@ -86,15 +86,8 @@ class Reserve:
         return self._reservation(entry.name, self.lease)
 
     def _reservation(self, entry: str, lease: str) -> Reservation:
-        return Reservation(
-            entry=entry,
-            lease=lease,
-            head="",
-            key=self.charge.key,
-            analyst=self.charge.analyst,
-            fingerprint=self.charge.fingerprint,
-            plan_digest=self.charge.plan_digest,
-        )
+        same = {name: getattr(self.charge, name) for name in ("key", "analyst", "fingerprint", "plan_digest")}
+        return Reservation(entry=entry, lease=lease, **same)
 
     def _take(self, draft: Draft, row: ChargeRow) -> None:
         draft.state.charges[row.key] = row._replace(lease=self.lease, lease_until=draft.now + self.lease_seconds)

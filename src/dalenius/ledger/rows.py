@@ -7,7 +7,7 @@ from dalenius.core.neighbours import Relation
 from dalenius.errors import LedgerCorrupt
 from dalenius.ledger.account import Balance, BalanceKey, Terms
 from dalenius.ledger.charge import Registration, StoredRelease
-from dalenius.ledger.state import ChargeRow, ReleaseRow
+from dalenius.ledger.state import ChargeRow
 
 Row = Sequence[Any]
 
@@ -20,7 +20,7 @@ def _flag(value: object) -> bool:
 
 
 def as_terms(row: Row) -> Terms:
-    return Terms(population=row[0], relation=Relation(row[1]), approval_above=row[2], is_scheduled=_flag(row[3]))
+    return Terms(row[0], Relation(row[1]), row[2], _flag(row[3]))
 
 
 def as_balance(row: Row) -> Balance:
@@ -32,13 +32,7 @@ def as_charge(row: Row) -> ChargeRow:
 
 
 def as_registration(row: Row) -> Registration:
-    return Registration(
-        dataset=row[0], version=row[1], population=row[2], fingerprint=row[3], domain_digest=row[4], entry=row[5]
-    )
-
-
-def as_release(row: Row) -> ReleaseRow:
-    return ReleaseRow(*row[:5])
+    return Registration(*row[:6])
 
 
 def as_stored(row: Row) -> StoredRelease:
@@ -57,7 +51,3 @@ def of_balance(balance: Balance) -> Row:
 
 def of_charge(charge: ChargeRow) -> Row:
     return (*charge[:10], *map(int, charge[10:13]), charge.lease, float(charge.lease_until))
-
-
-def of_registration(one: Registration) -> Row:
-    return (one.dataset, one.version, one.population, one.fingerprint, one.domain_digest, one.entry)

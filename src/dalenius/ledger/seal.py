@@ -26,22 +26,13 @@ from typing import Any
 from dalenius.core.randomness import SystemRandomness
 from dalenius.errors import LedgerCorrupt
 from dalenius.ledger import schema
+from dalenius.ledger import tree as hashes
 from dalenius.ledger.anchor import AnchorFile
 from dalenius.ledger.draft import Draft, Head
 from dalenius.ledger.entry import GENESIS, Entry, canonical
 from dalenius.ledger.rows import Row
 from dalenius.ledger.schema import StateTable
-from dalenius.ledger.tree import (
-    EMPTY,
-    SALT_SIZE,
-    HashTree,
-    MissingNode,
-    Node,
-    decode,
-    leaf_digest,
-    node_digest,
-    places_in,
-)
+from dalenius.ledger.tree import EMPTY, SALT_SIZE, HashTree, MissingNode, Node
 
 _MOST_REMEMBERED = 20_000
 _POPULATION = 1 + 32
@@ -68,9 +59,7 @@ def scope_of(table: StateTable, *key: Any) -> bytes:
 
 
 def name_of(table: StateTable, row: Row) -> bytes:
-    if not table.keys:
-        return b"%b%016x" % (table.tag, row[0])
-    return _keyed(table.tag, *row[: table.keys])
+    return scope_of(table, *row[: table.keys or 1])
 
 
 def leaf_of(table: StateTable, row: Row) -> bytes:
@@ -78,7 +67,7 @@ def leaf_of(table: StateTable, row: Row) -> bytes:
     *columns, salt = row
     if not isinstance(salt, bytes) or len(salt) != SALT_SIZE:
         raise ValueError("not a salt")
-    return leaf_digest(salt, ascii((table.name, columns)))
+    return hashes.leaf_digest(salt, ascii((table.name, columns)))
 
 
 def blind(salt: bytes, root: bytes) -> str:
@@ -96,7 +85,6 @@ def changed_outside(table: str) -> LedgerCorrupt:
 
 
 def only(heads: Sequence[Row]) -> Row:
-    """Return the only row of the head."""
     if len(heads) != 1:
         raise LedgerCorrupt("The ledger has no head.")
     return heads[0]
@@ -155,8 +143,8 @@ class Witness:
         try:
             for text, content in nodes:
                 place = text.encode()
-                digests[place] = node_digest(content)
-                self._memory[place] = (digests[place], decode(content))
+                digests[place] = hashes.node_digest(content)
+                self._memory[place] = (digests[place], hashes.decode(content))
         except (AttributeError, TypeError, ValueError, IndexError) as error:
             raise changed_outside("tree") from error
         return digests
@@ -215,7 +203,7 @@ class Witness:
                     raise changed_outside(name)
         if leaves:
             raise changed_outside(_table_of(min(leaves)))
-        if stored != places_in(self._memory):
+        if stored != hashes.places_in(self._memory):
             raise changed_outside("tree")
 
     def seal(
@@ -233,7 +221,7 @@ class Witness:
             at += SALT_SIZE
             marks.append(mark)
             name = name_of(table, row)
-            self._put(query, tree, name, leaf_digest(mark[1], ascii((table.name, [*row, seq]))))
+            self._put(query, tree, name, hashes.leaf_digest(mark[1], ascii((table.name, [*row, seq]))))
             if table.keys:
                 self._written.append((name, (*row, *mark)))
         draft.seal(blind(salts[:SALT_SIZE], tree.seal()))

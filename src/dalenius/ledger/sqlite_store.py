@@ -102,7 +102,6 @@ class SqliteStore:
 
     @property
     def identity(self) -> Identity | None:  # pragma: no cover - asked for in forked children only
-        """Device and inode of the file."""
         return self._files.identity
 
     def _look(self, path: Path) -> None:

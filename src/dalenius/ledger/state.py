@@ -5,7 +5,7 @@ batch touches; `verify` folds all lines from the first one and compares the resu
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dalenius.core.budget import MASTER
@@ -74,23 +74,13 @@ class State:
 
     def copy(self) -> "State":
         """Return independent dictionaries over the same frozen rows."""
-        return State(
-            dict(self.terms),
-            dict(self.balances),
-            dict(self.charges),
-            dict(self.releases),
-            dict(self.registrations),
-            dict(self.owners),
-            dict(self.checks),
-            dict(self.own_spending),
-        )
+        return State(*(dict(getattr(self, name)) for name in self.__slots__))
 
     def balance(self, key: BalanceKey) -> Balance:
         """Return the balance, or an empty one without limit."""
         return self.balances.get(key) or Balance(key=key)
 
     def spend(self, keys: Iterable[BalanceKey], units: Units) -> None:
-        """Add a charge to each balance."""
         for key in keys:
             self.balances[key] = self.balance(key).after(units)
 
@@ -121,7 +111,7 @@ FIRST_ACCOUNTS = (MASTER, DATA_DEPENDENT)
 
 def _grant(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     relation = Relation(body["relation"])
-    state.terms.setdefault(entry.population, Terms(population=entry.population, relation=relation))
+    state.terms.setdefault(entry.population, Terms(entry.population, relation))
     for account in dict.fromkeys((*FIRST_ACCOUNTS, body["account"])):
         rho, delta = _rho_delta(body) if account == body["account"] else (0, 0)
         for kind in (TOTAL, UNRESERVED):
@@ -151,11 +141,11 @@ def _limit(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
 
 def _approval(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     above = None if body["above"] is None else int(body["above"])
-    state.terms[entry.population] = replace(state.terms[entry.population], approval_above=above)
+    state.terms[entry.population] = state.terms[entry.population]._replace(approval_above=above)
 
 
 def _schedule(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
-    state.terms[entry.population] = replace(state.terms[entry.population], is_scheduled=True)
+    state.terms[entry.population] = state.terms[entry.population]._replace(is_scheduled=True)
     for wave in body["waves"]:
         key = BalanceKey(entry.population, body["account"], WAVE, wave["version"])
         state.balances[key] = state.balance(key).with_limit(int(wave["rho"]), int(wave["delta"]))
@@ -163,14 +153,9 @@ def _schedule(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
 
 def _register(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     state.owners[body["dataset"]] = entry.population
-    state.registrations[body["dataset"], body["version"]] = Registration(
-        population=entry.population,
-        dataset=body["dataset"],
-        version=body["version"],
-        fingerprint=body["fingerprint"],
-        domain_digest=body["domain_digest"],
-        entry=entry.name,
-    )
+    stated = {name: body[name] for name in ("dataset", "version", "fingerprint", "domain_digest")}
+    registration = Registration(population=entry.population, entry=entry.name, **stated)
+    state.registrations[registration[:2]] = registration
 
 
 def _secret(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
@@ -192,20 +177,9 @@ def charged_balances(population: str, body: Mapping[str, Any]) -> tuple[BalanceK
 def _charge(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     state.spend(charged_balances(entry.population, body), _units_of(body))
     state.fold_own_spending(entry)
-    state.charges[body["key"]] = ChargeRow(
-        entry=entry.name,
-        key=body["key"],
-        seq=entry.seq,
-        population=entry.population,
-        dataset=body["dataset"],
-        version=body["version"],
-        definition=body["definition"],
-        analyst=body["analyst"],
-        fingerprint=body["fingerprint"],
-        plan_digest=body["plan_digest"],
-        is_tainted=bool(body["is_tainted"]),
-        is_public_data=bool(body["is_public_data"]),
-    )
+    texts = [body[name] for name in ("dataset", "version", "definition", "analyst", "fingerprint", "plan_digest")]
+    flags = [bool(body[name]) for name in ("is_tainted", "is_public_data")]
+    state.charges[body["key"]] = ChargeRow(entry.seq, body["key"], entry.name, entry.population, *texts, *flags)
 
 
 def _overlap(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
@@ -254,9 +228,8 @@ def _forfeited(body: Mapping[str, Any]) -> Units:
 def _release(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
     charge = state.charges[body["key"]]
     state.charges[body["key"]] = charge._replace(is_done=True)
-    state.releases[body["entry"]] = ReleaseRow(
-        entry=body["entry"], key=body["key"], digest=body["digest"], status=body["status"], seq=charge.seq
-    )
+    stated = [body[name] for name in ("entry", "key", "digest", "status")]
+    state.releases[body["entry"]] = ReleaseRow(charge.seq, *stated)
 
 
 def _status(state: State, entry: Entry, body: Mapping[str, Any]) -> None:
@@ -267,10 +240,7 @@ SPENDING: dict[str, Callable[[Mapping[str, Any]], Units]] = {"charge": _units_of
 """Kinds of lines that spend on releases about their own population, and how much of the total."""
 
 _STEPS: dict[str, Callable[[State, Entry, Mapping[str, Any]], None]] = {
-    "open": _unchanged,
-    "note": _unchanged,
-    "takeover": _unchanged,
-    "abandon": _unchanged,
+    **dict.fromkeys(("open", "note", "takeover", "abandon", "restore"), _unchanged),
     "secret": _secret,
     "register": _register,
     "grant": _grant,
@@ -279,7 +249,6 @@ _STEPS: dict[str, Callable[[State, Entry, Mapping[str, Any]], None]] = {
     "schedule": _schedule,
     "charge": _charge,
     "overlap": _overlap,
-    "restore": _unchanged,
     "forfeit": _forfeit,
     "release": _release,
     "status": _status,

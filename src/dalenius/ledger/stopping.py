@@ -12,7 +12,7 @@ def stopped(stop: BaseException, ledger: Ledger, charge: Charge, lease: str) -> 
 
 def _give_up(ledger: Ledger, charge: Charge, lease: str) -> str:
     """Give up the lease if it was taken, and return what happened, as the ledger has it."""
-    reservation = Reservation(entry="", lease=lease, head="", key=charge.key, analyst=charge.analyst)
+    reservation = Reservation(entry="", lease=lease, key=charge.key, analyst=charge.analyst)
     free = "Repeating the request costs nothing more."
     try:
         if ledger.abandon(reservation):

@@ -12,18 +12,7 @@ from dalenius.ledger import schema
 from dalenius.ledger.account import Balance, BalanceKey
 from dalenius.ledger.draft import Draft, Head, Needs
 from dalenius.ledger.entry import Entry
-from dalenius.ledger.rows import (
-    Row,
-    as_balance,
-    as_charge,
-    as_registration,
-    as_release,
-    as_terms,
-    of_balance,
-    of_charge,
-    of_registration,
-    of_terms,
-)
+from dalenius.ledger.rows import Row, as_balance, as_charge, as_registration, as_terms, of_balance, of_charge, of_terms
 from dalenius.ledger.schema import StateTable
 from dalenius.ledger.seal import Rows, Witness, changed_outside, only, scope_of
 from dalenius.ledger.state import SPENDING, ChargeRow, ReleaseRow, State
@@ -190,7 +179,7 @@ def _as_state(rows: Mapping[str, Sequence[Row]]) -> State:
     state.checks = {row[0]: row[1] for row in rows["checks"]}
     state.balances = {balance.key: balance for balance in map(as_balance, rows["balances"])}
     state.charges = {charge.key: charge for charge in map(as_charge, rows["charges"])}
-    state.releases = {release.entry: release for release in map(as_release, rows["releases"])}
+    state.releases = {row[1]: ReleaseRow(*row[:5]) for row in rows["releases"]}
     for registration in map(as_registration, rows["registrations"]):
         state.registrations[registration.dataset, registration.version] = registration
         state.owners[registration.dataset] = registration.population
@@ -258,8 +247,7 @@ def _changes(draft: Draft) -> list[Change]:
             changes.append(_release_change(release, old.releases.get(entry), draft.documents.get(entry)))
     for place, one in new.registrations.items():
         if place not in old.registrations:
-            row = of_registration(one)
-            changes.append((schema.REGISTRATIONS_TABLE, row, [(schema.ADD_REGISTRATION, row, ())]))
+            changes.append((schema.REGISTRATIONS_TABLE, one, [(schema.ADD_REGISTRATION, one, ())]))
     for check in new.checks.items():
         if check[0] not in old.checks:
             changes.append((schema.CHECKS_TABLE, check, [(schema.ADD_CHECK, check, ())]))

@@ -1,6 +1,6 @@
 """Verification: recompute the chain, the balances and the digests of stored releases; state what cannot be known."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -162,15 +162,8 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
 def _compare(replayed: State, tables: State, problems: _Findings) -> None:
     """Compare the tables with what the lines add up to; leases are in no line, and bound by the sealed state."""
     tables.charges = {k: c._replace(lease="", lease_until=0.0) for k, c in tables.charges.items()}
-    pairs: dict[str, tuple[Mapping[Any, object], Mapping[Any, object]]] = {
-        "terms": (replayed.terms, tables.terms),
-        "balances": (replayed.balances, tables.balances),
-        "charges": (replayed.charges, tables.charges),
-        "releases": (replayed.releases, tables.releases),
-        "registrations": (replayed.registrations, tables.registrations),
-        "checks": (replayed.checks, tables.checks),
-    }
-    for name, (left, right) in pairs.items():
+    for name in schema.STATE:
+        left, right = getattr(replayed, name), getattr(tables, name)
         for key in sorted(left.keys() | right.keys(), key=str):
             if left.get(key) != right.get(key):
                 shown = " ".join(part for part in key if part) if isinstance(key, tuple) else str(key)[:16]

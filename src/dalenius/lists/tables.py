@@ -21,13 +21,13 @@ from dalenius.algebra.tree_whole import is_along
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Additive, Censored, FloatArray, IntArray, Joint, Law
-from dalenius.core.release import Block, Release, Table, measure_of
+from dalenius.core.release import Block, Release, Table
 from dalenius.errors import Unsupported
 from dalenius.lists.universe import Cross, Values, cells_of, combined, common, covered
-from dalenius.methods.margins.nested import resolve
-from dalenius.methods.margins.plan import inside_filters, shows_structural_zero
-from dalenius.methods.margins.setting import table_name
-from dalenius.spec.canonical import describe_axis, describe_condition
+from dalenius.plans.margins.nested import resolve
+from dalenius.plans.margins.plan import inside_filters, shows_structural_zero
+from dalenius.plans.margins.setting import table_name
+from dalenius.spec.canonical import describe_axis, describe_condition, method_of
 from dalenius.spec.method import counts_records
 
 
@@ -46,8 +46,6 @@ class _Selection:
 
 @dataclass(frozen=True, eq=False)
 class _SummedTable:
-    """A table of the answer, and the table of the list of which it is a sum."""
-
     space: CellSpace
     source: Table
     selections: list[_Selection]
@@ -74,7 +72,8 @@ def answer_from_list(
     about = release.provenance
     if (about.dataset, about.population, about.version) != (domain.name, domain.population, domain.version):
         return None
-    if not _counts_records(about.request):
+    # Nothing is a sum of ranges or of found texts.
+    if not counts_records(method_of(about.request)):
         return None
     remaining = _unanswered(about.request.get("where") or (), filters, domain)
     cross = Cross.of(release, domain)
@@ -100,11 +99,6 @@ def answer_from_list(
     return _answer(release, [one for one in pieces if one is not None], asked)
 
 
-def _counts_records(asked: Mapping[str, Any]) -> bool:
-    """Whether a canonical request counted records in declared cells; nothing is a sum of ranges or found texts."""
-    return counts_records(measure_of(str(asked.get("measure") or "count"), asked.get("keys") or {})[0])
-
-
 def _margin(domain: Domain, space: CellSpace, margin: Sequence[str]) -> CellSpace:
     _, axes = resolve(domain, space.axes, margin)
     return CellSpace(axes, space.structural_zeros if axes == space.axes else frozenset())
@@ -118,11 +112,9 @@ def _leaves_out_zeros(space: CellSpace, margins: Sequence[tuple[str, ...]]) -> b
 
 
 def _piece(release: Release, space: CellSpace, matching: "_Matching") -> _SummedTable | None:
-    for table in sorted(release.tables, key=lambda t: len(t.values)):
-        selections = matching.selections(table, space) if table.measure == "count" else None
-        if selections is not None:
-            return _SummedTable(space, table, selections)
-    return None
+    counts = sorted((table for table in release.tables if table.measure == "count"), key=lambda t: len(t.values))
+    every = ((table, matching.selections(table, space)) for table in counts)
+    return next((_SummedTable(space, table, selections) for table, selections in every if selections is not None), None)
 
 
 def _asked(
@@ -141,20 +133,11 @@ def _unanswered(stored: Sequence[Mapping[str, Any]], filters: Sequence[Filter], 
     """The conditions that the list has not applied already; None if it applied one that was not asked for."""
     left = list(filters)
     for condition in stored:
-        same = [f for f in left if _is_same(condition, f, domain)]
+        same = [f for f in left if describe_condition(f, domain) == condition]
         if not same:
             return None
         left.remove(same[0])
     return left
-
-
-def _is_same(condition: Mapping[str, Any], other: Filter, domain: Domain) -> bool:
-    if condition["variable"] != other.variable:
-        return False
-    if domain.variable(other.variable).is_numeric:
-        return (condition.get("low"), condition.get("high")) == (other.low, other.high)
-    labels = domain.variable(other.variable).categories.labels
-    return set(condition.get("categories", ())) == {labels[code] for code in other.codes}
 
 
 class _Matching:

@@ -40,7 +40,6 @@ def common(first: Values, second: Values) -> Values:
 
 
 def values_of(condition: Filter, domain: Domain) -> Values:
-    """The values that pass a condition."""
     declared = domain.variable(condition.variable).domain
     if not isinstance(declared, Bounds):
         return frozenset(condition.codes)

@@ -10,7 +10,7 @@ from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Variable
 from dalenius.core.law import IntArray
-from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
+from dalenius.core.query import Power, RowFunction, TableQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Outcome
 from dalenius.core.sealed import Sealed
@@ -22,9 +22,9 @@ RunAt = Callable[[Exact, Exact, Any, RandomSource], Outcome]
 CELLS = CellSpace((Axis(variable="g", labels=("a", "b"), codes=(0, 1)),))
 COUNTS = TableQuery(space=CELLS)
 TOTALS = MagnitudeTable(
-    query=TableQuery(space=CELLS, aggregate=Aggregate.TOTAL, value="x"), low=-1, high=2, keeps_values=True
+    query=TableQuery(space=CELLS, function=RowFunction.of(Power("x"))), low=-1, high=2, keeps_values=True
 )
-AMOUNTS = Amounts(value="x", low=-1, high=2)
+AMOUNTS = Amounts(function=RowFunction.of(Power("x")), low=-1, high=2)
 LISTS = tuple(ValuesQuery(value="x", where=(Filter(variable="g", codes=(code,)),)) for code in (0, 1))
 VARIABLES = {
     "g": Variable(name="g", domain=Categories(labels=("a", "b"))),

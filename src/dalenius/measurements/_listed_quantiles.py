@@ -1,17 +1,15 @@
 """Exact laws of quantiles that are selected one after the other, listed for short lists of values on short grids."""
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
-from math import comb, perm
+from math import log, perm
 
 import numpy as np
 
 from dalenius.core.integer_law import Listed
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.errors import TooLarge
-from dalenius.exact import several_quantiles
-from dalenius.exact.order_statistics import rational_base
-from dalenius.exact.several_quantiles import RankStep
+from dalenius.exact.quantile_selection import Records
+from dalenius.exact.several_quantiles import RankSelection, RankStep
 from dalenius.measurements.blocks.blocks import Blocks, Reports
 
 _MOST_LISTS = 200_000
@@ -19,58 +17,50 @@ _MOST_LISTS = 200_000
 _MOST_PARTED = 7
 
 
-def listed_quantiles(
-    values: IntArray,
-    low: int,
-    high: int,
-    steps: Sequence[RankStep],
-    epsilons: Sequence[Fraction],
-    rows: int,
-    *,
-    is_by_depth: bool = False,
-) -> Listed:
-    """Every rising list of answers to several ranks, by the definition of the score.
+def listed_quantiles(selection: RankSelection, lists: Sequence[Records]) -> Listed:
+    """Every list of answers to several ranks, by the definition of the score and the integer weights.
 
     Each selection is among the points between two answers, of the values between them: those from the lower answer on
-    and below the upper one, or by depth those above the lower answer and below the upper one. Short lists are far from
-    the public end of depth.
+    and below the upper one, or by depth those above the lower answer and below the upper one.
     """
-    count = len(steps)
-    number = comb(high - low + count, count)
-    if number > _MOST_LISTS:
-        raise TooLarge("Too many lists of answers.", received=number, limit=_MOST_LISTS)
-    inside, width = np.clip(values, low, high), high - low + 1
+    count, low, width = len(selection.steps), selection.low, selection.high - selection.low + 1
     # One column for each target, between those of the bounds, in steps above the lower one.
-    lists = np.zeros((1, count + 2), dtype=np.int64)
-    lists[:, -1] = width - 1
+    answers = np.zeros((1, count + 2), dtype=np.int64)
+    answers[:, -1] = width - 1
     logs = np.zeros(1)
-    for step in steps:
-        # Integer weights are a little flatter than the exponential, by the base that they are made of.
-        rate = -np.log(float(rational_base(epsilons[step.level] / (2 * several_quantiles.score_moves(step, rows)))))
-        a, b = lists[:, step.left + 1], lists[:, step.right + 1]
+    for step, records in zip(selection.steps, lists, strict=True):
+        a, b = answers[:, step.left + 1], answers[:, step.right + 1]
+        sizes = b - a + 1
+        if sizes.sum() > _MOST_LISTS:
+            raise TooLarge("Too many lists of answers.", received=int(sizes.sum()), limit=_MOST_LISTS)
+        values, weights = records.values, np.diff(records.counts(np.arange(len(records.values) + 1)))
         laws = np.zeros((width, width, width))
         for first, last in (divmod(pair, width) for pair in np.unique(a * width + b).tolist()):
-            is_in = inside > low + first if is_by_depth and step.left >= 0 else inside >= low + first
-            part = inside[is_in & ((inside < low + last) | (step.right == count))]
-            laws[first, last, first : last + 1] = _chosen(part, low + first, low + last, step, rate, is_by_depth)
-        sizes = b - a + 1
-        begun = np.repeat(np.arange(len(lists)), sizes)
+            is_open = selection.is_open and step.left >= 0
+            is_in = values > low + first if is_open else values >= low + first
+            is_in &= (values < low + last) | (step.right == count)
+            law = _chosen(values[is_in], weights[is_in], low + first, low + last, step, selection)
+            laws[first, last, first : last + 1] = law
+        begun = np.repeat(np.arange(len(answers)), sizes)
         answer = np.arange(len(begun)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + a[begun]
         logs = logs[begun] + laws[a[begun], b[begun], answer]
-        lists = lists[begun]
-        lists[:, step.target + 1] = answer
-    return Listed(lists[:, 1:-1] + low, np.asarray(logs))
+        answers = answers[begun]
+        answers[:, step.target + 1] = answer
+    return Listed(answers[:, 1:-1] + low, np.asarray(logs))
 
 
-def _chosen(inside: IntArray, low: int, high: int, step: RankStep, rate: float, is_by_depth: bool) -> FloatArray:
+def _chosen(
+    inside: IntArray, weights: IntArray, low: int, high: int, step: RankStep, selection: RankSelection
+) -> FloatArray:
     """Log-probabilities of one selection: a point's weight falls with the parts of a record that it is away from the
     rank.
     """
-    points, rank = np.arange(low, high + 1), step.part * len(inside) + step.shift
-    less = (inside[None, :] < points[:, None]).sum(axis=1)
-    upto = (inside[None, :] <= points[:, None]).sum(axis=1)
-    least = -step.parts * len(inside) if is_by_depth else 0
-    weight = -rate * np.maximum(least, np.maximum(step.parts * less - rank, rank - step.parts * upto))
+    points, rank = np.arange(low, high + 1), step.part * int(weights.sum()) + step.shift
+    less = (inside[None, :] < points[:, None]) @ weights
+    upto = (inside[None, :] <= points[:, None]) @ weights
+    score = np.maximum(step.parts * less - rank, rank - step.parts * upto) // selection.grain
+    w = selection.weights(step)
+    weight = np.array([log(w[place]) for place in np.clip(score + w.depth, 0, len(w) - 1)])
     return np.asarray(weight - np.logaddexp.reduce(weight))
 
 

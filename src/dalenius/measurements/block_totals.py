@@ -84,12 +84,10 @@ class BlockTotals:
 
     @property
     def law(self) -> Additive:
-        """Additive, given the blocks."""
         return Additive(self.mechanism)
 
     @property
     def evidence(self) -> Evidence:
-        """The mechanism's."""
         return self.mechanism.evidence
 
     @property
@@ -103,14 +101,11 @@ class BlockTotals:
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """The values."""
         return (self.query,)
 
     @staticmethod
     def sensitivity(width: int, power: int, neighbours: Neighbours, weight: int = 0) -> Sensitivity:
-        """What the blocks of one unit's rows can add, to the sum and to the weighted number of blocks
-        without a number.
-        """
+        """What the blocks of one unit's rows can add to the sum, and to the weighted number of silent blocks."""
         half, rows = width - width // 2, touched(neighbours)
         if not weight:
             return Sensitivity.of_patterns(((rows * (width if power == 1 else half**2),),))
@@ -125,39 +120,31 @@ class BlockTotals:
         )
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """The mechanism's profile at this sensitivity."""
         moved = self.sensitivity(self.blocks.width, self.power, neighbours, self.weight)
         return self.mechanism.profile(moved, neighbours.relation)
 
     def draw(self, rng: RandomSource) -> IntArray:
-        """The noise of each answer."""
         return sample(self.mechanism, 2 if self.weight else 1, rng)
 
     def total(self, numbers: IntArray) -> int:
-        """Of what the blocks report."""
         if self.power == 1:
             return int(numbers.sum())
         about = numbers - self.blocks.width // 2
         return int((about * about).sum())
 
     def exact(self, reports: Reports) -> IntArray:
-        """What noise is added to."""
         counted = [self.weight * reports.silent] if self.weight else []
         return np.array([self.total(reports.numbers), *counted], dtype=np.int64)
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """The answers, in integers."""
         return Value(self.exact(self.blocks.drawn(exact[0].open_below_the_gate(), rng)) + drawn)
 
     def block(self, outcome: Value) -> Block:
-        """The released answers."""
         axes = (Axis(variable="answer", labels=("sum", SILENT)),) if self.weight else ()
         return Block(name=self.name, space=CellSpace(axes), values=outcome.values, law=self.law)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """A sum over the blocks of every partition, plus noise. Guard: losses over all assignments of records, in
-        tests/methods/test_sample_and_aggregate.py.
-        """
+        """A sum over the blocks of every partition, plus noise. Guard: tests/methods/test_sample_and_aggregate.py."""
         centres: dict[int, float] = {}
         for reports, chance in reports_of(self.blocks, content[0]):
             total = self.total(reports.numbers)
@@ -173,12 +160,6 @@ class BlockTotals:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A mean of two blocks."""
-        blocks = Blocks(
-            model="gaussian_mean", count=2, lower=Fraction(-1), upper=Fraction(2), width=2, correction="none"
-        )
-
-        step = cls(
-            name="mean of blocks", query=ValuesQuery(value="x"), blocks=blocks, mechanism=DiscreteLaplace(Fraction(1))
-        )
-        return (on_values(step),)
+        lower, upper, noise = Fraction(-1), Fraction(2), DiscreteLaplace(Fraction(1))
+        blocks = Blocks(model="gaussian_mean", count=2, lower=lower, upper=upper, width=2, correction="none")
+        return (on_values(cls(name="mean of blocks", query=ValuesQuery(value="x"), blocks=blocks, mechanism=noise)),)

@@ -112,7 +112,6 @@ class BootstrapTotals:
         return PrivacyProfile(relation=neighbours.relation, epsilon=self.epsilon, rho=self.rho, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> list[Any]:
-        """Noise of unit scale for every cell."""
         cells = range(self.statistic.query.space.size)
         return [unit_laplace(rng) if self.rho is None else unit_normal(rng) for _ in cells]
 
@@ -166,18 +165,14 @@ class BootstrapTotals:
         return [sqrt_upper(max(self.floor**2, s) / (2 * self.rho)) for s in squares]
 
     def block(self, outcome: Value) -> Block:
-        """The totals; nothing about the scale."""
         space = self.statistic.query.space
         return Block(name=self.name, space=space, values=outcome.values, law=self.law)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """With noise that follows the same content."""
         return self.exact_law_at(content, content)
 
     def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
-        """Totals plus noise of the scales that `at` sets. Guard: every neighbour of tiny data by another formula,
-        tests/measurements/test_bootstrap_totals.py.
-        """
+        """Totals plus noise of the scales that `at` sets. Guard: tests/measurements/test_bootstrap_totals.py."""
         structural, is_normal = set(self.statistic.query.space.structural_indices), self.rho is not None
         laws = [
             DiscreteLaplace(1 / scale) if self.is_discrete and not is_normal else RoundedNoise(scale, is_normal)

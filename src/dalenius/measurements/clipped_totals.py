@@ -4,7 +4,7 @@ Guarantee
     epsilon-DP: cell i has noise of scale bound_i / epsilon, and a row lies in one cell (c rows: c epsilon; replaced:
     twice).
 Requires
-    Bounds that are public: declared, or released before (`learned_bounds`). Disjoint declared cells.
+    Bounds that are public: declared, or released before (`grid_selection`). Disjoint declared cells.
 Noise
     Discrete Laplace with a public scale for each cell; clipping biases the totals towards zero, which is recorded.
 Evidence

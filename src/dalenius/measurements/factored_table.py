@@ -11,7 +11,7 @@ Requires
 Noise
     Equal on all combinations; the matrices are chosen for the ranges that are asked (`dalenius.algebra.ranges`).
 Evidence
-    Proved: noise on the integers, integer shifts; every neighbour of tiny data, tests/plans/test_ranged_count.py.
+    Proved: noise on the integers, integer shifts; every neighbour of tiny data, tests/plans/counts/test_ranges.py.
 References
     Li et al. (2015); Canonne, Kamath & Steinke (2020).
 """
@@ -69,18 +69,15 @@ class FactoredTable:
 
     @property
     def size(self) -> int:
-        """Number of answers."""
         return int(np.prod([len(factor.matrix) for factor in self.factors], dtype=np.int64))
 
     @property
     def law(self) -> Joint:
-        """The noise on each combination."""
         parameters = {name: plain(Fraction(value)) for name, value in self.mechanism.parameters.items()}
         return Joint("factored", {"family": self.mechanism.name, "parameters": parameters})
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """The table."""
         return (self.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
@@ -94,21 +91,13 @@ class FactoredTable:
         def price(grid: Mapping[str, Fraction]) -> Fraction:
             return cost * neighbours.max_rows**2 / grid[self.name]
 
-        return gaussian_profile(
-            {self.name: self.mechanism.sigma_squared},
-            {self.name: self.size},
-            price,
-            neighbours,
-            self.evidence,
-            has_curve=self.has_curve,
-        )
+        grid, cells = {self.name: self.mechanism.sigma_squared}, {self.name: self.size}
+        return gaussian_profile(grid, cells, price, neighbours, self.evidence, has_curve=self.has_curve)
 
     def draw(self, rng: RandomSource) -> IntArray:
-        """Noise for every combination."""
         return sample(self.mechanism, self.size, rng)
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Combine, and add."""
         return Value(self._combined(exact[0].open_below_the_gate()) + drawn)
 
     def _combined(self, counts: IntArray) -> IntArray:
@@ -117,7 +106,6 @@ class FactoredTable:
         return self._law.measured(table).ravel()
 
     def block(self, outcome: Value) -> Block:
-        """One array of combinations."""
         labels = numbered(len(outcome.values))
         space = CellSpace((Axis(variable=self.name, labels=labels),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="combinations")

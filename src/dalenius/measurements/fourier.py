@@ -78,29 +78,19 @@ class Fourier:
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """A few tables of which all margins are sums."""
         return tuple(
             TableQuery(space=CellSpace(tuple(self.axes[a] for a in m)), where=self.where) for m in self._tables
         )
 
     @property
     def law(self) -> Joint:
-        """Everything needed to draw such blocks again."""
-        return Joint(
-            "fourier",
-            {
-                "axes": [axis.name for axis in self.axes],
-                "shape": [len(axis) for axis in self.axes],
-                "components": [
-                    {
-                        "axes": list(a),
-                        "family": law.name,
-                        "parameters": {k: plain(Fraction(v)) for k, v in law.parameters.items()},
-                    }
-                    for a, law in self.noise.items()
-                ],
-            },
-        )
+        noises = [
+            {"family": law.name, "parameters": {k: plain(Fraction(v)) for k, v in law.parameters.items()}}
+            for law in self.noise.values()
+        ]
+        components = [{"axes": list(a)} | noise for a, noise in zip(self.noise, noises, strict=True)]
+        axes, shape = [axis.name for axis in self.axes], [len(axis) for axis in self.axes]
+        return Joint("fourier", {"axes": axes, "shape": shape, "components": components})
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Losses of the coefficients add; the worst pattern counts, in each view by itself."""
@@ -140,11 +130,9 @@ class Fourier:
         return Fraction(max(totals, default=0), scale)
 
     def draw(self, rng: RandomSource) -> IntArray:
-        """One draw for each coefficient."""
         return np.concatenate([sample(law, 1, rng) for law in self.noise.values()])
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Coefficients plus noise, in integers."""
         return Value(self._coefficients([table.open_below_the_gate() for table in exact]) + drawn)
 
     def _coefficients(self, content: Sequence[IntArray]) -> IntArray:
@@ -159,7 +147,6 @@ class Fourier:
         return np.array(values, dtype=np.int64)
 
     def block(self, outcome: Value) -> Block:
-        """One number for each coefficient."""
         labels = tuple(" x ".join(self.axes[a].name for a in m) or "total" for m in self.noise)
         space = CellSpace((Axis(variable=self.name, labels=labels),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="fourier coefficients")
@@ -170,14 +157,5 @@ class Fourier:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Both coefficients of one binary variable."""
-        return (
-            on_cells(
-                cls(
-                    "coefficients",
-                    CELLS.axes,
-                    (),
-                    {(): DiscreteLaplace(Fraction(1, 2)), (0,): DiscreteLaplace(Fraction(1, 2))},
-                )
-            ),
-        )
+        noise = DiscreteLaplace(Fraction(1, 2))
+        return (on_cells(cls("coefficients", CELLS.axes, (), {(): noise, (0,): noise})),)

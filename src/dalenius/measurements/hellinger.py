@@ -68,13 +68,8 @@ def hellinger_rows(epsilon: Fraction, largest: int, top: int) -> NDArray[np.int6
 def hellinger_kernel(epsilon: Fraction, largest: int, top: int) -> Kernel:
     """The table as a kernel, for printing and export."""
     rows = hellinger_rows(epsilon, largest, top)
-    return Kernel(
-        name="hellinger",
-        firsts=(0,) * len(rows),
-        rows=tuple(tuple(int(w) for w in row) for row in rows),
-        scale=_SCALE // 2,
-        is_clamped=True,
-    )
+    whole = tuple(tuple(row) for row in rows.tolist())
+    return Kernel(name="hellinger", firsts=(0,) * len(rows), rows=whole, scale=_SCALE // 2, is_clamped=True)
 
 
 class HellingerParameters(Part):
@@ -131,12 +126,10 @@ class Hellinger:
 
     @property
     def law(self) -> Kernel:
-        """The table itself is public."""
         return hellinger_kernel(self.epsilon, self.largest, self.top)
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """One frequency table."""
         return (self.query,)
 
     def unit_loss(self) -> Fraction:
@@ -165,16 +158,12 @@ class Hellinger:
         return Value(shown)
 
     def block(self, outcome: Value) -> Block:
-        """The released array."""
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """Each count through its own row of the published table. Guard: every row against drawn answers,
-        tests/measurements/test_hellinger.py.
-        """
+        """Each count through its own row of the table. Guard: drawn answers, tests/measurements/test_hellinger.py."""
         return kernel_law(self.law, np.clip(content[0], 0, self.largest), self.query.space.structural_indices)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Counts of at most four."""
         return (on_cells(cls("counts", COUNTS, Fraction(4), 4)),)

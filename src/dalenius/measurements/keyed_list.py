@@ -67,9 +67,7 @@ class KeyedList:
         return f"KeyedList({self.name!r})"
 
     def with_secret(self, *, fingerprint: str, secret: bytes) -> "KeyedList":
-        """The same list with the population's secret, for the file of this fingerprint; without one nothing
-        is drawn.
-        """
+        """The same list with the population's secret, for the file of this fingerprint."""
         return replace(self, registered=fingerprint, fingerprint=fingerprint, secret=secret)
 
     @property
@@ -83,28 +81,16 @@ class KeyedList:
 
     @property
     def law(self) -> Additive:
-        """The law of each cell."""
         return Additive(self.mechanism)
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """The list's table."""
         return (self.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """The whole list, however few of its cells a table shows."""
         exact = self.mechanism.profile(Count(self.query).sensitivity(neighbours), neighbours.relation)
-        return PrivacyProfile(
-            relation=exact.relation,
-            epsilon=exact.epsilon,
-            delta=exact.delta,
-            rho=exact.rho,
-            rho_delta=exact.rho_delta,
-            sharpened=exact.sharpened,
-            curve=exact.curve,
-            shifts=exact.shifts,
-            evidence=self.evidence,
-        )
+        return replace(exact, estimate=None, renyi_curve=None, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> IntArray:
         """The keyed noise of every cell; the random source is not used."""
@@ -125,11 +111,9 @@ class KeyedList:
         return noise
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """The sum, in integers."""
         return Value(exact[0].open_below_the_gate() + drawn)
 
     def block(self, outcome: Value) -> Block:
-        """The whole list as a block."""
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
@@ -161,13 +145,7 @@ def _reading(domain: Domain) -> list[Any]:
         for v in domain.variables.values()
     ]
     derived = {
-        name: [
-            None if v.lookup is None else v.lookup.to_dict(),
-            str(v.feature),
-            v.table,
-            str(v.domain),
-            v.source_column,
-        ]
+        name: [v.lookup and v.lookup.to_dict(), str(v.feature), v.table, str(v.domain), v.source_column]
         for name, v in {**domain.variables, **{f"record {n}": v for n, v in domain.records.items()}}.items()
         if v.lookup is not None or v.feature is not None or domain.records
     }

@@ -56,9 +56,7 @@ MOST_LABELS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class LabelSelection:
-    """Texts whose number plus `screen` noise is above its limit, with numbers plus `noise`; all others stand under
-    `rest`.
-    """
+    """Texts whose number plus `screen` noise is above its limit, with numbers plus `noise`; others are `rest`."""
 
     name: str
     query: LabelsQuery
@@ -84,15 +82,8 @@ class LabelSelection:
 
     @property
     def evidence(self) -> Evidence:
-        """Proved."""
-        return Evidence(
-            level=Level.PROVED,
-            references=(
-                "Korolova, Kenthapadi, Mishra & Ntoulas (2009)",
-                "Desfontaines, Voss, Gipson & Mandayam (2022)",
-                "exhaustive check",
-            ),
-        )
+        papers = ("Korolova, Kenthapadi, Mishra & Ntoulas (2009)", "Desfontaines, Voss, Gipson & Mandayam (2022)")
+        return Evidence(level=Level.PROVED, references=(*papers, "exhaustive check"))
 
     @property
     def threshold(self) -> int:
@@ -106,18 +97,14 @@ class LabelSelection:
 
     @property
     def law(self) -> Additive:
-        """Of the numbers, given the list."""
         return Additive(self.noise)
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """All texts with their numbers."""
         return (self.query,)
 
     def numbers_sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """How the numbers can move, given the list: by one for a listed text, all unlisted texts of a unit under the
-        rest.
-        """
+        """How the numbers can move, given the list: a listed text by one, the rest by a unit's unlisted texts."""
         most = self.query.most
         if not neighbours.is_replace:
             return Sensitivity.of_patterns(tuple((rest, *(1,) * (most - rest)) for rest in range(most + 1)))
@@ -127,7 +114,6 @@ class LabelSelection:
         )
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Of the list and of the numbers together."""
         if neighbours.max_rows != self.neighbours.max_rows or neighbours.scope.is_data_dependent:
             raise Unsupported("A selection of labels is priced for one unit at a time, at all data.")
         screen = self.screen.profile(_listing(_units(neighbours) * self.query.most), neighbours.relation)
@@ -160,17 +146,10 @@ class LabelSelection:
     def block(self, outcome: Value) -> Block:
         """The listed texts in the order of their code points, and the rest."""
         assert isinstance(outcome, LabelledValue)
-        return Block(
-            name=self.name,
-            space=CellSpace((Axis(variable=self.query.variable, labels=(*outcome.labels, self.rest)),)),
-            values=outcome.values,
-            law=self.law,
-            parameters={
-                "threshold": self.threshold,
-                "most": self.query.most,
-                "selection": {"mechanism": self.screen.name, "rate": str(self.screen.rate)},
-            },
-        )
+        space = CellSpace((Axis(variable=self.query.variable, labels=(*outcome.labels, self.rest)),))
+        selection = {"mechanism": self.screen.name, "rate": str(self.screen.rate)}
+        parameters = {"threshold": self.threshold, "most": self.query.most, "selection": selection}
+        return Block(name=self.name, space=space, values=outcome.values, law=self.law, parameters=parameters)
 
     def listed_chances(self, labels: Labels) -> dict[tuple[str, ...], Fraction]:
         """The probability of every list, for checks on small data."""
@@ -209,13 +188,9 @@ class LabelSelection:
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Two texts and a declared one, with a limit so short that few units are enough."""
+        query, delta = LabelsQuery(variable=UNLISTED.name, most=neighbours.max_rows), Fraction(1, 8)
         step = cls.fitted(
-            name="labels",
-            query=LabelsQuery(variable=UNLISTED.name, most=neighbours.max_rows),
-            rest="other",
-            epsilon=Fraction(2),
-            delta=Fraction(1, 8),
-            neighbours=neighbours,
+            name="labels", query=query, rest="other", epsilon=Fraction(2), delta=delta, neighbours=neighbours
         )
 
         def told(outcome: Outcome) -> Sequence[int]:

@@ -101,7 +101,6 @@ class LocalLaplace:
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """The sorted values."""
         return (self.statistic.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
@@ -117,11 +116,9 @@ class LocalLaplace:
         return PrivacyProfile(relation=neighbours.relation, epsilon=self.epsilon, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> Any:
-        """Noise of unit scale."""
         return unit_laplace(rng)
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Scale it to the data, add."""
         values = exact[0].open_below_the_gate()
         return self.answer(values, self.sensitivity(values), drawn)
 
@@ -142,13 +139,10 @@ class LocalLaplace:
         return block_of(self.name, self.statistic, self.statistic.query.value, outcome, self.law)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """With noise that follows the same content."""
         return self.exact_law_at(content, content)
 
     def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
-        """The statistic plus noise of the scale that `at` sets. Guard: every neighbour of tiny data by another formula,
-        tests/measurements/test_local_laplace.py.
-        """
+        """The statistic plus noise of the scale that `at` sets. Guard: tests/measurements/test_local_laplace.py."""
         scale = max(self.floor, self.sensitivity(at[0])) / self.epsilon
         law = DiscreteLaplace(1 / scale) if self.is_discrete else RoundedNoise(scale)
         return (Noised([int(self.statistic.value(content[0]))], [law]),)

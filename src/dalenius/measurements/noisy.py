@@ -18,17 +18,18 @@ from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, TableQuery
+from dalenius.core.query import Power, Query, RowFunction, TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import Unsupported
 from dalenius.exact.sampling import sample
-from dalenius.measurements._example import COUNTS, TOTALS, VARIABLES, MeasurementExample, on_cells
+from dalenius.measurements._example import COUNTS, VARIABLES, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.statistics import Simplex
 from dalenius.statistics.count import Count
-from dalenius.statistics.mirrored_totals import MirroredTotals
+from dalenius.statistics.row_sums import RowSums
 
 __all__ = ["Noisy"]
 
@@ -128,5 +129,8 @@ class Noisy:
             on_cells(cls("counts", Count(COUNTS), mechanism))
             for mechanism in (DiscreteLaplace(Fraction(1)), DiscreteGaussian(Fraction(1)))
         )
-        mirrored = MirroredTotals.of(replace(TOTALS.query, value="x"), VARIABLES["x"].bounds)
+        low, high = VARIABLES["x"].bounds.low, VARIABLES["x"].bounds.high
+        sides = (Power("x", offset=-low), Power("x", slope=-1, offset=high))
+        queries = tuple(replace(COUNTS, function=RowFunction.of(side)) for side in sides)
+        mirrored = RowSums(queries=queries, basis=Simplex(total=high - low))
         return (*counts, on_cells(cls("mirrored", mirrored, DiscreteLaplace(Fraction(1, 3)))))

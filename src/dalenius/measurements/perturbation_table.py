@@ -97,12 +97,10 @@ class PerturbationTable:
 
     @property
     def law(self) -> Kernel:
-        """The table itself is public."""
         return self.kernel
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """One frequency table."""
         return (self.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
@@ -140,13 +138,10 @@ class PerturbationTable:
         return Value(shown)
 
     def block(self, outcome: Value) -> Block:
-        """The released array."""
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.kernel)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """Each count through its own row of the published table. Guard: drawn answers against every row,
-        tests/measurements/test_perturbation_table.py.
-        """
+        """Each count through its own row of the table. Guard: tests/measurements/test_perturbation_table.py."""
         return perturbation.kernel_law(self.kernel, content[0], self.query.space.structural_indices)
 
     @classmethod

@@ -31,13 +31,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalenius.algebra.influence import InfluenceRows
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.integer_law import ExactLaw, Mixed, Noised, Part
+from dalenius.core.integer_law import ExactLaw, Mixed, Noised, Part, Unlisted
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, TableQuery, ValuesQuery
+from dalenius.core.query import Query, RowsQuery, TableQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value
@@ -59,7 +60,7 @@ COUNT, SQUARES = "count", "squares"
 _SQUARED_STEPS = 4096
 _MOST_BITS = 48
 # Beyond these nothing is listed of the law.
-_MOST_MULTIPLICITY, _FAINTEST = 30, 1e-40
+_MOST_MULTIPLICITY, _FAINTEST, _LISTED = 30, 1e-40, 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +68,9 @@ class ResampledTotals:
     """sum of multiplicity * (factor * value - offset), plus noise, for every cell and replicate.
 
     What rows add comes from lists of values, one for each cell, or from a table of counts whose last axis says which of
-    `contributions` a row adds. `statement` is the epsilon that the whole step was calibrated to, `failure` its delta.
+    `contributions` a row adds, or, where cells differ, which of those `by_cell`, or is how far each of `rows` moves an
+    estimate, in parts of the reach. `statement` is the epsilon that the whole step was calibrated to, `failure` its
+    delta.
     `sums` names what is measured once beside the replicates, in the order of the price: `count` and `squares`.
     """
 
@@ -78,7 +81,9 @@ class ResampledTotals:
     statement: Fraction | None = None
     lists: tuple[ValuesQuery, ...] = ()
     counting: TableQuery | None = None
+    rows: InfluenceRows | None = None
     contributions: tuple[int, ...] = ()
+    by_cell: tuple[tuple[int, ...], ...] = ()
     factor: int = 1
     offset: int = 0
     unit: Fraction = Fraction(1)
@@ -91,33 +96,26 @@ class ResampledTotals:
 
     @cached_property
     def noise(self) -> DiscreteGaussian:
-        """The noise of one total."""
         return DiscreteGaussian(self.price.sigma_squared)
 
     @cached_property
     def sum_noises(self) -> tuple[DiscreteGaussian, ...]:
-        """The noises of the sums beside the replicates."""
         return tuple(DiscreteGaussian(variance) for variance in self.price.variances)
 
     @property
     def law(self) -> Joint:
         """Everything public about the replicates."""
-        return Joint(
-            STRUCTURE,
-            {
-                "multiplicities": "poisson",
-                "replicates": self.price.replicates,
-                "sigma_squared": plain(self.price.sigma_squared),
-                "reach": self.price.reach,
-                "unit": plain(self.unit),
-            }
-            | ({"rows": self.price.rows} if self.price.rows > 1 else {})
-            | sums_law(self.price, self.sums),
-        )
+        price = self.price
+        drawn = {"multiplicities": "poisson", "replicates": price.replicates}
+        noise = {"sigma_squared": plain(price.sigma_squared), "reach": price.reach, "unit": plain(self.unit)}
+        rows = {"rows": price.rows} if price.rows > 1 else {}
+        return Joint(STRUCTURE, drawn | noise | rows | sums_law(price, self.sums))
 
     @property
     def needs(self) -> tuple[Query, ...]:
         """A table of counts, or the values of each cell."""
+        if self.rows is not None:
+            return (self.rows.query,)
         return self.lists if self.counting is None else (self.counting,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
@@ -165,12 +163,17 @@ class ResampledTotals:
 
     def _added(self, content: list[IntArray]) -> list[tuple[IntArray, IntArray]]:
         """What rows of each cell add, and how many add it."""
+        if self.rows is not None:
+            cell, shares = self.rows.shares(content[0])
+            added = np.rint(self.price.reach * shares).astype(np.int64)
+            lists = (added[cell == place] for place in range(self.space.size))
+            return [np.unique(values, return_counts=True) for values in lists]
         if self.counting is None:
             pairs = [np.unique(values, return_counts=True) for values in content]
             return [(self.factor * values - self.offset, counts) for values, counts in pairs]
         table = content[0].reshape(self.space.size, len(self.contributions))
-        added = np.array(self.contributions, dtype=np.int64)
-        return [(added, row) for row in table]
+        added = np.array(self.by_cell or (self.contributions,) * len(table), dtype=np.int64)
+        return list(zip(added, table, strict=True))
 
     @cached_property
     def whole_space(self) -> CellSpace:
@@ -191,33 +194,44 @@ class ResampledTotals:
         the sums. Guard: losses by another convolution, tests/measurements/test_resampled_totals.py.
         """
         structural, parts = set(self.space.structural_indices), list[Part]()
-        for cell, (values, counts) in enumerate(self._added(list(content))):
+        # Sums of many different numbers are too many to be listed: nearby ones on a coarse grid are.
+        coarse = max(self.price.reach // _LISTED, 1) if self.rows is not None else 1
+        for cell, (added, counts) in enumerate(self._added(list(content))):
+            values = np.rint(added / coarse).astype(np.int64) * coarse
             if cell in structural:
                 bare = self.price.replicates + len(self.sums)
                 parts.append(Noised([0] * bare, [None] * bare))
                 continue
-            centres = _compound({int(v): int(c) for v, c in zip(values, counts, strict=True) if c and v})
+            listed: dict[int, int] = {}
+            for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+                if value and count:
+                    listed[value] = listed.get(value, 0) + count
+            centres = _compound(listed)
             parts += [Mixed(self.noise, centres)] * self.price.replicates
             parts.append(Noised(self.summed(values, counts), self.sum_noises))
-        return parts
+        if coarse == 1:
+            return parts
+        return Unlisted(
+            reason="rows add many different numbers, whose sums are too many to be listed",
+            evidence="tests/measurements/test_resampled_totals.py",
+            nearest=parts,
+        )
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Two replicates of totals about the midpoint, in two cells; alone, and with both sums beside them."""
-        price = ResamplingPrice(
-            reach=3,
-            sigma_squared=Fraction(16),
-            replicates=2,
-            is_replace=neighbours.is_replace,
-            has_cells=True,
-            rows=neighbours.max_rows,
-        )
+        noise, rows = Fraction(16), neighbours.max_rows
+        price = ResamplingPrice(reach=3, sigma_squared=noise, replicates=2, rows=rows, has_cells=True)
+        price = replace(price, is_replace=neighbours.is_replace)
         step = cls(
             name="replicates", space=CELLS, price=price, failure=Fraction(1, 10**4), lists=LISTS, factor=2, offset=1
         )
         sums = (COUNT, SQUARES)
         both = replace(step, sums=sums, price=replace(price, beside=beside(sums, price.reach, Fraction(1, 5))))
-        return (on_cells(step), on_cells(both))
+        moved = InfluenceRows(
+            query=RowsQuery(variables=("x",), space=CELLS), exponents=((0,), (1,)), points=((0.5, 0.25, 1.0, 2.0),) * 2
+        )
+        return (on_cells(step), on_cells(both), on_cells(replace(step, lists=(), rows=moved)))
 
 
 def _compound(added: dict[int, int]) -> dict[int, float]:
@@ -255,14 +269,9 @@ def beside(sums: tuple[str, ...], reach: int, share: Fraction) -> tuple[Beside, 
 
 
 def sums_law(price: ResamplingPrice, sums: tuple[str, ...]) -> dict[str, Any]:
-    """What is public about the sums beside the replicates: their names, variances, and the size of a step of squares,
-    squared.
-    """
+    """What is public about the sums beside the replicates: names, variances, and a step of squares, squared."""
     if not sums:
         return {}
     unit = Fraction(price.reach**2, largest_square(price.reach))
-    return {
-        "sums": list(sums),
-        "sum_variances": [plain(variance) for variance in price.variances],
-        "square_unit": plain(unit),
-    }
+    variances = [plain(variance) for variance in price.variances]
+    return {"sums": list(sums), "sum_variances": variances, "square_unit": plain(unit)}

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from math import prod
 
 import numpy as np
 
@@ -32,27 +32,12 @@ from dalenius.algebra.margins import Margin, grouped, holder, sum_out
 from dalenius.algebra.optimal import exact_cost, patterns
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.evidence import Evidence, Level
-from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query
-from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, Outcome, Value
-from dalenius.core.sealed import Sealed
-from dalenius.exact.sampling import sample
-from dalenius.measurements._components import (
-    check_noise,
-    components_block,
-    components_law,
-    differences,
-    gaussian_profile,
-    priced_by,
-    step_of,
-    table_query,
-)
+from dalenius.measurements._components import ComponentsStep, gaussian_profile, priced_by, step_of, table_query
 from dalenius.measurements._example import AMOUNTS, CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
@@ -60,7 +45,7 @@ __all__ = ["Residual"]
 
 
 @dataclass(frozen=True, eq=False)
-class Residual:
+class Residual(ComponentsStep):
     """Noisy residual components; `grid[A]` is the variance of the integer noise on A, in units of 1/N_A.
 
     `is_size_public` says that no neighbour can have another number of rows in the table (traps 7); the planner sets it.
@@ -74,18 +59,9 @@ class Residual:
     is_size_public: bool = False
     amounts: Amounts | None = None
     has_curve: bool = False
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Xiao et al. (2023)", "docs/explanation/margins.md")
-    )
-
-    def __post_init__(self) -> None:
-        check_noise(self.grid.values())
-        if self.amounts is not None:
-            self.amounts.check(max((self._cells(a) for a in self.grid), default=1))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes of the axes."""
         return tuple(len(axis) for axis in self.axes)
 
     @cached_property
@@ -97,32 +73,21 @@ class Residual:
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """A few tables of which all margins are sums."""
         return tuple(table_query(self._space(m), self.where, self.amounts) for m in self._tables)
 
     @property
     def law(self) -> Joint:
-        """Everything needed to draw such blocks again."""
-        return Joint(
-            "residual",
-            {
-                "shape": list(self.shape),
-                "axes": [axis.name for axis in self.axes],
-                "family": DiscreteGaussian.name,
-                "components": [
-                    {"axes": list(a), "cells": self._cells(a), "noise_variance": plain(v)} for a, v in self.grid.items()
-                ],
-            }
-            | step_of(self.amounts),
-        )
+        table = {"shape": list(self.shape), "axes": [axis.name for axis in self.axes], "family": DiscreteGaussian.name}
+        components = [
+            {"axes": list(a), "cells": prod(self._cells(a)), "noise_variance": plain(v)} for a, v in self.grid.items()
+        ]
+        return Joint("residual", table | {"components": components} | step_of(self.amounts))
 
-    def _cells(self, margin: Margin) -> int:
-        return int(np.prod([self.shape[a] for a in margin], dtype=np.int64))
+    def _cells(self, margin: Margin) -> tuple[int, ...]:
+        return tuple(self.shape[a] for a in margin)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Zero-concentrated, for the worst pattern of change; with `has_curve` also as the Gaussian noise that it
-        nearly is.
-        """
+        """Zero-concentrated, for the worst pattern of change; with `has_curve` also as Gaussian noise."""
         axes = sorted({a for margin in self.grid for a in margin})
         moves = patterns(
             axes, is_replace=neighbours.is_replace, is_size_public=self.is_size_public and neighbours.max_rows == 1
@@ -133,37 +98,13 @@ class Residual:
             self.amounts,
             neighbours,
         )
-        cells = {a: self._cells(a) for a in self.grid}
+        cells = {a: prod(self._cells(a)) for a in self.grid}
         return gaussian_profile(self.grid, cells, price, neighbours, self.evidence, has_curve=self.has_curve)
 
-    def draw(self, rng: RandomSource) -> list[IntArray]:
-        """Independent noise for every cell of every component."""
-        return [sample(DiscreteGaussian(v), self._cells(a), rng) for a, v in self.grid.items()]
-
-    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Scaled counts plus noise, reduced to differences from the reference cell; overflow wraps and
-        stays private.
-        """
-        scaled = self._scaled([table.open_below_the_gate() for table in exact])
-        noisy = (part + noise.reshape(part.shape) for part, noise in zip(scaled, drawn, strict=True))
-        return Value(np.concatenate([differences(part).ravel() for part in noisy]))
-
     def _scaled(self, content: Sequence[IntArray]) -> list[IntArray]:
-        tables = {
-            m: table.reshape(tuple(self.shape[a] for a in m)) for m, table in zip(self._tables, content, strict=True)
-        }
+        tables = {m: table.reshape(self._cells(m)) for m, table in zip(self._tables, content, strict=True)}
         held = ((a, holder(a, self._tables)) for a in self.grid)
-        return [sum_out(tables[table], table, a) * np.int64(self._cells(a)) for a, table in held]
-
-    def block(self, outcome: Value) -> Block:
-        """One array: the components one after the other, in the order of `grid`."""
-        return components_block(self.name, outcome, self.law)
-
-    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """What the released differences see of the scaled components, plus noise. Guard: audits run the step on both
-        neighbours with the same noise.
-        """
-        return (components_law(self._scaled(content), self.grid.values()),)
+        return [sum_out(tables[table], table, a) * np.int64(prod(self._cells(a))) for a, table in held]
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:

@@ -13,7 +13,7 @@ Evidence
 References
     Nissim, Raskhodnikova & Smith (2007); Bun & Steinke (2019); Soria-Comas et al. (2017) 6.1, with tight constants.
 
-For quantiles the exponential mechanism is more accurate nearly everywhere; see `exponential_quantile`.
+For quantiles the exponential mechanism is more accurate nearly everywhere; see `grid_selection`.
 """
 
 from collections.abc import Sequence
@@ -96,7 +96,6 @@ class Smooth:
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """The sorted values."""
         return (self.statistic.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
@@ -109,11 +108,9 @@ class Smooth:
         return PrivacyProfile(relation=neighbours.relation, rho=epsilon**2 / 2, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> Any:
-        """The ideal noise of unit scale."""
         return self.noise.draw(rng)
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Scale, add, round, cut."""
         values = exact[0].open_below_the_gate()
         size = self.statistic.smooth(values, rational_base(self.noise.beta), self.neighbours, self.least)
         centre = Fraction(self.statistic.value(values))
@@ -126,9 +123,7 @@ class Smooth:
         return block_of(self.name, self.statistic, self.statistic.query.value, outcome, self.law)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """Every answer, by the distribution function of the noise. Guard: exact losses on a fine grid,
-        tests/measurements/test_smooth.py.
-        """
+        """Every answer, by the noise's distribution function. Guard: tests/measurements/test_smooth.py."""
         low, high = self.statistic.low * self.statistic.unit, self.statistic.high * self.statistic.unit
         size = self.statistic.smooth(content[0], rational_base(self.noise.beta), self.neighbours, self.least)
         centre, scale = self.statistic.value(content[0]), float(size * self.noise.scale)
@@ -141,7 +136,6 @@ class Smooth:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median with Cauchy noise."""
         median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
         noise = Cauchy(Fraction(1), Fraction(1, 2))
         return (on_values(cls(name="median", statistic=median, noise=noise, neighbours=neighbours)),)

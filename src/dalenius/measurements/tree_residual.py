@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -37,27 +37,12 @@ from dalenius.algebra.tree_cost import ALONE, exact_cost, moves
 from dalenius.algebra.tree_table import Part
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.evidence import Evidence, Level
-from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query
-from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
-from dalenius.core.release import Block, Outcome, Value
-from dalenius.core.sealed import Sealed
-from dalenius.exact.sampling import sample
-from dalenius.measurements._components import (
-    check_noise,
-    components_block,
-    components_law,
-    differences,
-    gaussian_profile,
-    priced_by,
-    step_of,
-    table_query,
-)
+from dalenius.measurements._components import ComponentsStep, gaussian_profile, priced_by, step_of, table_query
 from dalenius.measurements._example import AMOUNTS, CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
@@ -65,7 +50,7 @@ __all__ = ["TreeResidual"]
 
 
 @dataclass(frozen=True, eq=False)
-class TreeResidual:
+class TreeResidual(ComponentsStep):
     """Noisy parts; `grid[l, A]` is the variance of the integer noise of component A at level l, in units of 1/N_A.
 
     `levels` are the axes of the levels below the root, coarse ones first. `is_size_public` says that no neighbour can
@@ -82,18 +67,10 @@ class TreeResidual:
     is_size_public: bool = False
     amounts: Amounts | None = None
     has_curve: bool = False
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Xiao et al. (2023)", "docs/explanation/margins.md")
-    )
-
-    def __post_init__(self) -> None:
-        check_noise(self.grid.values())
-        if self.amounts is not None:
-            self.amounts.check(max((prod(self._cells(part)[1:]) for part in self.grid), default=1))
+    first: ClassVar[int] = 1
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes of the detail axes."""
         return tuple(len(axis) for axis in self.detail)
 
     @cached_property
@@ -107,7 +84,6 @@ class TreeResidual:
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """Counts of nodes by detail cells."""
         return tuple(
             table_query(
                 CellSpace((*self.levels[level - 1 : level], *(self.detail[i] for i in margin))),
@@ -120,20 +96,13 @@ class TreeResidual:
     @property
     def law(self) -> Joint:
         """Everything needed to draw such blocks again, beside the tree, which the law of the release carries."""
-        return Joint(
-            "tree_residual",
-            {
-                "levels": [axis.name for axis in self.levels],
-                "nodes": list(self.tree.sizes),
-                "shape": list(self.shape),
-                "axes": [axis.name for axis in self.detail],
-                "family": DiscreteGaussian.name,
-                "components": [
-                    {"level": level, "axes": list(a), "noise_variance": plain(v)} for (level, a), v in self.grid.items()
-                ],
-            }
-            | step_of(self.amounts),
-        )
+        nodes = {"levels": [axis.name for axis in self.levels], "nodes": list(self.tree.sizes)}
+        detail = {"shape": list(self.shape), "axes": [axis.name for axis in self.detail]}
+        components = [
+            {"level": level, "axes": list(a), "noise_variance": plain(v)} for (level, a), v in self.grid.items()
+        ]
+        noise = {"family": DiscreteGaussian.name, "components": components}
+        return Joint("tree_residual", nodes | detail | noise | step_of(self.amounts))
 
     def _cells(self, part: Part) -> tuple[int, ...]:
         return (self.tree.sizes[part[0]], *(self.shape[i] for i in part[1]))
@@ -160,18 +129,6 @@ class TreeResidual:
         }
         return gaussian_profile(self.grid, cells, price, neighbours, self.evidence, has_curve=self.has_curve)
 
-    def draw(self, rng: RandomSource) -> list[IntArray]:
-        """Independent noise for every cell of every part."""
-        return [sample(DiscreteGaussian(v), prod(self._cells(p)), rng) for p, v in self.grid.items()]
-
-    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Scaled counts plus noise, reduced to differences from the reference cell; overflow wraps and
-        stays private.
-        """
-        scaled = self._scaled([table.open_below_the_gate() for table in exact])
-        noisy = (part + noise.reshape(part.shape) for part, noise in zip(scaled, drawn, strict=True))
-        return Value(np.concatenate([differences(part, 1).ravel() for part in noisy]))
-
     def _scaled(self, content: Sequence[IntArray]) -> list[IntArray]:
         counts = {p: table.reshape(self._cells(p)) for p, table in zip(self._tables, content, strict=True)}
         parts = []
@@ -183,21 +140,9 @@ class TreeResidual:
             parts.append(summed.reshape(self._cells(part)) * np.int64(prod(self.shape[i] for i in margin)))
         return parts
 
-    def block(self, outcome: Value) -> Block:
-        """One array: the parts one after the other, in the order of `grid`."""
-        return components_block(self.name, outcome, self.law)
-
-    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """What the released differences see of the scaled parts, plus noise. Guard: audits run the step on both
-        neighbours with the same noise.
-        """
-        return (components_law(self._scaled(content), self.grid.values(), 1),)
-
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A total and its two parts; and the differences between two categories at the root of a tree
-        without branches.
-        """
+        """A total and its two parts; and differences at the root of a tree without branches."""
         none: Margin = ()
         leaves = Tree.of_groups([[0, 1]])
         along = cls("parts", leaves, CELLS.axes, (), (), {(0, none): Fraction(2), (1, none): Fraction(1)})

@@ -17,7 +17,7 @@ References
     Durfee (2023); Dwork, Naor, Reingold, Rothblum & Vadhan (2009); Lyu, Su & Li (2017).
 
 Thresholds are a step apart at first and then grow by a factor, so that bounds may be as wide as one likes: their number
-grows with the logarithm of the bounds. Within bounds that say something `exponential_quantile` is more accurate.
+grows with the logarithm of the bounds. Within bounds that say something `grid_selection` is more accurate.
 """
 
 from collections.abc import Sequence

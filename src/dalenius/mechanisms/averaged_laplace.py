@@ -104,7 +104,6 @@ class AveragedLaplace(CentredNoise):
         return _weights(self.rate, self.terms, bits)
 
     def coarse_estimate(self, size: int) -> LossEstimate | None:
-        """The loss in floats, for searching."""
         return of_table(self.weights(_ESTIMATED_BITS), size)
 
     def log_pmf(self, k: IntArray) -> FloatArray:

@@ -10,7 +10,7 @@ Noise
     `of(rate, losses)` takes the table. It is carried as one integer, sixteen bits for each entry, so that the law is
     rebuilt from exact numbers.
 Evidence
-    Proved by enumeration of the table; repeated exactly by `dalenius.audit.exact`.
+    Proved by enumeration of the table; repeated exactly in tests/conformance/test_mechanisms.py.
 References
     McSherry & Talwar (2007); Rinott et al. (2018), Theorem 4.2, corrected for the total mass of impossible outputs.
 """

@@ -138,16 +138,14 @@ class DiscreteGaussian(CentredNoise):
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
         """Zero-concentrated, and the exact curve where the moves are listed."""
-        rho = sensitivity.l2_squared / (2 * self.sigma_squared)
-        nothing = Fraction(0) if not rho else None
+        rho, nothing = sensitivity.l2_squared / (2 * self.sigma_squared), Fraction(0)
+
+        def cell_rho(shift: int) -> Fraction:
+            return shift * shift / (2 * self.sigma_squared)
+
+        epsilon = None if rho else nothing
         return additive.assembled(
-            self,
-            sensitivity,
-            relation,
-            epsilon=nothing,
-            rho=rho,
-            cell_rho=lambda s: s * s / (2 * self.sigma_squared),
-            evidence=self.evidence,
+            self, sensitivity, relation, epsilon=epsilon, rho=rho, cell_rho=cell_rho, evidence=self.evidence
         )
 
     @classmethod

@@ -8,7 +8,7 @@ Requires
 Noise
     Variance 2 b / (1 - b)**2.
 Evidence
-    Proved; the exact hockey-stick test of `dalenius.audit.exact` repeats it for every calibrated member.
+    Proved; repeated for every calibrated member in tests/conformance/test_mechanisms.py.
 References
     Ghosh, Roughgarden & Sundararajan (2009); Canonne, Kamath & Steinke (2020); Harrison & Manurangsi (2026) for rho.
 """

@@ -9,7 +9,7 @@ Noise
     proportional to exp(-multiplier x^2), with the Lagrange multiplier that meets the cap. The multiplier is the
     smallest multiple of 2^-40 whose variance does not exceed the cap, found and checked in exact arithmetic.
 Evidence
-    Proved; repeated exactly by `dalenius.audit.exact`.
+    Proved; repeated exactly in tests/conformance/test_mechanisms.py.
 References
     Marley & Leaver (2011); Andersson, Jansson & Kraft (2015); Rinott et al. (2018), 5.3; Cover & Thomas (2006), chapter
     12.
@@ -81,14 +81,6 @@ class MaxEntropy(finite_noise.SquaredExponential):
     @property
     def decay(self) -> Fraction:
         return self.multiplier
-
-    @property
-    def entropy(self) -> float:
-        """In nats."""
-        weight = self._floats()[1]
-        p = weight / weight.sum()
-        kept = p[p > 0]
-        return float(-(kept * np.log(kept)).sum())
 
     @classmethod
     def family(cls, size: Fraction, budget: Budget) -> "MaxEntropy":

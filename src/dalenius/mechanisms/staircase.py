@@ -9,7 +9,7 @@ Requires
 Noise
     Less variance than discrete Laplace noise at the same epsilon, the more so the larger epsilon is.
 Evidence
-    Proved; repeated exactly by `dalenius.audit.exact`.
+    Proved; repeated exactly in tests/conformance/test_mechanisms.py.
 References
     Geng & Viswanath (2016), with integer steps.
 """
@@ -119,7 +119,6 @@ class Staircase(NoiseWithTails):
         return self.epsilon, lambda x: -self._level(x)
 
     def largest_loss(self, size: int) -> Fraction:
-        """epsilon for each started width."""
         return self.epsilon * -(-abs(size) // self.width)
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:

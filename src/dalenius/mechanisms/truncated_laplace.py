@@ -11,7 +11,7 @@ Requires
 Noise
     Never farther than `limit` from the truth: a hard bound on the error, and on what stays hidden.
 Evidence
-    Proved; repeated exactly by `dalenius.audit.exact`.
+    Proved; repeated exactly in tests/conformance/test_mechanisms.py.
 References
     Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, with delta corrected for the total mass of impossible outputs.
 """
@@ -155,11 +155,8 @@ class TruncatedLaplace(NoiseWithTails):
         """P(noise > limit - size), rounded up; 1 where a cell moves by more than the limit."""
         if size > self.limit:
             return Fraction(1)
-        bits = (
-            192
-            + int(self.rate * (self.limit + 1) * 3 // 2)
-            + 4 * (self.rate.denominator // self.rate.numerator + 1).bit_length()
-        )
+        narrowness = (self.rate.denominator // self.rate.numerator + 1).bit_length()
+        bits = 192 + int(self.rate * (self.limit + 1) * 3 // 2) + 4 * narrowness
         one = 1 << min(bits, 1 << 14)
         power = {
             x: exp_enclosure(-self.rate * x, one.bit_length() - 1) for x in (1, self.limit - size + 1, self.limit + 1)
@@ -171,16 +168,9 @@ class TruncatedLaplace(NoiseWithTails):
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
         """The exact pair, its zero-concentrated reading, and the exact curve where the moves are listed."""
         epsilon, delta = self.rate * sensitivity.l1, self.impossible(sensitivity)
-        rho = additive.worst_sum(sensitivity, lambda s: pure_to_rho(self.rate * s))
+        rho = min(additive.worst_sum(sensitivity, lambda s: pure_to_rho(self.rate * s)), pure_to_rho(epsilon))
         return additive.assembled(
-            self,
-            sensitivity,
-            relation,
-            epsilon=epsilon,
-            delta=delta,
-            rho=min(rho, pure_to_rho(epsilon)),
-            rho_delta=delta,
-            evidence=self.evidence,
+            self, sensitivity, relation, epsilon=epsilon, delta=delta, rho=rho, evidence=self.evidence
         )
 
     @classmethod

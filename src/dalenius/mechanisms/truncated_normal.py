@@ -10,7 +10,7 @@ Noise
     squared-error utility of the frequency-table paper, rate = epsilon / (2 limit + 1); `of_variance(sigma_squared,
     limit)` has rate = 1 / (2 sigma_squared), and is judged by its exact curve.
 Evidence
-    Proved; repeated exactly by `dalenius.audit.exact`.
+    Proved; repeated exactly in tests/conformance/test_mechanisms.py.
 References
     Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2 (5.3), whose utility sensitivity 2m+1 is loose: 2m-1 suffices.
 """

@@ -11,29 +11,45 @@ from typing import Any, Literal
 
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
+from dalenius.plans.order import HALF, OrderMethod
+from dalenius.plans.quantiles import QUARTILES
 from dalenius.spec.document import Exact, Part
-from dalenius.spec.method import Method, Words, example
+from dalenius.spec.method import Words, example
 from dalenius.translation import translated
 
-__all__ = ["BoxplotMethod"]
+__all__ = ["BOXPLOT"]
 
 _BEYOND = Fraction(1, 20)
-_BOX = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 
 
-class BoxplotParameters(Part):
+class BoxplotKeys(Part):
     """Keys of a box plot: which share of the records lies beyond each whisker."""
 
     beyond: Exact = _BEYOND
     error: Literal["noise", "sampling"] = "sampling"
 
 
-class BoxplotMethod(Method):
-    """The values between which most records, half of them, and each half lie."""
+def _five(share: object) -> tuple[Fraction, ...]:
+    beyond = rational(share, "beyond")
+    if not 0 < beyond < QUARTILES[0]:
+        raise ParameterError(
+            f"beyond is a share of the records between 0 and 1/4; received {plain(beyond)}.", name="beyond"
+        )
+    return beyond, QUARTILES[0], HALF, QUARTILES[1], 1 - beyond
 
-    name: str = "boxplot"
-    Parameters: type[Part] = BoxplotParameters
-    words: Mapping[str, Words] = translated(
+
+def _as_quantiles(keys: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """As the five quantiles that it is: one question has one answer."""
+    others = {key: value for key, value in keys.items() if key != "beyond"}
+    return "quantiles", {**others, "q": [plain(q) for q in _five(keys.get("beyond", _BEYOND))]}
+
+
+BOXPLOT = OrderMethod(
+    name="boxplot",
+    ranks=lambda question: _five(question.parameter("beyond", _BEYOND)),
+    Parameters=BoxplotKeys,
+    equivalent=_as_quantiles,
+    words=translated(
         Words(
             title="Box plot of {of}",
             preview="In a cell of {records} records, expect the interval of a number of the box plot to reach {error} "
@@ -41,24 +57,9 @@ class BoxplotMethod(Method):
             caption="± is the margin of error from privacy noise, {level}, between points that released counts "
             "certify; it holds however many records share a value. Whiskers reach to quantiles, not to single records.",
         )
-    )
-    examples: tuple[Mapping[str, Any], ...] = (
+    ),
+    examples=(
         example(rows=["sex"], measure="boxplot", of="income", epsilon=8),
         example(measure="boxplot", of="age", beyond="1/10", rho=1),
-    )
-
-    @staticmethod
-    def equivalent(keys: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-        """As the five quantiles that it is: one question has one answer."""
-        others = dict(keys)
-        beyond = _beyond(others.pop("beyond", _BEYOND))
-        return "quantiles", {**others, "q": [plain(q) for q in (beyond, *_BOX, 1 - beyond)]}
-
-
-def _beyond(share: object) -> Fraction:
-    beyond = rational(share, "beyond")
-    if not 0 < beyond < Fraction(1, 4):
-        raise ParameterError(
-            f"beyond is a share of the records between 0 and 1/4; received {plain(beyond)}.", name="beyond"
-        )
-    return beyond
+    ),
+)

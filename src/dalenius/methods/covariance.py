@@ -1,30 +1,28 @@
-"""Covariance of two numeric variables in each cell, with the errors of noise and of sampling."""
+"""Covariance of two numeric variables over the rows that have both, with the errors of noise and of sampling."""
 
-from collections.abc import Mapping
-from typing import Any
+from dalenius.methods._plan import ANOTHER, BOTH_ERRORS, AnswerKind, EstimateMethod
+from dalenius.spec.method import Words, example
+from dalenius.translation import translated
 
-from dalenius.core.plan import TablePlan
-from dalenius.plans.pairs import WITH_ANOTHER, SpreadParameters, examples_of, plan_pair, words_of
-from dalenius.spec.document import Part
-from dalenius.spec.method import AnswerKind, FormField, Method, Words
-from dalenius.spec.question import Question
+__all__ = ["COVARIANCE"]
 
-__all__ = ["CovarianceMethod"]
-
-
-class CovarianceMethod(Method):
-    """From totals, squares and products of the rows that have both variables."""
-
-    name: str = "covariance"
-    is_symmetric: bool = True
-    answer: AnswerKind = AnswerKind.NUMBER
-    is_offered: bool = False
-    form_fields: Mapping[str, FormField] = WITH_ANOTHER
-    Parameters: type[Part] = SpreadParameters
-    words: Mapping[str, Words] = words_of("covariance", "Kovarianz")
-    examples: tuple[Mapping[str, Any], ...] = examples_of("covariance")
-
-    @staticmethod
-    def plan(question: Question) -> TablePlan:
-        """Five sums, and squared influences for the error of sampling."""
-        return plan_pair(question, "covariance")
+COVARIANCE = EstimateMethod(
+    name="covariance",
+    is_symmetric=True,
+    answer=AnswerKind.NUMBER,
+    is_offered=False,
+    form_fields={"other": ANOTHER, **BOTH_ERRORS},
+    words=translated(
+        Words(
+            title="Covariance of {of} and {other}",
+            preview="In a cell of {records} records spread evenly over the bounds, expect the covariance to be off by "
+            "at most ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            caption="± is the margin of error from privacy noise, {level}; a covariance is missing where the released "
+            "count or variances are too small.",
+        )
+    ),
+    examples=(
+        example(rows=["sex"], measure="covariance", of="income", other="age", rho=20),
+        example(measure="covariance", of="income", other="age", epsilon=20),
+    ),
+)

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from dalenius.algebra.distributions import nodes_of, point_variances
-from dalenius.algebra.estimates import CURVES, STRUCTURE, estimated
+from dalenius.algebra.estimate_law import STRUCTURE
+from dalenius.algebra.estimates import CURVES, estimated
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, Joint
@@ -25,9 +26,9 @@ from dalenius.core.rationals import plain, rational
 from dalenius.core.release import Block
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.measurements.noisy import Noisy
-from dalenius.plans.design import design_law, design_notes
-from dalenius.plans.moments import CLIPPED, estimate_tables, public_size, typical_records
+from dalenius.plans.design import design_law, design_notes, public_size
 from dalenius.plans.priced import priced, share
+from dalenius.plans.sum_plan import CLIPPED, estimate_tables, typical_records
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.spec.method import AnswerKind, Method, Words, example
 from dalenius.spec.question import Question

@@ -7,7 +7,6 @@ answer is one number: which cells they are is shown through the custodian's door
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
 
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis
@@ -22,7 +21,7 @@ from dalenius.spec.question import Question
 from dalenius.statistics.dominance import Dominance
 from dalenius.translation import translated
 
-__all__ = ["DominanceMethod"]
+__all__ = ["DOMINANCE"]
 
 OPTIONS = ("p", "n", "k")
 # Each cell is a pass over the data.
@@ -66,45 +65,42 @@ class DominanceParameters(Part):
     k: Whole | None = None
 
 
-class DominanceMethod(Method):
-    """One noisy number of dominated cells."""
+def _plan(question: Question) -> TablePlan:
+    """One number, whatever the cells."""
+    _ = question.bounds
+    rule = {name: question.parameter(name) for name in OPTIONS}
+    names, statistic = judged(question.query, question.of, {k: v for k, v in rule.items() if v is not None})
+    mechanism = question.choose(statistic.sensitivity(question.neighbours))
+    measurement = NoisyValues("dominated cells", statistic, mechanism)
+    law = measurement.law
+    return priced(
+        question,
+        (measurement,),
+        shown_as("dominated cells"),
+        mechanism=mechanism.name,
+        strategy="dominance",
+        preview={
+            "cells": 1,
+            "judged": len(names),
+            "std_error": law.std_error,
+            "half_width_95": law.half_width(0.95),
+            "law": law.to_dict(),
+        },
+    )
 
-    name: str = "dominance"
-    answer: AnswerKind = AnswerKind.NUMBER
-    Parameters: type[Part] = DominanceParameters
-    words: Mapping[str, Words] = translated(
+
+DOMINANCE = Method(
+    name="dominance",
+    plan=_plan,
+    answer=AnswerKind.NUMBER,
+    Parameters=DominanceParameters,
+    words=translated(
         Words(
             title="Number of cells where few contributors dominate the total of {of}",
             preview="Expect the number of dominated cells to be off by at most ± {error} (95 %).",
             caption="± is the margin of error from privacy noise, {level}; which cells they are is not published.",
         )
-    )
-    examples: tuple[Mapping[str, Any], ...] = (
-        example(rows=["region"], measure="dominance", of="income", p=15, epsilon=1),
-    )
-
-    judged = staticmethod(judged)
-
-    @staticmethod
-    def plan(question: Question) -> TablePlan:
-        """One number, whatever the cells."""
-        _ = question.bounds
-        rule = {name: question.parameter(name) for name in OPTIONS}
-        names, statistic = judged(question.query, question.of, {k: v for k, v in rule.items() if v is not None})
-        mechanism = question.choose(statistic.sensitivity(question.neighbours))
-        measurement = NoisyValues("dominated cells", statistic, mechanism)
-        law = measurement.law
-        return priced(
-            question,
-            (measurement,),
-            shown_as("dominated cells"),
-            mechanism=mechanism.name,
-            strategy="dominance",
-            preview={
-                "cells": 1,
-                "judged": len(names),
-                "std_error": law.std_error,
-                "half_width_95": law.half_width(0.95),
-                "law": law.to_dict(),
-            },
-        )
+    ),
+    examples=(example(rows=["region"], measure="dominance", of="income", p=15, epsilon=1),),
+    judged=judged,
+)

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from dalenius.algebra.estimator import Estimator, Need
 from dalenius.algebra.families import FAMILIES
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
-from dalenius.plans.design import design_notes
-from dalenius.plans.moments import constants, plan_estimate, public_size, rows_with, squares_part, totals_part
+from dalenius.plans.design import design_notes, public_size
+from dalenius.plans.sum_parts import options
+from dalenius.plans.sum_plan import SumPlan, finished, law_of
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, FieldKind, FormField, Method, Words, example
 from dalenius.spec.notes import note
@@ -72,27 +74,37 @@ class ExponentialFamilyMethod(Method):
             raise Unsupported(
                 f"An exponential family needs family in [table]: one of {', '.join(sorted(FAMILIES))}.", key="family"
             )
-        family, bounds = FAMILIES[str(name)], question.bounds
+        family = FAMILIES[str(name)]
         _check_bounds(str(name), question)
-        size, query = public_size(question), rows_with(question)
-        part = Fraction(1, 2) if family.has_squares else Fraction(1)
-        parts = [totals_part(question, query, size, part)]
-        if family.has_squares:
-            parts.append(squares_part(question, query, question.of, size, part))
-        parameters = Axis(variable="parameter", labels=family.parameters)
-        zeros = frozenset(
-            (*cell, place) for cell in question.space.structural_zeros for place in range(len(parameters))
+        reads = (Need("1"), Need("x"), *((Need("x x"),) if family.has_squares else ()))
+        estimator = Estimator(
+            name="exponential_family",
+            reads=reads,
+            degree=0,
+            value=lambda sums: sums["x"],
+            units={"x": 1},
+            least=2,
+            limits=lambda bounds: family.ends,
+            spread_share=Fraction(0),
         )
-        return plan_estimate(
-            question,
-            "family",
-            f"{name} distribution of {question.of}",
-            tuple(parts),
-            {"size": size, "scale": bounds.step, "family": str(name)} | constants(bounds),
-            family.ends,
-            measure="exponential_family",
-            shown=CellSpace((*question.space.axes, parameters), zeros),
-            warnings=(note("family"), *design_notes(question)),
+        plan = SumPlan(
+            question=question,
+            estimator=estimator,
+            variables={"x": question.of},
+            size=public_size(question),
+            has_sampling=True,
+            finish=lambda plan: plan,  # type: ignore[arg-type, return-value]
+            notes=(note("family"), *design_notes(question)),
+        )
+        (measured,) = options(plan)
+        parts, labels = measured(), Axis(variable="parameter", labels=family.parameters)
+        zeros = frozenset((*cell, place) for cell in question.space.structural_zeros for place in range(len(labels)))
+        return finished(
+            plan,
+            parts,
+            law_of(plan, parts, family=str(name)),
+            shown=CellSpace((*question.space.axes, labels), zeros),
+            name=f"{name} distribution of {question.of}",
         )
 
 

@@ -2,10 +2,7 @@
 come from the data.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-from dalenius.core.domain import Domain, Variable
+from dalenius.core.domain import Variable
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import LabelsQuery
 from dalenius.errors import ParameterError, Unsupported
@@ -17,7 +14,7 @@ from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.translation import texts, translated
 
-__all__ = ["LabelsMethod"]
+__all__ = ["LABELS"]
 
 
 class LabelsParameters(Part):
@@ -26,58 +23,32 @@ class LabelsParameters(Part):
     most: Whole = 1
 
 
-class LabelsMethod(Method):
-    """Which texts that are not declared enough units have, and how many."""
-
-    name: str = "labels"
-    takes_of: bool = False
-    finds_labels: bool = True
-    Parameters: type[Part] = LabelsParameters
-    form_fields: Mapping[str, FormField] = {
-        "most": FormField(kind=FieldKind.WHOLE, labels=texts("Texts of a unit that count"), usual="1", first="1")
-    }
-    words: Mapping[str, Words] = translated(
-        Words(
-            title="Number of units with a text that is not declared",
-            preview="Texts that enough units have are listed; expect each number to be off by at most ± {error} (95 "
-            "%).",
-            caption="± is the margin of error from privacy noise, {level}; texts that few units have are not listed.",
-        )
+def _plan(question: Question) -> TablePlan:
+    """Half of epsilon for the list, half for the numbers, and delta for the list."""
+    variable, neighbours, budget = _variable(question), question.neighbours, question.budget
+    if budget.epsilon is None or not budget.delta:
+        raise ParameterError('A list of labels needs epsilon and delta: definition = "approximate".', name="delta")
+    if neighbours.max_rows != question.domain.neighbours.max_rows:
+        raise Unsupported("`labels` has no guarantee for groups. Remove `group`.")
+    step = LabelSelection.fitted(
+        name=variable.name,
+        query=LabelsQuery(variable=variable.name, most=int(question.parameter("most", 1))),
+        rest=variable.categories.unseen,
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        neighbours=neighbours,
     )
-    examples: tuple[Mapping[str, Any], ...] = (example(measure="labels", rows=["job"], epsilon=8, delta="1e-3"),)
-
-    @staticmethod
-    def suits(domain: Domain) -> bool:
-        """Where the custodian lets texts be found."""
-        return any(variable.is_unlisted for variable in domain.variables.values())
-
-    @staticmethod
-    def plan(question: Question) -> TablePlan:
-        """Half of epsilon for the list, half for the numbers, and delta for the list."""
-        variable, neighbours, budget = _variable(question), question.neighbours, question.budget
-        if budget.epsilon is None or not budget.delta:
-            raise ParameterError('A list of labels needs epsilon and delta: definition = "approximate".', name="delta")
-        if neighbours.max_rows != question.domain.neighbours.max_rows:
-            raise Unsupported("`labels` has no guarantee for groups. Remove `group`.")
-        step = LabelSelection.fitted(
-            name=variable.name,
-            query=LabelsQuery(variable=variable.name, most=int(question.parameter("most", 1))),
-            rest=variable.categories.unseen,
-            epsilon=budget.epsilon,
-            delta=budget.delta,
-            neighbours=neighbours,
-        )
-        told = {"threshold": step.threshold, "sure_from": step.sure}
-        return priced(
-            question,
-            (step,),
-            shown_as(DEFAULT_MEASURE),
-            mechanism=step.noise.name,
-            strategy="label_selection",
-            preview={**additive_preview(question, step.law), **told, "cells": None},
-            warnings=(note("selected_labels", threshold=step.threshold, sure=step.sure, most=step.query.most),),
-            refusal=f"A list of labels does not fit {budget.definition!r}; use approximate.",
-        )
+    told = {"threshold": step.threshold, "sure_from": step.sure}
+    return priced(
+        question,
+        (step,),
+        shown_as(DEFAULT_MEASURE),
+        mechanism=step.noise.name,
+        strategy="label_selection",
+        preview={**additive_preview(question, step.law), **told, "cells": None},
+        warnings=(note("selected_labels", threshold=step.threshold, sure=step.sure, most=step.query.most),),
+        refusal=f"A list of labels does not fit {budget.definition!r}; use approximate.",
+    )
 
 
 def _variable(question: Question) -> Variable:
@@ -96,3 +67,26 @@ def _variable(question: Question) -> Variable:
             key="rows",
         )
     return variable
+
+
+LABELS = Method(
+    name="labels",
+    plan=_plan,
+    takes_of=False,
+    finds_labels=True,
+    Parameters=LabelsParameters,
+    form_fields={
+        "most": FormField(kind=FieldKind.WHOLE, labels=texts("Texts of a unit that count"), usual="1", first="1")
+    },
+    words=translated(
+        Words(
+            title="Number of units with a text that is not declared",
+            preview="Texts that enough units have are listed; expect each number to be off by at most ± {error} (95 "
+            "%).",
+            caption="± is the margin of error from privacy noise, {level}; texts that few units have are not listed.",
+        )
+    ),
+    examples=(example(measure="labels", rows=["job"], epsilon=8, delta="1e-3"),),
+    # Where the custodian lets texts be found.
+    suits=lambda domain: any(variable.is_unlisted for variable in domain.variables.values()),
+)

@@ -10,64 +10,26 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Literal
 
-from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
-from dalenius.measurements.quantile_points import MOST_QUANTILES
-from dalenius.plans.quantiles import plan_quantiles
+from dalenius.measurements.grid_selection import MOST_QUANTILES
+from dalenius.plans.order import OrderMethod
 from dalenius.spec.document import Exact, Part, Whole
-from dalenius.spec.method import Method, Words, example
+from dalenius.spec.method import Words, example
 from dalenius.spec.question import Question
 from dalenius.translation import translated
 
-__all__ = ["QuantilesMethod"]
+__all__ = ["QUANTILES"]
 
 _PARTS = 4
 
 
-class QuantilesParameters(Part):
+class QuantilesKeys(Part):
     """Keys of several quantiles: how many equal parts they make, or which they are."""
 
     parts: Whole | None = None
     q: Exact | tuple[Exact, ...] | None = None
     error: Literal["noise", "sampling"] = "sampling"
-
-
-class QuantilesMethod(Method):
-    """The values below which given shares of the records lie."""
-
-    name: str = "quantiles"
-    Parameters: type[Part] = QuantilesParameters
-    words: Mapping[str, Words] = translated(
-        Words(
-            title="Quantiles of {of}",
-            preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
-            "either side (95 %) through privacy noise.",
-            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
-            "certify; it holds however many records share a value.",
-        )
-    )
-    examples: tuple[Mapping[str, Any], ...] = (
-        example(rows=["sex"], measure="quantiles", of="income", epsilon=2),
-        example(measure="quantiles", of="age", q=["1/2"], rho=1),
-        example(measure="quantiles", of="income", parts=10, error="noise", epsilon=8),
-    )
-
-    @staticmethod
-    def plan(question: Question) -> TablePlan:
-        """The counts where they are not public, then all quantiles at once."""
-        return plan_quantiles(question, _shares(question))
-
-    @staticmethod
-    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
-        """Shares as a rising list of exact texts; neither key for the quartiles, which are meant without one."""
-        q = keys.get("q")
-        if q is None:
-            return {key: value for key, value in keys.items() if (key, value) != ("parts", _PARTS)}
-        shares = sorted({rational(share, "q") for share in (q if isinstance(q, list | tuple) else [q])})
-        if shares == [Fraction(k, 4) for k in (1, 2, 3)] and "parts" not in keys:
-            return {key: value for key, value in keys.items() if key != "q"}
-        return {**keys, "q": [plain(share) for share in shares]}
 
 
 def _shares(question: Question) -> tuple[Fraction, ...]:
@@ -80,3 +42,36 @@ def _shares(question: Question) -> tuple[Fraction, ...]:
     if not 2 <= count <= MOST_QUANTILES:
         raise ParameterError(f"parts must be a whole number from 2 to {MOST_QUANTILES}.", name="parts")
     return tuple(Fraction(k, count) for k in range(1, count))
+
+
+def _canonical(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Shares as a rising list of exact texts; neither key for the quartiles, which are meant without one."""
+    q = keys.get("q")
+    if q is None:
+        return {key: value for key, value in keys.items() if (key, value) != ("parts", _PARTS)}
+    shares = sorted({rational(share, "q") for share in (q if isinstance(q, list | tuple) else [q])})
+    if shares == [Fraction(k, 4) for k in (1, 2, 3)] and "parts" not in keys:
+        return {key: value for key, value in keys.items() if key != "q"}
+    return {**keys, "q": [plain(share) for share in shares]}
+
+
+QUANTILES = OrderMethod(
+    name="quantiles",
+    ranks=_shares,
+    Parameters=QuantilesKeys,
+    canonical_keys=_canonical,
+    words=translated(
+        Words(
+            title="Quantiles of {of}",
+            preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
+            "either side (95 %) through privacy noise.",
+            caption="± is the margin of error from privacy noise, {level}, between points that released counts "
+            "certify; it holds however many records share a value.",
+        )
+    ),
+    examples=(
+        example(rows=["sex"], measure="quantiles", of="income", epsilon=2),
+        example(measure="quantiles", of="age", q=["1/2"], rho=1),
+        example(measure="quantiles", of="income", parts=10, error="noise", epsilon=8),
+    ),
+)

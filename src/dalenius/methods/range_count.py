@@ -1,9 +1,7 @@
 """How many records have a number in a range: one count, cut to what a count can be."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
@@ -11,8 +9,8 @@ from dalenius.core.query import TableQuery
 from dalenius.core.rationals import rational
 from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
-from dalenius.methods._range_count import plan_range_count
-from dalenius.plans.priced import additive_preview, priced, shown_as
+from dalenius.plans.data_dependent import plan_one_count
+from dalenius.plans.priced import plan_additive
 from dalenius.spec.axis import ConditionPart, condition_filter
 from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part
 from dalenius.spec.method import FieldKind, FormField, Method, Words, exact_texts, example
@@ -20,7 +18,7 @@ from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.translation import texts, translated
 
-__all__ = ["RangeCountMethod"]
+__all__ = ["RANGE_COUNT"]
 
 # No table has more records than a document can write exactly.
 _MOST = 1 << 53
@@ -34,59 +32,21 @@ class RangeCountParameters(Part):
     clamp: str | None = None
 
 
-class RangeCountMethod(Method):
-    """The number of records whose value lies in a range."""
-
-    name: str = "range_count"
-    is_offered: bool = False
-    is_one_number: bool = True
-    scopes: tuple[Scope, ...] = (Scope.ALL_DATA, Scope.ACTUAL_DATA)
-    Parameters: type[Part] = RangeCountParameters
-    form_fields: Mapping[str, FormField] = {
-        "at_least": FormField(kind=FieldKind.NUMBER, labels=texts("At least"), part=Fraction(0)),
-        "at_most": FormField(kind=FieldKind.NUMBER, labels=texts("At most"), part=Fraction(1)),
-    }
-    words: Mapping[str, Words] = translated(
-        Words(
-            title="Number of records with {of} {within}",
-            preview="Expect the number to be off by at most ± {error} (95 %).",
-            caption="± is the margin of error from privacy noise, {level}; the number is cut to what it can be.",
+def _plan(question: Question) -> TablePlan:
+    """One count under the condition that the range is."""
+    if question.space.axes:
+        raise Unsupported(
+            "A range count is one number: use where, or ask for counts with an axis of cuts.", measure=question.method
         )
-    )
-    examples: tuple[Mapping[str, Any], ...] = (
-        example(measure="range_count", of="age", at_least=18, at_most=65, epsilon=1),
-        example(measure="range_count", of="age", at_least=30, definition="individual", epsilon=1),
-    )
-
-    @staticmethod
-    def plan(question: Question) -> TablePlan:
-        """One count under the condition that the range is."""
-        if question.space.axes:
-            raise Unsupported(
-                "A range count is one number: use where, or ask for counts with an axis of cuts.",
-                measure=question.method,
-            )
-        query = _in_range(question)
-        if question.scope is not Scope.ALL_DATA:
-            return plan_range_count(question, query)
-        statistic = Count(query)
-        mechanism = question.choose(statistic.sensitivity(question.neighbours))
-        measurement = Noisy(f"{question.of} in the range", statistic, mechanism)
-        size = question.domain.public_size if question.neighbours.is_replace else None
-        return priced(
-            question,
-            (measurement,),
-            shown_as(DEFAULT_MEASURE),
-            mechanism=mechanism.name,
-            strategy="table",
-            preview=additive_preview(question, measurement.law),
-            limits=(0.0, float(_MOST if size is None else size * question.neighbours.max_rows)),
-            refusal=f"{mechanism.name} noise does not fit {question.budget.definition!r} at this budget.",
-        )
-
-    @staticmethod
-    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
-        return exact_texts(keys, "at_least", "at_most")
+    query = _in_range(question)
+    if question.scope is not Scope.ALL_DATA:
+        return plan_one_count(question, query)
+    statistic = Count(query)
+    mechanism = question.choose(statistic.sensitivity(question.neighbours))
+    size = question.domain.public_size if question.neighbours.is_replace else None
+    most = _MOST if size is None else size * question.neighbours.max_rows
+    step = Noisy(f"{question.of} in the range", statistic, mechanism)
+    return plan_additive(question, step, DEFAULT_MEASURE, limits=(0.0, float(most)))
 
 
 def _in_range(question: Question) -> TableQuery:
@@ -99,3 +59,29 @@ def _in_range(question: Question) -> TableQuery:
     part = ConditionPart(**{name: None if end is None else rational(end, name) for name, end in ends.items()})
     condition = condition_filter(question.of, part, question.domain)
     return replace(question.query, where=(*question.where, condition))
+
+
+RANGE_COUNT = Method(
+    name="range_count",
+    plan=_plan,
+    is_offered=False,
+    is_one_number=True,
+    scopes=(Scope.ALL_DATA, Scope.ACTUAL_DATA),
+    Parameters=RangeCountParameters,
+    form_fields={
+        "at_least": FormField(kind=FieldKind.NUMBER, labels=texts("At least"), part=Fraction(0)),
+        "at_most": FormField(kind=FieldKind.NUMBER, labels=texts("At most"), part=Fraction(1)),
+    },
+    words=translated(
+        Words(
+            title="Number of records with {of} {within}",
+            preview="Expect the number to be off by at most ± {error} (95 %).",
+            caption="± is the margin of error from privacy noise, {level}; the number is cut to what it can be.",
+        )
+    ),
+    examples=(
+        example(measure="range_count", of="age", at_least=18, at_most=65, epsilon=1),
+        example(measure="range_count", of="age", at_least=30, definition="individual", epsilon=1),
+    ),
+    canonical_keys=lambda keys: exact_texts(keys, "at_least", "at_most"),
+)

@@ -11,17 +11,13 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dalenius.core.plan import TablePlan
-from dalenius.core.rationals import rational
-from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.blocks.models import MODELS
 from dalenius.plans.blocks import plan_blocks
 from dalenius.spec.document import Exact, Name, Part, Whole
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Method, Words, exact_texts, example
-from dalenius.spec.question import Question
 from dalenius.translation import texts, translated
 
-__all__ = ["SampleAndAggregateMethod"]
+__all__ = ["SAMPLE_AND_AGGREGATE"]
 
 # What a form calls the models; a function of the custodian's own is not for forms.
 _NAMES: Mapping[str, Mapping[str, str]] = {
@@ -91,16 +87,23 @@ class SampleAndAggregateParameters(Part):
     error: Literal["noise", "sampling"] = "sampling"
 
 
-class SampleAndAggregateMethod(Method):
-    """What a model says of the records, block by block."""
+def _canonical(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The range as exact texts; Firth's correction is the analytic one of the models that have it."""
+    canonical, model = exact_texts(keys, "range"), MODELS.get(str(keys.get("model")))
+    if canonical.get("correction") == "firth" and model is not None and model.is_firth:
+        canonical["correction"] = "analytic"
+    return canonical
 
-    name: str = "sample_and_aggregate"
-    is_offered: bool = False
-    is_one_number: bool = True
-    form_fields: Mapping[str, FormField] = _FIELDS
-    answer: AnswerKind = AnswerKind.NUMBER
-    Parameters: type[Part] = SampleAndAggregateParameters
-    words: Mapping[str, Words] = translated(
+
+SAMPLE_AND_AGGREGATE = Method(
+    name="sample_and_aggregate",
+    plan=plan_blocks,
+    is_offered=False,
+    is_one_number=True,
+    form_fields=_FIELDS,
+    answer=AnswerKind.NUMBER,
+    Parameters=SampleAndAggregateParameters,
+    words=translated(
         Words(
             title="Parameter of {of} by sample and aggregate",
             preview="From {records} blocks of the records, expect the estimate to be off by at most ± {error} (95 %) "
@@ -108,8 +111,8 @@ class SampleAndAggregateMethod(Method):
             caption="± is the margin of error from privacy noise, {level}; the error with sampling comes from how far "
             "the blocks differ.",
         )
-    )
-    examples: tuple[Mapping[str, Any], ...] = (
+    ),
+    examples=(
         example(
             measure="sample_and_aggregate", of="income", model="exponential", range=["0.01", 1], blocks=9, epsilon=4
         ),
@@ -147,31 +150,6 @@ class SampleAndAggregateMethod(Method):
             error="noise",
             epsilon=4,
         ),
-    )
-
-    @staticmethod
-    def plan(question: Question) -> TablePlan:
-        """Refused unless the model and the range of its parameter are declared."""
-        if question.parameter("model") is None:
-            raise Unsupported(
-                f"Sample and aggregate needs model in [table]: one of {', '.join(sorted(MODELS))}.", key="model"
-            )
-        ends = question.parameter("range")
-        if ends is None:
-            raise ParameterError(
-                "Sample and aggregate needs range = [lower, upper] in [table]: between which numbers the parameter "
-                "lies. It is declared, never taken from the data.",
-                name="range",
-            )
-        lower, upper = (rational(end, "range") for end in ends)
-        if question.space.axes:
-            raise Unsupported("Sample and aggregate is one number of one list of records; use where.", key="rows")
-        return plan_blocks(question, str(question.parameter("aggregate", "mean")), lower, upper)
-
-    @staticmethod
-    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
-        """The range as exact texts; Firth's correction is the analytic one of the models that have it."""
-        canonical, model = exact_texts(keys, "range"), MODELS.get(str(keys.get("model")))
-        if canonical.get("correction") == "firth" and model is not None and model.is_firth:
-            canonical["correction"] = "analytic"
-        return canonical
+    ),
+    canonical_keys=_canonical,
+)

@@ -17,7 +17,7 @@ from dalenius.core.contracts import Definition
 from dalenius.core.evidence import Level
 from dalenius.core.law import Additive
 from dalenius.core.neighbours import Neighbours, Scope
-from dalenius.core.plan import BatchPlan, TablePlan
+from dalenius.core.plan import BatchPlan, TablePlan, TwoStepPlan
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.release import BATCH, Block, Table
 from dalenius.core.search import narrow
@@ -145,7 +145,7 @@ def _score(plans: Plans) -> float:
 def batch_of(asked: BatchAsked, plans: Plans) -> BatchPlan:
     """The plans as one, reserved at the price of one event."""
     for plan in plans:
-        if type(plan) is not TablePlan:
+        if isinstance(plan, TwoStepPlan):
             raise Unsupported(
                 f"A batch is fixed in advance, and the second step of {plan.strategy!r} depends on the answer of its "
                 "first. Ask for that table by itself.",

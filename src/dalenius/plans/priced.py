@@ -4,16 +4,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Protocol
 
 import numpy as np
 
 from dalenius.core.budget import Budget
-from dalenius.core.contracts import Measurement
+from dalenius.core.contracts import Measurement, Mechanism
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import Additive, FloatArray, Law, Withheld
-from dalenius.core.plan import Assemble, TablePlan
+from dalenius.core.plan import Assemble, TablePlan, Then, TwoStepPlan
 from dalenius.core.release import Block, Table
+from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import InternalError, ParameterError, Unsupported
 from dalenius.spec.question import Question
 
@@ -31,12 +33,16 @@ def priced(
     evidence: Evidence | None = None,
     limits: tuple[float, float] | None = None,
     refusal: str = "This request does not fit the budget.",
+    then: Then | None = None,
 ) -> TablePlan:
-    """The plan over these measurements, priced under the question's definition and refused if it does not fit."""
+    """The plan over these measurements, priced under the question's definition and refused if it does not fit.
+
+    With `then` all but the first measurement stand at their worst case, and are made of what was released before.
+    """
     profiles = [m.profile(question.neighbours) for m in measurements]
     if not question.definition.fits(profiles, question.budget):
         raise Unsupported(refusal)
-    return TablePlan(
+    plan = TablePlan(
         measurements=measurements,
         assemble=assemble,
         law=measurements[0].law if law is None else law,
@@ -50,6 +56,44 @@ def priced(
         preview=preview,
         warnings=(*question.definition.warnings, *warnings),
         limits=limits,
+    )
+    return plan if then is None else TwoStepPlan(**vars(plan), then=then)
+
+
+class AdditiveStep(Measurement, Protocol):
+    """A measurement that adds noise with a published law to a table."""
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The noise."""
+
+    @property
+    def law(self) -> Additive:
+        """Its law on the declared grid."""
+
+
+def plan_additive(
+    question: Question,
+    step: AdditiveStep,
+    measure: str,
+    *,
+    strategy: str = "table",
+    warnings: tuple[str, ...] = (),
+    limits: tuple[float, float] | None = None,
+    further: Mapping[str, Any] = MappingProxyType({}),
+) -> TablePlan:
+    """One table with additive noise, shown as it is; `further` is added to its preview."""
+    name = step.mechanism.name
+    return priced(
+        question,
+        (step,),
+        shown_as(measure),
+        mechanism=name,
+        strategy=strategy,
+        preview={**additive_preview(question, step.law), **further},
+        warnings=warnings,
+        limits=limits,
+        refusal=f"{name} noise does not fit {question.budget.definition!r} at this budget.",
     )
 
 
@@ -128,3 +172,23 @@ def additive_preview(question: Question, law: Additive) -> dict[str, Any]:
         "half_width_95": float(law.half_width(0.95) * law.step) if law.step != 1 else law.half_width(0.95),
         "law": law.to_dict(),
     }
+
+
+def refuse_public_alone(question: Question, sensitivity: Sensitivity) -> Sensitivity:
+    """The sensitivity, or a refusal where it is zero: such numbers would be exact, and nothing would be charged for
+    them.
+
+    That everybody can look an attribute up does not make the custodian's file a source for it: a record that is wrong
+    there, or missing, would show. So they are taken from where they are public, or asked for under differential
+    privacy.
+    """
+    if sensitivity.l1 > 0:
+        return sensitivity
+    sources = {name: question.domain.variable(name).public_source for name in question.neighbours.public}
+    raise Unsupported(
+        "These numbers follow from publicly known attributes alone, so that this guarantee would release them without "
+        f"noise. Take them from where they are public ({'; '.join(f'{n}: {s}' for n, s in sources.items())}), or ask "
+        "under differential privacy.",
+        definition=question.definition.name,
+        public=list(sources),
+    )

@@ -5,31 +5,30 @@ The points are released before their counts are taken, and the price of the coun
 prices add.
 """
 
-from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from dalenius.algebra.estimates import QUANTILES, STRUCTURE, estimated
-from dalenius.algebra.points import Precision, cut_places, levels_beside
+from dalenius.algebra.estimate_law import STRUCTURE
+from dalenius.algebra.estimates import QUANTILES, estimated
+from dalenius.algebra.points import PointTargets, Precision, cut_places
 from dalenius.algebra.quantiles import cuts_of
-from dalenius.algebra.ranks import levels
-from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
+from dalenius.core.query import RowFunction
 from dalenius.core.rationals import plain
-from dalenius.core.release import INTERQUARTILE, Block, Outcome, Table, Value
-from dalenius.errors import Unsupported
-from dalenius.measurements.learned_bounds import cell_queries
+from dalenius.core.release import INTERQUARTILE, Block, Table
+from dalenius.exact.quantile_selection import Score
+from dalenius.measurements.grid_selection import GridSelection
 from dalenius.measurements.noisy import Noisy
-from dalenius.measurements.quantile_points import QuantilePoints
-from dalenius.plans.design import design_law
-from dalenius.plans.moments import CLIPPED, public_size, rows_with, sampling_notes, typical_records, wants_sampling
-from dalenius.plans.priced import selection_epsilon, share
+from dalenius.plans.cells import cell_queries
+from dalenius.plans.design import design_law, public_size, sampling_notes, wants_sampling
+from dalenius.plans.priced import priced, selection_epsilon, share
+from dalenius.plans.sum_plan import CLIPPED, typical_records
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.statistics.point_counts import PointCounts
@@ -39,33 +38,18 @@ from dalenius.statistics.point_counts import PointCounts
 # With sampling any such split makes intervals of nearly the same width; this one keeps the quantiles themselves sharp.
 SIZE, MIDDLE, BESIDE, COUNTS = (Fraction(part, 20) for part in (1, 8, 4, 7))
 QUARTILES = (Fraction(1, 4), Fraction(3, 4))
+FINENESS = 256
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class QuantilesPlan(TablePlan):
-    """First the counts, if they are measured; then points at ranks that these say; then counts between the points."""
-
-    size: Noisy | None
-    points: QuantilePoints
-    counts: Noisy
-
-    def steps(self) -> Generator[Measurement, Outcome, None]:
-        """Later measurements are made of earlier answers; their cost does not depend on them."""
-        points = self.points
-        if self.size is not None:
-            answer = yield self.size
-            if not isinstance(answer, Value):
-                return
-            points = replace(points, sizes=tuple(max(int(n), 1) for n in answer.values))
-        chosen = yield points
-        if isinstance(chosen, Value):
-            yield self.between(chosen)
-
-    def between(self, chosen: Value) -> Noisy:
-        """Counts between the cuts that the points make."""
-        lists = chosen.values.reshape(self.points.space.size, -1)
-        cuts = tuple(map(tuple, cuts_of(lists, len(self.points.q)).tolist()))
-        return replace(self.counts, statistic=replace(self.counts.statistic, cuts=cuts))  # type: ignore[type-var]
+def _made_of(step: GridSelection | Noisy, released: tuple[Block, ...], count: int) -> GridSelection | Noisy:
+    """Points at ranks that released counts say, or counts between the cuts that released points make."""
+    values = released[-1].values
+    if isinstance(step, GridSelection):
+        return replace(step, sizes=tuple(max(int(n), 1) for n in values))
+    assert isinstance(step.statistic, PointCounts)
+    lists = values.reshape(step.statistic.cells.size, -1)
+    cuts = tuple(map(tuple, cuts_of(lists, count).tolist()))
+    return replace(step, statistic=replace(step.statistic, cuts=cuts))
 
 
 def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = "quantiles") -> TablePlan:
@@ -77,7 +61,7 @@ def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = 
     whole = 1 - SIZE if public is not None else Fraction(1)
     size = None
     if public is None:
-        counting = Count(rows_with(question))
+        counting = Count(replace(question.query, function=RowFunction.present(question.of)))
         size = Noisy("count", counting, question.choose(counting.sensitivity(neighbours), share(question.budget, SIZE)))
     queries = cell_queries(question.domain, question.of, question.space, question.where)
     first = tuple(range(bounds.low, bounds.low + len(cut_places(len(qs)))))
@@ -85,46 +69,45 @@ def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = 
     noise = question.choose(between.sensitivity(neighbours), share(question.budget, COUNTS / whole))
     counts = Noisy(f"records of {question.of} between points", between, noise)
     records, has_sampling = public or typical_records(question), wants_sampling(question)
-    points = QuantilePoints(
+    precision = Precision(
+        count=sqrt(float(noise.variance)),
+        size=0.0 if size is None else sqrt(float(size.mechanism.variance)),
+        has_sampling=has_sampling,
+    )
+    targets = PointTargets(qs=qs, precision=precision)
+    parts = zip((MIDDLE / whole, BESIDE / whole), targets.levels, strict=True)
+    # Records that share a value are parted where several quantiles may fall on it, and only there.
+    is_one = len(qs) == 1
+    points = GridSelection(
         name=f"points of {question.of}",
         space=question.space,
         queries=queries,
         low=bounds.low,
         high=bounds.high,
-        epsilon=selection_epsilon(share(question.budget, MIDDLE / whole), levels(len(qs))),
-        beside=selection_epsilon(share(question.budget, BESIDE / whole), levels_beside(len(qs))),
+        epsilons=tuple(selection_epsilon(share(question.budget, part), levels) for part, levels in parts),
         neighbours=neighbours,
-        q=qs,
+        targets=targets,
         sizes=(records,) * question.space.size,
-        precision=Precision(
-            count=sqrt(float(noise.variance)),
-            size=0.0 if size is None else sqrt(float(size.mechanism.variance)),
-            has_sampling=has_sampling,
-        ),
         step=bounds.step,
+        score=Score.DEPTH if is_one else Score.DISTANCE,
+        fineness=1 if is_one else FINENESS,
+        role="points",
     )
     measurements = (*(() if size is None else (size,)), points, counts)
-    profiles = [m.profile(neighbours) for m in measurements]
-    if not question.definition.fits(profiles, question.budget):
-        raise Unsupported(f"Selections do not fit {question.budget.definition!r}; use pure or zero_concentrated.")
     law = _law(question, qs, public, has_sampling)
-    return QuantilesPlan(
-        measurements=measurements,
-        assemble=lambda blocks: _tables(law, blocks, question, qs, measure),
+    return priced(
+        question,
+        measurements,
+        lambda blocks: _tables(law, blocks, question, qs, measure),
         law=law,
-        reservation=question.definition.cost(profiles),
-        budget=question.budget,
-        mechanism="exponential_quantile",
+        mechanism="grid_selection",
         strategy="quantiles",
         evidence=points.evidence,
-        neighbours=neighbours,
-        account=question.definition.account,
-        preview=_preview(question, points, records),
-        warnings=(*question.definition.warnings, CLIPPED, *sampling_notes(question)),
+        preview=_preview(question, points, targets, records),
+        warnings=(CLIPPED, *sampling_notes(question)),
         limits=(float(bounds.lower), float(bounds.upper)),
-        size=size,
-        points=points,
-        counts=counts,
+        refusal=f"Selections do not fit {question.budget.definition!r}; use pure or zero_concentrated.",
+        then=lambda step, released: _made_of(step, released, len(qs)),
     )
 
 
@@ -145,19 +128,19 @@ def _law(question: Question, qs: tuple[Fraction, ...], size: int | None, has_sam
     )
 
 
-def _preview(question: Question, points: QuantilePoints, records: int) -> dict[str, Any]:
+def _preview(question: Question, points: GridSelection, targets: PointTargets, records: int) -> dict[str, Any]:
     """In ranks: how far a quantile is off, and how far its intervals are expected to reach in a cell of
     typical size.
     """
-    far = points.offsets(0)
-    rows, (middle, _) = question.neighbours.max_rows, points.level_epsilons
-    scale = max(2 * float(max(q, 1 - q)) * rows / float(middle) for q in points.q)
-    both = {"half_width_95_with_sampling": max(each[1] for each in far)} if points.precision.has_sampling else {}
+    rows, (middle, beside) = question.neighbours.max_rows, points.level_epsilons
+    far = targets.offsets(records, (middle, beside), rows)
+    scale = max(2 * float(max(q, 1 - q)) * rows / float(middle) for q in targets.qs)
+    both = {"half_width_95_with_sampling": max(each[1] for each in far)} if targets.precision.has_sampling else {}
     return {
-        "cells": question.space.size * len(points.q),
+        "cells": question.space.size * len(targets.qs),
         "records": records,
         "half_width_95": max(each[0] for each in far),
-        "rank_error": sqrt(2) * scale * sqrt(points.levels[0]),
+        "rank_error": sqrt(2) * scale * sqrt(targets.levels[0]),
         "step": plain(points.step),
         **both,
     }

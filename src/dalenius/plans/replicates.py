@@ -9,7 +9,7 @@ request leaves them out: without them the spread of the replicates alone must te
 badly. The plan says how wide the interval will be, and how wide the one from two moments would be.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
@@ -18,23 +18,38 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.algebra.estimates import BOOTSTRAP, STRUCTURE
+from dalenius.algebra.estimate_law import STRUCTURE, EstimateLaw
+from dalenius.algebra.estimates import BOOTSTRAP, estimated, sums_of
+from dalenius.algebra.estimator import ROWS
+from dalenius.algebra.intervals import influence_of
 from dalenius.algebra.replicates import Replicates, sum_variance
+from dalenius.core.budget import Budget
 from dalenius.core.domain import Axis, Bounds, CellSpace
 from dalenius.core.law import FloatArray, Joint
 from dalenius.core.neighbours import Scope
-from dalenius.core.plan import TablePlan
+from dalenius.core.plan import TablePlan, TwoStepPlan
 from dalenius.core.query import TableQuery
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, Unsupported
-from dalenius.exact.resampling_price import ResamplingPrice, calibrated
+from dalenius.exact.resampling_price import Beside, ResamplingPrice, calibrated
 from dalenius.limits import REPLICATES, REPLICATES_OF_RHO, REPLICATES_OF_ROWS
-from dalenius.measurements.learned_bounds import cell_queries
 from dalenius.measurements.resampled_totals import COUNT, SQUARES, ResampledTotals, beside, sums_law
-from dalenius.plans.design import has_sampling, no_sampling
-from dalenius.plans.moments import estimate_tables, typical_records
-from dalenius.plans.priced import priced
+from dalenius.plans.cells import cell_queries
+from dalenius.plans.design import design_notes, has_sampling, no_sampling
+from dalenius.plans.priced import priced, share
+from dalenius.plans.sum_parts import influence_rows, reads_of
+from dalenius.plans.sum_plan import (
+    Classes,
+    SumPlan,
+    estimate_tables,
+    law_of,
+    named,
+    preview_of,
+    typical_blocks,
+    typical_records,
+)
+from dalenius.plans.sum_table import as_table
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 
@@ -42,6 +57,9 @@ _FEWEST, _USUAL = 2, 50
 # The share that a private number of rows takes, and the squares.
 _BESIDE = Fraction(1, 10)
 _LISTED_VALUES = 1 << 18
+# Influences are resampled in so many parts of the largest one.
+_REACH = 1 << 10
+_SCALAR = ({ROWS, "x"}, {"x"}, {ROWS, "x in"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,14 +97,14 @@ class Resampled:
         )
 
     @classmethod
-    def of_classes(cls, question: Question, axis: Axis, arrays: tuple[str, ...]) -> "Resampled":
+    def of_classes(cls, question: Question, classes: Classes) -> "Resampled":
         """Records with a property add one, the others take one off: twice the property less one half."""
         return cls(
             reach=1,
             factor=2,
             offset=1,
-            counting=replace(question.query, space=_with_axis(question.space, axis)),
-            contributions=tuple(1 if name == "inside" else -1 for name in arrays),
+            counting=replace(question.query, space=_with_axis(question.space, classes.axis)),
+            contributions=tuple(1 if k in classes.groups["x in"] else -1 for k in range(len(classes.axis))),
             evenness=Fraction(1),
         )
 
@@ -108,11 +126,129 @@ def _value_counts(question: Question, bounds: Bounds) -> TableQuery | None:
     return replace(question.query, space=_with_axis(question.space, axis))
 
 
-def with_squares(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A method's keys, where bootstrap errors say whether squares are measured: yes, unless the request says no."""
-    if parameters.get("error") != BOOTSTRAP or parameters.get("squares") is not None:
-        return dict(parameters)
-    return {**parameters, "squares": True}
+def as_replicates(plan: SumPlan) -> TablePlan:
+    """Replicates of the total about the midpoint, or of records with a property less the others; and the number of rows
+    where a quotient needs it and it is not public.
+    """
+    question, is_quotient = plan.question, ROWS in plan.reads
+    if plan.weight is not None or set(plan.reads) not in _SCALAR:
+        return _resampled_influences(plan)
+    if plan.classes is not None:
+        added = Resampled.of_classes(question, plan.classes)
+        scale = plan.per
+    else:
+        # A total of a private number of rows is not centred, so that a random number of rows is part of the error.
+        added = Resampled.of_values(question, is_centred=is_quotient or plan.size is not None)
+        scale = question.bounds.step
+    low, high = (end if isinstance(end, str) else end * plan.per for end in plan.estimator.limits(plan.bounds))
+    return plan_replicates(
+        question,
+        plan.estimator.name,
+        named(plan),
+        added,
+        size=plan.size,
+        is_quotient=is_quotient,
+        scale=scale,
+        limits=(low, high),
+        moments=_by_moments(plan) if is_quotient else None,
+    )
+
+
+def _resampled_influences(plan: SumPlan) -> TablePlan:
+    """The estimate from its sums, and replicates of how far rows move it at the released numbers.
+
+    Half of the budget is for the sums. What rows move it by is one number, so that the price of the replicates does not
+    depend on how many sums there are.
+    """
+    question, half = plan.question, Fraction(1, 2)
+    _check(question)
+    sums = replace(plan, question=replace(question, budget=share(question.budget, half)), has_sampling=True)
+    parts = reads_of(sums)
+    price = _price(question, share(question.budget, half), _REACH, ())
+    step = ResampledTotals(
+        name=f"replicates of {named(plan)}",
+        space=question.space,
+        price=price,
+        failure=question.budget.delta * half,  # type: ignore[operator]
+        statement=None if question.budget.rho is not None else question.budget.epsilon * half,  # type: ignore[operator]
+        **_rows_of(plan),
+    )
+    more: dict[str, Any] = {} if plan.weight is None else {"heaviest": plan.weight.largest}
+    if plan.classes is not None:
+        more["classes"] = [
+            [name for name, places in plan.classes.groups.items() if k in places] for k in range(len(plan.classes.axis))
+        ]
+    law = law_of(sums, parts, replicates=price.replicates, reach=_REACH, **more)
+    before, stored, estimator = replace(law, more=more), law.to_law(), plan.estimator
+    cells = question.space.size
+
+    def then(last: ResampledTotals, released: tuple[Block, ...]) -> ResampledTotals:
+        points = influence_of(estimator, sums_of(before, released, cells))
+        if last.rows is not None:
+            return replace(last, rows=last.rows.at(points, cells))
+        shares = np.broadcast_to(points[:-1] / points[-1], (len(points) - 1, cells)).T
+        return replace(last, by_cell=tuple(map(tuple, np.rint(_REACH * shares).astype(int).tolist())))
+
+    made = priced(
+        question,
+        (*(part.measurement for part in parts), step),
+        lambda blocks: estimate_tables(stored, blocks, question.space, named(plan), estimator.name),
+        law=stored,
+        mechanism=step.noise.name,
+        strategy=BOOTSTRAP,
+        preview=_previewed(sums, law, parts, step),
+        warnings=(
+            *plan.notes,
+            note("resampled"),
+            *_clustered(question.neighbours.max_rows),
+            *design_notes(question, is_weighted=plan.weight is not None),
+        ),
+        evidence=step.evidence,
+        refusal=f"These replicates do not fit {question.budget.definition!r} at this budget.",
+    )
+    return TwoStepPlan(**vars(made), then=then, first=len(parts))
+
+
+def _rows_of(plan: SumPlan) -> dict[str, Any]:
+    """What is resampled: rows, or classes of them, none of which moves anything before something is released."""
+    if plan.classes is None:
+        return {"rows": influence_rows(plan)}
+    counting = replace(plan.question.query, space=_with_axis(plan.question.space, plan.classes.axis))
+    many = len(plan.classes.axis)
+    return {"counting": counting, "contributions": (0,) * many, "by_cell": ((0,) * many,) * plan.question.space.size}
+
+
+def _previewed(plan: SumPlan, law: EstimateLaw, parts: Any, step: ResampledTotals) -> dict[str, Any]:
+    """Both errors in a typical cell, of whose rows each moves the number by a third of the most, in squares a ninth."""
+    records = law.size or typical_records(plan.question)
+    z: FloatArray = np.linspace(-1.0, 1.0, step.price.replicates)
+    z *= sqrt((float(step.price.sigma_squared) + records * step.price.reach**2 / 9) / float(z.var(ddof=1)))
+    block = Block(name=step.name, space=CellSpace(()), values=np.rint(z).astype(np.int64), law=step.law)
+    alone = replace(law, more={key: value for key, value in law.more.items() if key not in ("replicates", "reach")})
+    typical = estimated(law.to_law(), (*typical_blocks(parts, records), block), 1)
+    preview = preview_of(plan.question, alone, parts, plan.question.space.size)
+    both = {} if typical.sampled is None else {"std_error_with_sampling": sqrt(float(typical.sampled[0]))}
+    return preview | both | {"replicates": step.price.replicates}
+
+
+def _price(question: Question, budget: Budget, reach: int, besides: tuple[Beside, ...]) -> ResamplingPrice:
+    """The noise of replicates for a budget, where every way to spread the rows of a unit over cells is priced."""
+    neighbours = question.neighbours
+    assert budget.delta is not None
+    start = ResamplingPrice(
+        reach=reach,
+        sigma_squared=Fraction(1),
+        replicates=_number(question),
+        is_replace=neighbours.is_replace,
+        has_cells=question.space.size > 1,
+        rows=neighbours.max_rows,
+        beside=besides,
+    )
+    _check_rows(start)
+    epsilon = None if budget.rho is not None else budget.epsilon
+    price = calibrated(start, epsilon=epsilon, rho=budget.rho, delta=budget.delta)
+    _check_failure(price, budget.delta)
+    return price
 
 
 def plan_replicates(
@@ -130,26 +266,14 @@ def plan_replicates(
     """The priced plan; `moments` is the half-width that two moments would give in the same typical cell, if there is
     one.
     """
-    replicates = _number(question)
     _check(question)
     neighbours, budget = question.neighbours, question.budget
     assert budget.delta is not None
     has_count = is_quotient and size is None
-    has_squares = added.evenness != 1 and bool(question.parameter("squares", False))
+    has_squares = added.evenness != 1 and bool(question.parameter("squares", True))
     sums = (*((COUNT,) if has_count else ()), *((SQUARES,) if has_squares else ()))
-    start = ResamplingPrice(
-        reach=added.reach,
-        sigma_squared=Fraction(1),
-        replicates=replicates,
-        is_replace=neighbours.is_replace,
-        has_cells=question.space.size > 1,
-        rows=neighbours.max_rows,
-        beside=beside(sums, added.reach, _BESIDE),
-    )
-    _check_rows(start)
     epsilon = None if budget.rho is not None else budget.epsilon
-    price = calibrated(start, epsilon=epsilon, rho=budget.rho, delta=budget.delta)
-    _check_failure(price, budget.delta)
+    price = _price(question, budget, added.reach, beside(sums, added.reach, _BESIDE))
     step = ResampledTotals(
         name=f"replicates of {name}",
         space=question.space,
@@ -369,13 +493,14 @@ def _advice(preview: Mapping[str, Any], moments: float | None) -> tuple[str, ...
     return (note(code, bootstrap=_three_digits(wide), moments=_three_digits(moments)),)
 
 
-def half_width_of(question: Question, plan: Callable[[Question], TablePlan]) -> float | None:
+def _by_moments(plan: SumPlan) -> float | None:
     """What a plan by moments expects of its interval with sampling at the same budget; None where it cannot
     be planned.
     """
     # The keys that the other plan reads are not read by this one.
+    other = replace(plan, question=replace(plan.question, _read=set()), has_sampling=True)
     try:
-        error = plan(replace(question, _read=set())).preview.get("std_error_with_sampling")
+        error = as_table(other).preview.get("std_error_with_sampling")
     except DaleniusError:
         return None
     return None if error is None else NormalDist().inv_cdf(0.975) * float(error)

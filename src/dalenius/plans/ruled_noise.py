@@ -13,7 +13,24 @@ from dalenius.errors import NotAllowed, Unsupported
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.mechanisms.max_entropy import MaxEntropy
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
+from dalenius.plans.priced import refuse_public_alone
 from dalenius.spec.policy import TableRules
+from dalenius.spec.question import Question
+from dalenius.statistics.count import Count
+
+
+def noise_of_counts(question: Question) -> Mechanism:
+    """The noise of one table of counts: what the policy's table rules ask for, or the chosen one."""
+    rules = question.policy.table
+    sensitivity = refuse_public_alone(question, Count(question.query).sensitivity(question.neighbours))
+    if not rules.maximum_entropy and rules.truncation is None:
+        return question.choose(sensitivity)
+    mechanism = mechanism_for(rules, sensitivity, question.neighbours.relation, question.definition, question.budget)
+    if question.mechanism not in (None, mechanism.name):
+        raise Unsupported(
+            f"The policy's table rules ask for {mechanism.name!r} noise; the request names {question.mechanism!r}."
+        )
+    return mechanism
 
 
 def mechanism_for(

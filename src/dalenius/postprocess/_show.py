@@ -38,7 +38,6 @@ def check_show(show: ShowPart, measure: str, margins: Sequence[Sequence[str]] | 
 
 
 def adjustments(show: ShowPart, published: Invariants | None = None, anchor: Release | None = None) -> list[Adjustment]:
-    """The adjustments in their order."""
     steps: list[Adjustment] = []
     if show.consistent:
         steps.append(Consistent())

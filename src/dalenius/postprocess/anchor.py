@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 
 from dalenius.algebra.adjusting import axis_names, has_levels, shaped, tied
 from dalenius.algebra.margins import Margin, sum_out
-from dalenius.core.domain import Axis
 from dalenius.core.law import FloatArray
 from dalenius.core.release import ADDITIVE, Release
 from dalenius.errors import Conflict, Unsupported
@@ -114,11 +113,7 @@ def _cells(release: Release) -> dict[str, Any]:
         for entry in release.provenance.request.get("axes") or ()
     }
     shown = {axis.variable: axis for table in release.tables for axis in table.space.axes}
-    return {name: described.get(name) or _held(axis) for name, axis in shown.items()}
-
-
-def _held(axis: Axis) -> dict[str, Any]:
-    return {"variable": axis.variable, "codes": _plain(axis.codes), "cuts": _plain(axis.cuts)}
+    return {name: described.get(name) or (_plain(axis.codes), _plain(axis.cuts)) for name, axis in shown.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -24,6 +24,7 @@ from dalenius.algebra.margins import Margin, sum_out
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import Conflict, ParameterError, UnknownName, Unsupported
+from dalenius.postprocess._moved import moved
 
 __all__ = ["Invariants"]
 
@@ -62,22 +63,17 @@ class Invariants:
             shared = {m: tuple(a for a in m if a in margin) for m in totals}
             return {common: sum_out(totals[m], m, common) for m, common in shared.items()}
 
-        tables = tuple(
-            replace(table, values=moved, is_unbiased=False)
-            for table, moved in zip(release.tables, tied(release, names, usable), strict=True)
+        adjusted = moved(
+            release,
+            tied(release, names, usable),
+            name=self.name,
+            totals=[list(a) for a in self.totals],
+            method="least squares subject to the totals",
+            intervals="from the measured blocks",
         )
         listed = "; ".join(self._named(axes) for axes in self.totals)
-        note = {
-            "name": self.name,
-            "totals": [list(a) for a in self.totals],
-            "method": "least squares subject to the totals",
-            "intervals": "from the measured blocks",
-        }
-        provenance = replace(
-            release.provenance,
-            guarantee=f"{release.provenance.guarantee} Outside the guarantee, public by declaration: {listed}.".strip(),
-        )
-        return release.with_(tables=tables, adjustments=(*release.adjustments, note), provenance=provenance)
+        guarantee = f"{release.provenance.guarantee} Outside the guarantee, public by declaration: {listed}.".strip()
+        return adjusted.with_(provenance=replace(release.provenance, guarantee=guarantee))
 
     def _named(self, axes: tuple[str, ...]) -> str:
         """A total by its axes, with the place where it was published."""
@@ -87,10 +83,8 @@ class Invariants:
     def _compare(self, release: Release) -> None:
         """Refuse totals of other data, of another measure, or over other labels."""
         about = release.provenance
-        for name, declared, shown in (
-            ("dataset", self.dataset, about.dataset),
-            ("version", self.version, about.version),
-        ):
+        for name in ("dataset", "version"):
+            declared, shown = getattr(self, name), getattr(about, name)
             if declared and declared != shown:
                 raise Conflict(
                     f"The public totals are of another {name}.", name=name, declared=declared, received=shown

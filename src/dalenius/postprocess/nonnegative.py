@@ -12,7 +12,7 @@ are those of the unadjusted cells.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -24,17 +24,17 @@ from dalenius.algebra.tree_whole import TopDown, is_along, nearest
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
+from dalenius.postprocess._moved import moved
 
 __all__ = ["Nonnegative"]
 
-_MOST_CELLS = 2_000_000
+_MOST_CELLS, _MOST_STEPS = 2_000_000, 300
 
 
 @dataclass(frozen=True)
 class Nonnegative:
     """Replace shown tables by the nearest consistent ones without negative cells."""
 
-    iterations: int = 300
     name: ClassVar[str] = "nonnegative"
 
     @classmethod
@@ -44,40 +44,36 @@ class Nonnegative:
     def __call__(self, release: Release) -> Release:
         if has_levels(release) and not is_along(release):
             raise Unsupported("Several levels of one variable are shown; adjust a release of one level.")
-        method = "weighted least squares"
-        if is_along(release):
-            method = "least squares from the top of the hierarchy down"
-            return self._noted(release, TopDown(release).values(nearest), method)
-        try:
-            table = finest(release)
-        except Unsupported:
-            values = self._from_margins(release)
-        else:
-            # Noise of a withheld size is taken to be alike in all cells; structural zeros have none.
-            variance = np.where(np.isnan(table.variance), 1.0, np.maximum(table.variance, 0.0))
-            cells = project(table.values, variance, max(float(table.values.sum()), 0.0))
-            values = from_finest(release, table, cells.reshape(table.shape))
-        return self._noted(release, values, method)
+        is_down = is_along(release)
+        values = TopDown(release).values(nearest) if is_down else _possible(release)
+        method = "least squares from the top of the hierarchy down" if is_down else "weighted least squares"
+        return moved(release, values, name=self.name, method=method, intervals="from the measured blocks, cut at 0")
 
-    def _noted(self, release: Release, values: Sequence[FloatArray], method: str) -> Release:
-        tables = tuple(replace(t, values=v, is_unbiased=False) for t, v in zip(release.tables, values, strict=True))
-        note = {"name": self.name, "method": method, "intervals": "from the measured blocks, cut at 0"}
-        return release.with_(tables=tables, adjustments=(*release.adjustments, note))
 
-    def _from_margins(self, release: Release) -> list[FloatArray]:
-        names = axis_names(release.tables)
-        sizes = {a.name: len(a) for t in release.tables for a in t.space.axes}
-        shape = tuple(sizes[n] for n in names)
-        if prod(shape) > _MOST_CELLS:
-            raise Unsupported(
-                f"The full cross of the shown margins has more than {_MOST_CELLS:,} cells; use 'clamping' instead."
-            )
-        targets = [shaped(t, names) for t in release.tables]
-        variances = [np.nan_to_num(t.variance, nan=1.0) for t in release.tables]
-        weights = [1 / max(float(variance.mean()), 1e-9) for variance in variances]
-        cells = _fit(shape, targets, weights, self.iterations)
-        whole = tuple(range(len(names)))
-        return [restored(t, names, sum_out(cells, whole, m)) for t, (m, _) in zip(release.tables, targets, strict=True)]
+def _possible(release: Release) -> Sequence[FloatArray]:
+    try:
+        table = finest(release)
+    except Unsupported:
+        return _from_margins(release)
+    # Noise of a withheld size is taken to be alike in all cells; structural zeros have none.
+    variance = np.where(np.isnan(table.variance), 1.0, np.maximum(table.variance, 0.0))
+    cells = project(table.values, variance, max(float(table.values.sum()), 0.0))
+    return from_finest(release, table, cells.reshape(table.shape))
+
+
+def _from_margins(release: Release) -> list[FloatArray]:
+    names = axis_names(release.tables)
+    sizes = {a.name: len(a) for t in release.tables for a in t.space.axes}
+    shape = tuple(sizes[n] for n in names)
+    if prod(shape) > _MOST_CELLS:
+        raise Unsupported(
+            f"The full cross of the shown margins has more than {_MOST_CELLS:,} cells; use 'clamping' instead."
+        )
+    targets = [shaped(t, names) for t in release.tables]
+    variances = [np.nan_to_num(t.variance, nan=1.0) for t in release.tables]
+    cells = _fit(shape, targets, [1 / max(float(variance.mean()), 1e-9) for variance in variances])
+    whole = tuple(range(len(names)))
+    return [restored(t, names, sum_out(cells, whole, m)) for t, (m, _) in zip(release.tables, targets, strict=True)]
 
 
 def project(values: FloatArray, variance: FloatArray, total: float) -> FloatArray:
@@ -100,9 +96,7 @@ def project(values: FloatArray, variance: FloatArray, total: float) -> FloatArra
     return out
 
 
-def _fit(
-    shape: tuple[int, ...], targets: Sequence[tuple[Margin, FloatArray]], weights: Sequence[float], iterations: int
-) -> FloatArray:
+def _fit(shape: tuple[int, ...], targets: Sequence[tuple[Margin, FloatArray]], weights: Sequence[float]) -> FloatArray:
     """Non-negative least squares by accelerated projected gradient on the full cross."""
     whole = tuple(range(len(shape)))
     outer = [prod(shape[i] for i in whole if i not in m) for m, _ in targets]
@@ -110,7 +104,7 @@ def _fit(
     bound = sum(w * o for w, o in zip(weights, outer, strict=True))
     x = np.full(shape, max(float(np.mean([t.sum() for _, t in targets])), 0.0) / prod(shape))
     y, pace = x, 1.0
-    for _ in range(iterations):
+    for _ in range(_MOST_STEPS):
         gradient = np.zeros(shape)
         for (m, target), w in zip(targets, weights, strict=True):
             gradient += w * spread(sum_out(y, whole, m) - target, m, whole)

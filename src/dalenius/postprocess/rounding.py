@@ -15,7 +15,7 @@ levels are whole and add up, and a cell may move by a little more than one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from dalenius.algebra.adjusting import finest, from_finest, has_levels, impossible
@@ -24,6 +24,7 @@ from dalenius.algebra.whole import controlled, largest_remainder, whole_values
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
+from dalenius.postprocess._moved import moved
 
 __all__ = ["Rounding"]
 
@@ -41,27 +42,27 @@ class Rounding:
         return (cls(),)
 
     def __call__(self, release: Release) -> Release:
-        if is_along(release):
-            values, method = (TopDown(release).values(whole), "largest remainder from the top of the hierarchy down")
-            return self._noted(release, values, method)
-        if has_levels(release):
-            raise Unsupported("Several levels of one variable are shown; round a release of one level.")
-        try:
-            table = finest(release)
-        except Unsupported:
-            return self._noted(release, _without_cross(release), "controlled rounding of tables with shared margins")
-        cells, free = table.values.reshape(table.shape), ~impossible(table).reshape(table.shape)
-        if cells.ndim == 2 and cells.size <= _MOST_CONTROLLED:
-            integers, method = (controlled(cells, free), "controlled rounding of cells, rows, columns and total")
-        else:
-            integers = largest_remainder(cells.ravel(), free.ravel()).reshape(table.shape)
-            method = "largest remainder of cells and total"
-        return self._noted(release, from_finest(release, table, integers), method)
+        values, method = _whole(release)
+        return moved(release, values, name=self.name, method=method, intervals="from the measured blocks")
 
-    def _noted(self, release: Release, values: Sequence[FloatArray], method: str) -> Release:
-        tables = tuple(replace(t, values=v, is_unbiased=False) for t, v in zip(release.tables, values, strict=True))
-        note = {"name": self.name, "method": method, "intervals": "from the measured blocks"}
-        return release.with_(tables=tables, adjustments=(*release.adjustments, note))
+
+def _whole(release: Release) -> tuple[Sequence[FloatArray], str]:
+    """Whole values of every table, and how they were found."""
+    if is_along(release):
+        return TopDown(release).values(whole), "largest remainder from the top of the hierarchy down"
+    if has_levels(release):
+        raise Unsupported("Several levels of one variable are shown; round a release of one level.")
+    try:
+        table = finest(release)
+    except Unsupported:
+        return _without_cross(release), "controlled rounding of tables with shared margins"
+    cells, free = table.values.reshape(table.shape), ~impossible(table).reshape(table.shape)
+    if cells.ndim == 2 and cells.size <= _MOST_CONTROLLED:
+        integers, method = controlled(cells, free), "controlled rounding of cells, rows, columns and total"
+    else:
+        integers = largest_remainder(cells.ravel(), free.ravel()).reshape(table.shape)
+        method = "largest remainder of cells and total"
+    return from_finest(release, table, integers), method
 
 
 def _without_cross(release: Release) -> list[FloatArray]:

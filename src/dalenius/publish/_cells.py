@@ -32,8 +32,6 @@ def is_large(release: Release) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The bytes of the file."""
-
     content: bytes
 
     @property

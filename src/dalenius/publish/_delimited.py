@@ -15,9 +15,8 @@ import numpy as np
 from dalenius.algebra.tabulation import COLUMNS, columns_of, header, number_columns, status, tidy_list
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.core.release import Release, Table
-from dalenius.shown.answer import as_read
 from dalenius.shown.answers import labelled_table
-from dalenius.shown.speech import conditions, heading, sampling_condition, shown_measure, unit_of
+from dalenius.shown.speech import as_read, conditions, heading, sampling_condition, shown_measure, unit_of
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 SUBJECT = ("measure", "unit", "filter")

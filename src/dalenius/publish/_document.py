@@ -91,7 +91,7 @@ def _heading(release: Release) -> dict[str, Any]:
     subject = {} if release.subject is None else {"subject": release.subject.to_dict()}
     provenance = {part.name: getattr(release.provenance, part.name) for part in fields(release.provenance)}
     # Documents of data sets that do not say how their records were drawn do not mention it.
-    provenance = {name: value for name, value in provenance.items() if value or name != "draws"}
+    provenance = {name: value for name, value in provenance.items() if value or name not in ("draws", "extensions")}
     return {
         "format": FORMAT,
         "status": str(release.status),
@@ -191,7 +191,7 @@ def _read(document: dict[str, Any]) -> Release:
         whole = {name: part for name, part in document.items() if name != "members"}
         return _read(whole).with_members([_read(member) for member in document["members"]])
     provenance = dict(document["provenance"])
-    provenance["warnings"] = tuple(provenance.get("warnings", ()))
+    provenance |= {name: tuple(provenance.get(name, ())) for name in ("warnings", "extensions")}
     return Release(
         blocks=tuple(_read_block(b) for b in document["blocks"]),
         tables=tuple(_read_table(t) for t in document["tables"]),

@@ -1,6 +1,6 @@
 """What every format states: its name, the endings of its files, its media type, and how it is written and read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,19 +42,25 @@ class Format:
 
 
 def formats() -> Mapping[str, Format]:
-    """Every format by its name; the document comes first."""
-    every = sorted(registry.every("publish").values(), key=lambda form: (not form.is_document, form.name))
-    return {form.name: form for form in every}
+    """Every format by its name; the document comes first, and the project's own before those of others."""
+    own = sorted(registry.own("publish").values(), key=lambda form: (not form.is_document, form.name))
+    return _first((form.name, form) for form in (*own, *registry.every("publish").values()))
 
 
 def document() -> Format:
-    """The format that holds everything."""
     return next(iter(formats().values()))
 
 
 def by_suffix() -> Mapping[str, Format]:
-    """Every ending with its format."""
-    return {suffix: form for form in formats().values() for suffix in form.suffixes}
+    return _first((suffix, form) for form in formats().values() for suffix in form.suffixes)
+
+
+def _first(pairs: Iterable[tuple[str, Format]]) -> dict[str, Format]:
+    """Return what comes first under each name: no other distribution takes a name or an ending of the project's."""
+    named: dict[str, Format] = {}
+    for name, form in pairs:
+        named.setdefault(name, form)
+    return named
 
 
 def listed_suffixes() -> str:

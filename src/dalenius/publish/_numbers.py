@@ -19,7 +19,6 @@ def canonical_bytes(content: object) -> bytes:
 
 
 def integers(values: IntArray) -> bytes:
-    """A list of whole numbers."""
     if values.dtype != np.int64:
         return canonical_bytes(values.tolist())
     return orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)

@@ -1,29 +1,26 @@
 """A page for readers: what a release is about, every table as it was asked for, a picture, the guarantee.
 
-One self-contained file without scripts; the picture is SVG, drawn by hand so that no plotting package is needed.
+One self-contained file without scripts; the picture is SVG, so that no plotting package is needed.
 """
 
 from html import escape
-from math import isfinite
 
 import numpy as np
 
 from dalenius.algebra.tabulation import bounds
-from dalenius.core.domain import CellSpace
 from dalenius.core.estimate import level
-from dalenius.core.law import FloatArray
 from dalenius.core.release import Release, Subject
 from dalenius.publish._format import Format
-from dalenius.shown.answer import as_read
+from dalenius.shown.cells import known
+from dalenius.shown.charts import MOST_BARS, Mark, bars
 from dalenius.shown.crossed import crossed
 from dalenius.shown.display import Display, displayed
-from dalenius.shown.speech import DEFAULT, conditions, has_error, title_of_release
+from dalenius.shown.speech import DEFAULT, as_read, conditions, has_error, title_of_release
 from dalenius.shown.words import notes, number, word
 from dalenius.spec.guarantees import told
 
 __all__ = ["HTML", "to_html"]
 
-_MOST_BARS = 40
 _STYLE = """
 :root{--ink:#1b2733;--soft:#5b6b7b;--line:#d9e0e7;--bar:#2f6f9f;--whisker:#b3541e;--paper:#fff}
 body{font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:62rem;
@@ -36,6 +33,8 @@ td.n,th.n{text-align:right}td small{display:block;color:var(--soft)}.total{font-
 .note{color:var(--soft);margin:.4rem 0}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dt{color:var(--soft)}dd{margin:0}
 dd{overflow-wrap:anywhere}svg{max-width:100%;height:auto}figure{margin:1.5rem 0}figcaption{color:var(--soft)}
+.chart text{fill:var(--ink);font-size:12px}.chart .tick{fill:var(--soft)}.chart .grid{stroke:var(--line)}
+.chart .axis{stroke:var(--soft)}.chart .bar{fill:var(--bar)}.chart .whisker{stroke:var(--whisker);fill:none}
 """
 
 
@@ -78,63 +77,30 @@ def _part(release: Release, part: Release, confidence: float, language: str) -> 
 
 
 def _figure(release: Release, display: Display, confidence: float, language: str) -> str:
-    """The picture, and what it shows and leaves out."""
-    if display.table.space.size < 2 or not np.isfinite(display.values).any():
+    """The picture of the largest cells, and what it shows and leaves out."""
+    values, cells = display.values, display.table.space.size
+    numbers = np.flatnonzero(np.isfinite(values))
+    if cells < 2 or not len(numbers):
         return ""
     lower, upper = bounds(release, display.table, confidence)
-    bars, drawn = bar_chart(display, lower, upper, language)
+    marks = [
+        Mark(group="", label=_cell_name(display, i), value=values[i], lower=known(lower[i]), upper=known(upper[i]))
+        for i in sorted(numbers[np.argsort(-values[numbers], kind="stable")[:MOST_BARS]].tolist())
+    ]
     error = "whiskers" if has_error(display.table) else "no_error"
     note = word("bars", language) + word(error, language, level=level(confidence))
-    numbers, cells = int(np.isfinite(display.values).sum()), display.table.space.size
-    if drawn < numbers:
-        note += word("largest", language, drawn=drawn, numbers=number(numbers, language=language))
-    if numbers < cells:
-        note += word("no_number", language, cells=number(cells - numbers, language=language))
-    if (display.values < 0).any():
-        note += word("negative", language)
-    return f"<figure>{bars}<figcaption>{note}</figcaption></figure>"
+    if len(marks) < len(numbers):
+        note += word("largest", language, drawn=len(marks), numbers=number(len(numbers), language=language))
+    if len(numbers) < cells:
+        note += word("no_number", language, cells=number(cells - len(numbers), language=language))
+    title = word("chart", language)
+    drawing = bars(marks, title=title, description=note, show=lambda value: number(value, display.digits, language))
+    return f"<figure>{drawing}<figcaption>{note}</figcaption></figure>"
 
 
-def bar_chart(display: Display, lower: FloatArray, upper: FloatArray, language: str = DEFAULT) -> tuple[str, int]:
-    """Bars with whiskers for the largest cells, as SVG, and how many there are."""
-    values = display.values
-    finite = np.flatnonzero(np.isfinite(values))
-    order = sorted(finite[np.argsort(-values[finite], kind="stable")[:_MOST_BARS]].tolist())
-    tops = [upper[i] if isfinite(upper[i]) else values[i] for i in order]
-    top = max([*tops, 1e-9])
-    left, width, row = 260, 520, 20
-    parts = []
-    for line, i in enumerate(order):
-        y = 10 + line * row
-        length = max(values[i], 0) / top * width
-        label = _cell_name(display.table.space, i, language)
-        parts.append(f'<text x="{left - 8}" y="{y + 12}" text-anchor="end" font-size="11">{escape(label)}</text>')
-        parts.append(f'<rect x="{left}" y="{y + 3}" width="{length:.1f}" height="{row - 8}" fill="#2f6f9f"/>')
-        end = left + length
-        if isfinite(lower[i]) and isfinite(upper[i]):
-            a, b = (left + max(e, 0) / top * width for e in (lower[i], upper[i]))
-            m = y + 3 + (row - 8) / 2
-            end = max(end, b)
-            parts.append(
-                f'<path d="M{a:.1f} {m:.1f}H{b:.1f}M{a:.1f} {m - 4:.1f}v8M{b:.1f} {m - 4:.1f}v8"'
-                ' stroke="#b3541e" stroke-width="1.5" fill="none"/>'
-            )
-        parts.append(
-            f'<text x="{end + 8:.1f}" y="{y + 12}" font-size="11">{number(values[i], display.digits, language)}</text>'
-        )
-    height = 20 + row * len(order)
-    drawing = (
-        f'<svg role="img" aria-label="{word("chart", language)}" viewBox="0 0 {left + width + 90} {height}"'
-        f' font-family="system-ui,sans-serif">{"".join(parts)}</svg>'
-    )
-    return drawing, len(order)
-
-
-def _cell_name(space: CellSpace, index: int, language: str) -> str:
-    places = np.unravel_index(index, space.shape)
-    labels = [axis.labels[place] for axis, place in zip(space.axes, places, strict=True)]
-    name = " · ".join(labels) or word("total", language).lower()
-    return name if len(name) <= 40 else f"{name[:39]}…"
+def _cell_name(display: Display, index: int) -> str:
+    places = np.unravel_index(index, display.table.shape)
+    return " · ".join(axis.labels[place] for axis, place in zip(display.table.space.axes, places, strict=True))
 
 
 def _facts(release: Release, language: str) -> str:

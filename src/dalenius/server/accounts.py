@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from dalenius.errors import Conflict, ParameterError, UnknownName
+from dalenius.server.errors import Forbidden, NotSignedIn
 from dalenius.server.store import Run, StateStore
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
@@ -34,8 +35,6 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody, or nobody in particular."""
-
     name: str = ""
     role: Role = Role.ANONYMOUS
 
@@ -58,6 +57,22 @@ class User:
 
 
 ANONYMOUS = User()
+RELEASERS = (Role.ANALYST, Role.CUSTODIAN)
+READERS = (Role.CUSTODIAN, Role.AUDITOR)
+
+
+def named(user: User) -> str:
+    require(user, Role.ANALYST, Role.CUSTODIAN, Role.AUDITOR)
+    return user.name
+
+
+def require(user: User, *roles: Role) -> None:
+    """Refuse other roles; who has not signed in is asked to."""
+    if user.role in roles:
+        return
+    if user.is_anonymous:
+        raise NotSignedIn
+    raise Forbidden(f"This needs the role {' or '.join(roles)}; you are signed in as {user.role}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +127,9 @@ class Accounts:
             raise ParameterError(
                 "A user name has 1 to 64 letters, digits or . _ @ - and starts with a letter or digit."
             )
-        if role not in list(Role) or role == Role.ANONYMOUS:
-            raise UnknownName.among("role", role, [r for r in Role if r is not Role.ANONYMOUS])
+        roles = [r for r in Role if r is not Role.ANONYMOUS]
+        if role not in roles:
+            raise UnknownName.among("role", role, roles)
         hashed = "" if password is None else self._hashed(password)
         with self._store.transaction() as run:
             added = run(
@@ -151,12 +167,15 @@ class Accounts:
         return str(rows[0][0]) if rows else ""
 
     def find(self, name: str) -> User | None:
-        rows = self._store.read("SELECT name, role FROM users WHERE name = ? AND is_active = 1", name)
-        return User(rows[0][0], Role(rows[0][1])) if rows else None
+        return self._user("FROM users u WHERE u.name = ? AND u.is_active = 1", name)
 
     def users(self) -> tuple[User, ...]:
         rows = self._store.read("SELECT name, role FROM users WHERE is_active = 1 ORDER BY name")
         return tuple(User(name, Role(role)) for name, role in rows)
+
+    def _user(self, source: str, *values: object) -> User | None:
+        rows = self._store.read(f"SELECT u.name, u.role {source}", *values)
+        return User(rows[0][0], Role(rows[0][1])) if rows else None
 
     def _hashed(self, password: str) -> str:
         if not _SHORTEST <= len(password) <= 1024:
@@ -193,12 +212,10 @@ class Accounts:
 
     def session_user(self, session: str) -> User | None:
         """Whose session it is, if it is still open."""
-        rows = self._store.read(
-            "SELECT u.name, u.role FROM sessions s JOIN users u ON u.name = s.name"
-            " WHERE s.id = ? AND s.expires > ? AND u.is_active = 1",
+        return self._user(
+            "FROM sessions s JOIN users u ON u.name = s.name WHERE s.id = ? AND s.expires > ? AND u.is_active = 1",
             _digest(session), time.time(),
         )  # fmt: skip
-        return User(rows[0][0], Role(rows[0][1])) if rows else None
 
     def close_session(self, session: str) -> None:
         self._store.write("DELETE FROM sessions WHERE id = ?", _digest(session))
@@ -232,7 +249,6 @@ class Accounts:
         return User(rows[0][0], Role(rows[0][1]))
 
     def tokens(self, user: User) -> tuple[Token, ...]:
-        """The user's tokens, newest first."""
         rows = self._store.read(
             "SELECT id, label, created, expires FROM tokens WHERE name = ? ORDER BY created DESC", user.name
         )

@@ -18,7 +18,7 @@ from dalenius.version import VERSION
 
 
 def create_app(config: ServerConfig) -> FastAPI:
-    services = Services.open(config)
+    services = Services(config)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

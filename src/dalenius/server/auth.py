@@ -63,9 +63,9 @@ def verified(request: Request, name: str, password: str) -> User | None:
     """
     services = services_of(request)
     limit = services.config.limits.sign_ins_per_minute
-    browser = _known_browser(request, name)
-    if browser:
-        services.limiter.take("sign-in in a known browser", browser, limit)
+    mark, whose = _read_signed(request, KNOWN) or ("", "")
+    if mark and whose == name:
+        services.limiter.take("sign-in in a known browser", mark, limit)
     else:
         address = caller_address(request)
         services.limiter.take("sign-in", address, _NAMES_AT_ONE_ADDRESS * limit)
@@ -73,17 +73,10 @@ def verified(request: Request, name: str, password: str) -> User | None:
     return services.accounts.verify(name, password)
 
 
-def _known_browser(request: Request, name: str) -> str:
-    """The mark of a browser in which this name signed in before; empty for any other."""
-    mark, whose = _read_signed(request, KNOWN) or ("", "")
-    return mark if whose == name else ""
-
-
 def sign_in(request: Request, response: Response, user: User) -> None:
     """Open a session and set its cookie; an old session of the browser is closed first."""
     services = services_of(request)
-    old = session_id(request)
-    if old:
+    if old := session_id(request):
         services.accounts.close_session(old)
     # The cookie outlives the session, so that a page can say that the session has ended.
     seconds = int(services.config.limits.session_hours * 3600) + _REMEMBERED
@@ -96,8 +89,7 @@ def has_ended(request: Request, user: User) -> bool:
 
 
 def sign_out(request: Request, response: Response) -> None:
-    session = session_id(request)
-    if session:
+    if session := session_id(request):
         services_of(request).accounts.close_session(session)
     response.delete_cookie(SESSION, path="/")
 
@@ -128,10 +120,8 @@ def caller_address(request: Request) -> str:
 def _from_proxy(request: Request) -> User | None:
     services = services_of(request)
     proxy = services.config.proxy
-    if proxy is None or not is_from_proxy(request):
-        return None
-    name = request.headers.get(proxy.header, "").strip()
-    if not name:
+    name = request.headers.get(proxy.header, "").strip() if proxy is not None and is_from_proxy(request) else ""
+    if proxy is None or not name:
         return None
     user = services.accounts.find(name)
     if user is None and proxy.create_as:
@@ -154,11 +144,8 @@ def identify(request: Request) -> tuple[User, str]:
             raise NotSignedIn("The API token is unknown, expired or revoked; send 'Authorization: Bearer TOKEN'.")
         return owner, "token"
     session = session_id(request)
-    if session:
-        owner = accounts.session_user(session)
-        if owner is not None:
-            return owner, "session"
-    return ANONYMOUS, ""
+    owner = accounts.session_user(session) if session else None
+    return (ANONYMOUS, "") if owner is None else (owner, "session")
 
 
 def is_unmarked(request: Request) -> bool:

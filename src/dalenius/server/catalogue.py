@@ -6,6 +6,7 @@ A look-up costs one read of the ledger's head; only lines that are new since the
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -56,17 +57,12 @@ class Catalogue:
         return self._releases if time.monotonic() - self._looked < seconds else None
 
     def _drop(self) -> None:
-        """Forget a connection that failed; the next look-up opens another."""
         store, self._store = self._store, None
-        if store is not None:
-            try:
-                store.close()
-            except Exception:
-                return
+        with suppress(Exception):
+            store.close()
 
     def by_key(self, key: str) -> ReleaseView | None:
-        releases = self.refreshed()
-        return releases.get(self._keys.get(key, ""))
+        return self.refreshed().get(self._keys.get(key, ""))
 
     def by_request(self, digest: str) -> list[ReleaseView]:
         """Releases of one canonical request, under whatever rules and law, the oldest first."""
@@ -82,16 +78,12 @@ class Catalogue:
             self._charged[entry.name] = _view(entry)
             self._keys[body["key"]] = entry.name
             self._requests.setdefault(digest(body["request"]), []).append(entry.name)
-        elif entry.kind == "release":
-            self._releases[body["entry"]] = self._with(body["entry"], body["status"])
-        elif entry.kind == "status":
-            self._releases[body["entry"]] = self._with(body["entry"], body["to"])
+        elif entry.kind in ("release", "status"):
+            name, status = body["entry"], str(body["status" if entry.kind == "release" else "to"])
+            if status == Status.PUBLISHED:
+                self._were_public.add(name)
+            self._releases[name] = replace(self._charged[name], status=status)
         self._seq = entry.seq
-
-    def _with(self, entry: str, status: str) -> ReleaseView:
-        if status == Status.PUBLISHED:
-            self._were_public.add(entry)
-        return replace(self._charged[entry], status=str(status))
 
     def close(self) -> None:
         with self._lock:
@@ -108,8 +100,7 @@ def _view(entry: Entry) -> ReleaseView:
     request = body["request"]
     # A batch is one charge for several tables.
     tables = request.get("tables") or [request]
-    axes = request.get("axes", [])
-    names = tuple(str(axis.get("variable", "")) for axis in axes)
+    names = tuple(str(axis.get("variable", "")) for axis in request.get("axes", []))
     measure = method_of(request)
     of = f" of {request['of']}" if request.get("of") else ""
     what = f"{measure}{of} by {', '.join(names)}" if names else f"{measure}{of}"

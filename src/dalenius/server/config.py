@@ -26,8 +26,6 @@ class _Section(BaseModel):
 
 
 class Limits(_Section):
-    """How much one caller may ask for."""
-
     body_bytes: int = Field(default=1_000_000, ge=1_000)
     requests_per_minute: int = Field(default=1200, ge=1)
     anonymous_per_minute: int = Field(default=600, ge=1)
@@ -54,8 +52,6 @@ class Proxy(_Section):
 
 
 class Defaults(_Section):
-    """What the builder proposes for a table of this data set."""
-
     definition: str = "pure"
     epsilon: str | None = None
     delta: str | None = None

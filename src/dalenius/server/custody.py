@@ -2,7 +2,6 @@
 
 import secrets
 import time
-from dataclasses import dataclass
 
 from dalenius.core.budget import UNIT, units_down
 from dalenius.core.rationals import plain, rational
@@ -11,82 +10,73 @@ from dalenius.errors import ApprovalRequired, Conflict, DaleniusError
 from dalenius.ledger.account import Account
 from dalenius.ledger.statement import Statement
 from dalenius.ledger.verify import VerifyReport
-from dalenius.server.accounts import Accounts, Role, User
+from dalenius.server.accounts import READERS, RELEASERS, Role, User, named, require
 from dalenius.server.errors import Forbidden, NotFound
-from dalenius.server.jobs import Queue
-from dalenius.server.operations import RequestService
-from dalenius.server.reading import Reading
 from dalenius.server.releasing import Releasing, deactivated, renewed
-from dalenius.server.roles import READERS, RELEASERS, named, require
-from dalenius.server.store import StateStore
 from dalenius.server.views import ApprovalRule, JobView, ReleaseView
 from dalenius.spec.load import load_asked
 
 _PROPOSAL_SECONDS = 7 * 86_400.0
 
 
-@dataclass(frozen=True, kw_only=True)
 class Custody:
     """Nothing here reads data; `register` asks the curator to judge them once."""
 
-    store: StateStore
-    accounts: Accounts
-    desk: RequestService
-    jobs: Queue
-    reading: Reading
-    releasing: Releasing
+    def __init__(self, releasing: Releasing) -> None:
+        self._releasing, self._reading, self._desk = releasing, releasing.reading, releasing.desk
+        self._store, self._accounts, self._jobs = releasing.store, releasing.accounts, releasing.jobs
 
     def statement(self, user: User, population: str, *, everybody: bool = False) -> Statement:
         """Movements and balances: one's own, or everybody's for custodian and auditor."""
         require(user, *(READERS if everybody else (*RELEASERS, Role.AUDITOR)))
         self._check_population(population)
-        with self.desk.outages():
-            return self.desk.ledger.reader.statement(population, None if everybody else user.name)
+        with self._desk.outages():
+            return self._desk.ledger.reader.statement(population, None if everybody else user.name)
 
     def populations(self, user: User) -> tuple[str, ...]:
         named(user)
-        return self.desk.populations()
+        return self._desk.populations()
 
     def _check_population(self, population: str) -> None:
-        if population not in self.desk.populations():
+        if population not in self._desk.populations():
             raise NotFound("There is no such population here.")
 
     def ledger_lines(self, user: User, population: str | None, form: str) -> str:
         require(user, *READERS)
-        with self.desk.outages():
-            return self.desk.ledger.reader.export(form, population)
+        with self._desk.outages():
+            return self._desk.ledger.reader.export(form, population)
 
     def verify(self, user: User) -> VerifyReport:
         """Recompute the chain, the totals and the digests of the stored releases."""
         require(user, *READERS)
-        with self.desk.outages():
-            return self.desk.ledger.reader.verify()
+        with self._desk.outages():
+            return self._desk.ledger.reader.verify()
 
     def account(self, user: User, population: str) -> Account:
         require(user, *READERS)
-        with self.desk.outages():
-            return self.desk.ledger.reader.account(population)
+        with self._desk.outages():
+            return self._desk.ledger.reader.account(population)
 
     def grant(self, user: User, population: str, rho: str, delta: str, note: str = "") -> None:
         require(user, Role.CUSTODIAN)
         self._check_population(population)
-        served = next(s for s in self.desk.served.values() if s.curator.domain.population == population)
+        served = next(s for s in self._desk.served.values() if s.curator.domain.population == population)
         relation = served.curator.domain.neighbours.relation
-        with self.desk.outages():
-            self.desk.ledger.declarations.grant(population, relation, rho, delta, by=user.name, note=note[:200])
+        with self._desk.outages():
+            self._desk.ledger.declarations.grant(population, relation, rho, delta, by=user.name, note=note[:200])
 
     def set_quota(self, user: User, population: str, analyst: str, rho: str, delta: str) -> None:
         """Set what an analyst may spend in all, in each account that has a budget."""
         require(user, Role.CUSTODIAN)
-        if self.accounts.find(analyst) is None:
+        if self._accounts.find(analyst) is None:
             raise NotFound("There is no such user.")
-        with self.desk.outages():
-            self.desk.ledger.quota_in_every_account(population, analyst, rho, delta, by=user.name)
+        with self._desk.outages():
+            self._desk.ledger.quota_in_every_account(population, analyst, rho, delta, by=user.name)
 
     def approval_rule(self, user: User, population: str) -> ApprovalRule:
         """The rule of a second person as it is, and what somebody proposed instead."""
         require(user, *READERS)
-        now = self.desk.approval_above(population)
+        now = self._desk.approval_above(population)
         proposed = self._proposed(population)
         return ApprovalRule(
             above=None if now is None else plain(now * UNIT),
@@ -101,50 +91,48 @@ class Custody:
         """
         require(user, Role.CUSTODIAN)
         self._check_population(population)
-        now = self.desk.approval_above(population)
+        now = self._desk.approval_above(population)
         wanted = None if above is None else units_down(rational(above, "above"))
         text = "" if wanted is None else plain(wanted * UNIT)
         by = user.name
         if now is not None and (wanted is None or wanted > now):
             proposed = self._proposed(population)
-            if proposed is None or proposed[0] != text or not self.releasing.may_approve(by, proposed[1]):
-                self._propose(population, text, by)
+            if proposed is None or proposed[0] != text or not self._releasing.may_approve(by, proposed[1]):
+                self._store.write(
+                    "INSERT INTO proposals (population, above, by_whom, created) VALUES (?, ?, ?, ?) ON CONFLICT"
+                    " (population) DO UPDATE SET above = excluded.above, by_whom = excluded.by_whom,"
+                    " created = excluded.created",
+                    population, text, by, time.time(),
+                )  # fmt: skip
                 return False
             by = f"{proposed[1]} and {by}"
-        with self.desk.outages():
-            self.desk.ledger.declarations.approval(population, text or None, by=by)
-        self.store.write("DELETE FROM proposals WHERE population = ?", population)
+        with self._desk.outages():
+            self._desk.ledger.declarations.approval(population, text or None, by=by)
+        self._store.write("DELETE FROM proposals WHERE population = ?", population)
         return True
-
-    def _propose(self, population: str, above: str, by: str) -> None:
-        self.store.write(
-            "INSERT INTO proposals (population, above, by_whom, created) VALUES (?, ?, ?, ?) ON CONFLICT (population)"
-            " DO UPDATE SET above = excluded.above, by_whom = excluded.by_whom, created = excluded.created",
-            population, above, by, time.time(),
-        )  # fmt: skip
 
     def _proposed(self, population: str) -> tuple[str, str] | None:
         """What an active custodian proposed within the last week, and who."""
-        rows = self.store.read(
+        rows = self._store.read(
             "SELECT above, by_whom FROM proposals WHERE population = ? AND created > ?",
             population, time.time() - _PROPOSAL_SECONDS,
         )  # fmt: skip
-        proposer = self.accounts.find(rows[0][1]) if rows else None
+        proposer = self._accounts.find(rows[0][1]) if rows else None
         return (str(rows[0][0]), proposer.name) if proposer is not None and proposer.is_custodian else None
 
     def approvals(self, user: User) -> tuple[JobView, ...]:
         require(user, Role.CUSTODIAN)
-        return tuple(job.view(time.time()) for job in self.jobs.awaiting())
+        return tuple(job.view(time.time()) for job in self._jobs.awaiting())
 
     def approve(self, user: User, job_id: str) -> None:
         """Let a large release go ahead; nobody approves their own."""
         require(user, Role.CUSTODIAN)
-        asker = self.jobs.find(job_id).name
+        asker = self._jobs.find(job_id).name
         if asker == user.name:
             raise Forbidden("A second person must approve this; you asked for it yourself.")
-        if self.accounts.find(asker) is None:
+        if self._accounts.find(asker) is None:
             raise deactivated(asker)
-        if not self.releasing.may_approve(user.name, asker):
+        if not self._releasing.may_approve(user.name, asker):
             raise Forbidden(
                 f"You issued the password of {asker!r}, so you are no second person to them; another custodian must"
                 " approve this."
@@ -152,41 +140,41 @@ class Custody:
         refusal = self.approval_refusal(user, job_id)
         if refusal is not None:
             raise refusal
-        self.jobs.decide(job_id, user.name)
+        self._jobs.decide(job_id, user.name)
 
     def approval_refusal(self, user: User, job_id: str) -> DaleniusError | None:
         """What would refuse a waiting release even with this custodian's approval: the asker's quota, the account."""
         require(user, Role.CUSTODIAN)
-        job = self.jobs.find(job_id)
-        served = self.desk.find(job.dataset)
-        request = self.desk.read_request(job.dataset, load_asked(job.request))
-        quote = self.desk.quote(served, request, job.name, approved_by=user.name)
-        refusal = self.desk.refusal(quote, as_new=False)
+        job = self._jobs.find(job_id)
+        served = self._desk.find(job.dataset)
+        request = self._desk.read_request(job.dataset, load_asked(job.request))
+        quote = self._desk.quote(served, request, job.name, approved_by=user.name)
+        refusal = self._desk.refusal(quote, as_new=False)
         return None if isinstance(refusal, ApprovalRequired) else refusal
 
     def refuse(self, user: User, job_id: str, reason: str = "") -> None:
         require(user, Role.CUSTODIAN)
         refusal = Forbidden(f"The custodian refused this release. {reason[:300]}".strip())
-        self.jobs.decide(job_id, user.name, refusal)
+        self._jobs.decide(job_id, user.name, refusal)
 
     def set_status(self, user: User, entry: str, status: str) -> ReleaseView:
         """Publish, embargo or withdraw; the charge stands."""
         require(user, Role.CUSTODIAN)
-        if entry not in self.desk.catalogue.refreshed():
+        if entry not in self._desk.catalogue.refreshed():
             raise NotFound("There is no such release.")
-        with self.desk.outages():
-            self.desk.ledger.set_status(entry, status, by=user.name)
-        return self.reading.release_view(user, entry)
+        with self._desk.outages():
+            self._desk.ledger.set_status(entry, status, by=user.name)
+        return self._reading.release_view(user, entry)
 
     def register(self, user: User, dataset: str, accept_unseen: bool = False) -> Confidential | None:
         """Judge and register a data set; the report on its content goes back to this custodian and nowhere else."""
         require(user, Role.CUSTODIAN)
-        self.desk.find(dataset)
-        return self.desk.register_all(by=user.name, only=dataset, accept_unseen=accept_unseen).get(dataset)
+        self._desk.find(dataset)
+        return self._desk.register_all(by=user.name, only=dataset, accept_unseen=accept_unseen).get(dataset)
 
     def is_registered(self, user: User, dataset: str) -> bool:
         require(user, *READERS)
-        return self.desk.is_registered(self.desk.find(dataset))
+        return self._desk.is_registered(self._desk.find(dataset))
 
     def create_user(self, user: User, name: str, role: str) -> str:
         """A new analyst or auditor; the password is shown this once. A custodian is made on the server machine."""
@@ -197,17 +185,17 @@ class Custody:
                 " dalenius serve CONFIG --add-user NAME:custodian."
             )
         password = secrets.token_urlsafe(15)
-        self.accounts.create(name, role, password, by=user.name)
+        self._accounts.create(name, role, password, by=user.name)
         return password
 
     def users(self, user: User) -> tuple[User, ...]:
         require(user, Role.CUSTODIAN)
-        return self.accounts.users()
+        return self._accounts.users()
 
     def reset_password(self, user: User, name: str) -> str:
         """Renew a password that is not a custodian's; the user's sessions and waiting requests end."""
         require(user, Role.CUSTODIAN)
-        account = self.accounts.find(name)
+        account = self._accounts.find(name)
         if account is None:
             raise NotFound("There is no such user.")
         if account.is_custodian:
@@ -216,9 +204,9 @@ class Custody:
                 " dalenius serve CONFIG --reset-password NAME."
             )
         password = secrets.token_urlsafe(15)
-        self.accounts.set_password(name, password, by=user.name)
+        self._accounts.set_password(name, password, by=user.name)
         # Who issued the password now is a second person to what comes; what was asked before, others may have asked.
-        self.jobs.end_all(name, renewed(name))
+        self._jobs.end_all(name, renewed(name))
         return password
 
     def deactivate(self, user: User, name: str) -> None:
@@ -226,5 +214,5 @@ class Custody:
         require(user, Role.CUSTODIAN)
         if name == user.name:
             raise Conflict("You cannot deactivate yourself.")
-        self.accounts.deactivate(name)
-        self.jobs.end_all(name, deactivated(name))
+        self._accounts.deactivate(name)
+        self._jobs.end_all(name, deactivated(name))

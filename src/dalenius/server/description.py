@@ -4,26 +4,12 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, ConfigDict, Field
 
 from dalenius.server.downloads import formats
+from dalenius.spec.batch import BatchDocument
+from dalenius.spec.request import RequestDocument
 
-_ERROR = {
-    "type": "object",
-    "required": ["error"],
-    "additionalProperties": False,
-    "properties": {
-        "error": {
-            "type": "object",
-            "required": ["code", "message", "detail"],
-            "additionalProperties": False,
-            "properties": {
-                "code": {"type": "string", "description": "Stable; see the reference page."},
-                "message": {"type": "string"},
-                "detail": {"type": "object"},
-            },
-        }
-    },
-}
 _SIGN_IN = {
     "token": {"type": "http", "scheme": "bearer", "description": "An API token."},
     "session": {"type": "apiKey", "in": "cookie", "name": "dalenius_session"},
@@ -31,6 +17,29 @@ _SIGN_IN = {
 _ABOUT = """Protected tables from confidential microdata.
 
 Documents are those of the command line. Every refusal has the shape `{"error": {"code", "message", "detail"}}`."""
+
+
+DOCUMENTS: tuple[type[BaseModel], ...] = (RequestDocument, BatchDocument)
+
+
+class Refusal(BaseModel):
+    """What was refused, and why."""
+
+    model_config = ConfigDict(extra="forbid")
+    code: str = Field(description="Stable; see the reference page.")
+    message: str
+    detail: dict[str, Any]
+
+
+class Error(BaseModel):
+    """The one shape of every refusal."""
+
+    model_config = ConfigDict(extra="forbid")
+    error: Refusal
+
+
+def schema_address(model: type[BaseModel] | str) -> str:
+    return f"#/components/schemas/{model if isinstance(model, str) else model.__name__}"
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
@@ -42,7 +51,10 @@ def describe(app: FastAPI) -> dict[str, Any]:
         schemas = parts.setdefault("schemas", {})
         for name in ("HTTPValidationError", "ValidationError"):
             schemas.pop(name, None)
-        schemas["Error"] = _ERROR
+        models: tuple[type[BaseModel], ...] = (Error, *DOCUMENTS)
+        for model in models:
+            schema = model.model_json_schema(ref_template=schema_address("{model}"))
+            schemas |= schema.pop("$defs", {}) | {model.__name__: schema}
         parts["securitySchemes"] = _SIGN_IN
         for path, item in document["paths"].items():
             for method, operation in item.items():
@@ -56,7 +68,7 @@ def _describe_operation(path: str, method: str, operation: dict[str, Any]) -> No
     responses.pop("422", None)
     responses["default"] = {
         "description": "Refused, in the one error shape.",
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+        "content": {"application/json": {"schema": {"$ref": schema_address(Error)}}},
     }
     if path in ("/healthz", "/readyz") or path.startswith("/pxweb"):
         return

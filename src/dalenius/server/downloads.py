@@ -50,10 +50,9 @@ def negotiate(accept: str) -> str:
     by_type = {kind: name for name, kind in formats().items()}
     best, weight = "", 0.0
     for part in accept.split(",")[:32]:
-        kind, _, rest = part.strip().partition(";")
-        quality = _quality(rest)
-        takes_anything = kind.strip() in ("*/*", "application/*", "")
-        name = document().name if takes_anything else by_type.get(kind.strip().lower(), "")
+        kind, _, rest = part.partition(";")
+        kind, quality = kind.strip().lower(), _quality(rest)
+        name = document().name if kind in ("*/*", "application/*", "") else by_type.get(kind, "")
         if name and quality > weight:
             best, weight = name, quality
     if not best:

@@ -32,9 +32,10 @@ def questions() -> Mapping[str, InferenceQuestion]:
 
 
 def find(name: str) -> InferenceQuestion:
-    if name not in questions():
-        raise UnknownName.among("method", name, questions())
-    return questions()[name]
+    served = questions()
+    if name not in served:
+        raise UnknownName.among("method", name, served)
+    return served[name]
 
 
 def described(question: InferenceQuestion) -> dict[str, Any]:

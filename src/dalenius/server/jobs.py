@@ -47,19 +47,14 @@ class Job:
         job = self
         if job.state in (DONE, FAILED, AWAITING) and now < job.visible:
             job = replace(job, state=RUNNING, entry="", error="")
+        failure = json.loads(job.error or '{"body": null, "status": 0}')
+        plain = ("id", "state", "stage", "dataset", "cells", "created", "entry", "approved_by")
         return JobView(
-            id=job.id,
-            state=job.state,
-            stage=job.stage,
-            dataset=job.dataset,
             analyst=job.name,
             request=json.loads(job.request),
-            cells=job.cells,
-            created=job.created,
-            entry=job.entry,
-            error=json.loads(job.error)["body"] if job.error else None,
-            http_status=json.loads(job.error)["status"] if job.error else 0,
-            approved_by=job.approved_by,
+            error=failure["body"],
+            http_status=failure["status"],
+            **{name: getattr(job, name) for name in plain},
         )
 
 
@@ -119,28 +114,26 @@ class Queue:
         return None if state is None or is_fault else str(job)
 
     def find(self, job: str) -> Job:
-        rows = self._store.read(f"SELECT {COLUMNS} FROM jobs WHERE id = ?", job)
-        if not rows:
+        jobs = self._select("id = ?", job)
+        if not jobs:
             raise NotFound("There is no such job.")
-        return Job(*rows[0])
+        return jobs[0]
 
     def of(self, name: str, most: int = 100) -> list[Job]:
-        """A user's jobs, newest first."""
-        sql = f"SELECT {COLUMNS} FROM jobs WHERE name = ? ORDER BY created DESC LIMIT {int(most)}"
-        return [Job(*row) for row in self._store.read(sql, name)]
+        return self._select(f"name = ? ORDER BY created DESC LIMIT {int(most)}", name)
 
     def awaiting(self) -> list[Job]:
-        sql = f"SELECT {COLUMNS} FROM jobs WHERE state = ? ORDER BY created"
-        return [Job(*row) for row in self._store.read(sql, AWAITING)]
+        return self._select("state = ? ORDER BY created", AWAITING)
+
+    def _select(self, where: str, value: str) -> list[Job]:
+        return [Job(*row) for row in self._store.read(f"SELECT {COLUMNS} FROM jobs WHERE {where}", value)]
 
     def decide(self, job: str, by: str, refusal: DaleniusError | None = None) -> None:
         """Queue an awaiting job again with its approval, or end it with a refusal."""
-        is_approved = refusal is None
-        text = "" if refusal is None else failure_of(refusal)
-        state = QUEUED if is_approved else FAILED
+        decision = (QUEUED, by, "") if refusal is None else (FAILED, "", failure_of(refusal))
         changed = self._store.write(
             "UPDATE jobs SET state = ?, approved_by = ?, error = ? WHERE id = ? AND state = ? RETURNING id",
-            state, by if is_approved else "", text, job, AWAITING,
+            *decision, job, AWAITING,
         )  # fmt: skip
         if not changed:
             raise Conflict("This release no longer awaits approval.")

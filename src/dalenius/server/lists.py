@@ -60,11 +60,9 @@ class Lists:
 
     def _asked(self, served: Served) -> _Asked | None:
         """None where there is no list, or the data set is not registered yet."""
-        if served.name in self._requests:
-            return self._requests[served.name]
-        document = self.document(served)
+        document = None if served.name in self._requests else self.document(served)
         if document is None:
-            return None
+            return self._requests.get(served.name)
         digest = canonical(document, served.curator.domain).digest
         try:
             asked = _Asked(digest, self._desk.quote(served, document, "", is_stored=True).charge.key)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-from dalenius.core.budget import MASTER
+from dalenius import errors
 from dalenius.core.contracts import Adjustment
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Status
@@ -22,16 +22,6 @@ from dalenius.core.sealed import Confidential
 from dalenius.curator import rules
 from dalenius.curator.curator import Curator
 from dalenius.curator.planner import bounded
-from dalenius.errors import (
-    Conflict,
-    DaleniusError,
-    LedgerCorrupt,
-    NotPublic,
-    NotRegistered,
-    StorageError,
-    TooLarge,
-    UnknownName,
-)
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import QUOTA
 from dalenius.ledger.policy import check_ledger, ensure_quotas
@@ -101,7 +91,7 @@ class RequestService:
             for notice in curator.notices:
                 logs.event("policy", 30, dataset=curator.domain.name, notice=notice)
             if curator.domain.name in self.served:
-                raise Conflict(f"Two data sets are named {curator.domain.name!r}.", received=curator.domain.name)
+                raise errors.Conflict(f"Two data sets are named {curator.domain.name!r}.", received=curator.domain.name)
             self.served[curator.domain.name] = Served(entry, curator)
 
     @contextmanager
@@ -109,12 +99,12 @@ class RequestService:
         """Turn a database that went away into one refusal; the ledger finds its way back by itself."""
         try:
             yield
-        except LedgerCorrupt as error:
+        except errors.LedgerCorrupt as error:
             logs.event("ledger broken", 50, message=error.message)
             raise
         except ConnectionLost:
             raise Unavailable("The ledger cannot be reached now; try again.") from None
-        except StorageError as error:
+        except errors.StorageError as error:
             raise Unavailable(error.message) from None
 
     def find(self, name: str) -> Served:
@@ -127,28 +117,26 @@ class RequestService:
         return tuple(sorted({served.curator.domain.population for served in self.served.values()}))
 
     def read_request(self, dataset: str, document: Document) -> RequestDocument:
-        """One table of a data set, refused where it names what is not declared, or more cells than are served."""
-        request = load_request(_as_text(document))
-        self._check(self.find(dataset), request)
-        return request
+        """One table of a data set, refused as `read_asked` refuses."""
+        return load_request(self.read_asked(dataset, document))
 
     def read_asked(self, dataset: str, document: Document) -> Asked:
-        """What is asked of a data set, one table or a batch of them, refused as `read_request` refuses."""
-        asked = load_asked(_as_text(document))
-        self._check(self.find(dataset), asked)
-        return asked
-
-    def _check(self, served: Served, asked: Asked) -> None:
+        """One table or a batch, refused where it names what is not declared, or more cells than are served."""
+        # Text is always a document here, never the name of a file: a line break settles that for the reader.
+        served, text = self.find(dataset), f"{document}\n" if isinstance(document, str) else document
+        with served.curator.planner.allowing():
+            asked = load_asked(text)
         # Refused here, before anything is priced or charged, if a document lacks what [show] names.
         self.adjustments(served, asked)
         domain = served.curator.domain
         size = sum(prod(len(axis) for axis in member.axes(domain)) for member in members_of(asked))
         if size > self.config.limits.most_cells:
-            raise TooLarge(
+            raise errors.TooLarge(
                 f"The table would have {size:,} cells; this server releases at most {self.config.limits.most_cells:,}.",
                 received=size,
                 limit=self.config.limits.most_cells,
             )
+        return asked
 
     def adjustments(self, served: Served, request: Asked) -> list[Adjustment]:
         """What [show] of a request asks for; what is stored stays as it was measured. A batch has none."""
@@ -160,7 +148,7 @@ class RequestService:
         try:
             with self.outages():
                 return curator.adjustments(request)
-        except (NotPublic, UnknownName):
+        except (errors.NotPublic, errors.UnknownName):
             # A release that is not public is answered like one that is not there.
             raise NotFound(f"There is no published release {request.show.anchor[:100]!r} to agree with.") from None
 
@@ -199,7 +187,7 @@ class RequestService:
                 _ = served.curator.source
                 amounts = {k: v for k, v in served.entry.defaults.model_dump().items() if v is not None}
                 served.curator.plan({"table": {}, "privacy": amounts})
-            except DaleniusError:
+            except errors.DaleniusError:
                 continue
 
     # -- requests ----------------------------------------------------------------------------------------------
@@ -215,20 +203,13 @@ class RequestService:
         with self.outages():
             registration = self.ledger.reader.registration(curator.domain.name, curator.domain.version)
         if registration is None:
-            raise NotRegistered(f"{served.name} is not registered yet; the custodian does that first.")
-        charge = curator.charge(
-            document,
-            plan,
-            form,
-            registration.fingerprint,
-            analyst=analyst,
-            approved_by=approved_by,
-            is_official=not analyst,
-        )
+            raise errors.NotRegistered(f"{served.name} is not registered yet; the custodian does that first.")
+        who: dict[str, Any] = {"analyst": analyst, "approved_by": approved_by, "is_official": not analyst}
+        charge = curator.charge(document, plan, form, registration.fingerprint, **who)
         cells = sum(member.space(curator.domain).size for member in members_of(document))
         return Quote(document, plan, cells, charge)
 
-    def refusal(self, quote: Quote, *, as_new: bool) -> DaleniusError | None:
+    def refusal(self, quote: Quote, *, as_new: bool) -> errors.DaleniusError | None:
         """The error that the ledger would answer with now, or nothing.
 
         `as_new` asks under a key that no charge has: the answer, and the work for it, are then the same whether or not
@@ -243,7 +224,7 @@ class RequestService:
                 self.ledger.quote(charge)
         except Unavailable:
             raise
-        except DaleniusError as error:
+        except errors.DaleniusError as error:
             return error
         return None
 
@@ -275,10 +256,10 @@ class RequestService:
 
     def apply_quota(self, dataset: str, analyst: str) -> None:
         """The policy's quota becomes the analyst's when they first ask; the custodian may change it later."""
-        curator = self.find(dataset).curator
-        population = curator.domain.population
         if (dataset, analyst) in self._quotas:
             return
+        curator = self.find(dataset).curator
+        population = curator.domain.population
         with self.outages(), self._lock:
             if population in self.ledger.reader.populations():
                 ensure_quotas(
@@ -298,8 +279,10 @@ class RequestService:
         above = lines[-1].body["above"] if lines else None
         return None if above is None else int(above)
 
-    def quota(self, population: str, analyst: str, account: str = MASTER) -> QuotaView:
+    def quota(self, dataset: str, analyst: str, account: str) -> QuotaView:
         """What an analyst may spend and has spent in an account; nothing about anybody else."""
+        self.apply_quota(dataset, analyst)
+        population = self.find(dataset).curator.domain.population
         with self.outages():
             balances = self.ledger.reader.account(population).balances
         own = (balance.to_dict() for balance in balances if balance.key[1:] == (account, QUOTA, analyst))
@@ -314,8 +297,3 @@ class RequestService:
         for served in self.served.values():
             served.curator.close()
         self.ledger.close()
-
-
-def _as_text(document: Document) -> Document:
-    """Text is always a document here, never the name of a file: a line break settles that for the reader."""
-    return f"{document}\n" if isinstance(document, str) else document

@@ -18,12 +18,14 @@ from dalenius.spec.method import counts_records, is_offered
 from dalenius.spec.policy import PolicyDocument
 
 
-def variable_view(variable: Variable) -> VariableView:
+def variable_view(variable: Variable, domain: Domain) -> VariableView:
+    sentences = {language: derivation(variable, domain, language) for language in LANGUAGES}
     view = VariableView(
         name=variable.name,
         label=variable.label or variable.name,
         is_numeric=variable.is_numeric,
         is_sensitive=variable.is_sensitive,
+        derivation=sentences if any(sentences.values()) else {},
     )
     if variable.is_numeric:
         bounds = variable.bounds
@@ -33,21 +35,15 @@ def variable_view(variable: Variable) -> VariableView:
     return replace(view, categories=variable.categories.labels, levels=levels)
 
 
-def _derivation(variable: Variable, domain: Domain) -> dict[str, str]:
-    """How a variable came about, in each language; nothing for a plain column."""
-    sentences = {language: derivation(variable, domain, language) for language in LANGUAGES}
-    return sentences if any(sentences.values()) else {}
-
-
 def dataset_view(served: Served, most_cells: int) -> DatasetView:
     curator, entry = served.curator, served.entry
     domain, part = curator.domain, curator.document.dataset
-    variables = tuple(
-        replace(variable_view(v), derivation=_derivation(v, domain))
-        for v in domain.variables.values()
-        if v.is_confirmed
-    )
-    measures = _measures(domain, has_numbers=any(v.is_numeric for v in variables))
+    variables = tuple(variable_view(v, domain) for v in domain.variables.values() if v.is_confirmed)
+    # A form offers measures of numeric variables only where there are some, and those of records first.
+    with curator.planner.allowing():
+        offered = [(m.takes_of, name) for name, m in registry.every("methods").items() if is_offered(name, domain)]
+        definitions = _definitions(served)
+    has_numbers = any(v.is_numeric for v in variables)
     return DatasetView(
         name=domain.name,
         title=part.title or domain.name,
@@ -58,10 +54,10 @@ def dataset_view(served: Served, most_cells: int) -> DatasetView:
         has_list=entry.list is not None,
         variables=variables,
         neighbours=domain.neighbours.sentence(),
-        measures=measures,
+        measures=tuple(name for takes_of, name in sorted(offered) if has_numbers or not takes_of),
         weights=_weights(domain, curator.policy),
         draws=str(domain.draws),
-        definitions=_definitions(served),
+        definitions=definitions,
         defaults={k: v for k, v in entry.defaults.model_dump().items() if v is not None},
         most_cells=min(most_cells, curator.policy.allow.most_cells),
         translations={code: words.model_dump() for code, words in curator.document.translations.items()},
@@ -75,12 +71,6 @@ def _weights(domain: Domain, policy: PolicyDocument) -> tuple[str, ...]:
     return tuple(name for name in domain.weights if domain.variable(name).is_confirmed)
 
 
-def _measures(domain: Domain, *, has_numbers: bool) -> tuple[str, ...]:
-    """Measures that a form may offer: of numeric variables only where there are some; those of records first."""
-    offered = [(m.takes_of, name) for name, m in registry.every("methods").items() if is_offered(name, domain)]
-    return tuple(name for takes_of, name in sorted(offered) if has_numbers or not takes_of)
-
-
 def _definitions(served: Served) -> tuple[str, ...]:
     policy, domain = served.curator.policy, served.curator.domain
 
@@ -92,7 +82,7 @@ def _definitions(served: Served) -> tuple[str, ...]:
             return False
         return policy.allows_definition(name, definition.evidence)
 
-    return tuple(name for name in registry.names("definitions") if is_allowed(name, registry.get("definitions", name)))
+    return tuple(name for name, each in registry.every("definitions").items() if is_allowed(name, each))
 
 
 def preview(
@@ -107,7 +97,12 @@ def preview(
 ) -> Preview:
     plan = quote.plan
     details = dict(plan.preview)
-    error = details.get("std_error")
+    has_error = "std_error" in details
+    error = details.pop("std_error", None)
+    # How far a chosen cell may fall short is no margin of error of a number: it stays in the sentence that says so.
+    half_width = margin_of_error(plan.preview) if has_error else None
+    if has_error:
+        details.pop("half_width_95", None)
     return Preview(
         digest=digest,
         dataset=quote.charge.dataset,
@@ -118,7 +113,7 @@ def preview(
         mechanism=plan.mechanism,
         strategy=plan.strategy,
         std_error=float(error) if isinstance(error, int | float) else None,
-        half_width_95=margin_of_error(details) if "std_error" in details else None,
+        half_width_95=half_width,
         evidence=plan.evidence.to_dict(),
         warnings=tuple(plan.notes),
         is_queued=quote.cells > direct_cells,
@@ -126,12 +121,7 @@ def preview(
         already=already,
         from_list=from_list,
         refusal=None if already is not None or from_list else refusal,
-        # How far a chosen cell may fall short is no margin of error of a number: it stays in the sentence that says so.
-        details={
-            k: v
-            for k, v in details.items()
-            if k != "std_error" and (k != "half_width_95" or "std_error" not in details)
-        },
+        details=details,
     )
 
 
@@ -147,7 +137,7 @@ def search_text(view: ReleaseView, dataset: DatasetView | None) -> str:
     for part in (*request.get("axes", ()), *request.get("where", ())):
         words += [str(label) for cell in part.get("cells", ()) for label in cell]
         words += [str(label) for label in part.get("categories", ())]
-    words += [speech.title_of(view.measure, language) for language in registry.get("methods", view.measure).words]
+    words += [speech.title_of(view.measure, language) for language in LANGUAGES]
     return "\n".join(words).casefold()
 
 

@@ -20,7 +20,7 @@ from dalenius.algebra.tabulation import bounds, tidy
 from dalenius.core.release import Release
 from dalenius.errors import ParameterError, TooLarge, UnknownName
 from dalenius.server.views import ReleaseView
-from dalenius.shown.answer import as_read
+from dalenius.shown.speech import as_read
 
 CONTENTS = "ContentsCode"
 CONTENT_LABELS = {
@@ -43,7 +43,6 @@ class Dimension:
 
     @classmethod
     def of(cls, name: str, labels: tuple[str, ...]) -> "Dimension":
-        """Codes are labels where that is safe, otherwise places."""
         codes = tuple(x if _SAFE.fullmatch(x) else f"c{i}" for i, x in enumerate(labels))
         if len(set(codes)) != len(codes):
             codes = tuple(f"c{i}" for i in range(len(labels)))
@@ -74,19 +73,15 @@ class Dimension:
             numbers = [int(a) for a in arguments if a.isascii() and a.isdigit() and len(a) < 10]
             if len(numbers) != len(arguments) or not 1 <= len(numbers) <= 2:
                 raise ParameterError(f"{name} takes a number of values and, if you like, how many to skip.")
-            count, skip = numbers[0], numbers[1] if len(numbers) == 2 else 0
-            return (
-                set(range(skip, min(skip + count, size)))
-                if name == "TOP"
-                else set(range(max(size - skip - count, 0), max(size - skip, 0)))
-            )
+            first, last = ([*numbers, 0][1], sum(numbers))
+            top = range(first, min(last, size))
+            return set(top) if name == "TOP" else {size - 1 - place for place in top}
         if len(arguments) != (2 if name == "RANGE" else 1):
             raise ParameterError(f"{name} takes {'two codes' if name == 'RANGE' else 'one code'}.")
-        places = []
         for argument in arguments:
             if argument not in self.codes:
                 raise UnknownName.among(f"value of {self.code}", argument, self.codes)
-            places.append(self.codes.index(argument))
+        places = [self.codes.index(argument) for argument in arguments]
         first, last = {"FROM": (places[0], size - 1), "TO": (0, places[0]), "RANGE": (places[0], places[-1])}[name]
         return set(range(first, last + 1))
 
@@ -146,9 +141,8 @@ def table_item(view: ReleaseView, root: str, language: str) -> dict[str, Any]:
         "variableNames": [*view.variables, CONTENTS],
         "source": view.population,
         "links": [
-            {"rel": "self", "hreflang": language, "href": address},
-            {"rel": "metadata", "hreflang": language, "href": f"{address}/metadata"},
-            {"rel": "data", "hreflang": language, "href": f"{address}/data"},
+            {"rel": name, "hreflang": language, "href": address + ending}
+            for name, ending in (("self", ""), ("metadata", "/metadata"), ("data", "/data"))
         ],
     }
 

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any
 
 from dalenius.core import registry
@@ -13,12 +14,10 @@ from dalenius.core.release import Release, Status
 from dalenius.errors import DaleniusError, NotPublic
 from dalenius.postprocess import adjusted
 from dalenius.server import downloads, presentation
-from dalenius.server.accounts import Role, User
-from dalenius.server.config import ServerConfig
+from dalenius.server.accounts import Role, User, require
 from dalenius.server.errors import NotFound
 from dalenius.server.lists import Lists
 from dalenius.server.operations import Document, RequestService
-from dalenius.server.roles import require
 from dalenius.server.views import DatasetView, Download, ReleaseView
 from dalenius.spec.batch import BatchDocument
 
@@ -28,11 +27,10 @@ _MOST_CACHED_CELLS = 50_000
 _MOST_CACHED_BYTES = 1_000_000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Reading:
     """For everybody, as far as a release is published; drafts and embargoed ones for who asked, and the custodian."""
 
-    config: ServerConfig
     desk: RequestService
     lists: Lists
     _datasets: dict[str, DatasetView] = field(default_factory=dict)
@@ -46,11 +44,10 @@ class Reading:
 
     def dataset(self, name: str) -> DatasetView:
         # Declaration, policy and limits are read when the server starts, and nothing here depends on who asks.
-        view = self._datasets.get(name)
-        if view is None:
-            view = presentation.dataset_view(self.desk.find(name), self.config.limits.most_cells)
-            self._datasets[name] = view
-        return view
+        if name not in self._datasets:
+            most_cells = self.desk.config.limits.most_cells
+            self._datasets[name] = presentation.dataset_view(self.desk.find(name), most_cells)
+        return self._datasets[name]
 
     def releases(
         self, user: User, dataset: str = "", query: str = "", status: str = "", offset: int = 0, limit: int = 50
@@ -76,14 +73,12 @@ class Reading:
         The text is made of the request and the declaration alone, so it is the same for every reader; who may see the
         release is decided before.
         """
-        text = self._searched.get(view.entry)
-        if text is None:
+        if view.entry not in self._searched:
             declared = self.dataset(view.dataset) if view.dataset in self.desk.served else None
-            text = self._searched[view.entry] = presentation.search_text(view, declared)
-        return all(word in text for word in words)
+            self._searched[view.entry] = presentation.search_text(view, declared)
+        return all(word in self._searched[view.entry] for word in words)
 
     def release_view(self, user: User, entry: str) -> ReleaseView:
-        """One release, if this user may read it."""
         with self.desk.outages():
             view = self.desk.catalogue.refreshed().get(entry)
         shown = self.shown(user, view)
@@ -129,19 +124,15 @@ class Reading:
 
     def anchored(self, user: User, entry: str) -> Release:
         """The release tied to the first publication on the same rows that shares a margin; measured values stay."""
-        view = self.release_view(user, entry)
-        release = self.release(user, entry)
+        view, release = self.release_view(user, entry), self.release(user, entry)
         with self.desk.outages():
             every = tuple(self.desk.catalogue.refreshed().values())
-        for earlier in every:
-            if earlier.entry == entry:
-                break
-            if earlier.status != Status.PUBLISHED or not presentation.may_anchor(earlier, view):
-                continue
-            published = self.release(user, earlier.entry)
-            # Releases that cannot be reconciled are left as they are.
-            with suppress(DaleniusError):
-                return registry.get("postprocess", "anchor")(published)(release)  # type: ignore[no-any-return]
+        for earlier in takewhile(lambda other: other.entry != entry, every):
+            if earlier.status == Status.PUBLISHED and presentation.may_anchor(earlier, view):
+                published = self.release(user, earlier.entry)
+                # Releases that cannot be reconciled are left as they are.
+                with suppress(DaleniusError):
+                    return registry.get("postprocess", "anchor")(published)(release)  # type: ignore[no-any-return]
         return release
 
     def _may_list(self, user: User, view: ReleaseView) -> bool:
@@ -151,14 +142,11 @@ class Reading:
 
     def shown(self, user: User, view: ReleaseView | None) -> ReleaseView | None:
         """The view, unless the user may not know of it. That something public was withdrawn is public."""
-        if view is None or not (self._may_list(user, view) or self._saw_withdrawal(user, view)):
+        if view is None:
             return None
-        return self._hidden(user, view)
-
-    def _saw_withdrawal(self, user: User, view: ReleaseView) -> bool:
-        if view.status != Status.WITHDRAWN:
-            return False
-        return self.desk.catalogue.was_public(view.entry) or self._knows_analyst(user, view)
+        was_seen = self.desk.catalogue.was_public(view.entry) or self._knows_analyst(user, view)
+        is_known = self._may_list(user, view) or (view.status == Status.WITHDRAWN and was_seen)
+        return self._hidden(user, view) if is_known else None
 
     def _hidden(self, user: User, view: ReleaseView) -> ReleaseView:
         return view if self._knows_analyst(user, view) else replace(view, analyst="")

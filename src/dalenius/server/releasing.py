@@ -6,31 +6,19 @@ import hmac
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from dalenius import errors
 from dalenius.core import registry
 from dalenius.core.budget import MASTER
 from dalenius.core.release import Status
 from dalenius.curator import rules
-from dalenius.errors import (
-    BudgetExhausted,
-    Conflict,
-    DaleniusError,
-    NotAllowed,
-    NotPublic,
-    ParameterError,
-    QuotaExhausted,
-)
 from dalenius.server import logs, presentation
-from dalenius.server.accounts import Accounts, Role, User
-from dalenius.server.config import ServerConfig
+from dalenius.server.accounts import RELEASERS, Accounts, Role, User, named, require
 from dalenius.server.errors import Forbidden, NotFound, NotReleased, StaleRequest, body_of
 from dalenius.server.jobs import Job, Queue
-from dalenius.server.lists import Lists
 from dalenius.server.operations import Document, Quote, RequestService, Served
 from dalenius.server.reading import Reading
-from dalenius.server.roles import RELEASERS, named, require
 from dalenius.server.security import RateLimiter
 from dalenius.server.store import StateStore
 from dalenius.server.views import JobView, Preview, QuotaView, ReleaseView, SavedTable
@@ -48,17 +36,18 @@ def renewed(name: str) -> Forbidden:
     return Forbidden(f"The password of {name!r} was renewed; what was asked for before is not released. Ask again.")
 
 
-def _answers(view: ReleaseView, user: User) -> bool:
+def _answers(view: ReleaseView | None, user: User) -> bool:
     """Whether a stored release would be served again to this user, for free."""
-    is_own = view.analyst == user.name and view.status in (Status.DRAFT, Status.EMBARGOED)
-    return view.status == Status.PUBLISHED or is_own
+    if view is None or view.status == Status.PUBLISHED:
+        return view is not None
+    return view.analyst == user.name and view.status in (Status.DRAFT, Status.EMBARGOED)
 
 
-def _without_quota(user: User, served: Served, quota: QuotaView) -> QuotaExhausted | None:
+def _without_quota(user: User, served: Served, quota: QuotaView) -> errors.QuotaExhausted | None:
     """On confidential data an analyst spends inside a quota, so that what is left to others cannot be sounded out."""
     if user.may_read_ledger or served.curator.domain.is_public or quota.limit is not None:
         return None
-    return QuotaExhausted(
+    return errors.QuotaExhausted(
         f"You have no quota on the population {quota.population!r} yet; the custodian gives you one."
         if quota.account == MASTER
         else f"You have no quota in the {quota.account} account of the population {quota.population!r}; the custodian "
@@ -68,19 +57,16 @@ def _without_quota(user: User, served: Served, quota: QuotaView) -> QuotaExhaust
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Releasing:
     """For analysts and custodians; previews are for everybody."""
 
-    config: ServerConfig
-    key: bytes
-    store: StateStore
-    accounts: Accounts
-    limiter: RateLimiter
-    desk: RequestService
-    lists: Lists
-    jobs: Queue
-    reading: Reading
+    def __init__(
+        self, key: bytes, store: StateStore, accounts: Accounts, limiter: RateLimiter, jobs: Queue, reading: Reading
+    ) -> None:
+        self._key, self._limiter = key, limiter
+        self.store, self.accounts, self.jobs, self.reading = store, accounts, jobs, reading
+        self.desk: RequestService = reading.desk
+        self._lists, self._limits = reading.lists, reading.desk.config.limits
 
     def preview(self, user: User, dataset: str, document: Document) -> Preview:
         """Cells, cost, expected error, and whether it was released before; the own quota of who may release.
@@ -94,16 +80,17 @@ class Releasing:
         quote = self._quote(user, served, asked)
         quota = self.quota(user, dataset, quote.charge.account) if user.may_release else None
         stored = self.reading.shown(user, self.desk.stored(quote))
+        refusal = None
+        if quota is not None:
+            refusal = self._preview_refusal(user, served, quote, quota, is_known=stored is not None)
         return presentation.preview(
             quote,
             digest=self._digest(quote),
             quota=quota,
-            already=stored if stored is not None and _answers(stored, user) else None,
+            already=stored if _answers(stored, user) else None,
             from_list=self._is_listed(served, quote.document),
-            refusal=None
-            if quota is None
-            else self._preview_refusal(user, served, quote, quota, is_known=stored is not None),
-            direct_cells=self.config.limits.direct_cells,
+            refusal=refusal,
+            direct_cells=self._limits.direct_cells,
         )
 
     def _quote(self, user: User, served: Served, request: Asked) -> Quote:
@@ -116,7 +103,7 @@ class Releasing:
 
     def _is_listed(self, served: Served, asked: Asked) -> bool:
         """Whether the stored list answers what is asked, or a table of it: there is one number for one fact."""
-        return any(self.lists.answer(served, member) is not None for member in members_of(asked))
+        return any(self._lists.answer(served, member) is not None for member in members_of(asked))
 
     def _digest(self, quote: Quote) -> str:
         """What a preview showed, in a word: the request, what it means here, the plan and the price.
@@ -125,7 +112,7 @@ class Releasing:
         """
         charge = quote.charge
         text = "\0".join(("preview", charge.key, charge.plan_digest, *map(str, charge.units.to_dict().values())))
-        return hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()[:32]
+        return hmac.new(self._key, text.encode(), hashlib.sha256).hexdigest()[:32]
 
     def _preview_refusal(
         self, user: User, served: Served, quote: Quote, quota: QuotaView, *, is_known: bool
@@ -137,7 +124,7 @@ class Releasing:
         refusal = self.desk.refusal(quote, as_new=not (is_known or user.may_read_ledger))
         if not user.may_read_ledger:
             refusal = _without_quota(user, served, quota) or refusal
-            if isinstance(refusal, BudgetExhausted):
+            if isinstance(refusal, errors.BudgetExhausted):
                 return None
         return None if refusal is None else body_of(refusal)
 
@@ -150,20 +137,20 @@ class Releasing:
         """
         require(user, *RELEASERS)
         if len(key) > 200 or not key.isprintable():
-            raise ParameterError("An idempotency key has at most 200 printable characters.")
+            raise errors.ParameterError("An idempotency key has at most 200 printable characters.")
         served = self.desk.find(dataset)
         request = self.desk.read_asked(dataset, document)
         if served.entry.mode == "list" and not user.is_custodian:
             for member in members_of(request):
-                self.lists.find(served, member)
-            raise NotAllowed(
+                self._lists.find(served, member)
+            raise errors.NotAllowed(
                 f"{served.name} is served from its stored list; tables that the list does not hold are not released.",
                 dataset=served.name,
             )
         if self._is_listed(served, request):
             what = "a table of this batch" if isinstance(request, BatchDocument) else "this table"
-            raise Conflict(f"The stored list holds {what}: it is free, and there is one number for one fact.")
-        self.limiter.take("release", user.name, self.config.limits.releases_per_minute)
+            raise errors.Conflict(f"The stored list holds {what}: it is free, and there is one number for one fact.")
+        self._limiter.take("release", user.name, self._limits.releases_per_minute)
         quote = self._quote(user, served, request)
         if seen is not None and not hmac.compare_digest(seen.encode(), self._digest(quote).encode()):
             raise StaleRequest
@@ -171,7 +158,7 @@ class Releasing:
         if refusal is not None:
             raise refusal
         job = self.jobs.submit(
-            user.name, dataset, request.to_dict(), quote.cells, key, most=self.config.limits.waiting_per_user
+            user.name, dataset, request.to_dict(), quote.cells, key, most=self._limits.waiting_per_user
         )
         return self.job(user, job)
 
@@ -184,7 +171,7 @@ class Releasing:
         approved_by = job.approved_by if self.may_approve(job.approved_by, job.name) else ""
         try:
             entry = self.desk.release(served, request, analyst=job.name, approved_by=approved_by, stage=stage)
-        except (BudgetExhausted, NotPublic, Conflict) as error:
+        except (errors.BudgetExhausted, errors.NotPublic, errors.Conflict) as error:
             raise self._public_error(user, served, request, error) from None
         with self.desk.outages():
             view = self.desk.catalogue.refreshed().get(entry)
@@ -200,16 +187,18 @@ class Releasing:
             return False
         return name != asker and self.accounts.issuer(asker) != name
 
-    def _public_error(self, user: User, served: Served, request: Asked, error: DaleniusError) -> DaleniusError:
+    def _public_error(
+        self, user: User, served: Served, request: Asked, error: errors.DaleniusError
+    ) -> errors.DaleniusError:
         """Return what an analyst may read: as if nobody else had asked, and nothing of what is left to others."""
-        if user.may_read_ledger or (isinstance(error, Conflict) and "key" in error.detail):
+        if user.may_read_ledger or (isinstance(error, errors.Conflict) and "key" in error.detail):
             return error
-        if not isinstance(error, BudgetExhausted):
+        if not isinstance(error, errors.BudgetExhausted):
             quote = self.desk.quote(served, request, user.name)
             if self.reading.shown(user, self.desk.stored(quote)) is not None:
                 return error
             otherwise = self.desk.refusal(quote, as_new=True)
-            if otherwise is not None and not isinstance(otherwise, BudgetExhausted):
+            if otherwise is not None and not isinstance(otherwise, errors.BudgetExhausted):
                 return otherwise
         logs.event("refused", code=error.code, dataset=served.name, user=user.name)
         return NotReleased()
@@ -218,7 +207,7 @@ class Releasing:
         """The job when it is finished, or as it stands after `seconds`; looked at on ticks only."""
         loop = asyncio.get_running_loop()
         view = await loop.run_in_executor(None, self.job, user, job_id)
-        until = time.time() + (self.config.limits.wait_seconds if seconds is None else seconds)
+        until = time.time() + (self._limits.wait_seconds if seconds is None else seconds)
         while not view.is_finished and view.state != "awaiting approval" and time.time() < until:
             tick = self.jobs.next_tick(view.created, time.time())
             await asyncio.sleep(max(tick - time.time(), 0.0) + 0.001)
@@ -240,8 +229,7 @@ class Releasing:
     def quota(self, user: User, dataset: str, account: str = MASTER) -> QuotaView:
         """The user's own quota on the population of a data set, in one account."""
         require(user, *RELEASERS)
-        self.desk.apply_quota(dataset, user.name)
-        return self.desk.quota(self.desk.find(dataset).curator.domain.population, user.name, account)
+        return self.desk.quota(dataset, user.name, account)
 
     def quota_of_job(self, user: User, job: JobView) -> QuotaView:
         """The quota that a job is paid from: its asker's, for themselves and for who decides about it."""
@@ -249,9 +237,7 @@ class Releasing:
         if job.analyst != user.name:
             require(user, Role.CUSTODIAN)
         definition = load_asked(dict(job.request)).budget().definition
-        account = registry.get("definitions", definition).account
-        self.desk.apply_quota(job.dataset, job.analyst)
-        return self.desk.quota(self.desk.find(job.dataset).curator.domain.population, job.analyst, account)
+        return self.desk.quota(job.dataset, job.analyst, registry.get("definitions", definition).account)
 
     def saved(self, user: User) -> tuple[SavedTable, ...]:
         sql = "SELECT title, dataset, request, created FROM saved WHERE name = ? ORDER BY created DESC"
@@ -261,9 +247,8 @@ class Releasing:
         )
 
     def save(self, user: User, title: str, dataset: str, document: Document) -> None:
-        """Keep a request under a title; the same title replaces it."""
         if not 0 < len(title) <= 200 or not title.isprintable():
-            raise ParameterError("A title has 1 to 200 printable characters.")
+            raise errors.ParameterError("A title has 1 to 200 printable characters.")
         text = json.dumps(self.desk.read_request(dataset, document).to_dict(), sort_keys=True)
         self.store.write(
             "INSERT INTO saved (name, title, dataset, request, created) VALUES (?, ?, ?, ?, ?) ON CONFLICT (name,"

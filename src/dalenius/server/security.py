@@ -139,7 +139,6 @@ class _Answer:
 
 
 def form_token(key: bytes, visit: str, session: str) -> str:
-    """The token that a form must carry: tied to this browser and to this session."""
     return hmac.new(key, f"form\0{visit}\0{session}".encode(), hashlib.sha256).hexdigest()
 
 

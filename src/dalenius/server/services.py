@@ -4,8 +4,6 @@
 custodian; `custody` is for custodian and auditor. The other fields are their parts, for auth.py and the routes.
 """
 
-from dataclasses import dataclass
-
 from dalenius.server.accounts import Accounts
 from dalenius.server.config import ServerConfig
 from dalenius.server.custody import Custody
@@ -21,62 +19,26 @@ from dalenius.server.store import StateStore
 from dalenius.server.worker import Worker
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """One for each worker process; safe to call from several threads."""
+    """One for each worker process, opened and not yet started; safe to call from several threads."""
 
-    config: ServerConfig
-    key: bytes
-    proxy_secret: str
-    store: StateStore
-    accounts: Accounts
-    limiter: RateLimiter
-    metrics: Metrics
-    desk: RequestService
-    lists: Lists
-    jobs: Queue
-    reading: Reading
-    releasing: Releasing
-    custody: Custody
-    worker: Worker
-
-    @classmethod
-    def open(cls, config: ServerConfig) -> "Services":
-        """Everything that a worker process needs, opened and not yet started."""
-        key, proxy_secret = config.key(), config.proxy_secret() if config.proxy is not None else ""
-        store = StateStore(config.store_location)
-        accounts = Accounts(store, config.limits.session_hours)
-        limiter, metrics = RateLimiter(config.workers), Metrics(config.state_directory)
-        desk = RequestService(config)
-        lists, jobs = Lists(desk), Queue(store, config.tick)
-        reading = Reading(config=config, desk=desk, lists=lists)
-        releasing = Releasing(
-            config=config,
-            key=key,
-            store=store,
-            accounts=accounts,
-            limiter=limiter,
-            desk=desk,
-            lists=lists,
-            jobs=jobs,
-            reading=reading,
+    def __init__(self, config: ServerConfig) -> None:
+        self.config = config
+        self.key: bytes = config.key()
+        self.proxy_secret: str = config.proxy_secret() if config.proxy is not None else ""
+        self.store: StateStore = StateStore(config.store_location)
+        self.accounts: Accounts = Accounts(self.store, config.limits.session_hours)
+        self.limiter: RateLimiter = RateLimiter(config.workers)
+        self.metrics: Metrics = Metrics(config.state_directory)
+        self.desk: RequestService = RequestService(config)
+        self.lists: Lists = Lists(self.desk)
+        self.jobs: Queue = Queue(self.store, config.tick)
+        self.reading: Reading = Reading(self.desk, self.lists)
+        self.releasing: Releasing = Releasing(
+            self.key, self.store, self.accounts, self.limiter, self.jobs, self.reading
         )
-        custody = Custody(store=store, accounts=accounts, desk=desk, jobs=jobs, reading=reading, releasing=releasing)
-        runners = Runners(store, jobs, releasing.run_job, runners=config.runners, lease_seconds=config.lease_seconds)
-        worker = Worker(config=config, store=store, metrics=metrics, desk=desk, lists=lists, runners=runners)
-        return cls(
-            config=config,
-            key=key,
-            proxy_secret=proxy_secret,
-            store=store,
-            accounts=accounts,
-            limiter=limiter,
-            metrics=metrics,
-            desk=desk,
-            lists=lists,
-            jobs=jobs,
-            reading=reading,
-            releasing=releasing,
-            custody=custody,
-            worker=worker,
+        self.custody: Custody = Custody(self.releasing)
+        runners = Runners(
+            self.store, self.jobs, self.releasing.run_job, runners=config.runners, lease_seconds=config.lease_seconds
         )
+        self.worker: Worker = Worker(self.store, self.metrics, self.desk, self.lists, runners)

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,24 +89,14 @@ class StateStore:
                 yield connection
                 self._idle.append(connection)
             except BaseException as error:
-                is_outage = self._is_outage(error)
                 if connection is not None:
-                    self._give_back(connection, is_broken=is_outage)
-                if is_outage:
+                    self._idle.append(connection)
+                if self._is_outage(error):
+                    # The others of the same age will not be better.
+                    with suppress(Exception):
+                        self.close()
                     raise Unavailable("The server's store cannot be reached; try again.") from None
                 raise
-
-    def _give_back(self, connection: Any, *, is_broken: bool) -> None:
-        try:
-            if is_broken:
-                # The others of the same age will not be better.
-                while self._idle:
-                    self._idle.pop().close()
-                connection.close()
-            else:
-                self._idle.append(connection)
-        except Exception:
-            return
 
     def _is_outage(self, error: BaseException) -> bool:
         if self.is_postgres:

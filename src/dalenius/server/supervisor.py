@@ -135,15 +135,13 @@ class _Supervisor:
         return refusal
 
     def _ended(self) -> list[int]:
-        ended = []
-        for pid in list(self._born):
+        def has_ended(pid: int) -> bool:
             try:
-                child, _ = os.waitpid(pid, os.WNOHANG)
+                return os.waitpid(pid, os.WNOHANG)[0] != 0
             except ChildProcessError:
-                child = pid
-            if child:
-                ended.append(pid)
-        return ended
+                return True
+
+        return [pid for pid in self._born if has_ended(pid)]
 
     def _signal(self, number: int) -> None:
         for pid in self._born:

@@ -173,8 +173,6 @@ class ApprovalRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedTable:
-    """A request that a user keeps under a title; nothing of it is released."""
-
     title: str
     dataset: str
     request: Mapping[str, Any]

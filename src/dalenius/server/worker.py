@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from dalenius.errors import DaleniusError
 from dalenius.server import logs
-from dalenius.server.config import ServerConfig
 from dalenius.server.errors import places
 from dalenius.server.lists import Lists
 from dalenius.server.metrics import Metrics
@@ -16,9 +15,8 @@ from dalenius.server.store import StateStore
 _PATIENCE = 30.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Worker:
-    config: ServerConfig
     store: StateStore
     metrics: Metrics
     desk: RequestService
@@ -31,7 +29,7 @@ class Worker:
     @property
     def is_ready(self) -> bool:
         """Whether everything that is registered and released on start is so."""
-        return self._ready.is_set() or not self.config.register_on_start
+        return self._ready.is_set() or not self.desk.config.register_on_start
 
     def start(self) -> None:
         """Serve jobs, and open the data in the background so that the first release need not wait for it."""
@@ -47,7 +45,7 @@ class Worker:
 
     def _warm(self) -> None:
         try:
-            if self.config.register_on_start:
+            if self.desk.config.register_on_start:
                 self._register_and_release_lists()
             self._ready.set()
             self.desk.warm(self._closing)

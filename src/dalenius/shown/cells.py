@@ -6,8 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dalenius.algebra.estimates import is_estimate
-from dalenius.algebra.tabulation import bounds, sampled_bounds
+from dalenius.algebra.tabulation import bounds, estimate_of, sampled_bounds
 from dalenius.core.law import Additive, FloatArray
 from dalenius.core.release import Release, Table
 from dalenius.errors import InternalError
@@ -78,7 +77,7 @@ def half_widths(release: Release, table: Table, confidence: float) -> FloatArray
     """
     if any(adjustment.get("name") == "anchor" for adjustment in release.adjustments):
         return np.full(table.values.shape, np.nan)
-    if is_estimate(release.law) and release.tables and table.name == release.tables[0].name:
+    if estimate_of(release, table) is not None:
         return _farther(table, *bounds(release, table, confidence))
     normal: FloatArray = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error
     block = next((b for b in release.blocks if b.name == table.name and b.role == "table"), None)

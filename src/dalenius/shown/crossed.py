@@ -1,14 +1,13 @@
 """A released table as HTML: crossed as it was asked for, with margins of error in its cells and its caption below."""
 
 from html import escape
-from math import ceil, floor
 
 from dalenius.core.release import Release, Subject
 from dalenius.shown.cells import Cell
 from dalenius.shown.crosstab import Crosstab, Line, asked_layout, lay_out
 from dalenius.shown.display import Display
 from dalenius.shown.speech import DEFAULT, caption, classified, heading, name_of, rounding, unit_of
-from dalenius.shown.words import number, word
+from dalenius.shown.words import above, ends, number, word
 
 __all__ = ["crossed"]
 
@@ -30,7 +29,8 @@ def crossed(
     crosstab = lay_out(release, table, **places, confidence=confidence, shown=display.values)
     said = " ".join(filter(None, (caption(release, table, confidence, language), rounding(display, language))))
     body, left_out = _body(crosstab, subject, display.digits, most_rows, language)
-    note = _left_out(left_out, language) if left_out else ""
+    rows = word("more_rows", language, rows=number(left_out, language=language))
+    note = f'<p class="note">{rows}</p>' if left_out else ""
     columns = _head(release, crosstab, language)
     if table.space.size == 1 and not classified(release, table):
         # The heading says what the one number is.
@@ -42,17 +42,14 @@ def crossed(
     )
 
 
-def _left_out(rows: int, language: str) -> str:
-    said = word("more_rows", language, rows=number(rows, language=language))
-    return f'<p class="note">{said}</p>'
-
-
 def _head(release: Release, crosstab: Crosstab, language: str) -> str:
     """Headings of the columns, one line an axis; the last line also names the rows."""
     stub = [name_of(release.about, axis.name) for axis in crosstab.row_axes] or [""]
     rows = "".join(f'<th scope="col">{escape(name)}</th>' for name in stub)
     if not crosstab.heads:
         return f'<tr>{rows}<th scope="col" class="n">{word("value", language)}</th></tr>'
+    key = "total_shown" if crosstab.is_column_total_of_shown else "total"
+    total = f'<th scope="col" class="n">{word(key, language)}</th>' if crosstab.has_totals else ""
     lines = []
     for place, labels in enumerate(crosstab.heads):
         name = name_of(release.about, crosstab.column_axes[place].name)
@@ -62,15 +59,9 @@ def _head(release: Release, crosstab: Crosstab, language: str) -> str:
             f'<th scope="{"colgroup" if span > 1 else "col"}" class="n" colspan="{span}">{escape(label)}</th>'
             for label, span in labels
         )
-        total = _total(crosstab, language) if crosstab.has_totals and is_last else ""
         over = f'<tr><td colspan="{len(stub)}"></td><th colspan="{crosstab.width}">{escape(name)}</th></tr>'
-        lines.append(f"{over}<tr>{start}{cells}{total}</tr>")
+        lines.append(f"{over}<tr>{start}{cells}{total if is_last else ''}</tr>")
     return "".join(lines)
-
-
-def _total(crosstab: Crosstab, language: str) -> str:
-    key = "total_shown" if crosstab.is_column_total_of_shown else "total"
-    return f'<th scope="col" class="n">{word(key, language)}</th>'
 
 
 def _body(crosstab: Crosstab, subject: Subject, digits: int, most_rows: int, language: str) -> tuple[str, int]:
@@ -115,22 +106,10 @@ def _error(cell: Cell, digits: int, language: str) -> str:
     if not cell.half:
         return ""
     if cell.is_cut and cell.lower is not None and cell.upper is not None:
-        ends = _below(cell.lower, digits, language), _above(cell.upper, digits, language)
-        text = f"<small>{ends[0]} – {ends[1]}</small>"
+        text = f"<small>{ends(cell.lower, cell.upper, digits, language)}</small>"
     else:
-        text = f"<small>± {_above(cell.half, digits, language)}</small>"
+        text = f"<small>± {above(cell.half, digits, language)}</small>"
     if cell.half_with_sampling:
-        wide = _above(cell.half_with_sampling, digits, language)
-        text += f"<small>± {wide} {word('with_sampling', language)}</small>"
+        wider = above(cell.half_with_sampling, digits, language)
+        text += f"<small>± {wider} {word('with_sampling', language)}</small>"
     return text
-
-
-def _below(end: float, digits: int, language: str) -> str:
-    scale = 10.0**digits
-    return number(floor(round(end * scale, 6)) / scale, digits, language)
-
-
-def _above(half: float, digits: int, language: str) -> str:
-    """A margin is never shown smaller than it is."""
-    scale = 10.0**digits
-    return number(ceil(round(half * scale, 6)) / scale, digits, language)

@@ -5,9 +5,9 @@ variances add; where neither is valid, no total is shown.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
-from math import inf, sqrt
+from math import inf, prod, sqrt
 from statistics import NormalDist
 from typing import Any, TypedDict
 
@@ -21,6 +21,8 @@ from dalenius.shown.cells import Cell, half_widths, half_widths_with_sampling, k
 
 SHOWS = ("value", "row", "column", "total")
 Margins = Callable[[list[str]], Release | None]
+Place = dict[str, int]
+"""Where a cell stands on some axes, by their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +78,6 @@ class Crosstab:
 
 
 class _ShownTable:
-    """A table as an array over named axes."""
-
     def __init__(self, release: Release, table: Table, confidence: float, shown: FloatArray | None = None) -> None:
         """`shown` are the numbers that readers see; how far they were moved is added to the margins of error."""
         self.names = [axis.name for axis in table.space.axes]
@@ -92,7 +92,7 @@ class _ShownTable:
         structural[list(table.space.structural_indices)] = True
         self.structural = structural.reshape(shape)
 
-    def at(self, position: dict[str, int]) -> tuple[float, float, float | None, float | None, bool]:
+    def at(self, position: Place) -> tuple[float, float, float | None, float | None, bool]:
         """Value, variance, half-width without and with sampling where known, and whether it is a structural zero."""
         index = tuple(position[name] for name in self.names)
         half, sampled = known(float(self.halves[index])), known(float(self.sampled[index]))
@@ -100,8 +100,6 @@ class _ShownTable:
 
 
 class Places(TypedDict, total=False):
-    """Names of axes on rows, columns and layers."""
-
     rows: list[str]
     columns: list[str]
     layers: list[str]
@@ -146,36 +144,33 @@ def lay_out(
     if rest and not placed[1] and (placed[0] or len(rest) > 1):
         placed[1] = [rest.pop()]
     placed[0] += rest
-    row_axes, column_axes, layer_axes = placed
-    builder = _Builder(release, table, row_axes, column_axes, layer_axes, show, totals, confidence, margins, shown)
+    full = _ShownTable(release, table, confidence, shown)
+    show = show if show in SHOWS else "value"
+    on_rows, on_columns, on_layers = placed
+    builder = _Builder(release, table, full, on_rows, on_columns, on_layers, show, totals, confidence, margins)
     return builder.crosstab()
 
 
+@dataclass(eq=False)
 class _Builder:
-    def __init__(
-        self,
-        release: Release,
-        table: Table,
-        rows: list[Axis],
-        columns: list[Axis],
-        layers: list[Axis],
-        show: str,
-        totals: bool,
-        confidence: float,
-        margins: Margins,
-        shown: FloatArray | None,
-    ) -> None:
-        self.more = margins
-        self.release, self.table, self.confidence = release, table, confidence
-        self.rows, self.columns, self.layers = rows, columns, layers
-        self.show = show if show in SHOWS else "value"
-        self.full = _ShownTable(release, table, confidence, shown)
-        self.margins: dict[frozenset[str], _ShownTable | None] = {}
-        self.possible = _possible(release, table)
+    release: Release
+    table: Table
+    full: _ShownTable
+    rows: list[Axis]
+    columns: list[Axis]
+    layers: list[Axis]
+    show: str
+    totals: bool
+    confidence: float
+    more: Margins
+    margins: dict[frozenset[str], _ShownTable | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.possible = _possible(self.release, self.table)
         # Cells and totals of one measured block are sums of disjoint, independent parts.
-        self.is_plain = len(release.blocks) == 1 and table.is_unbiased
-        self.row_total = totals and bool(rows) and self._margin(columns, layers) is not None
-        self.column_total = totals and bool(columns) and self._margin(rows, layers) is not None
+        self.is_plain = len(self.release.blocks) == 1 and self.table.is_unbiased
+        self.row_total = self.totals and bool(self.rows) and self._margin(self.columns, self.layers) is not None
+        self.column_total = self.totals and bool(self.columns) and self._margin(self.rows, self.layers) is not None
 
     def _margin(self, *kept: list[Axis]) -> _ShownTable | None:
         names = [axis.name for group in kept for axis in group]
@@ -208,10 +203,13 @@ class _Builder:
         return _ShownTable(release, table, self.confidence, sums[1] if is_sum else np.rint(part.exact))
 
     def crosstab(self) -> Crosstab:
-        sheets = []
-        for layer in _positions(self.layers):
-            title = tuple((axis.name, axis.labels[layer[axis.name]]) for axis in self.layers)
-            sheets.append(Sheet(title=title, lines=tuple(self._lines(layer))))
+        sheets = [
+            Sheet(
+                title=tuple((axis.name, axis.labels[layer[axis.name]]) for axis in self.layers),
+                lines=tuple(self._lines(layer)),
+            )
+            for layer in _positions(self.layers)
+        ]
         marks = frozenset(cell.mark for sheet in sheets for line in sheet.lines for cell in line.cells if cell.mark)
         return Crosstab(
             row_axes=tuple(self.rows),
@@ -226,7 +224,7 @@ class _Builder:
             parts=self.release.owner(self.table).about.parts,
         )
 
-    def _lines(self, layer: dict[str, int]) -> Iterator[Line]:
+    def _lines(self, layer: Place) -> Iterator[Line]:
         spans = _spans(self.rows)
         for number, row in enumerate(_positions(self.rows)):
             labels = tuple(
@@ -238,21 +236,14 @@ class _Builder:
         if self.row_total:
             yield Line(labels=(), cells=tuple(self._cells(layer, {}, is_total=True)), is_total=True)
 
-    def _cells(self, layer: dict[str, int], row: dict[str, int], *, is_total: bool) -> Iterator[Cell]:
+    def _cells(self, layer: Place, row: Place, *, is_total: bool) -> Iterator[Cell]:
         kept = [] if is_total else self.rows
         for column in _positions(self.columns):
             yield self._cell(self._margin(kept, self.columns, self.layers), layer, row, column, is_total)
         if self.column_total:
             yield self._cell(self._margin(kept, self.layers), layer, row, {}, True)
 
-    def _cell(
-        self,
-        part: _ShownTable | None,
-        layer: dict[str, int],
-        row: dict[str, int],
-        column: dict[str, int],
-        is_total: bool,
-    ) -> Cell:
+    def _cell(self, part: _ShownTable | None, layer: Place, row: Place, column: Place, is_total: bool) -> Cell:
         if part is None:
             return Cell(value=None, is_total=is_total)
         value, variance, half, sampled, is_structural = part.at(layer | row | column)
@@ -263,31 +254,19 @@ class _Builder:
         is_judged = self.table.measure == "count" and half is not None
         mark = reliability(value, sqrt(variance)) if is_judged else ""
         if self.show == "value":
-            return Cell(
-                value=known(value),
-                half=half,
-                half_with_sampling=sampled,
-                mark=mark,
-                is_total=is_total,
-                least=self.possible[0],
-                most=self.possible[1],
-            )
+            least, most = self.possible
+            ends: dict[str, Any] = {"half": half, "half_with_sampling": sampled, "least": least, "most": most}
+            return Cell(value=known(value), mark=mark, is_total=is_total, **ends)
         whole = self._whole(layer, row, column)
         share, error = share_of(value, variance, whole) if whole else (None, None)
         if half is None or not self.is_plain:
             error = None
         factor = NormalDist().inv_cdf(0.5 + self.confidence / 2)
-        return Cell(
-            value=share,
-            # A sum's share of itself is no measurement: it has no margin.
-            half=factor * error if error else None,
-            mark=mark,
-            is_total=is_total,
-            is_percent=True,
-            least=0.0,
-        )
+        # A sum's share of itself is no measurement: it has no margin.
+        half = factor * error if error else None
+        return Cell(value=share, half=half, mark=mark, is_total=is_total, is_percent=True, least=0.0)
 
-    def _whole(self, layer: dict[str, int], row: dict[str, int], column: dict[str, int]) -> tuple[float, float] | None:
+    def _whole(self, layer: Place, row: Place, column: Place) -> tuple[float, float] | None:
         kept = {"row": self.rows if row else [], "column": self.columns if column else [], "total": []}[self.show]
         part = self._margin(kept, self.layers)
         if part is None:
@@ -313,39 +292,26 @@ def _positions(axes: Sequence[Axis]) -> Iterator[dict[str, int]]:
 
 def _spans(axes: Sequence[Axis]) -> list[int]:
     """Over how many lines a label of each axis stands."""
-    spans = []
-    width = 1
-    for axis in reversed(axes):
-        spans.append(width)
-        width *= len(axis)
-    return spans[::-1]
+    return [prod(map(len, axes[place + 1 :])) for place in range(len(axes))]
 
 
 def _heads(axes: Sequence[Axis]) -> tuple[tuple[tuple[str, int], ...], ...]:
     """Column headings, one line an axis, each label with the number of columns below it."""
-    heads: list[tuple[tuple[str, int], ...]] = []
-    repeat = 1
-    for axis, span in zip(axes, _spans(axes), strict=True):
-        heads.append(tuple((label, span) for _ in range(repeat) for label in axis.labels))
-        repeat *= len(axis)
-    return tuple(heads)
+    return tuple(
+        tuple((label, span) for label in axis.labels) * prod(map(len, axes[:place]))
+        for place, (axis, span) in enumerate(zip(axes, _spans(axes), strict=True))
+    )
 
 
 def flat(crosstab: Crosstab) -> list[dict[str, Any]]:
     """The cells that are not totals, with their labels: what charts draw."""
-    columns = [" · ".join(labels) for labels in product(*(axis.labels for axis in crosstab.column_axes))]
-    cells = []
-    for sheet in crosstab.sheets:
-        rows = product(*(axis.labels for axis in crosstab.row_axes))
-        lines = [line for line in sheet.lines if not line.is_total]
-        for labels, line in zip(rows, lines, strict=True):
-            for column, cell in zip(columns, line.cells, strict=False):
-                cells.append(
-                    {
-                        "layer": " · ".join(label for _, label in sheet.title),
-                        "row": " · ".join(labels),
-                        "column": column,
-                        "cell": cell,
-                    }
-                )
-    return cells
+    rows, columns = (
+        [" · ".join(labels) for labels in product(*(axis.labels for axis in axes))]
+        for axes in (crosstab.row_axes, crosstab.column_axes)
+    )
+    return [
+        {"layer": " · ".join(label for _, label in sheet.title), "row": row, "column": column, "cell": cell}
+        for sheet in crosstab.sheets
+        for row, line in zip(rows, (line for line in sheet.lines if not line.is_total), strict=True)
+        for column, cell in zip(columns, line.cells, strict=False)
+    ]

@@ -1,7 +1,9 @@
 """Plans where people work with them: two lines in a terminal, a grid in a notebook."""
 
+from collections.abc import Mapping
 from functools import partial
 from math import isfinite, nan
+from typing import Any
 
 from dalenius.algebra.tabulation import tidy
 from dalenius.core.budget import Budget
@@ -14,8 +16,6 @@ __all__ = ["PlanDisplay"]
 
 
 class PlanDisplay:
-    """A plan as two lines and as HTML."""
-
     def __init__(self, plan: TablePlan) -> None:
         self._plan = plan
 
@@ -24,12 +24,11 @@ class PlanDisplay:
         plan = self._plan
         error = f"{_error_of(plan.error)} (95 %)" if _has_margin(plan) else "error not known before"
         return two_lines(
-            f"Plan of {_title(plan.subject) or _kind(plan)}: {_cells(plan)}{plan.mechanism} ({plan.strategy})",
+            f"Plan of {_title(plan.subject) or _kind(plan)}: {_cells(plan.preview)}{plan.mechanism} ({plan.strategy})",
             f"{_amounts(plan.budget)}; cost {plan.cost}; {error}",
         )
 
     def html(self) -> str:
-        """Return the same as a grid, with what to expect in words."""
         plan, subject = self._plan, self._plan.subject or Subject()
         said = expectation(subject.measure, plan.preview, in_words, label=partial(name_of, subject))
         # How many ranks a quantile stands off, or how far a chosen cell falls short, is said in words.
@@ -42,13 +41,8 @@ class PlanDisplay:
             *(_tables_of(plan) or ([("Margin of error (95%)", _error_of(plan.error))] if is_margin else [])),
         ]
         notes = [*said, str(plan.preview.get("universe", "")), *plan.notes]
-        return grid(
-            f"Plan: {_title(plan.subject) or _kind(plan)}",
-            ["", "Known before any data are read"],
-            lines,
-            labels=2,
-            notes=notes,
-        )
+        heads = ["", "Known before any data are read"]
+        return grid(f"Plan: {_title(plan.subject) or _kind(plan)}", heads, lines, labels=2, notes=notes)
 
 
 def _tables_of(plan: TablePlan) -> list[tuple[str, str]]:
@@ -57,7 +51,7 @@ def _tables_of(plan: TablePlan) -> list[tuple[str, str]]:
     for number, table in enumerate(plan.preview.get("tables", ()), start=1):
         # How far a chosen cell may fall short is no error of a number.
         error = margin_of_error(table) if "std_error" in table else nan
-        size = f"{table['cells']:,} cell{'' if table['cells'] == 1 else 's'}, " if "cells" in table else ""
+        size = _cells(table)
         lines.append((f"Table {number}", f"{size}{table['mechanism']}, margin of error {_error_of(error)}"))
     return lines
 
@@ -84,8 +78,8 @@ def _kind(plan: TablePlan) -> str:
     return f"a batch of {len(tables)} tables" if tables else "a table"
 
 
-def _cells(plan: TablePlan) -> str:
-    cells = plan.preview.get("cells")
+def _cells(preview: Mapping[str, Any]) -> str:
+    cells = preview.get("cells")
     return "" if cells is None else f"{cells:,} cell{'' if cells == 1 else 's'}, "
 
 

@@ -11,11 +11,19 @@ from dalenius.core.law import FloatArray
 from dalenius.core.release import SELECTION, Release, Subject, Table
 from dalenius.rendering import draw_cells, framed, paragraphs, text_grid, two_lines
 from dalenius.shown import answers
-from dalenius.shown.answer import as_read
 from dalenius.shown.answers import labelled_table
 from dalenius.shown.crossed import crossed
 from dalenius.shown.display import displayed
-from dalenius.shown.speech import caption, classified, conditions, has_error, heading, title_of_release, unit_of
+from dalenius.shown.speech import (
+    as_read,
+    caption,
+    classified,
+    conditions,
+    has_error,
+    heading,
+    title_of_release,
+    unit_of,
+)
 from dalenius.shown.words import word
 
 if TYPE_CHECKING:
@@ -69,7 +77,6 @@ class ReleaseDisplay:
         return "\n\n".join(filter(None, (subject.title, *tables, more, silent, notes)))
 
     def html(self) -> str:
-        """Return a few tables crossed as they were asked for, with the guarantee below."""
         release = as_read(self._release)
         source, subject = release.provenance, release.about
         title = f"<h2>{escape(subject.title)}</h2>" if subject.title else ""
@@ -93,15 +100,12 @@ class ReleaseDisplay:
         return lower.reshape(table.shape), upper.reshape(table.shape)
 
     def margin(self, *names: str) -> Table:
-        """Return the table over some of the axes."""
         return tabulation.margin(self._release, *names)
 
     def pandas(self, table: Table, confidence: float) -> "pd.DataFrame":
-        """Return one row per cell of a table."""
         return rendering.pandas_frame(answers.columns(self._release.owner(table), table, confidence))
 
     def polars(self, table: Table, confidence: float) -> "pl.DataFrame":
-        """Return one row per cell of a table."""
         return rendering.polars_frame(answers.columns(self._release.owner(table), table, confidence))
 
     def plot(self, path: object, table: Table, confidence: float) -> "Axes":
@@ -138,5 +142,4 @@ def _of_batch(part: Release, table: str) -> str:
 
 
 def _only(subject: Subject) -> str:
-    """The conditions of a table in a sentence."""
     return f"Only {'; '.join(conditions(subject))}." if subject.where else ""

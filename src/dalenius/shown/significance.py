@@ -12,8 +12,6 @@ __all__ = ["SignificanceDisplay"]
 
 
 class SignificanceDisplay:
-    """One test as a grid and as a picture."""
-
     def __init__(self, test: TestResult) -> None:
         self._test = test
 

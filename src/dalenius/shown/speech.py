@@ -5,6 +5,7 @@ one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import inf, isfinite
 from statistics import NormalDist
 from typing import Any
@@ -18,10 +19,10 @@ from dalenius.core.estimate import level
 from dalenius.core.law import Thinned
 from dalenius.core.plan import margin_of_error
 from dalenius.core.release import Release, Subject, Table
-from dalenius.shown.answers import is_one_number
+from dalenius.shown.answers import is_one_number, labelled
 from dalenius.shown.display import INEXACT, WHOLE, Display
 from dalenius.spec.document import DEFAULT_MEASURE
-from dalenius.spec.method import AnswerKind, Words, answer_of, counts_records
+from dalenius.spec.method import AnswerKind, Words, answer_of, counts_records, find_method
 from dalenius.translation import texts
 
 DEFAULT = "en"
@@ -70,13 +71,14 @@ Show = Callable[[float], str]
 
 
 def words_of(method: str, language: str = DEFAULT) -> Words:
-    """A method's words; English where it does not speak the language."""
+    """A method's words; English where it does not speak the language, its name where it is not installed here."""
+    if method not in registry.names("methods"):
+        return replace(words_of(DEFAULT_MEASURE, language), title=f"{method.replace('_', ' ').capitalize()} {{of}}")
     every: Mapping[str, Words] = registry.get("methods", method).words
     return every.get(language, every[DEFAULT])
 
 
 def said(texts: Mapping[str, str], language: str) -> str:
-    """One of our own sentences."""
     return texts.get(language, texts[DEFAULT])
 
 
@@ -85,6 +87,13 @@ def method_of(release: Release, table: Table) -> str:
     asked, other = release.about.measure, _BESIDE.get(table.measure, table.measure)
     is_other = other != asked and other in registry.names("methods")
     return other if is_other and release.tables and table is not release.tables[0] else asked
+
+
+def as_read(release: Release, language: str = DEFAULT) -> Release:
+    """The release with the labels of its answers in words; itself where they are as asked for."""
+    if release.members:
+        return release.with_members([as_read(member, language) for member in release.members])
+    return labelled(release, lambda table: measured(release.about, language, method_of(release, table)))
 
 
 def title_of(
@@ -130,7 +139,6 @@ def unit_of(release: Release, table: Table) -> str:
 
 
 def axis_label(subject: Subject, axis: Axis) -> str:
-    """What an axis is called."""
     return f"{subject.label(axis.variable)} ({axis.level})" if axis.level else subject.label(axis.variable)
 
 
@@ -157,7 +165,6 @@ def headline(subject: Subject, axes: Sequence[Axis], language: str = DEFAULT, wh
 
 
 def heading(release: Release, table: Table, language: str = DEFAULT) -> str:
-    """A table in a few words."""
     return headline(release.about, classified(release, table), language, shown_measure(release, table, language))
 
 
@@ -174,7 +181,6 @@ def classified(release: Release, table: Table) -> tuple[Axis, ...]:
 
 
 def shown_measure(release: Release, table: Table, language: str = DEFAULT) -> str:
-    """What the cells of a table show."""
     method = method_of(release, table)
     if release.tables and table is not release.tables[0] and _BESIDE.get(table.measure, table.measure) != method:
         # A second table that no method asks for, such as the squared weights of a weighted count, has its own name.
@@ -183,7 +189,6 @@ def shown_measure(release: Release, table: Table, language: str = DEFAULT) -> st
 
 
 def in_order(subject: Subject, axes: Sequence[Axis]) -> list[Axis]:
-    """Axes in the order in which they were asked for."""
     places = {name: place for place, name in enumerate(subject.order)}
     by_variable = {name.partition(".")[0]: place for name, place in places.items()}
     return sorted(axes, key=lambda a: places.get(a.name, by_variable.get(a.variable, len(places))))
@@ -209,9 +214,9 @@ def caption(
         return said(_MOVED, language)
     if table.measure == "bound" and not has_error(table):
         return said(_BOUND, language)
-    if not has_error(table) and registry.get("methods", method).has_error:
+    if not has_error(table) and find_method(method).has_error:
         return said(_UNKNOWN, language)
-    if has_error(table) and not registry.get("methods", method).has_error:
+    if has_error(table) and not find_method(method).has_error:
         method = DEFAULT_MEASURE
     stated = level(confidence).replace("%", " %")
     if isinstance(release.law, Thinned):

@@ -15,8 +15,6 @@ __all__ = ["TableDisplay"]
 
 
 class TableDisplay:
-    """A table as two lines, a grid, data frames and a picture."""
-
     def __init__(self, table: Table) -> None:
         self._table = table
         self._names = " x ".join(axis.name for axis in table.space.axes) or "total"
@@ -29,18 +27,15 @@ class TableDisplay:
         return rendering.two_lines(f"Table of {cells}: {self._names}", f"{self._table.measure}, {errors}")
 
     def html(self) -> str:
-        """Return one line per cell, as HTML."""
         columns = tabulation.plain_columns(self._table)
         lines = list(zip(*(map(rendering.in_words, column) for column in columns.values()), strict=True))
         title = f"{self._table.measure.capitalize()}: {self._names}"
         return rendering.grid(title, list(columns), lines, labels=len(self._table.space.axes))
 
     def pandas(self) -> "pd.DataFrame":
-        """Return one row per cell."""
         return rendering.pandas_frame(tabulation.plain_columns(self._table))
 
     def polars(self) -> "pl.DataFrame":
-        """Return one row per cell."""
         return rendering.polars_frame(tabulation.plain_columns(self._table))
 
     def plot(self, path: object = None) -> "Axes":

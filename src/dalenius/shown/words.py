@@ -1,13 +1,14 @@
 """The words and numbers of a page for readers of one language; what a language lacks is said in English."""
 
 from collections.abc import Mapping
+from math import ceil, floor
 
 from dalenius.core.release import Release
 from dalenius.shown.speech import DEFAULT
 from dalenius.spec.notes import in_language
 from dalenius.translation import translated
 
-__all__ = ["word", "number", "notes"]
+__all__ = ["word", "number", "above", "ends", "notes"]
 
 WORDS: Mapping[str, Mapping[str, str]] = translated(
     {
@@ -16,7 +17,6 @@ WORDS: Mapping[str, Mapping[str, str]] = translated(
         "no_error": ", without a margin of error.",
         "largest": " The {drawn} largest of {numbers} numbers are drawn; the rest is left out.",
         "no_number": " {cells} cells without a number are left out.",
-        "negative": " Negative values are drawn as zero.",
         "chart": "Bar chart of the released values",
         "version": "version",
         "only": "Only",
@@ -47,7 +47,6 @@ _MARKS = {"de": str.maketrans(",.", ".,")}
 
 
 def word(key: str, language: str = DEFAULT, **values: object) -> str:
-    """One of the page's own words."""
     return WORDS.get(language, WORDS[DEFAULT])[key].format(**values)
 
 
@@ -57,8 +56,19 @@ def number(value: float, digits: int = 0, language: str = DEFAULT) -> str:
     >>> number(1234.5, 1), number(1234.5, 1, "de")
     ('1,234.5', '1.234,5')
     """
-    text = f"{value:,.{digits}f}"
+    text = f"{value:z,.{digits}f}"
     return text.translate(_MARKS[language]) if language in _MARKS else text
+
+
+def above(value: float, digits: int, language: str = DEFAULT) -> str:
+    """A margin or an upper end, never shown smaller than it is."""
+    return number(ceil(round(value * 10.0**digits, 6)) / 10.0**digits, digits, language)
+
+
+def ends(low: float, high: float, digits: int, language: str = DEFAULT) -> str:
+    """Both ends of an interval, never shown narrower than it is."""
+    lower = number(floor(round(low * 10.0**digits, 6)) / 10.0**digits, digits, language)
+    return f"{lower} – {above(high, digits, language)}"
 
 
 def notes(release: Release, language: str) -> list[str]:

@@ -15,7 +15,7 @@ from dalenius.core.domain import Axis, CellSpace, Domain, Variable
 from dalenius.core.rationals import plain
 from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 from dalenius.limits import RANGES
-from dalenius.spec.document import Category, Exact, Name, Part, Whole
+from dalenius.spec.document import Category, Exact, Name, Part, Whole, flag
 
 MOST_ZEROS = 5_000_000
 MOST_CLASSES = 10_000
@@ -58,9 +58,7 @@ class AxisPart(Part):
     groups: dict[Name, tuple[Category, ...]] | None = Field(default=None, min_length=1)
     cuts: tuple[Exact, ...] | None = Field(default=None, min_length=1)
     width: Exact | None = Field(default=None, gt=0)
-    closed: bool = Field(
-        default=False, strict=True, description="Leave out what lies beyond the first and the last of the cuts."
-    )
+    closed: bool = flag("Leave out what lies beyond the first and the last of the cuts.")
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -230,7 +228,6 @@ def _classes(variable: Variable, cuts: Sequence[Fraction]) -> Axis:
 
 
 def condition_filter(name: str, given: Condition, domain: Domain) -> Filter:
-    """The filter that a condition of a request stands for."""
     variable = domain.variable(name)
     if not isinstance(given, ConditionPart):
         labels = (given,) if isinstance(given, str) else given

@@ -90,12 +90,10 @@ class BatchDocument(Document):
         )
 
     def budget(self) -> Budget:
-        """What all tables may spend together."""
         part = self.privacy
         return Budget(definition=part.definition, epsilon=part.epsilon, delta=part.delta, rho=part.rho)
 
     def variables(self, domain: Domain) -> set[str]:
-        """Every variable that takes part in some table."""
         return {name for member in self.members for name in member.variables(domain)}
 
 
@@ -134,8 +132,8 @@ def _tables(document: BatchDocument, domain: Domain) -> list[dict[str, Any]]:
 
 def places_of(document: BatchDocument, domain: Domain) -> list[int]:
     """Which table of a batch comes first, second, … in canonical order, in which it is planned and measured."""
-    texts = [canonical_json(table) for table in _tables(document, domain)]
-    return sorted(range(len(texts)), key=texts.__getitem__)
+    tables = [canonical_json(table) for table in _tables(document, domain)]
+    return sorted(range(len(tables)), key=tables.__getitem__)
 
 
 def member_requests(document: BatchDocument, domain: Domain) -> tuple[dict[str, Any], ...]:

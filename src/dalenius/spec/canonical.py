@@ -61,7 +61,6 @@ class Canonical:
 
 @remembered
 def canonical(request: RequestDocument, domain: Domain) -> Canonical:
-    """The canonical form of a request against a domain."""
     request = request.in_order(domain)
     asked = request.space(domain)
     order = {name: position for position, name in enumerate(domain.variables)}
@@ -85,30 +84,27 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         "privacy": request.budget().to_dict(),
         "mechanism": request.privacy.mechanism,
         "strategy": request.privacy.strategy,
-        "keys": _plain(request.table.model_dump(mode="json", include={"keys"})),
+        "keys": request.table.model_dump(mode="json", include={"keys"}),
     }
     stated = parameters_of(request.privacy.mechanism, request.privacy.noise)
-    if stated is not None:
-        content["noise"] = described(stated)
-    if request.privacy.group > 1:
-        content["group"] = request.privacy.group
-    if request.table.expected is not None:
-        content["expected"] = {"sha256": request.table.expected.sha256, "least": plain(request.table.expected.least)}
-    if request.table.universe is not None:
-        content["universe"] = request.table.universe
-    if request.table.of is not None and not request.parameters.takes_categories:
-        _ = domain.variable(request.table.of).bounds
-    for name in request.others:
+    expected = request.table.expected
+    written = {
+        "noise": None if stated is None else described(stated),
+        "group": request.privacy.group if request.privacy.group > 1 else None,
+        "expected": None if expected is None else {"sha256": expected.sha256, "least": plain(expected.least)},
+        "universe": request.table.universe,
+    }
+    content |= {name: part for name, part in written.items() if part is not None}
+    # What is measured is a number.
+    of = None if request.parameters.takes_categories else request.table.of
+    for name in filter(None, (of, *request.others, request.table.weight)):
         _ = domain.variable(name).bounds
-    if request.table.weight is not None:
-        _ = domain.variable(request.table.weight).bounds
     layout = request.layout(domain)
     layout["labels"] = {axis.name: list(axis.labels) for axis in asked.axes}
     return Canonical(content, space, filters, layout)
 
 
 def method_of(content: Mapping[str, Any]) -> str:
-    """Return the name of the method that a canonical request asks for."""
     return measure_of(str(content.get("measure", DEFAULT_MEASURE)), content.get("keys", {}))[0]
 
 
@@ -170,7 +166,6 @@ def describe_axis(axis: Axis, domain: Domain) -> dict[str, Any]:
 
 
 def describe_condition(condition: Filter, domain: Domain) -> dict[str, Any]:
-    """Which rows a condition keeps."""
     if domain.variable(condition.variable).is_numeric:
         return {"variable": condition.variable, "low": condition.low, "high": condition.high}
     labels = domain.variable(condition.variable).categories.labels
@@ -192,12 +187,3 @@ def _margins(request: RequestDocument, domain: Domain, axes: tuple[Axis, ...]) -
     listed = [(sorted(place(name) for name in margin), weight) for margin, weight in zip(margins, weights, strict=True)]
     listed.sort(key=lambda pair: (len(pair[0]), pair[0], pair[1]))
     return [[[name for _, name in margin], weight] for margin, weight in listed]
-
-
-def _plain(value: Any) -> Any:
-    """Keys without floats: numbers as canonical text."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value

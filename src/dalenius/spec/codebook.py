@@ -4,20 +4,21 @@ A codebook is a CSV file with the columns variable, code and label, of several v
 label, of a single variable.
 """
 
-import csv
 from collections.abc import Iterable
 from pathlib import Path
 
 from dalenius.errors import DocumentError
+from dalenius.limits import DocumentLimits
 from dalenius.spec.coding import canonical_text
+from dalenius.spec.screening import read_rows
 
 _HEADER = ("variable", "code", "label")
-_LARGEST = 5_000_000
+_LIMITS = DocumentLimits(size=5_000_000)
 
 
 def read_codebook(path: str | Path) -> dict[str, dict[str, str]]:
     """Labels by code by variable, in the order of the file."""
-    rows = _rows(Path(path))
+    rows = read_rows(Path(path), f"code list {Path(path).name!r}", _LIMITS)
     if tuple(name.strip().lower() for name in rows[0][:3]) != _HEADER:
         raise DocumentError(f"A codebook has the columns variable, code and label; {Path(path).name!r} has others.")
     codes: dict[str, dict[str, str]] = {}
@@ -34,7 +35,7 @@ def read_codebook(path: str | Path) -> dict[str, dict[str, str]]:
 
 def read_code_list(path: str | Path) -> dict[str, str]:
     """Labels by code of one variable; a code without a label is its own."""
-    rows = _rows(Path(path))
+    rows = read_rows(Path(path), f"code list {Path(path).name!r}", _LIMITS)
     codes = {canonical_text(row[0]) or row[0]: row[1] if len(row) > 1 and row[1] else row[0] for row in rows[1:]}
     if len(codes) != len(rows) - 1:
         raise DocumentError(f"The code list {Path(path).name!r} names a code twice.")
@@ -56,16 +57,3 @@ def find_codebook(data: Path, columns: Iterable[str]) -> Path | None:
         except DocumentError:
             continue
     return None
-
-
-def _rows(path: Path) -> list[list[str]]:
-    try:
-        if path.stat().st_size > _LARGEST:
-            raise DocumentError(f"The code list {path.name!r} is larger than {_LARGEST:,} bytes.")
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = [row for row in csv.reader(stream) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DocumentError(f"The code list {path.name!r} could not be read ({type(error).__name__}).") from None
-    if len(rows) < 2:
-        raise DocumentError(f"The code list {path.name!r} needs a header and at least one row.")
-    return rows

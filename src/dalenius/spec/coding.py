@@ -124,7 +124,6 @@ def _special(text: str) -> float | None:
 
 
 def category_reader(categories: Categories) -> Reader:
-    """Reads raw values as codes of declared categories."""
     codes = {text: code for code, text in enumerate(categories.texts)}
     missing = DROPPED_CATEGORY if categories.missing == DROP else categories.code(categories.missing)
     unseen = DROPPED_CATEGORY if categories.unseen == DROP else categories.code(categories.unseen)
@@ -140,7 +139,6 @@ def category_reader(categories: Categories) -> Reader:
 
 
 def number_reader(bounds: Bounds) -> Reader:
-    """Reads raw values as whole numbers of steps."""
     missing = DROPPED_NUMBER if bounds.missing_code is None else bounds.missing_code
     clamps = bounds.outside != DROP
 
@@ -160,7 +158,6 @@ def number_reader(bounds: Bounds) -> Reader:
 
 
 def reader(variable: Variable) -> Reader:
-    """The reader of a declared variable."""
     declared = variable.domain
     plain = number_reader(declared) if isinstance(declared, Bounds) else category_reader(declared)
     if variable.is_date:
@@ -212,5 +209,4 @@ def dropped_code(variable: Variable) -> int:
 
 
 def is_dropped(variable: Variable, code: int) -> bool:
-    """Whether a row with this code of the variable is outside everything that uses the variable."""
     return code == dropped_code(variable)

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, cast
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from dalenius.core.domain import DROP, Bounds, Categories, Domain, Hierarchy, Lookup, Variable
+from dalenius.core.domain import DROP, Bounds, Categories, Domain, Hierarchy, Variable
 from dalenius.core.estimate import Draws
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.rationals import rational
 from dalenius.errors import DocumentError, UnknownName
 from dalenius.spec.derivation import FeaturePart, LookupPart, TableOfRecordsPart, feature_variable, record_range
-from dalenius.spec.document import Category, Document, Exact, Name, Part, Text, Whole
+from dalenius.spec.document import Category, Document, Exact, Name, Part, Text, Whole, flag, usual
 from dalenius.spec.show import PublishedPart
 from dalenius.spec.translation import TranslationPart
 
@@ -29,26 +29,19 @@ class DatasetPart(Part):
     name: Name
     population: Name
     version: Name = "1"
-    overlaps: tuple[Name, ...] = Field(
-        default=(),
-        description="Other populations that share some persons with this one; their accounts pay for every release "
-        "as well.",
+    overlaps: tuple[Name, ...] = usual(
+        (), "Other populations that share some persons with this one; their accounts pay for every release as well."
     )
-    source: Text = Field(
-        default="",
-        description="File with the microdata, relative to this document, or the address of a database without a "
-        "password.",
+    source: Text = usual(
+        "", "File with the microdata, relative to this document, or the address of a database without a password."
     )
-    table: Text = Field(default="", description="Table inside a DuckDB file or a database.")
+    table: Text = usual("", "Table inside a DuckDB file or a database.")
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     title: Text = ""
-    ledger: Text = Field(
-        default="",
-        description="Ledger of the population: a file relative to this document, or a postgresql:// address.",
-    )
-    policy: Text = Field(default="", description="Policy document, relative to this document.")
-    public: bool = Field(default=False, strict=True, description="Whether the microdata themselves are public.")
-    size: Whole | None = Field(default=None, ge=0, description="Public size of the population, if there is one.")
+    ledger: Text = usual("", "Ledger of the population: a file relative to this document, or a postgresql:// address.")
+    policy: Text = usual("", "Policy document, relative to this document.")
+    public: bool = flag("Whether the microdata themselves are public.")
+    size: Whole | None = usual(None, "Public size of the population, if there is one.", ge=0)
 
 
 class UnitPart(Part):
@@ -86,10 +79,10 @@ class VariablePart(Part):
 
     label: Text = ""
     column: Text = ""
-    categories: tuple[Category, ...] | dict[Name, Text] | None = Field(
-        default=None, description="Categories in order, or a table of file value to label."
+    categories: tuple[Category, ...] | dict[Name, Text] | None = usual(
+        None, "Categories in order, or a table of file value to label."
     )
-    categories_file: Text = Field(default="", description="CSV with a header: code, label.")
+    categories_file: Text = usual("", "CSV with a header: code, label.")
     bounds: tuple[Exact, Exact] | None = None
     step: Exact | None = None
     unit: Text = ""
@@ -97,29 +90,16 @@ class VariablePart(Part):
     unseen: Category = DROP
     outside: Literal["clamp", "drop"] = "clamp"
     hierarchies: dict[Name, Groups] = Field(default_factory=dict)
-    hierarchies_file: Text = Field(default="", description="CSV with a header: code, then one column a level.")
+    hierarchies_file: Text = usual("", "CSV with a header: code, then one column a level.")
     confirmed: bool = Field(default=True, strict=True)
     sensitive: bool = Field(default=False, strict=True)
-    weight: bool = Field(
-        default=False,
-        strict=True,
-        description="Whether it says how much each row counts; requests take no other number as a weight.",
+    weight: bool = flag("Whether it says how much each row counts; requests take no other number as a weight.")
+    public: Text = usual(
+        "", "Where everybody can read this attribute of every unit, for the guarantee that leaves it out."
     )
-    public: Text = Field(
-        default="",
-        description="Where everybody can read this attribute of every unit, for the guarantee that leaves it out.",
-    )
-    unlisted: bool = Field(
-        default=False,
-        strict=True,
-        description="Whether texts that are not declared may be released, by private selection only.",
-    )
-    lookup: LookupPart | None = Field(
-        default=None, description="A public table in which the values of the column are keys."
-    )
-    feature: FeaturePart | None = Field(
-        default=None, description="What is taken of the rows of a person, in the place of a column."
-    )
+    unlisted: bool = flag("Whether texts that are not declared may be released, by private selection only.")
+    lookup: LookupPart | None = usual(None, "A public table in which the values of the column are keys.")
+    feature: FeaturePart | None = usual(None, "What is taken of the rows of a person, in the place of a column.")
 
     @property
     def _is_range_of_dates(self) -> bool:
@@ -159,31 +139,24 @@ class VariablePart(Part):
         if self.feature is not None:
             return feature_variable(self, name, records or {})
         domain = self._categories() if self.bounds is None else self._bounds()
-        hierarchies = []
-        if isinstance(domain, Categories):
-            for level, groups in self.hierarchies.items():
-                hierarchies.append(Hierarchy.of(level, {g: tuple(m) for g, m in groups.items()}, domain))
+        levels = self.hierarchies.items() if self.bounds is None else ()
+        hierarchies = tuple(Hierarchy.of(level, groups, cast(Categories, domain)) for level, groups in levels)
+        if self.lookup is not None and self.unlisted:
+            raise DocumentError("A variable with a lookup holds keys of a public table, and no unlisted texts.")
         return Variable(
             name=name,
             domain=domain,
             label=self.label,
             column=self.column,
             unit=self.unit,
-            hierarchies=tuple(hierarchies),
+            hierarchies=hierarchies,
             is_confirmed=self.confirmed,
             is_sensitive=self.sensitive,
             is_weight=self.weight,
             public_source=self.public,
             is_unlisted=self.unlisted,
-            lookup=self._lookup(domain),
+            lookup=None if self.lookup is None else self.lookup.lookup(domain),
         )
-
-    def _lookup(self, domain: Categories | Bounds) -> Lookup | None:
-        if self.lookup is None:
-            return None
-        if self.unlisted:
-            raise DocumentError("A variable with a lookup holds keys of a public table, and no unlisted texts.")
-        return self.lookup.lookup(domain)
 
     def _categories(self) -> Categories:
         if self.categories is None:
@@ -205,15 +178,14 @@ class VariablePart(Part):
     def _bounds(self) -> Bounds:
         if self.bounds is None or self.step is None:
             raise DocumentError("A numeric variable needs bounds = [lower, upper] and step, for example step = 1.")
-        missing = DROP if self.missing == DROP else self._number()
+        missing = self.missing
+        if missing != DROP:
+            value = rational(missing, "missing")
+            missing = str(value)
+            if (value / self.step).denominator != 1:
+                raise DocumentError("The number that stands for missing values must be a whole multiple of step.")
         lower, upper = self.bounds
         return Bounds(lower=lower, upper=upper, step=self.step, missing=missing, outside=self.outside)
-
-    def _number(self) -> str:
-        value = rational(self.missing, "missing")
-        if self.step is not None and (value / self.step).denominator != 1:
-            raise DocumentError("The number that stands for missing values must be a whole multiple of step.")
-        return str(value)
 
 
 class RecordPart(VariablePart):
@@ -221,10 +193,8 @@ class RecordPart(VariablePart):
 
     section: ClassVar[str] = "[records.…]"
 
-    dates: tuple[Name, Name] | None = Field(
-        default=None, description="First and last day of a column of dates, as 2024-12-31."
-    )
-    table: Name | None = Field(default=None, description="The further table that it stands in.")
+    dates: tuple[Name, Name] | None = usual(None, "First and last day of a column of dates, as 2024-12-31.")
+    table: Name | None = usual(None, "The further table that it stands in.")
 
     @property
     def _is_range_of_dates(self) -> bool:
@@ -242,7 +212,6 @@ class RecordPart(VariablePart):
         return self
 
     def variable(self, name: str, records: Mapping[str, Variable] | None = None) -> Variable:
-        """The declared record."""
         if self.dates is None:
             return replace(super().variable(name), table=self.table or "")
         return Variable(
@@ -264,29 +233,24 @@ class DatasetDocument(Document):
 
     dataset: DatasetPart
     unit: UnitPart = UnitPart()
-    design: DesignPart | None = Field(
-        default=None, description="How the rows were drawn; without it, errors of sampling hold under a condition."
+    design: DesignPart | None = usual(
+        None, "How the rows were drawn; without it, errors of sampling hold under a condition."
     )
     variables: dict[Name, VariablePart] = Field(min_length=1)
-    records: dict[Name, RecordPart] = Field(
-        default_factory=dict, description="Columns of the rows of persons, of which features are taken."
-    )
-    tables: dict[Name, TableOfRecordsPart] = Field(
-        default_factory=dict, description="Further tables of the same persons, joined on the person."
-    )
+    records: dict[Name, RecordPart] = usual(dict, "Columns of the rows of persons, of which features are taken.")
+    tables: dict[Name, TableOfRecordsPart] = usual(dict, "Further tables of the same persons, joined on the person.")
     structural_zeros: tuple[dict[Name, Category | tuple[Category, ...]], ...] = ()
-    published: tuple[PublishedPart, ...] = Field(
-        default=(), description="Exact totals that are public already; no part of the declaration of the data."
+    published: tuple[PublishedPart, ...] = usual(
+        (), "Exact totals that are public already; no part of the declaration of the data."
     )
-    translations: dict[Name, TranslationPart] = Field(
-        default_factory=dict, description="Words for readers of other languages; no part of the declaration."
+    translations: dict[Name, TranslationPart] = usual(
+        dict, "Words for readers of other languages; no part of the declaration."
     )
 
     _base: Path = PrivateAttr(default=Path())
 
     @property
     def base(self) -> Path:
-        """The folder that relative paths start from."""
         return self._base
 
     @property
@@ -297,7 +261,6 @@ class DatasetDocument(Document):
 
     @property
     def policy_location(self) -> Path | None:
-        """The policy document that this one names."""
         return self.base / self.dataset.policy if self.dataset.policy else None
 
     def at(self, base: Path) -> Self:
@@ -361,10 +324,9 @@ class DatasetDocument(Document):
         if len(features) < len(variables):
             plain = next(name for name, v in variables.items() if v.feature is None)
             raise DocumentError(
-                f"variables.{plain} is a column of rows, and other variables are features of persons. Of a data set "
-                "of persons every"
-                f" variable is a feature: declare the column as [records.{plain}] and say feature = {{ take = "
-                f'"first" }}.'
+                f"variables.{plain} is a column of rows, and other variables are features of persons. Of a data set of "
+                f"persons every variable is a feature: declare the column as [records.{plain}] and say feature = {{ "
+                'take = "first" }.'
             )
         if self.unit.id is None or self.unit.max_rows != 1:
             raise DocumentError(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -13,26 +13,10 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.rationals import rational
 from dalenius.errors import DocumentError, UnknownName
 from dalenius.spec.axis import ConditionPart, condition_filter
-from dalenius.spec.document import Category, Name, Part, Text
+from dalenius.spec.document import Category, Name, Part, Text, usual
 
-P = TypeVar("P", bound="_VariablePart")
 _CHOICES = (Take.ANY, Take.ALL)
 _NO_AND_YES = ("no", "yes")
-
-
-class _VariablePart(Protocol):
-    """What a feature needs to know of the part of a variable."""
-
-    @property
-    def feature(self) -> "FeaturePart | None": ...
-    @property
-    def categories(self) -> tuple[Category, ...] | dict[str, str] | None: ...
-    @property
-    def bounds(self) -> tuple[Fraction, Fraction] | None: ...
-    @property
-    def step(self) -> Fraction | None: ...
-    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self: ...
-    def variable(self, name: str) -> Variable: ...
 
 
 class LookupPart(Part):
@@ -40,22 +24,18 @@ class LookupPart(Part):
 
     section: ClassVar[str] = "lookup"
 
-    file: Text = Field(default="", description="CSV with a header, relative to this document; it is read in.")
-    key: Name = Field(default="key", description="Column of the file that holds the keys.")
-    value: Name = Field(default="value", description="Column of the file that holds what they stand for.")
-    valid_from: Name | None = Field(default=None, description="Column of the file: first day of validity.")
-    valid_until: Name | None = Field(
-        default=None, description="Column of the file: first day after the validity; empty for ever."
-    )
-    at: Name | None = Field(default=None, description="The day as of which keys are looked up, as 2024-12-31.")
-    by: Name | None = Field(
-        default=None, description="Column of the data with the day as of which each row is looked up."
-    )
+    file: Text = usual("", "CSV with a header, relative to this document; it is read in.")
+    key: Name = usual("key", "Column of the file that holds the keys.")
+    value: Name = usual("value", "Column of the file that holds what they stand for.")
+    valid_from: Name | None = usual(None, "Column of the file: first day of validity.")
+    valid_until: Name | None = usual(None, "Column of the file: first day after the validity; empty for ever.")
+    at: Name | None = usual(None, "The day as of which keys are looked up, as 2024-12-31.")
+    by: Name | None = usual(None, "Column of the data with the day as of which each row is looked up.")
     unmatched: Category = Field(
         description="What a key without a match becomes: a declared category, a number inside the bounds, or drop."
     )
-    entries: tuple[tuple[Category, ...], ...] = Field(
-        default=(), description="The rows themselves: key, value, first day, first day after."
+    entries: tuple[tuple[Category, ...], ...] = usual(
+        (), "The rows themselves: key, value, first day, first day after."
     )
 
     @model_validator(mode="after")
@@ -94,10 +74,8 @@ class LookupPart(Part):
 
 
 def _entry(row: tuple[str, ...]) -> LookupEntry:
-    days = [_day(text, "lookup") if text else None for text in row[2:]]
-    first, until = ([*days, None, None])[:2]
-    limits = {name: day for name, day in (("first", first), ("until", until)) if day is not None}
-    return LookupEntry(key=row[0], value=row[1], **limits)
+    days = {name: _day(text, "lookup") for name, text in zip(("first", "until"), row[2:], strict=False) if text}
+    return LookupEntry(key=row[0], value=row[1], **days)
 
 
 def _day(text: str, where: str) -> int:
@@ -120,11 +98,9 @@ class TableOfRecordsPart(Part):
 
     section: ClassVar[str] = "[tables.…]"
 
-    source: Text = Field(
-        default="", description="File, relative to this document, or address; of a database the same one."
-    )
-    table: Text = Field(default="", description="Table inside a DuckDB file or a database.")
-    id: Name | None = Field(default=None, description="Column that names the person, if it has another name.")
+    source: Text = usual("", "File, relative to this document, or address; of a database the same one.")
+    table: Text = usual("", "Table inside a DuckDB file or a database.")
+    id: Name | None = usual(None, "Column that names the person, if it has another name.")
 
 
 class FeaturePart(Part):
@@ -133,15 +109,15 @@ class FeaturePart(Part):
     section: ClassVar[str] = "feature"
 
     take: Literal["any", "all", "min", "max", "count", "sum", "first"]
-    of: Name | None = Field(default=None, description="The record that it is taken of; the variable's own name.")
+    of: Name | None = usual(None, "The record that it is taken of; the variable's own name.")
     where: dict[Name, Category | tuple[Category, ...] | ConditionPart] = Field(default_factory=dict)
-    by: Name | None = Field(default=None, description="The record of dates that says which row is first.")
-    table: Name | None = Field(default=None, description="The further table whose rows are meant.")
+    by: Name | None = usual(None, "The record of dates that says which row is first.")
+    table: Name | None = usual(None, "The further table whose rows are meant.")
 
 
-def feature_variable(part: _VariablePart, name: str, records: Mapping[str, Variable]) -> Variable:
-    """A variable whose values are taken of the rows of persons; what it leaves open is the record's."""
-    stated: Any = part.feature
+def feature_variable(part: Any, name: str, records: Mapping[str, Variable]) -> Variable:
+    """A variable whose values are taken of the rows of persons; `part` is its section, and the record's fills it."""
+    stated: FeaturePart = part.feature
     take = Take(stated.take)
     if take in (*_CHOICES, Take.COUNT):
         if stated.of is not None:
@@ -169,8 +145,8 @@ def feature_variable(part: _VariablePart, name: str, records: Mapping[str, Varia
         by="" if by is None else by.name,
         table=_table(stated, [records[f.variable] for f in where] + [r for r in (of, by) if r is not None]),
     )
-    declared = _declared(part, take, of)
-    return replace(declared.variable(name), feature=feature)
+    declared: Variable = _declared(part, take, of).variable(name)
+    return replace(declared, feature=feature)
 
 
 def _record(name: str, records: Mapping[str, Variable]) -> Variable:
@@ -179,14 +155,14 @@ def _record(name: str, records: Mapping[str, Variable]) -> Variable:
     return records[name]
 
 
-def _table(stated: Any, read: list[Variable]) -> str:
+def _table(stated: FeaturePart, read: list[Variable]) -> str:
     tables = {record.table for record in read} | ({stated.table} if stated.table else set())
     if len(tables) > 1:
         raise DocumentError("A feature is taken of the rows of one table; its records stand in several.")
     return tables.pop() if tables else ""
 
 
-def _declared(part: P, take: Take, of: Variable | None) -> P:
+def _declared(part: Any, take: Take, of: Variable | None) -> Any:
     """The part without its feature, and with what the feature decides."""
     own: dict[str, Any] = {"feature": None}
     has_own = part.categories is not None or part.bounds is not None
@@ -215,7 +191,7 @@ def _declared(part: P, take: Take, of: Variable | None) -> P:
     return part.model_copy(update=own | {"categories": labels})
 
 
-def _with_step(part: P, own: dict[str, Any], step: Fraction) -> P:
+def _with_step(part: Any, own: dict[str, Any], step: Fraction) -> Any:
     if part.step is not None and part.step != step:
         raise DocumentError(f"step is that of what is taken: {step}; leave it out.")
     return part.model_copy(update=own | {"step": step})

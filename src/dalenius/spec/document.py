@@ -10,6 +10,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     PlainSerializer,
     StringConstraints,
     ValidationError,
@@ -62,6 +63,17 @@ Whole = Annotated[int, BeforeValidator(whole), WithJsonSchema({"type": "integer"
 Category = Annotated[str, BeforeValidator(category), WithJsonSchema(_CATEGORY_SCHEMA)]
 Name = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
 Text = Annotated[str, StringConstraints(strict=True, max_length=10_000)]
+
+
+def usual(default: Any, about: str, **rules: Any) -> Any:
+    """A key of a document that may be left out, with what it means; `dict` stands for an empty table."""
+    value: dict[str, Any] = {"default_factory": dict} if default is dict else {"default": default}
+    return Field(description=about, **value, **rules)
+
+
+def flag(about: str) -> Any:
+    """A key that is true or false, and false where it is left out."""
+    return usual(False, about, strict=True)
 
 
 class Part(BaseModel):

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from dalenius.core.law import FloatArray
 from dalenius.core.rationals import plain
 from dalenius.errors import DocumentError
-from dalenius.spec.document import Exact, Part, Text, refusal
+from dalenius.spec.document import Exact, Part, Text, refusal, usual
 
 LEAST = 10
 _LARGEST = 200_000_000
@@ -34,14 +34,12 @@ class ExpectedPart(Part):
 
     section: ClassVar[str] = "expected"
 
-    file: Text = Field(
-        default="", description="A release.json, or a CSV file with a column for each axis and one called count."
-    )
-    public: bool = Field(default=False, description="Whether the file is public; needed where it is not a release.")
-    least: Exact = Field(default=Fraction(LEAST), gt=0, description="Smaller cells count as of this size.")
-    name: Text = Field(default="", description="Name of the file that was read.")
-    sha256: Text = Field(default="", description="Its digest.")
-    weights: tuple[Exact, ...] = Field(default=(), description="For each margin, what a variance counts.")
+    file: Text = usual("", "A release.json, or a CSV file with a column for each axis and one called count.")
+    public: bool = usual(False, "Whether the file is public; needed where it is not a release.")
+    least: Exact = usual(Fraction(LEAST), "Smaller cells count as of this size.", gt=0)
+    name: Text = usual("", "Name of the file that was read.")
+    sha256: Text = usual("", "Its digest.")
+    weights: tuple[Exact, ...] = usual((), "For each margin, what a variance counts.")
 
 
 def with_expected(content: dict[str, Any], base: Path) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Reads documents from TOML or JSON: a path, text, or plain Python values."""
 
-import csv
 import json
 import re
 import tomllib
@@ -17,7 +16,7 @@ from dalenius.spec.document import Document
 from dalenius.spec.expected import with_expected
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
-from dalenius.spec.screening import check_size, screen
+from dalenius.spec.screening import read_rows, read_text, screen
 
 D = TypeVar("D", bound=Document)
 Given = str | Path | Mapping[str, Any] | Document
@@ -32,15 +31,7 @@ def read_mapping(given: str | Path | Mapping[str, Any], kind: str = "document") 
     if isinstance(given, str) and ("\n" in given or given.lstrip().startswith("{") or " = " in given):
         return parse(given, kind, LOCAL, is_json=given.lstrip().startswith("{")), Path()
     path = Path(given)
-    try:
-        check_size(path.stat().st_size, f"{kind} {str(given)!r}", LOCAL)
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise DocumentError(f"There is no {kind} {str(given)!r}.", received=str(given)) from None
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise DocumentError(
-            f"The {kind} {str(given)!r} could not be read as UTF-8 text ({type(error).__name__})."
-        ) from None
+    text = read_text(path, f"{kind} {str(given)!r}")
     is_json = path.suffix.lower() == ".json" or text.lstrip().startswith("{")
     return parse(text, kind, LOCAL, is_json=is_json), path.parent
 
@@ -126,14 +117,8 @@ def _with_noise_table(content: dict[str, Any], base: Path) -> dict[str, Any]:
     if not isinstance(noise, Mapping) or not isinstance(noise.get("table_file"), str):
         return content
     path = base / noise["table_file"]
-    try:
-        check_size(path.stat().st_size, f"perturbation table {path.name!r}", LOCAL)
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DocumentError(
-            f"The perturbation table {path.name!r} could not be read ({type(error).__name__})."
-        ) from None
-    stated = {key: value for key, value in noise.items() if key != "table_file"} | {"table": text}
+    stated = {key: value for key, value in noise.items() if key != "table_file"}
+    stated["table"] = read_text(path, f"perturbation table {path.name!r}")
     return {**content, "privacy": {**content["privacy"], "noise": stated}}
 
 
@@ -181,7 +166,6 @@ def load_asked(given: Given) -> Asked:
 
 
 def load_policy(given: Given) -> PolicyDocument:
-    """A policy document."""
     return _load(PolicyDocument, given)[0]
 
 
@@ -197,6 +181,12 @@ def load_any(given: str | Path | Mapping[str, Any]) -> DatasetDocument | Asked |
     raise DocumentError(
         "This is none of our documents: a dataset has [variables], a request [privacy], a policy [budget]."
     )
+
+
+def dataset_named(given: str | Path) -> Path:
+    """The dataset document that a request names, found before the request is read; its policy may allow more names."""
+    content, base = read_mapping(given)
+    return base / str(content.get("dataset", ""))
 
 
 def dataset_of(request: Asked, given: Given) -> Path:
@@ -220,12 +210,12 @@ def _with_lists(name: str, given: Any, base: Path) -> Any:
     if not isinstance(part, dict):
         return part
     if isinstance(part.get("categories_file"), str):
-        rows = _read_list(base / part.pop("categories_file"), name)
+        rows = _rows(base / part.pop("categories_file"), name)
         part["categories"] = {row[0]: row[1] if len(row) > 1 and row[1] else row[0] for row in rows[1:]}
         if len(part["categories"]) != len(rows) - 1:
             raise DocumentError(f"The code list of {name!r} declares a code twice.")
     if isinstance(part.get("hierarchies_file"), str):
-        rows = _read_list(base / part.pop("hierarchies_file"), name)
+        rows = _rows(base / part.pop("hierarchies_file"), name)
         part["hierarchies"] = {**part.get("hierarchies", {}), **_levels(rows)}
     if isinstance(part.get("lookup"), Mapping) and isinstance(part["lookup"].get("file"), str):
         part["lookup"] = _with_entries(dict(part["lookup"]), name, base)
@@ -234,7 +224,7 @@ def _with_lists(name: str, given: Any, base: Path) -> Any:
 
 def _with_entries(lookup: dict[str, Any], name: str, base: Path) -> dict[str, Any]:
     """A lookup with the rows of its file; what is kept is what they say, not where they stood."""
-    rows = _read_list(base / lookup.pop("file"), name)
+    rows = _rows(base / lookup.pop("file"), name)
     wanted = [lookup.pop("key", "key"), lookup.pop("value", "value")]
     first, until = lookup.pop("valid_from", None), lookup.pop("valid_until", None)
     wanted += [first, until] if first or until else []
@@ -249,17 +239,8 @@ def _with_entries(lookup: dict[str, Any], name: str, base: Path) -> dict[str, An
     return {**lookup, "entries": entries}
 
 
-def _read_list(path: Path, name: str) -> list[list[str]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = [row for row in csv.reader(stream) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DocumentError(
-            f"The code list {path.name!r} of {name!r} could not be read ({type(error).__name__})."
-        ) from None
-    if len(rows) < 2:
-        raise DocumentError(f"The code list {path.name!r} of {name!r} needs a header and at least one row.")
-    return rows
+def _rows(path: Path, name: str) -> list[list[str]]:
+    return read_rows(path, f"code list {path.name!r} of {name!r}")
 
 
 def _levels(rows: list[list[str]]) -> dict[str, dict[str, list[str]]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any
 
 from dalenius.core import registry
 from dalenius.core.domain import Domain
@@ -60,7 +60,6 @@ class FieldKind(StrEnum):
 
     @property
     def is_list(self) -> bool:
-        """Whether a request writes a list."""
         return self in (FieldKind.CATEGORIES, FieldKind.VARIABLES, FieldKind.ENDS)
 
 
@@ -98,18 +97,35 @@ WHICH_ERROR = FormField(
 """The error that is stated: that of sampling costs a part of the budget."""
 
 
+class _NoKeys(dict[str, Any]):
+    """An empty mapping that a class of methods may share as a default."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+def _same(keys: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(keys)
+
+
+# Static, so that a class of methods and an instance of it are asked alike.
+_ALWAYS: Callable[[Domain], bool] = staticmethod(lambda _: True)
+_SAME: Callable[[Mapping[str, Any]], dict[str, Any]] = staticmethod(_same)
+_NOTHING: Callable[[Mapping[str, Any]], None] = staticmethod(lambda _: None)
+
+
+@dataclass(eq=False, kw_only=True)
 class Method:
     """One question that can be asked: what a method states, and what holds for one that does not say otherwise.
 
-    A class is asked, never an instance of it, but for values such as those of order statistics.
+    A method is a value. Some are classes that are asked as they are, without an instance.
     """
 
     name: str
     words: Mapping[str, Words]
     examples: tuple[Mapping[str, Any], ...]
-    Parameters: type[Part] = Part
     plan: Callable[[Question], TablePlan]
     """Return a plan with its cost, or refuse; looks at documents, never at data."""
+    Parameters: type[Part] = Part
     scopes: tuple[Scope, ...] = (Scope.ALL_DATA,)
     """Under which guarantees it has a route."""
     takes_of: bool = True
@@ -129,58 +145,32 @@ class Method:
     answer: AnswerKind = AnswerKind.VALUE
     is_one_number: bool = False
     """Whether no variable parts its answer into cells."""
-    belongs: Mapping[str, str] = {}
+    belongs: Mapping[str, str] = _NoKeys()
     """With what else each key makes sense, for the refusal of one that was not used."""
     is_offered: bool = True
     """Whether a form may offer it with no key of its own filled in."""
-    form_fields: Mapping[str, FormField] = {}
+    form_fields: Mapping[str, FormField] = _NoKeys()
     """Keys that a form asks for, and that make it one to be offered."""
-    form_keys: Mapping[str, Any] = {}
+    form_keys: Mapping[str, Any] = _NoKeys()
     """What a form writes beside its name."""
     form_errors: tuple[str, ...] = ()
     """Which other values of `error` a form offers."""
-
-    @staticmethod
-    def suits(domain: Domain) -> bool:
-        """Whether a form offers it for these declared data."""
-        return True
-
-    @staticmethod
-    def keys_with_weight(keys: Mapping[str, Any]) -> dict[str, Any]:
-        """Return its keys as a weighted request means them."""
-        return dict(keys)
-
-    @staticmethod
-    def canonical_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
-        """Return its keys, from which defaults are gone, in the one spelling in which a request is kept."""
-        return dict(keys)
-
-    @staticmethod
-    def equivalent(keys: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-        """Return the measure and keys of another method that asks the same, or None."""
-        return None
-
-
-@runtime_checkable
-class JudgingMethod(Protocol):
-    """A method that judges every cell by a rule; the custodian's own eyes may see its exact verdicts."""
-
-    name: ClassVar[str]
-
-    @staticmethod
-    def judged(query: TableQuery, of: str, options: Mapping[str, object]) -> tuple[list[str], Any]:
-        """The cells, and the statistic whose `queries` fetch their values and whose `is_dominated` judges them."""
-
-
-@runtime_checkable
-class SensitiveMethod(Protocol):
-    """A method of one statistic whose sensitivities the custodian's own eyes may see at the data."""
-
-    name: ClassVar[str]
-
-    @staticmethod
-    def statistic(question: Question) -> Any:
-        """Return the statistic of the rows; it states `local`, `smooth` or `bootstrap` sensitivities."""
+    suits: Callable[[Domain], bool] = _ALWAYS
+    """Whether a form offers it for these declared data."""
+    keys_with_weight: Callable[[Mapping[str, Any]], dict[str, Any]] = _SAME
+    """Return its keys as a weighted request means them."""
+    canonical_keys: Callable[[Mapping[str, Any]], dict[str, Any]] = _SAME
+    """Return its keys, from which defaults are gone, in the one spelling in which a request is kept."""
+    equivalent: Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]] | None] = _NOTHING
+    """Return the measure and keys of another method that asks the same, or None."""
+    judged: Callable[[TableQuery, str, Mapping[str, object]], tuple[list[str], Any]] | None = None
+    """Return the cells that it judges by a rule, and the statistic whose `queries` fetch their values and whose
+    `is_dominated` judges them; the custodian's own eyes may see its exact verdicts.
+    """
+    statistic: Callable[[Question], Any] | None = None
+    """Return the statistic of the rows, which states `local`, `smooth` or `bootstrap` sensitivities; the custodian's
+    own eyes may see these at the data.
+    """
 
 
 def example(**keys: Any) -> dict[str, Any]:
@@ -209,30 +199,28 @@ def exact_texts(keys: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {key: text(value) if key in names else value for key, value in keys.items()}
 
 
-def _get(measure: str) -> type[Method]:
-    """Return the method of a measure; the defaults where there is none of this name."""
+def find_method(measure: str) -> type[Method]:
+    """Return the method of a measure; the defaults where there is none of this name here."""
     method: type[Method] = registry.get("methods", measure) if measure in registry.names("methods") else Method
     return method
 
 
 def answer_of(method: str) -> AnswerKind:
-    """What a cell of this method's answer is."""
-    return _get(method).answer
+    return find_method(method).answer
 
 
 def takes_weight(measure: str) -> bool:
-    """Whether rows may be weighted."""
-    return _get(measure).counts_records or _get(measure).takes_weight
+    return find_method(measure).counts_records or find_method(measure).takes_weight
 
 
 def counts_records(measure: str) -> bool:
     """Whether a table of this measure shows numbers of records, one by one."""
-    return _get(measure).counts_records
+    return find_method(measure).counts_records
 
 
 def form_fields(method: str) -> Mapping[str, FormField]:
     """The keys of a method that a form asks for, by name."""
-    return _get(method).form_fields
+    return find_method(method).form_fields
 
 
 def takes_categories(method: str) -> bool:
@@ -242,10 +230,10 @@ def takes_categories(method: str) -> bool:
 
 def is_offered(method: str, domain: Domain) -> bool:
     """Whether a form offers a method: with no key filled in or by its fields, and where what is declared suits it."""
-    offered = _get(method)
+    offered = find_method(method)
     return bool(offered.is_offered or offered.form_fields) and offered.suits(domain)
 
 
 def is_one_number(method: str) -> bool:
     """Whether the answer is one number of one list of records, which no variable parts into cells."""
-    return _get(method).is_one_number
+    return find_method(method).is_one_number

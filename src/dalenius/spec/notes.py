@@ -32,6 +32,9 @@ NOTES: Mapping[str, str] = {
     "own cell.",
     "linkage": "Not protected: who is in the data, and their publicly known attributes. Whoever has those can link "
     "them to what is released; where a few units agree in all of them, they are the ones it is about.",
+    "extensions": "Made with extensions of other distributions: {names}.",
+    "unvetted_extensions": "Made with extensions of other distributions, whose claims of privacy the project did not "
+    "examine: {names}.",
     "part": "The table shows a part of {names}. Records with other declared values are counted nowhere, and a total "
     "is the total of what is shown.",
     "zeros_are_facts": "Cells that are declared impossible are taken as zeros. Records that lie in one all the same "

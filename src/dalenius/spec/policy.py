@@ -1,9 +1,11 @@
 """The policy document: what the custodian allows, and how much."""
 
+import re
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from dalenius.core import registry
 from dalenius.core.budget import MOST_EPSILON, Cost
 from dalenius.core.domain import MOST_CELLS
 from dalenius.core.evidence import Evidence, Level
@@ -76,7 +78,22 @@ class AllowPart(Part):
     acknowledge: tuple[Name, ...] = Field(
         default=(), description="Data-dependent or otherwise weaker definitions that the custodian opens by name."
     )
+    extensions: dict[Name, Name] = Field(
+        default_factory=dict,
+        description="Distributions whose extensions may be used, each with the one version that may; no other is.",
+    )
     most_cells: Whole = Field(default=5_000_000, ge=1, le=MOST_CELLS)
+
+    @model_validator(mode="after")
+    def _is_exact(self) -> Self:
+        for name, version in self.extensions.items():
+            if not re.fullmatch(r"[A-Za-z0-9._!+-]+", version):
+                raise ParameterError(
+                    f'[allow.extensions] takes one exact version of {name!r}, such as "1.0.2"; received {version!r}.'
+                )
+        if len({registry.canonical_name(name) for name in self.extensions}) < len(self.extensions):
+            raise ParameterError("[allow.extensions] names one distribution twice.")
+        return self
 
 
 class TableRules(Part):
@@ -145,6 +162,12 @@ class PolicyDocument(Document):
     def quota(self, analyst: str) -> QuotaPart | None:
         """The cap of one analyst; None if only the whole budget limits them."""
         return self.analysts.get(analyst, self.default_quota)
+
+    @property
+    def extensions(self) -> registry.Allowed:
+        """Which extensions of other distributions may be used: unvetted ones where weak evidence is opened, too."""
+        allow, is_opened = self.allow, Level.NONE in self.allow.evidence
+        return registry.Allowed.of(allow.extensions, is_unvetted=is_opened, acknowledged=allow.acknowledge)
 
     def allows_definition(self, name: str, evidence: Evidence) -> bool:
         """Whether a definition may be used: named by the custodian, or of allowed evidence."""

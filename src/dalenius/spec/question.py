@@ -6,8 +6,8 @@ around the marks: the documents themselves are private.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
@@ -24,6 +24,7 @@ from dalenius.spec.noise import parameters_of
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
+T = TypeVar("T")
 Chooser = Callable[[str | None, Part | None, Sensitivity, Budget], Mechanism]
 Margins = tuple[tuple[str, ...], ...]
 
@@ -42,105 +43,90 @@ class Question:
     _form: Canonical = field(repr=False)
     _read: set[str] = field(default_factory=set, repr=False)
 
-    def _take(self, key: str, value: Any) -> Any:
+    def _take(self, key: str, value: T) -> T:
         self._read.add(key)
         return value
 
     @property
     def space(self) -> CellSpace:
         """The cells asked for, in canonical order."""
-        space: CellSpace = self._take("rows", self._form.space)
-        return space
+        return self._take("rows", self._form.space)
 
     @property
     def where(self) -> tuple[Filter, ...]:
-        """The conditions."""
-        where: tuple[Filter, ...] = self._take("where", self._form.filters)
-        return where
+        return self._take("where", self._form.filters)
+
+    def among(self, *conditions: Filter) -> "Question":
+        """The same question about the rows that keep these conditions, too."""
+        return replace(self, _form=replace(self._form, filters=(*self._form.filters, *conditions)))
 
     @property
     def query(self) -> TableQuery:
-        """The cells under the conditions."""
         return TableQuery(space=self.space, where=self.where)
 
     @property
     def of(self) -> str:
-        """The numeric variable."""
         of = self._take("of", self._request.table.of)
         if of is None:
             raise Unsupported(f'measure = {self.method!r} needs of = "variable" in [table].')
-        return str(of)
+        return of
 
     @property
     def bounds(self) -> Bounds:
-        """The declared bounds of the numeric variable."""
         return self.domain.variable(self.of).bounds
 
     @property
     def weight(self) -> str | None:
-        """The variable by which rows count."""
-        weight: str | None = self._take("weight", self._request.table.weight)
-        return weight
+        return self._take("weight", self._request.table.weight)
 
     @property
     def margins(self) -> Margins | None:
         """Names of the axes of each margin asked for; None for the table alone."""
-        margins: Margins | None = self._take("margins", self._request.margins(self.domain))
-        return margins
+        return self._take("margins", self._request.margins(self.domain))
 
     @property
     def universe(self) -> str | None:
         """Which records a list of margins counts, if the request says so."""
-        universe: str | None = self._take("universe", self._request.table.universe)
-        return universe
+        return self._take("universe", self._request.table.universe)
 
     @property
     def weights(self) -> list[float]:
         """Importance of each listed margin."""
-        weights: list[float] = self._take("weights", [float(w) for w in self._request.table.weights])
-        return weights
+        return self._take("weights", [float(w) for w in self._request.table.weights])
 
     @property
     def objective(self) -> str:
         """What is made small over a list of margins."""
-        return str(self._take("objective", self._request.table.objective))
+        return self._take("objective", self._request.table.objective)
 
     @property
     def expected(self) -> ExpectedPart | None:
         """Expected sizes, where relative errors are made small."""
-        expected: ExpectedPart | None = self._take("expected", self._request.table.expected)
-        return expected
+        return self._take("expected", self._request.table.expected)
 
     @property
     def mechanism(self) -> str | None:
-        """The mechanism that the request names."""
-        mechanism: str | None = self._take("mechanism", self._request.privacy.mechanism)
-        return mechanism
+        return self._take("mechanism", self._request.privacy.mechanism)
 
     @property
     def noise(self) -> Part | None:
-        """The parameters of that mechanism, as far as the request states them."""
-        self._read.add("noise")
-        return parameters_of(self._request.privacy.mechanism, self._request.privacy.noise)
+        """The parameters of the named mechanism, as far as the request states them."""
+        privacy = self._request.privacy
+        return self._take("noise", parameters_of(privacy.mechanism, privacy.noise))
 
     @property
     def strategy(self) -> str | None:
-        """The strategy that the request names."""
-        strategy: str | None = self._take("strategy", self._request.privacy.strategy)
-        return strategy
+        return self._take("strategy", self._request.privacy.strategy)
 
     def parameter(self, name: str, default: object = None) -> Any:
-        """One of the method's own keys."""
         return self._take(name, self._request.table.keys.get(name, default))
 
     @property
     def method(self) -> str:
-        """Name of the method asked for."""
         return self._request.method
 
     @property
     def scope(self) -> Scope:
-        """Where the guarantee is made."""
         return self.neighbours.scope
 
     def choose(self, sensitivity: Sensitivity, budget: Budget | None = None) -> Mechanism:

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dalenius.spec.document import usual
+
 
 class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -41,7 +43,7 @@ class BlockEntry(_Entry):
     name: str
     role: str
     space: SpaceEntry
-    values: tuple[int, ...] = Field(default=(), description="left out where the numbers stand in columns")
+    values: tuple[int, ...] = usual((), "left out where the numbers stand in columns")
     law: LawEntry
     parameters: dict[str, Any]
 
@@ -53,15 +55,23 @@ class TableEntry(_Entry):
     measure: str
     is_unbiased: bool
     space: SpaceEntry
-    values: tuple[float | None, ...] = Field(default=(), description="left out where the numbers stand in columns")
-    variance: float | tuple[float | None, ...] | None = Field(
-        default=None, description="of the noise, for the finite population; null where it is withheld"
+    values: tuple[float | None, ...] = usual((), "left out where the numbers stand in columns")
+    variance: float | tuple[float | None, ...] | None = usual(
+        None, "of the noise, for the finite population; null where it is withheld"
     )
-    variance_with_sampling: float | tuple[float | None, ...] | None = Field(
-        default=None,
-        description="of noise and sampling together, for the process behind the population; left out where it was "
-        "not estimated",
+    variance_with_sampling: float | tuple[float | None, ...] | None = usual(
+        None,
+        "of noise and sampling together, for the process behind the population; left out where it was not estimated",
     )
+
+
+class ExtensionEntry(_Entry):
+    """An extension that took part: what it is, and the distribution and version that it is of."""
+
+    package: str
+    name: str
+    distribution: str
+    version: str
 
 
 class ProvenanceEntry(_Entry):
@@ -85,9 +95,9 @@ class ProvenanceEntry(_Entry):
     guarantee: str
     warnings: tuple[str, ...]
     is_tainted: bool = Field(description="made with recorded randomness: not private")
-    draws: str = Field(
-        default="",
-        description="how the records were drawn: independent, census or clusters; left out where not declared",
+    draws: str = usual("", "how the records were drawn: independent, census or clusters; left out where not declared")
+    extensions: tuple[ExtensionEntry, ...] = usual(
+        (), "what other distributions contributed; left out where there is nothing"
     )
 
 
@@ -110,44 +120,43 @@ class SubjectEntry(_Entry):
     unit: str = ""
     weight: str = ""
     where: tuple[ConditionEntry, ...] = ()
-    labels: dict[str, str] = Field(default_factory=dict, description="what each variable is called")
+    labels: dict[str, str] = usual(dict, "what each variable is called")
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
-    universe: str = Field(default="", description="whose records are covered, in one sentence")
-    q: str = Field(default="", description="level of a quantile; left out elsewhere")
-    candidates: tuple[AxisEntry, ...] = Field(
-        default=(),
-        description="axes whose cells an answer was selected from, the last running fastest; left out elsewhere",
+    universe: str = usual("", "whose records are covered, in one sentence")
+    q: str = usual("", "level of a quantile; left out elsewhere")
+    candidates: tuple[AxisEntry, ...] = usual(
+        (), "axes whose cells an answer was selected from, the last running fastest; left out elsewhere"
     )
-    other: str = Field(default="", description="the second variable of a ratio, covariance or correlation")
-    within: tuple[ConditionEntry, ...] = Field(
-        default=(), description="the range or the property that a range count or a proportion is about"
+    other: str = usual("", "the second variable of a ratio, covariance or correlation")
+    within: tuple[ConditionEntry, ...] = usual(
+        (), "the range or the property that a range count or a proportion is about"
     )
-    per: str = Field(default="", description="of how many units a rate is; left out elsewhere")
-    which: str = Field(default="", description="which end was looked for; left out elsewhere")
+    per: str = usual("", "of how many units a rate is; left out elsewhere")
+    which: str = usual("", "which end was looked for; left out elsewhere")
 
 
 class CellsEntry(_Entry):
     """A Parquet file with one row per number: blocks, then tables, each in the order of its cells."""
 
     sha256: str = Field(description="digest of the file")
-    file: str = Field(default="", description="its name, beside the document")
-    parquet: str = Field(default="", description="or the file itself, in base64")
+    file: str = usual("", "its name, beside the document")
+    parquet: str = usual("", "or the file itself, in base64")
 
 
 class ReleaseDocument(_Entry):
     """A whole release document; in the second format the numbers of blocks and tables stand in columns."""
 
     format: Literal["dalenius-release/1"]
-    cells: CellsEntry | None = Field(default=None, description="only in the second format")
+    cells: CellsEntry | None = usual(None, "only in the second format")
     status: Literal["draft", "embargoed", "published", "withdrawn"]
     provenance: ProvenanceEntry
     law: LawEntry
     blocks: tuple[BlockEntry, ...]
     tables: tuple[TableEntry, ...]
     adjustments: tuple[dict[str, Any], ...]
-    subject: SubjectEntry | None = Field(default=None, description="left out where a table is shown by itself")
-    members: tuple["ReleaseDocument", ...] = Field(
-        default=(), description="the tables of a batch, each a release with its own law; left out elsewhere"
+    subject: SubjectEntry | None = usual(None, "left out where a table is shown by itself")
+    members: tuple["ReleaseDocument", ...] = usual(
+        (), "the tables of a batch, each a release with its own law; left out elsewhere"
     )

@@ -15,7 +15,7 @@ from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
 from dalenius.limits import AXES, MARGINS
 from dalenius.rendering import two_lines
 from dalenius.spec.axis import OWN, AxisPart, Condition, Ranges, axis_of, condition_filter, structural_zeros, with_rest
-from dalenius.spec.document import DEFAULT_MEASURE, Document, Exact, Name, Part, Text, Whole, unknown_key
+from dalenius.spec.document import DEFAULT_MEASURE, Document, Exact, Name, Part, Text, Whole, unknown_key, usual
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.noise import parameters_of
 from dalenius.spec.remembered import remembered
@@ -37,23 +37,20 @@ class TablePart(Part):
     layers: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
     where: dict[Name, Condition] = Field(default_factory=dict)
     measure: Annotated[Name, WithJsonSchema({"enum": list(registry.names("methods"))})] = DEFAULT_MEASURE
-    of: Name | None = Field(default=None, description="The numeric variable of a total, mean, median, ….")
-    weight: Name | None = Field(default=None, description="A numeric variable by which each row counts.")
+    of: Name | None = usual(None, "The numeric variable of a total, mean, median, ….")
+    weight: Name | None = usual(None, "A numeric variable by which each row counts.")
     margins: Literal["none", "all"] | Margins = "none"
-    weights: tuple[Exact, ...] = Field(default=(), max_length=MARGINS, description="Importance of each listed margin.")
-    objective: Literal["cells", "tables", "maximum", "relative"] = Field(
-        default="cells",
-        description="What a list of margins makes small: the error of all shown cells (cells), of all tables alike "
+    weights: tuple[Exact, ...] = usual((), "Importance of each listed margin.", max_length=MARGINS)
+    objective: Literal["cells", "tables", "maximum", "relative"] = usual(
+        "cells",
+        "What a list of margins makes small: the error of all shown cells (cells), of all tables alike "
         "(tables), the largest one (maximum), or relative errors by expected size (relative).",
     )
-    expected: ExpectedPart | None = Field(
-        default=None, description="Where the expected sizes of cells are read from, for relative errors."
-    )
-    universe: Literal["complete", "own"] | None = Field(
-        default=None,
-        description="Whose records a list of margins counts where an axis can leave some out: complete, only those "
-        "with a declared value on all axes, shown or not; own, all of them, those without a declared value under a "
-        "label of their own.",
+    expected: ExpectedPart | None = usual(None, "Where the expected sizes of cells are read from, for relative errors.")
+    universe: Literal["complete", "own"] | None = usual(
+        None,
+        "Whose records a list of margins counts where an axis can leave some out: complete, only those with a declared "
+        "value on all axes, shown or not; own, all of them, those without a declared value under a label of their own.",
     )
 
     keys: SkipJsonSchema[dict[Name, Option]] = Field(default_factory=dict)
@@ -68,8 +65,7 @@ class TablePart(Part):
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if self.measure not in registry.names("methods"):
-            names = ", ".join(registry.names("methods"))
-            raise DocumentError(f"measure must be one of {names}; received {self.measure!r}.")
+            raise registry.unknown("methods", self.measure, "measure")
         takes_of = registry.get("methods", self.measure).takes_of
         if takes_of != (self.of is not None):
             raise DocumentError(
@@ -121,21 +117,11 @@ class PrivacyPart(Part):
     rho: Exact | None = None
     mechanism: Name | None = None
     strategy: Name | None = None
-    group: Whole = Field(
-        default=1,
-        ge=1,
-        le=100,
-        description="How many units together the guarantee is made for; the noise grows with it.",
+    group: Whole = usual(1, "How many units together the guarantee is made for; the noise grows with it.", ge=1, le=100)
+    waves: Whole = usual(
+        1, "How many waves of a series share the amounts: one release spends one part of so many.", ge=1, le=1000
     )
-    waves: Whole = Field(
-        default=1,
-        ge=1,
-        le=1000,
-        description="How many waves of a series share the amounts: one release spends one part of so many.",
-    )
-    noise: dict[Name, Stated] = Field(
-        default_factory=dict, description="Parameters of the mechanism that is named; each states its own."
-    )
+    noise: dict[Name, Stated] = usual(dict, "Parameters of the mechanism that is named; each states its own.")
 
     @model_validator(mode="after")
     def _has_an_amount(self) -> Self:
@@ -219,12 +205,10 @@ class RequestDocument(Document):
 
     @property
     def method(self) -> str:
-        """Name of the method asked for."""
         return str(self.table.measure)
 
     @property
     def parameters(self) -> type[Part]:
-        """The keys of the method asked for."""
         is_method = self.method in registry.names("methods")
         keys: type[Part] = registry.get("methods", self.method).Parameters if is_method else Part
         return keys

@@ -24,7 +24,6 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def kinds() -> tuple[str, ...]:
-    """The kinds of document that have a schema."""
     return (*DOCUMENTS, RELEASE)
 
 
@@ -67,5 +66,4 @@ def method_keys(methods: Collection[str] | None = None) -> dict[str, Any]:
 
 
 def schema_text(name: str, methods: Collection[str] | None = None) -> str:
-    """The schema as it is published."""
     return json.dumps(schema(name, methods), indent=2, ensure_ascii=False) + "\n"

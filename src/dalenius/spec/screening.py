@@ -5,11 +5,14 @@ them, so that dots, brackets and commas inside them count for nothing. A quotati
 pass: no parser reads on from there.
 """
 
+import csv
 import re
 from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
 
-from dalenius.errors import DocumentLimit
-from dalenius.limits import WORD, DocumentLimits
+from dalenius.errors import DocumentError, DocumentLimit
+from dalenius.limits import LOCAL, WORD, DocumentLimits
 
 # A string of several lines may end in two more quotation marks, which belong to it. Possessive repeats never go back.
 _TOML = re.compile(
@@ -29,6 +32,28 @@ def check_size(size: int, kind: str, limits: DocumentLimits) -> None:
     """Raise `DocumentLimit` for more bytes than are read."""
     if size > limits.size:
         raise _refusal(kind, "size", limits.size, "bytes")
+
+
+def read_text(path: Path, kind: str, limits: DocumentLimits = LOCAL) -> str:
+    """Return the text of a file; raises `DocumentLimit` before a large one is read."""
+    try:
+        check_size(path.stat().st_size, kind, limits)
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise DocumentError(f"There is no {kind}.", received=str(path)) from None
+    except (OSError, ValueError) as error:
+        raise DocumentError(f"The {kind} could not be read as UTF-8 text ({type(error).__name__}).") from None
+
+
+def read_rows(path: Path, kind: str, limits: DocumentLimits = LOCAL) -> list[list[str]]:
+    """Return the header and the rows of a CSV file, at least one."""
+    try:
+        rows = [row for row in csv.reader(StringIO(read_text(path, kind, limits), newline="")) if row]
+    except csv.Error as error:
+        raise DocumentError(f"The {kind} could not be read ({type(error).__name__}).") from None
+    if len(rows) < 2:
+        raise DocumentError(f"The {kind} needs a header and at least one row.")
+    return rows
 
 
 def screen(text: str, kind: str, limits: DocumentLimits, *, is_json: bool) -> None:

@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from dalenius.errors import DocumentError
-from dalenius.spec.document import Exact, Part, Text
+from dalenius.spec.document import Exact, Part, Text, flag, usual
 
 
 class ShowPart(Part):
@@ -13,15 +13,13 @@ class ShowPart(Part):
 
     section: ClassVar[str] = "[show]"
 
-    consistent: bool = Field(default=False, strict=True, description="Tables agree, by least squares.")
-    published: bool = Field(
-        default=False, strict=True, description="Respect the totals that the dataset document declares."
-    )
-    anchor: Text = Field(default="", description="Ledger entry of an earlier release that is agreed with.")
-    nonnegative: bool = Field(default=False, strict=True, description="The nearest tables without negative cells.")
-    least: Exact | None = Field(default=None, description="Smaller values are shown as this one.")
-    most: Exact | None = Field(default=None, description="Larger values are shown as this one.")
-    whole: bool = Field(default=False, strict=True, description="Whole numbers that add up.")
+    consistent: bool = flag("Tables agree, by least squares.")
+    published: bool = flag("Respect the totals that the dataset document declares.")
+    anchor: Text = usual("", "Ledger entry of an earlier release that is agreed with.")
+    nonnegative: bool = flag("The nearest tables without negative cells.")
+    least: Exact | None = usual(None, "Smaller values are shown as this one.")
+    most: Exact | None = usual(None, "Larger values are shown as this one.")
+    whole: bool = flag("Whole numbers that add up.")
 
     @model_validator(mode="after")
     def _is_a_range(self) -> Self:
@@ -40,7 +38,7 @@ class PublishedPart(Part):
 
     section: ClassVar[str] = "[[published]]"
 
-    over: tuple[str, ...] = Field(default=(), description="Variables in whose cells the totals are; none for all.")
+    over: tuple[str, ...] = usual((), "Variables in whose cells the totals are; none for all.")
     totals: tuple[Exact, ...] = Field(description="One for each cell, in declared order, the last variable fastest.")
     source: Text = Field(min_length=1, description="Where they were published.")
 

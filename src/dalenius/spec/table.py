@@ -7,11 +7,12 @@ from typing import Any
 from dalenius.errors import DocumentError
 from dalenius.spec.batch import BatchDocument
 from dalenius.spec.document import DEFAULT_MEASURE
-from dalenius.spec.request import RequestDocument, definition_of
+from dalenius.spec.request import PrivacyPart, RequestDocument, TablePart, definition_of
 
 AxisLike = str | Mapping[str, Any]
 Axes = AxisLike | Sequence[AxisLike]
 Amount = int | float | str | Fraction
+_PLACES = ("rows", "columns", "layers")
 
 
 def table(
@@ -54,36 +55,13 @@ def table(
     >>> request.privacy.definition, request.table.rows
     ('pure', ('branch',))
     """
-    amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
-    sections: dict[str, dict[str, Any]] = {
-        "table": {
-            "rows": _listed(rows),
-            "columns": _listed(columns),
-            "layers": _listed(layers),
-            "measure": measure,
-            "of": of,
-            "where": where,
-            "weight": weight,
-            "margins": margins,
-            "weights": weights,
-            "objective": objective,
-            "expected": expected,
-            "universe": universe,
-            **parameters,
-        },
-        "privacy": {
-            "definition": definition or definition_of(amounts),
-            **amounts,
-            "group": group,
-            "waves": waves,
-            "mechanism": mechanism,
-            "noise": noise,
-            "strategy": strategy,
-        },
-    }
-    content: dict[str, Any] = {name: _written(part) for name, part in sections.items()}
+    arguments = dict(locals())
+    asked = {key: arguments[key] for key in TablePart.model_fields if key in arguments}
+    asked |= {place: _listed(arguments[place]) for place in _PLACES} | parameters
+    privacy = {key: arguments[key] for key in PrivacyPart.model_fields}
+    privacy["definition"] = definition or definition_of(arguments)
     further = {"title": title or None, "dataset": dataset or None, "show": show}
-    return RequestDocument.from_dict(content | _written(further))
+    return RequestDocument.from_dict({"table": _written(asked), "privacy": _written(privacy), **_written(further)})
 
 
 def batch(
@@ -107,8 +85,7 @@ def batch(
     """
     amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
     privacy = {"definition": definition or definition_of(amounts), **amounts, "mechanism": mechanism, "noise": noise}
-    places = ("rows", "columns", "layers")
-    listed = [{key: _listed(part) if key in places else part for key, part in one.items()} for one in tables]
+    listed = [{key: _listed(part) if key in _PLACES else part for key, part in one.items()} for one in tables]
     further = {"title": title or None, "dataset": dataset or None}
     return BatchDocument.from_dict({"table": listed, "privacy": _written(privacy)} | _written(further))
 

@@ -8,11 +8,9 @@ added or mended at any time without a new version of the data.
 from collections.abc import Mapping
 from typing import ClassVar
 
-from pydantic import Field
-
 from dalenius.core.domain import Variable
 from dalenius.errors import DocumentError, UnknownName
-from dalenius.spec.document import Name, Part, Text
+from dalenius.spec.document import Name, Part, Text, usual
 
 
 class TranslationPart(Part):
@@ -21,10 +19,10 @@ class TranslationPart(Part):
     section: ClassVar[str] = "[translations.…]"
 
     title: Text = ""
-    variables: dict[Name, Text] = Field(default_factory=dict, description="Labels of variables.")
-    levels: dict[Name, Text] = Field(default_factory=dict, description="Names of levels of hierarchies.")
-    labels: dict[Name, dict[Name, Text]] = Field(
-        default_factory=dict, description="For each variable, its categories and the groups of its levels."
+    variables: dict[Name, Text] = usual(dict, "Labels of variables.")
+    levels: dict[Name, Text] = usual(dict, "Names of levels of hierarchies.")
+    labels: dict[Name, dict[Name, Text]] = usual(
+        dict, "For each variable, its categories and the groups of its levels."
     )
 
     def check(self, variables: Mapping[str, Variable]) -> None:

@@ -74,7 +74,6 @@ class Universe:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Variables that the sentence names."""
         return tuple(dict.fromkeys((*(part.variable for part in self.parts), *self.needs, *self.widened)))
 
     def sentence(
@@ -131,7 +130,6 @@ def _listed(variables: Sequence[str], labels: Mapping[str, str] | None, words: M
 
 @remembered
 def universe_of(request: RequestDocument, domain: Domain) -> Universe:
-    """Of a request against a domain."""
     axes, filters = request.axes(domain), request.filters(domain)
     # Only the method that is asked for is loaded.
     is_known = request.method in registry.names("methods")

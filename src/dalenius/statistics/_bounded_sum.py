@@ -24,14 +24,3 @@ def bounded_sum(neighbours: Neighbours, *, cells: int, low: int, high: int, is_c
     return Sensitivity.norms(
         l0=min(2 * c, cells), l1=2 * c * most, l2_squared=c * c * max(2 * most * most, within * within), linf=c * within
     )
-
-
-def mirrored_sum(neighbours: Neighbours, *, cells: int, width: int) -> Sensitivity:
-    """Each row adds two numbers that are not negative and whose sum is `width`, both in one cell of two."""
-    if cells == 0:
-        return Sensitivity.of_patterns(())
-    sides = 2 if neighbours.is_replace else 1
-    reach = neighbours.max_rows * width
-    return Sensitivity.norms(
-        l0=min(2 * sides * neighbours.max_rows, 2 * cells), l1=sides * reach, l2_squared=sides * reach**2, linf=reach
-    )

@@ -6,15 +6,12 @@ from math import isqrt
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Bounds, CellSpace, Domain
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, Clip, Norm, TableQuery
+from dalenius.core.query import MOST_STEPS, Clip, Norm, Power, RowFunction, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.statistics._example import Example, cells, group, number
 
 __all__ = ["ClippedTable"]
-
-# Beyond it engines refuse.
-MOST_STEPS = 10**18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +53,7 @@ class ClippedTable:
     def _of(
         cls, bounds: Bounds, variable: str, space: CellSpace, where: tuple[Filter, ...], clip: Clip
     ) -> "ClippedTable":
-        query = TableQuery(space=space, where=where, aggregate=Aggregate.TOTAL, value=variable, clip=clip)
+        query = TableQuery(space=space, where=where, function=RowFunction.of(Power(variable)), clip=clip)
         return cls(query=query, clip=clip, low=bounds.low, high=bounds.high)
 
     def __post_init__(self) -> None:

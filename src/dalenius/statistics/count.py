@@ -37,7 +37,7 @@ class Count:
 
     def _reachable(self, neighbours: Neighbours) -> int:
         """Cells that one row can be in; where its number may be missing, it can always come and go."""
-        is_certain = self.query.value is None or neighbours.keeps(self.query.value)
+        is_certain = all(neighbours.keeps(name) for name in self.query.function.variables)
         return min(self.cells, max(reachable(self.query, neighbours), 0 if is_certain else 1))
 
     @classmethod

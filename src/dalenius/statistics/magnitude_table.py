@@ -10,7 +10,7 @@ from dalenius.core.conditions import Filter
 from dalenius.core.domain import DROP, CellSpace, Domain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._bounded_sum import bounded_sum
@@ -56,7 +56,7 @@ class MagnitudeTable:
         )
         keeps_values = not where and bounds.missing != DROP and bounds.outside == "clamp"
         return cls(
-            query=TableQuery(space=space, where=where, aggregate=Aggregate.TOTAL, value=name),
+            query=TableQuery(space=space, where=where, function=RowFunction.of(Power(name))),
             low=bounds.low,
             high=bounds.high,
             is_complete=inside and keeps_values,
@@ -84,7 +84,7 @@ class MagnitudeTable:
         """From the declared bounds."""
         cells, is_complete = reachable(self.query, neighbours), self.is_complete
         if cells == 0:
-            cells = 0 if neighbours.keeps(str(self.query.value)) else 1
+            cells = 0 if all(neighbours.keeps(name) for name in self.query.function.variables) else 1
             is_complete = self.is_complete or self.keeps_values
         return bounded_sum(
             neighbours, cells=min(self.cells, cells), low=self.low, high=self.high, is_complete=is_complete
@@ -167,7 +167,7 @@ class MagnitudeTable:
         def placed(rows: Rows) -> tuple[list[int], list[int]]:
             return ([("a", "b").index(g) for g, _ in rows], [x for _, x in rows])
 
-        query = TableQuery(space=cells("a", "b"), aggregate=Aggregate.TOTAL, value="x")
+        query = TableQuery(space=cells("a", "b"), function=RowFunction.of(Power("x")))
         return (
             Example(
                 statistic=cls(query=query, low=-2, high=3),
@@ -178,7 +178,7 @@ class MagnitudeTable:
             # A person has at least one row, so that a replaced one moves a complete total by less than is declared.
             Example(
                 statistic=cls(
-                    query=TableQuery(space=cells("a"), aggregate=Aggregate.TOTAL, value="x"),
+                    query=TableQuery(space=cells("a"), function=RowFunction.of(Power("x"))),
                     low=1,
                     high=3,
                     is_complete=True,

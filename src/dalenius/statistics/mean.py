@@ -7,7 +7,7 @@ from fractions import Fraction
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._example import Example, first_column, number
@@ -36,7 +36,7 @@ class Mean:
 
     @property
     def query(self) -> TableQuery:
-        return TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value=self.value_name)
+        return TableQuery(space=CellSpace(()), function=RowFunction.of(Power(self.value_name)))
 
     def value(self, values: Sequence[int] | IntArray) -> Fraction:
         """The exact mean of any non-empty list."""

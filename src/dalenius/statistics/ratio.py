@@ -7,7 +7,7 @@ from itertools import product
 
 from dalenius.core.domain import CellSpace
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._example import Example, number
@@ -42,11 +42,11 @@ class Ratio:
     @property
     def query(self) -> TableQuery:
         """The numerator's total; `denominator_query` is the other."""
-        return TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value=self.numerator)
+        return TableQuery(space=CellSpace(()), function=RowFunction.of(Power(self.numerator)))
 
     @property
     def denominator_query(self) -> TableQuery:
-        return TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value=self.denominator)
+        return TableQuery(space=CellSpace(()), function=RowFunction.of(Power(self.denominator)))
 
     def value(self, rows: Sequence[Pair]) -> Fraction:
         return self._quotient(sum(x for x, _ in rows), sum(y for _, y in rows))

@@ -6,7 +6,7 @@ from math import ceil
 
 import numpy as np
 
-from dalenius.algebra.influence import GRID, Box, Point, squared
+from dalenius.algebra.influence import GRID, InfluenceRows
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
@@ -26,19 +26,22 @@ class SquaredInfluence:
     """Sum of h^2 over the rows of each cell, in parts of the largest h^2 of that cell within the declared bounds,
     rounded up row by row.
 
-    Guarantee: a row adds a whole number from 0 to `grid` to one cell, or nothing, whatever `points` are: they come from
-    an earlier answer, and what a row can add does not depend on them. Evidence: exhaustive neighbours on tiny data,
-    tests/statistics/test_squared_influence.py.
+    Guarantee: a row adds a whole number from 0 to `grid` to one cell, or nothing, whatever the numbers of `rows` are:
+    they come from an earlier answer, and what a row can add does not depend on them. Evidence: exhaustive
+    neighbours on tiny data, tests/statistics/test_squared_influence.py.
     """
 
-    query: RowsQuery
-    points: tuple[Point, ...]
+    rows: InfluenceRows
     is_complete: bool = False
     grid: int = GRID
 
     @property
-    def needs(self) -> tuple[RowsQuery]:
+    def query(self) -> RowsQuery:
         """The rows of all cells together."""
+        return self.rows.query
+
+    @property
+    def needs(self) -> tuple[RowsQuery]:
         return (self.query,)
 
     @property
@@ -47,12 +50,12 @@ class SquaredInfluence:
         return self.query.space
 
     def combine(self, exact: Sequence[IntArray]) -> IntArray:
-        """The sum of every cell, from lines of a cell and two numbers."""
+        """The sum of every cell."""
         (rows,) = exact
-        points, sums = np.asarray(self.points), np.zeros(self.space.size, dtype=np.int64)
+        sums = np.zeros(self.space.size, dtype=np.int64)
         for first in range(0, len(rows), _AT_ONCE):
-            cell, x, y = rows[first : first + _AT_ONCE].T
-            added = squared(points[cell], x.astype(np.float64), y.astype(np.float64), self.grid)
+            cell, shares = self.rows.shares(rows[first : first + _AT_ONCE])
+            added = np.ceil(self.grid * shares**2)
             sums += np.bincount(cell, weights=added, minlength=len(sums)).astype(np.int64)
         sums[list(self.space.structural_indices)] = 0
         return sums
@@ -69,20 +72,30 @@ class SquaredInfluence:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Products about the middles in two cells, and the influence on a correlation of all rows."""
+        """Products about the middles in two cells, and a weighted influence on a correlation of all rows."""
         pair = number(-1, 3, missing="0") | number(0, 2, name="y", missing="0")
-        box = Box(x=(-1, 3), y=(0, 2))
-        space = cells("a", "b")
-        by_group = cls(query=RowsQuery(variables=("x", "y"), space=space), points=(box.start, box.start), grid=8)
+        space, terms = cells("a", "b"), ((0, 2), (1, 1), (2, 0))
+        by_group = cls(
+            rows=InfluenceRows(
+                query=RowsQuery(variables=("x", "y"), space=space),
+                exponents=terms,
+                points=((1.0, 1.0, 0.0, 1.0, 0.0, 2.0),) * 2,
+            ),
+            grid=8,
+        )
         of_all = cls(
-            query=RowsQuery(variables=("x", "y"), space=CellSpace(())),
-            points=((0.5, 1.25, 1.0, 0.5, 0.25, 0.0, 8.0),),
+            rows=InfluenceRows(
+                query=RowsQuery(variables=("x", "y", "w"), space=CellSpace(())),
+                exponents=terms,
+                points=((0.5, 1.25, -0.25, 1.0, -0.5, 16.0),),
+                weight=(1, 1),
+            ),
             grid=64,
         )
 
-        def of_row(x: int, y: int) -> int:
+        def of_row(x: int, y: int, w: int) -> int:
             h = (x - 0.5) * (y - 1.25) - 0.5 * (x - 0.5) ** 2 - 0.25 * (y - 1.25) ** 2
-            return ceil(64 * min((h / 8) ** 2, 1))
+            return ceil(64 * min(((w + 1) * h / 16) ** 2, 1))
 
         def by_cell(rows: Rows) -> list[int]:
             return [sum(2 * ((x - 1) * (y - 1)) ** 2 for g, x, y in rows if g == cell) for cell in ("a", "b")]
@@ -96,9 +109,9 @@ class SquaredInfluence:
             ),
             Example(
                 statistic=of_all,
-                variables=pair,
-                rows=((-1, 0), (3, 0), (3, 2), (1, 1)),
-                released=lambda rows: [sum(of_row(x, y) for x, y in rows)],
+                variables=pair | number(0, 1, name="w", missing="0"),
+                rows=((-1, 0, 1), (3, 0, 0), (3, 2, 1), (1, 1, 0)),
+                released=lambda rows: [sum(of_row(x, y, w) for x, y, w in rows)],
                 is_tight=False,
             ),
         )

@@ -10,7 +10,7 @@ from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
 from dalenius.statistics._example import Example, Rows, number
@@ -38,7 +38,8 @@ class Total:
     def of(cls, domain: Domain, name: str, where: tuple[Filter, ...] = (), centre: int = 0) -> "Total":
         """For a declared variable; `centre` (in steps) is subtracted from each value."""
         bounds = domain.variable(name).bounds
-        query = TableQuery(space=CellSpace(()), where=where, aggregate=Aggregate.TOTAL, value=name, centre=centre)
+        function = RowFunction.of(Power(name, offset=-centre))
+        query = TableQuery(space=CellSpace(()), where=where, function=function)
         return cls(
             query=query,
             low=bounds.low - centre,
@@ -102,7 +103,7 @@ class Total:
         def values(rows: Rows) -> tuple[list[int]]:
             return ([row[0] or 0 for row in rows],)
 
-        query = TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value="x")
+        query = TableQuery(space=CellSpace(()), function=RowFunction.of(Power("x")))
         return (
             Example(
                 statistic=cls(query=query, low=-2, high=3),

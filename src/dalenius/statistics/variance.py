@@ -7,7 +7,7 @@ from fractions import Fraction
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._example import Example, first_column, number
@@ -41,7 +41,7 @@ class Variance:
     @property
     def query(self) -> TableQuery:
         """The sum of squares; with the total it gives the variance."""
-        return TableQuery(space=CellSpace(()), aggregate=Aggregate.SUM_OF_SQUARES, value=self.value_name)
+        return TableQuery(space=CellSpace(()), function=RowFunction.of(Power(self.value_name, exponent=2)))
 
     def _divisor(self, n: int) -> int:
         return n - 1 if self.is_sample else n

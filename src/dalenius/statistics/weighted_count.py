@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.sensitivity import Sensitivity, partitions
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._example import Example, cells, group, number
@@ -53,10 +53,7 @@ class WeightedCount:
         bounds = domain.variable(weight).bounds
         if bounds.low < 0:
             raise ParameterError(f"Weights must not be negative; the declared lower bound of {weight!r} is.")
-        if power == 1:
-            query = TableQuery(space=space, where=where, aggregate=Aggregate.COUNT, weight=weight)
-        else:
-            query = TableQuery(space=space, where=where, aggregate=Aggregate.SUM_OF_SQUARES, value=weight)
+        query = TableQuery(space=space, where=where, function=RowFunction.of(Power(weight, exponent=power)))
         return cls(query=query, largest=bounds.high**power, power=power)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
@@ -79,10 +76,12 @@ class WeightedCount:
         variables = group("a", "b") | number(0, 3, name="w", missing="0")
         rows = (("a", 3), ("b", 3), ("a", 1))
         space = cells("a", "b")
-        squares = TableQuery(space=space, aggregate=Aggregate.SUM_OF_SQUARES, value="w")
+        squares = TableQuery(space=space, function=RowFunction.of(Power("w", exponent=2)))
         return (
             Example(
-                statistic=cls(query=TableQuery(space=space, weight="w"), largest=3), variables=variables, rows=rows
+                statistic=cls(query=TableQuery(space=space, function=RowFunction.of(Power("w"))), largest=3),
+                variables=variables,
+                rows=rows,
             ),
             Example(statistic=cls(query=squares, largest=9, power=2), variables=variables, rows=rows),
         )

@@ -94,7 +94,7 @@ def strategy_cases() -> Iterator[LargeRequest]:
     table = {"rows": ["region"], "columns": ["sex"], "universe": "complete"}
     flat = [["region", "sex"], ["sex"], []]
     levels = [["region", "sex"], ["region.tenth", "sex"], ["region.half"], []]
-    for strategy in registry.names("methods.margins.strategies"):
+    for strategy in registry.names("plans.margins.strategies"):
         for people in _PEOPLE:
             for label, margins in (("margins", flat), ("levels", levels)):
                 for privacy in _BUDGETS:
@@ -130,7 +130,6 @@ def _is_number(text: str) -> bool:
 
 
 def usage(case: LargeRequest) -> Usage:
-    """What planning a case takes."""
     domain, policy = declared(case.people), rule_kit.policy_of(None)
     return usage_of(lambda: plan_of(domain, case.request, policy))
 
@@ -158,7 +157,7 @@ def warm() -> None:
     import scipy.stats
 
     _ = (scipy.linalg, scipy.optimize, scipy.signal, scipy.special, scipy.stats)
-    for package in ("methods", "mechanisms", "definitions", "measurements", "methods.margins.strategies"):
+    for package in ("methods", "mechanisms", "definitions", "measurements", "plans.margins.strategies"):
         registry.every(package)
     for people in _PEOPLE:
         declared(people)

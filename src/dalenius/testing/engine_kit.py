@@ -15,9 +15,10 @@ import numpy as np
 
 from dalenius.core import registry
 from dalenius.core.conditions import Filter
-from dalenius.core.contracts import OneScanSource, Source
+from dalenius.core.contracts import ListingSource, OneScanSource, Source
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.query import Aggregate, Clip, Norm, SizesQuery, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Clip, Norm, Power, RowFunction, SizesQuery, TableQuery, ValuesQuery
+from dalenius.core.sealed import Sealed
 from dalenius.engines.memory import MemorySource
 from dalenius.testing.toy import toy_domain, toy_rows
 
@@ -28,8 +29,6 @@ SECRET = b"a secret of the conformance kit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A data set with what is asked of it."""
-
     domain: Domain
     columns: Columns
     tables: tuple[TableQuery, ...]
@@ -84,6 +83,61 @@ def parquet(columns: Columns, folder: Path) -> Path:
     return Path(stream.name)
 
 
+@dataclass(frozen=True, slots=True)
+class SourcePair:
+    """An opened source beside the memory engine on the same data."""
+
+    source: Source
+    memory: Source
+
+    @classmethod
+    def opened(cls, factory: Factory, domain: Domain, columns: Columns) -> "SourcePair":
+        return cls(factory(domain, columns, SECRET), MemorySource(domain, columns, SECRET))
+
+    def check_table(self, query: TableQuery) -> None:
+        received = self.source.table(query).open_below_the_gate()
+        assert received.dtype == np.int64
+        assert received.shape == (query.space.size,)
+        about = f"{query.aggregate} of {query.function} by {[axis.variable for axis in query.space.axes]}"
+        np.testing.assert_array_equal(received, self.memory.table(query).open_below_the_gate(), err_msg=about)
+
+    def check_tables_together(self, queries: Sequence[TableQuery]) -> None:
+        """Tables taken in one scan are the tables one by one."""
+        if isinstance(self.source, OneScanSource):
+            for together, query in zip(self.source.tables(queries), queries, strict=True):
+                _compare(together, self.source.table(query), "tables of one scan")
+
+    def check_sizes(self, table: TableQuery) -> None:
+        """Numbers of units by what they add to a table with a clip, which is one of three."""
+        assert table.clip is not None
+        limits = (max(1, table.clip.limit // 2), table.clip.limit, 3 * table.clip.limit)
+        query = SizesQuery(table=table, clips=tuple(replace(table.clip, limit=limit) for limit in limits))
+        _compare(self.source.sizes(query), self.memory.sizes(query), "sizes of units")
+
+    def check_values(self, query: ValuesQuery) -> None:
+        expected = self.memory.values(query)
+        _compare(self.source.values(query), expected, f"values of {query.value}")
+        if isinstance(self.source, ListingSource):
+            for listed in self.source.lists([query, query]):
+                _compare(listed, expected, f"values of {query.value}, read with others")
+
+    def check_scan(self) -> None:
+        """All coded rows, as a multiset: engines may read in any order, and yield no batch where there is no row."""
+        names = list(self.memory.domain.variables)
+        rows = [
+            sorted(row for batch in one.scan(names) for row in zip(*(batch[n].tolist() for n in names), strict=True))
+            for one in (self.source, self.memory)
+        ]
+        assert rows[0] == rows[1]
+
+    def check_judgement(self) -> None:
+        assert dict(self.source.judge()) == dict(self.memory.judge())
+
+
+def _compare(received: Sealed[Any], expected: Sealed[Any], about: str) -> None:
+    np.testing.assert_array_equal(received.open_below_the_gate(), expected.open_below_the_gate(), err_msg=about)
+
+
 def check(factory: Factory) -> None:
     """Every call on toy data: odd values, missing ones, persons with more rows than count."""
     domain, rows = toy_domain(unit_id="person", max_rows=2), toy_rows()
@@ -93,28 +147,34 @@ def check(factory: Factory) -> None:
         for name in ("sex", "region")
         for labels in (domain.variable(name).categories.labels,)
     )
-    source = factory(domain, columns, SECRET)
-
-    def opened(_: Domain, __: Columns, ___: bytes) -> Source:
-        """Opened once: one source answers many questions."""
-        return source
-
+    # Opened once: one source answers many questions.
+    pair = SourcePair.opened(factory, domain, columns)
     for aggregate in Aggregate:
-        value = None if aggregate in (Aggregate.COUNT, Aggregate.PERSONS) else "income"
+        function = RowFunction() if aggregate is Aggregate.PERSONS else RowFunction.of(Power("income"))
         for space in (CellSpace(()), CellSpace(axes)):
-            check_table(opened, domain, columns, TableQuery(space=space, aggregate=aggregate, value=value))
-    check_table(opened, domain, columns, TableQuery(space=CellSpace(axes[:1]), weight="age"))
+            pair.check_table(TableQuery(space=space, aggregate=aggregate, function=function))
+    income, age = Power("income", offset=-7), Power("age")
+    for function in (
+        RowFunction(),
+        RowFunction.present("income"),
+        RowFunction.of(age),
+        RowFunction.of(replace(income, exponent=2)),
+        RowFunction.of(income, age, multiple=-3),
+    ):
+        for halvings in (0, 1, 2, 20):
+            query = TableQuery(space=CellSpace(axes[:1]), function=function, shift=5, halvings=halvings)
+            pair.check_table(query)
     for query in (
         TableQuery(space=CellSpace(axes), clip=Clip(norm=Norm.L1, limit=15, fineness=10)),
-        TableQuery(space=CellSpace(axes), aggregate=Aggregate.TOTAL, value="income", clip=Clip(norm=Norm.L2, limit=40)),
+        TableQuery(space=CellSpace(axes), function=RowFunction.of(Power("income")), clip=Clip(norm=Norm.L2, limit=40)),
     ):
-        check_table(opened, domain, columns, query)
-        check_sizes(opened, domain, columns, query)
+        pair.check_table(query)
+        pair.check_sizes(query)
     for where in ((), (Filter(variable="sex", codes=(0,)),), (Filter(variable="age", low=30, high=60),)):
-        check_table(opened, domain, columns, TableQuery(space=CellSpace(axes), where=where))
-        check_values(opened, domain, columns, ValuesQuery(value="income", where=where))
-    check_scan(opened, domain, columns)
-    check_judgement(opened, domain, columns)
+        pair.check_table(TableQuery(space=CellSpace(axes), where=where))
+        pair.check_values(ValuesQuery(value="income", where=where))
+    pair.check_scan()
+    pair.check_judgement()
     changed = [columns | {name: [*columns[name][:-1], None]} for name in columns]
     check_fingerprint(factory, domain, columns, *changed)
 
@@ -122,80 +182,16 @@ def check(factory: Factory) -> None:
 def check_cases(factory: Factory, cases: Iterable[Case]) -> None:
     """Every call on every case; an engine opens a data set once."""
     for case in cases:
-        source = factory(case.domain, case.columns, SECRET)
-
-        def opened(_: Domain, __: Columns, ___: bytes, source: Source = source) -> Source:
-            return source
-
+        pair = SourcePair.opened(factory, case.domain, case.columns)
         for query in case.tables:
-            check_table(opened, case.domain, case.columns, query)
+            pair.check_table(query)
             if query.clip is not None:
-                check_sizes(opened, case.domain, case.columns, query)
-        check_tables_together(source, case.tables)
+                pair.check_sizes(query)
+        pair.check_tables_together(case.tables)
         for values in case.values:
-            check_values(opened, case.domain, case.columns, values)
-        check_scan(opened, case.domain, case.columns)
-        check_judgement(opened, case.domain, case.columns)
-
-
-def check_table(factory: Factory, domain: Domain, columns: Columns, query: TableQuery) -> None:
-    """One table query, cell by cell."""
-    expected = MemorySource(domain, columns, SECRET).table(query).open_below_the_gate()
-    received = factory(domain, columns, SECRET).table(query).open_below_the_gate()
-    assert received.dtype == np.int64
-    assert received.shape == (query.space.size,)
-    np.testing.assert_array_equal(received, expected)
-
-
-def check_tables_together(source: Source, queries: Sequence[TableQuery]) -> None:
-    """Tables taken in one scan are the tables one by one."""
-    if isinstance(source, OneScanSource):
-        together = [sealed.open_below_the_gate() for sealed in source.tables(queries)]
-        one_by_one = [source.table(query).open_below_the_gate() for query in queries]
-        for received, expected in zip(together, one_by_one, strict=True):
-            np.testing.assert_array_equal(received, expected)
-
-
-def check_sizes(factory: Factory, domain: Domain, columns: Columns, table: TableQuery) -> None:
-    """Numbers of units by what they add to a table with a clip, which is one of three."""
-    assert table.clip is not None
-    limits = (max(1, table.clip.limit // 2), table.clip.limit, 3 * table.clip.limit)
-    query = SizesQuery(table=table, clips=tuple(replace(table.clip, limit=limit) for limit in limits))
-    received = factory(domain, columns, SECRET).sizes(query).open_below_the_gate()
-    expected = MemorySource(domain, columns, SECRET).sizes(query).open_below_the_gate()
-    np.testing.assert_array_equal(received, expected, err_msg="sizes of units")
-
-
-def check_values(factory: Factory, domain: Domain, columns: Columns, query: ValuesQuery) -> None:
-    """One query for sorted values."""
-    expected = MemorySource(domain, columns, SECRET).values(query).open_below_the_gate()
-    received = factory(domain, columns, SECRET).values(query).open_below_the_gate()
-    np.testing.assert_array_equal(received, expected)
-
-
-def check_scan(factory: Factory, domain: Domain, columns: Columns) -> None:
-    """All coded rows, as a multiset: engines may read in any order."""
-    names = list(domain.variables)
-    found = [
-        sorted(zip(*(np.concatenate([b[n] for b in batches]).tolist() for n in names), strict=True))
-        for batches in (
-            list(source.scan(names))
-            for source in (MemorySource(domain, columns, SECRET), factory(domain, columns, SECRET))
-        )
-        if batches
-    ]
-    if len(found) == 2:
-        assert found[1] == found[0]
-    else:
-        # An engine may yield no batch at all where there is no row.
-        assert all(not rows for rows in found)
-
-
-def check_judgement(factory: Factory, domain: Domain, columns: Columns) -> None:
-    """The custodian's report."""
-    expected = MemorySource(domain, columns, SECRET).judge()
-    received = factory(domain, columns, SECRET).judge()
-    assert dict(received) == dict(expected)
+            pair.check_values(values)
+        pair.check_scan()
+        pair.check_judgement()
 
 
 def check_fingerprint(factory: Factory, domain: Domain, columns: Columns, *changed: Columns) -> None:

@@ -346,15 +346,13 @@ def judge_degenerate(
 
 _GRID = "ends are points of the grid of values, and the plan knows ranks only: how far they lie apart is the data's"
 _LIST = "means of a list stay total over count, so that lists add up; `infer intervals` cuts them to the bounds"
-_FARTHEST = "the plan of a list of means states the error of a mean at a bound, the largest that there is"
 KNOWN: dict[str, dict[str, str]] = {
     "boxplot 0": {"preview": _GRID},
     "boxplot 1": {"preview": _GRID},
     "dominance 0": {"silence": "a number of cells that are not told apart; replicates are what is counted"},
     "exponential_family 0": {"gradient": "the variance is that of replays of the fit, which is not linear"},
     "labels 0": {"silence": "cells are the labels that were found, and no condition is taken"},
-    "mean 2": {"limits": _LIST, "preview": _FARTHEST},
-    "mean 6": {"limits": _LIST, "preview": _FARTHEST},
+    "mean 2": {"limits": _LIST},
     "quantile 0": {"preview": _GRID},
     "quantiles 1": {"preview": _GRID},
     "quantiles 2": {"preview": _GRID},

@@ -51,8 +51,6 @@ Columns = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class ToyProcess:
-    """A process: what each of its points has."""
-
     name: str
     income: NDArray[np.int64]
     age: NDArray[np.int64]
@@ -112,15 +110,9 @@ def even(records: int) -> Source:
     """
     place, replicate = np.arange(records), np.repeat(np.arange(EVEN), records)
     golden, silver = (np.modf(place * share)[0] for share in (0.6180339887498949, 0.7548776662466927))
-    columns = {
-        "sex": np.zeros(records, dtype=np.int64),
-        "region": np.zeros(records, dtype=np.int64),
-        "status": place % 2,
-        "income": np.rint(40 * (place + 0.5) / records).astype(np.int64),
-        "age": np.rint(100 * golden).astype(np.int64),
-        "weight": 1 + np.rint(4 * silver) / 2,
-        "job": place % len(JOBS),
-    }
+    none, income = np.zeros(records, dtype=np.int64), np.rint(40 * (place + 0.5) / records).astype(np.int64)
+    columns = {"sex": none, "region": none, "status": place % 2, "income": income, "job": place % len(JOBS)}
+    columns |= {"age": np.rint(100 * golden).astype(np.int64), "weight": 1 + np.rint(4 * silver) / 2}
     return _opened({name: np.tile(values, EVEN) for name, values in columns.items()} | {REPLICATE: replicate}, EVEN)
 
 
@@ -130,20 +122,9 @@ def corners() -> Source:
     sizes = corner_rows()
     rows = [(replicate, *CORNERS[place]) for replicate, places in enumerate(sizes) for place in places]
     replicate, income, age, weight, status = (np.array(column) for column in zip(*rows, strict=True))
-    none = np.zeros(len(rows), dtype=np.int64)
-    return _opened(
-        {
-            "sex": none,
-            "region": none,
-            "status": status.astype(np.int64),
-            "income": income.astype(np.int64),
-            "age": age.astype(np.int64),
-            "weight": weight,
-            "job": none,
-            REPLICATE: replicate.astype(np.int64),
-        },
-        len(sizes),
-    )
+    whole = {"status": status, "income": income, "age": age, REPLICATE: replicate}
+    whole |= dict.fromkeys(("sex", "region", "job"), np.zeros(len(rows)))
+    return _opened({name: column.astype(np.int64) for name, column in whole.items()} | {"weight": weight}, len(sizes))
 
 
 def corner_rows() -> list[tuple[int, ...]]:
@@ -173,31 +154,14 @@ def _source(world: ToyProcess, counts: NDArray[np.int64]) -> Source:
     replicate, combination, point = (
         np.repeat(place, counts.ravel()) for place in np.indices(counts.shape).reshape(3, -1)
     )
-    labels = rule_kit.DATASET["variables"]
-    codes = np.array(
-        [
-            [
-                labels[name]["categories"].index(label)
-                for name, label in zip(("sex", "region", "status"), row, strict=True)
-            ]
-            for row in COMBINATIONS
-        ]
-    )
-    status = codes[combination, 2]
+    labels = [rule_kit.DATASET["variables"][name]["categories"] for name in ("sex", "region", "status")]
+    codes = [[own.index(label) for own, label in zip(labels, row, strict=True)] for row in COMBINATIONS]
+    sex, region, status = np.array(codes)[combination].T
     is_married = (combination == len(COMBINATIONS) - 1) & (point < MARRIED)
-    return _opened(
-        {
-            "sex": codes[combination, 0],
-            "region": codes[combination, 1],
-            "status": np.where(is_married, labels["status"]["categories"].index("married"), status),
-            "income": world.income[point],
-            "age": world.age[point],
-            "weight": world.weight[point],
-            "job": (point + combination) % len(JOBS),
-            REPLICATE: replicate,
-        },
-        len(counts),
-    )
+    status = np.where(is_married, labels[2].index("married"), status)
+    columns = {"sex": sex, "region": region, "status": status, "job": (point + combination) % len(JOBS)}
+    values = {"income": world.income[point], "age": world.age[point], "weight": world.weight[point]}
+    return _opened({**columns, **values, REPLICATE: replicate}, len(counts))
 
 
 def _opened(columns: Columns, replicates: int) -> Source:

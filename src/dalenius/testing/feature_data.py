@@ -10,12 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Power, RowFunction, TableQuery, ValuesQuery
 from dalenius.engines.memory import MemorySource
 from dalenius.spec.load import load_dataset
 from dalenius.testing import engine_kit
@@ -24,15 +22,8 @@ from dalenius.testing.stacked_data import SETS, stacked_columns
 Columns = Mapping[str, Sequence[Any]]
 FeatureFactory = Callable[[Domain, Columns, Mapping[str, Columns], bytes], Source]
 _DAYS = (
-    "2020-01-05",
-    "2020-01-05 10:00:00",
-    "20200105",
-    "2019-12-31T",
-    "2020-1-5",
-    "soon",
-    "٢٠٢٠-01-01",
-    "",
-    "2031-01-01",
+    *("2020-01-05", "2020-01-05 10:00:00", "20200105", "2019-12-31T", "2020-1-5", "soon", "٢٠٢٠-01-01"),
+    *("", "2031-01-01"),
 )
 _ZONES = [
     ["a", "north", "2000-01-01", "2020-01-01"],
@@ -177,8 +168,10 @@ def _queries(domain: Domain) -> list[TableQuery]:
         if name == "set":
             queries.append(TableQuery(space=CellSpace((each,))))
         elif variable.is_numeric:
-            for aggregate in (Aggregate.TOTAL, Aggregate.MINIMUM):
-                queries.append(TableQuery(space=CellSpace((each,)), aggregate=aggregate, value=name))
+            for aggregate in (Aggregate.SUM, Aggregate.MINIMUM):
+                queries.append(
+                    TableQuery(space=CellSpace((each,)), aggregate=aggregate, function=RowFunction.of(Power(name)))
+                )
         else:
             queries.append(TableQuery(space=CellSpace((each, _axis(domain, name)))))
     return queries
@@ -194,7 +187,7 @@ def check_features(factory: FeatureFactory, *, is_short: bool = False) -> None:
     # Every variable of every person is in the scan; tables and values are other roads to the same persons.
     tables = [
         TableQuery(space=CellSpace((each, _axis(domain, "kind"), _axis(domain, "ever")))),
-        TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value="spent", where=where),
+        TableQuery(space=CellSpace(()), function=RowFunction.of(Power("spent")), where=where),
     ]
     values = [ValuesQuery(value="then", where=where)]
     _check(source, expected, tables[-1:] if is_short else tables, [] if is_short else values, is_short)
@@ -211,7 +204,7 @@ def check_lookups(factory: FeatureFactory, *, has_persons: bool, is_short: bool 
     where = (Filter(variable="zone", codes=(1,)),)
     queries = [
         *_queries(domain),
-        TableQuery(space=CellSpace(()), aggregate=Aggregate.TOTAL, value="income", where=where),
+        TableQuery(space=CellSpace(()), function=RowFunction.of(Power("income")), where=where),
     ]
     if is_short:
         queries = queries[-1:]
@@ -221,18 +214,11 @@ def check_lookups(factory: FeatureFactory, *, has_persons: bool, is_short: bool 
 def _check(
     source: Source, expected: Source, tables: list[TableQuery], values: list[ValuesQuery], is_short: bool
 ) -> None:
+    pair = engine_kit.SourcePair(source, expected)
     for query in tables:
-        about = f"{query.aggregate} of {query.value} by {[axis.variable for axis in query.space.axes]}"
-        received = source.table(query).open_below_the_gate()
-        np.testing.assert_array_equal(received, expected.table(query).open_below_the_gate(), err_msg=about)
+        pair.check_table(query)
     for question in values:
-        received = source.values(question).open_below_the_gate()
-        np.testing.assert_array_equal(received, expected.values(question).open_below_the_gate())
-    names = list(expected.domain.variables)
-    rows = [
-        sorted(row for batch in one.scan(names) for row in zip(*(batch[n].tolist() for n in names), strict=True))
-        for one in (source, expected)
-    ]
-    assert rows[0] == rows[1]
+        pair.check_values(question)
+    pair.check_scan()
     if not is_short:
-        assert dict(source.judge()) == dict(expected.judge())
+        pair.check_judgement()

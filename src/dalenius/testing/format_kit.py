@@ -91,12 +91,9 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 class _Reader(HTMLParser):
-    """The texts of a page."""
-
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
 
     def handle_data(self, data: str) -> None:
-        """One piece of text."""
         self.texts.append(data)

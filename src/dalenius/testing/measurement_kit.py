@@ -19,11 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.audit.charges import ORDERS
-from dalenius.audit.exact import clopper_pearson
 from dalenius.audit.losses import Together, listed
 from dalenius.audit.neighbours import DataSet, columns_of, fetched, units
 from dalenius.audit.steps import law_of, parts_between
-from dalenius.core.domain import Domain
 from dalenius.core.integer_law import Branches, Listed, Mixed, Noised, NoiseLaw, Part, Unlisted
 from dalenius.core.law import law_from_dict
 from dalenius.core.neighbours import Neighbours, Scope
@@ -34,6 +32,7 @@ from dalenius.engines.memory import MemorySource
 from dalenius.errors import RequestError, TooLarge
 from dalenius.measurements import Exact, MeasurementExample
 from dalenius.testing.statistic_kit import ALL_NEIGHBOURS, small_pairs
+from dalenius.testing.toy import kit_domain
 
 PILOT = 24
 DRAWS = 800
@@ -149,15 +148,7 @@ class _Trial:
 
     def _content(self, data: DataSet) -> Exact:
         if data not in self.contents:
-            neighbours = self.neighbours
-            domain = Domain(
-                name="kit",
-                population="kit",
-                version="1",
-                variables=dict(self.example.variables),
-                neighbours=neighbours,
-                unit_id="person" if neighbours.unit == "person" else None,
-            )
+            domain = kit_domain(self.example.variables, self.neighbours)
             columns = columns_of(data, list(domain.variables), domain.unit_id)
             source = MemorySource(domain, columns, b"a secret of the kit")
             self.contents[data] = tuple(fetched(source, need) for need in self.example.step.needs)
@@ -172,7 +163,6 @@ class _Trial:
         return self.answers[at, data, count]
 
     def _row(self, outcome: Outcome) -> Sequence[int]:
-        """An outcome as a row of numbers."""
         return [-1] if isinstance(outcome, NoReply) else (self.example.told or _values)(outcome)
 
     def _noise(self, count: int) -> list[tuple[Any, Any]]:
@@ -200,9 +190,7 @@ class _Trial:
                 )
 
     def _compare_exactly(self, trials: list[Trial]) -> None:
-        """The exact losses between two neighbours: at some epsilons, at all where the claim is pure, and at many orders
-        where it is concentrated.
-        """
+        """Exact losses between two neighbours: at some epsilons, at all for a pure claim, at many orders for rho."""
         step, profile, judged = self.example.step, self.profile, set[Any]()
         epsilons = {*EPSILONS, profile.epsilon or Fraction(1)}
         allowed = {epsilon: float(profile.delta_at(epsilon)) for epsilon in epsilons}
@@ -261,7 +249,6 @@ def _values(outcome: Outcome) -> Sequence[int]:
 
 
 def simulated(law: Sequence[Part], count: int, rng: RandomSource) -> list[Outcome]:
-    """So many outcomes of an exact law."""
     columns = []
     for part in law:
         if isinstance(part, Branches):
@@ -310,6 +297,15 @@ def certain_excess(first: Answers, second: Answers, epsilon: float) -> float:
     tried = [answers[part:] for answers, part in zip((first, second), parts, strict=True)]
     ends = [clopper_pearson(int(event(answers).sum()), len(answers), ERROR) for answers in tried]
     return ends[0][0] - factor * ends[1][1]
+
+
+def clopper_pearson(successes: int, trials: int, error: float) -> tuple[float, float]:
+    """One-sided lower and upper bounds of a probability, each wrong with probability at most `error`."""
+    from scipy.special import betaincinv
+
+    low = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, error))
+    high = 1.0 if successes == trials else float(betaincinv(successes + 1, trials - successes, 1 - error))
+    return low, high
 
 
 def _plain_excess(first: Answers, second: Answers, epsilon: float) -> float:

@@ -33,10 +33,16 @@ PLACEHOLDERS = {
 }
 
 
-def check(method: Method, folder: Path, pages: Path) -> int:
-    """Everything about one method; returns how many examples were released."""
-    check_words(method)
-    check_page(method, pages)
+def check(method: Method, folder: Path, pages: Path | None = None) -> int:
+    """Everything about one method; returns how many examples were released.
+
+    Without a folder of pages it is one of another distribution, which has none here and speaks the languages it states.
+    """
+    if pages is None:
+        check_words(method, tuple(dict.fromkeys((LANGUAGES[0], *method.words))))
+    else:
+        check_words(method)
+        check_page(method, pages)
     assert method.examples, f"{method.name} states no examples"
     for number, example in enumerate(method.examples):
         check_refusals(method, example)
@@ -92,16 +98,21 @@ def check_refusals(method: Method, example: Mapping[str, Any]) -> None:
 
 def released(example: Mapping[str, Any], ledger: Path) -> Release:
     """An example on toy data, with recorded noise."""
-    with Curator.open(
-        rule_kit.DATASET,
-        data=rule_kit.ROWS,
-        ledger=ledger,
-        policy=rule_kit.policy_of(None),
-        rng=RecordedRandomness("the noise of the kit"),
-    ) as curator:
+    with opened(ledger, rule_kit.policy_of(None)) as curator:
         curator.register(by="custodian")
         assert repr(curator.plan(example)).count("\n") == 1, "a plan shows itself in two lines"
         return curator.release(example)
+
+
+def opened(ledger: Path, policy: Mapping[str, Any]) -> Curator:
+    """Open toy data with recorded noise."""
+    return Curator.open(
+        rule_kit.DATASET,
+        data=rule_kit.ROWS,
+        ledger=ledger,
+        policy=policy,
+        rng=RecordedRandomness("the noise of the kit"),
+    )
 
 
 def check_release(method: Method, example: Mapping[str, Any], release: Release) -> None:

@@ -5,6 +5,7 @@ itself. A rule without a case here, or a method without an example, is an error 
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,10 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Release
 from dalenius.curator.curator import Curator
-from dalenius.errors import PolicyError, RequestError
+from dalenius.errors import BudgetError, PolicyError, RequestError
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.policy import AllowPart, PolicyDocument, TableRules
+from dalenius.testing.asking import with_named
 
 DATASET: dict[str, Any] = {
     "dataset": {"name": "toys", "population": "toys", "public": True},
@@ -50,7 +52,7 @@ ROWS: dict[str, list[Any]] = {
 }
 OPEN = ("individual", "bootstrap", "fixed_weights")
 FLOORS = {"individual": 1, "bootstrap": 1}
-GENEROUS = {"rho": 900, "delta": "0.1"}
+GENEROUS = {"rho": 1000, "delta": "0.1"}
 
 Judge = Callable[[TablePlan, Release], bool]
 
@@ -94,7 +96,7 @@ def routes() -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield name, f"{route} {number}", {"table": table | more, "privacy": privacy | named}
             if not is_weaker:
                 yield name, f"two numbers {number}", {"table": table, "privacy": two}
-    for strategy in registry.names("methods.margins.strategies"):
+    for strategy in registry.names("plans.margins.strategies"):
         for privacy in (PURE, ALL):
             asked = {"table": PAIRS, "privacy": privacy | {"strategy": strategy}}
             yield DEFAULT_MEASURE, f"strategy {strategy} {privacy['definition']}", asked
@@ -220,6 +222,7 @@ RULES: dict[str, Rule] = {
             and not any(getattr(getattr(m, "statistic", None), "is_fixed", False) for m in plan.measurements)
         ),
     ),
+    "allow.extensions": Rule({"allow": {"extensions": {}}}, lambda plan, _: not plan.extensions),
     "allow.most_cells": Rule(
         {"allow": {"most_cells": 1}}, lambda _, release: all(table.space.size == 1 for table in release.tables)
     ),
@@ -247,12 +250,14 @@ def missing_rules() -> set[str]:
 def policy_of(rule: Rule | None) -> dict[str, Any]:
     """A policy that opens everything and spends freely, but for one rule."""
     own = {} if rule is None else rule.policy
-    return {
-        "allow": {"acknowledge": list(OPEN), **own.get("allow", {})},
-        "floors": own.get("floors", FLOORS),
-        "table": own.get("table", {}),
-        "budget": GENEROUS,
-    }
+    return with_named(
+        {
+            "allow": {"acknowledge": list(OPEN), **own.get("allow", {})},
+            "floors": own.get("floors", FLOORS),
+            "table": own.get("table", {}),
+            "budget": GENEROUS,
+        }
+    )
 
 
 def findings(
@@ -263,8 +268,8 @@ def findings(
     for name, rule in RULES.items():
         if only is not None and name != only:
             continue
-        with open_curator(policy_of(rule)) as curator:
-            curator.register()
+        with ExitStack() as stack:
+            curator = _opened(open_curator, rule, stack)
             for asked, route, document in routes():
                 if method not in (None, asked):
                     continue
@@ -273,6 +278,18 @@ def findings(
                 except (PolicyError, RequestError):
                     continue
                 judged += 1
-                if not rule.is_kept(plan, curator.release(document)):
+                try:
+                    release = curator.release(document)
+                except BudgetError:
+                    curator = _opened(open_curator, rule, stack)
+                    release = curator.release(document)
+                if not rule.is_kept(plan, release):
                     ignored.append(Finding(name, asked, route, document))
     return ignored, judged
+
+
+def _opened(open_curator: Callable[[dict[str, Any]], Curator], rule: Rule, stack: ExitStack) -> Curator:
+    """A registered curator with a budget of its own."""
+    curator = stack.enter_context(open_curator(policy_of(rule)))
+    curator.register()
+    return curator

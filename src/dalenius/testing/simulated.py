@@ -19,7 +19,6 @@ from dalenius.algebra.tabulation import bounds, sampled_bounds
 from dalenius.core.contracts import AdditiveMeasurement, Measurement, Source
 from dalenius.core.law import Additive, FloatArray, Joint, Thinned
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import Query
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Block, Outcome, Release, Table
 from dalenius.core.sealed import Sealed
@@ -55,27 +54,8 @@ class WatchedStep:
     exact: tuple[Sealed[Any], ...] = ()
     answer: Block | None = None
 
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def law(self) -> Any:
-        return self.inner.law
-
-    @property
-    def evidence(self) -> Any:
-        return self.inner.evidence
-
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        return self.inner.needs
-
-    def profile(self, neighbours: Any) -> Any:
-        return self.inner.profile(neighbours)
-
-    def exact_law(self, content: Any) -> Any:
-        return self.inner.exact_law(content)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
 
     def draw(self, rng: Any) -> Any:
         return self.inner.draw(rng) if self.silent_from is None else np.zeros_like(self.silent_from.drawn)
@@ -87,7 +67,6 @@ class WatchedStep:
         return self.inner.run(exact, drawn, RecordedRandomness(self.stream))
 
     def block(self, outcome: Any) -> Block:
-        """As the step gives it."""
         self.answer = self.inner.block(outcome)
         return self.answer
 
@@ -110,20 +89,10 @@ class WatchedPlan:
     again: Sequence[WatchedStep] = ()
     watched: list[WatchedStep] = field(default_factory=list)
 
-    @property
-    def reservation(self) -> Any:
-        return self.plan.reservation
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.plan, name)
 
-    @property
-    def definition(self) -> str:
-        return self.plan.definition
-
-    @property
-    def neighbours(self) -> Any:
-        return self.plan.neighbours
-
-    def steps(self) -> Generator[Measurement, Outcome, None]:
-        """Those of the plan, in its order."""
+    def steps(self) -> Generator[WatchedStep, Outcome, None]:
         if self.again:
             for step in self.again:
                 self.watched.append(WatchedStep(inner=step.inner, silent_from=step))
@@ -142,8 +111,6 @@ class WatchedPlan:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedRelease:
-    """One release, and the steps that it came from."""
-
     plan: TablePlan
     release: Release
     steps: tuple[WatchedStep, ...]
@@ -155,7 +122,9 @@ class SimulatedRelease:
             fresh = iter([step.silent() for step in again])
         else:
             watched = WatchedPlan(plan=self.plan, again=again)
-            gate.run(watched, source, self.plan.neighbours, self.plan.reservation, RecordedRandomness("silence"))
+            gate.run(
+                cast(Any, watched), source, self.plan.neighbours, self.plan.reservation, RecordedRandomness("silence")
+            )
             fresh = iter([cast(Block, step.answer) for step in watched.watched])
         return tuple(next(fresh) if step.is_additive else cast(Block, step.answer) for step in self.steps)
 
@@ -187,7 +156,7 @@ def silenced(block: Block) -> Block:
 def run(plan: TablePlan, source: Source, seed: str) -> SimulatedRelease | None:
     """A release of a plan with recorded noise, as the curator makes it; None where a step was silent."""
     watched = WatchedPlan(plan=gate.with_keys(plan, seed, SECRET))
-    passed = gate.run(watched, source, plan.neighbours, plan.reservation, RecordedRandomness(seed))
+    passed = gate.run(cast(Any, watched), source, plan.neighbours, plan.reservation, RecordedRandomness(seed))
     if passed.silent:
         return None
     provenance = plan.provenance(source.domain, request={}, digest="0" * 64, software="kit")
@@ -241,7 +210,7 @@ class ReplicatedExample:
         if first is None:
             return number
         is_exact = all(isinstance(step, AdditiveMeasurement) for step in first.measurements)
-        is_fitted = isinstance(first.law, Joint) and first.law.parameters.get("estimate") == FITTED
+        is_fitted = isinstance(first.law, Joint) and FITTED in first.law.parameters.get("more", {})
         if is_fitted or not is_exact:
             return few
         if isinstance(first.law, Joint) and not is_estimate(first.law):
@@ -293,7 +262,6 @@ class ReplicatedExample:
         return whole.reshape(1, -1) if place is None else np.moveaxis(whole, place, 0).reshape(self.size, -1)
 
     def columns(self, tables: Sequence[Table], read: Callable[[Table], FloatArray]) -> list[FloatArray]:
-        """The same of each table that has replicates."""
         return [self.column(table, read(table)) for table in tables if self.has_replicates(table)]
 
 
@@ -327,9 +295,7 @@ def in_world(example: ReplicatedExample, world: str, seed: str) -> list[Simulate
 def shown(
     example: ReplicatedExample, sources: Sequence[Source], seed: str, process: Source | None = None
 ) -> list[SimulatedTable]:
-    """Every table of the releases of an example on files, with the truth of each cell; `process` is a file that has
-    what the process has.
-    """
+    """Every table of the releases of an example on files, with its truths; `process` holds what the process has."""
     made = list(example.runs(sources, seed))
     if not made:
         return []

@@ -13,6 +13,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,16 @@ import numpy as np
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import ListingSource, Source
 from dalenius.core.domain import DROP, Axis, Bounds, Categories, CellSpace, Domain, Variable
-from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import Aggregate, Clip, LabelsQuery, Norm, TableQuery, ValuesQuery
-from dalenius.core.sealed import Sealed
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.query import WIDEST, Aggregate, Clip, LabelsQuery, Norm, Power, RowFunction, TableQuery, ValuesQuery
 from dalenius.engines.memory import MemorySource
 from dalenius.testing import engine_kit
+from dalenius.testing.toy import kit_domain
 
 SETS = 200
 _ROWS = 9
+# Two powers of this size make the largest product that a row may add.
+_WIDE = isqrt(WIDEST) - 1
 _FLOATS = (0.0, -0.0, 0.25, 0.5, 0.75, 1.0, -1.25, 0.1, 999.75, 1000.0, 1000.25, 1e23, 2.0**-44, 5e-324, -5e-324)
 _ODD_FLOATS = (float("nan"), float("inf"), float("-inf"), 1e308, -1e308, 9007199254740993.0, 12.0, 36.5, -50.0)
 _TEXTS = ("1", "2", "1.5", "-7", "007", "+3", ".5", "5.", " 7 ", "1e2", "1e400", "-1e-400", "333333333333333333", "0.1")
@@ -50,6 +53,8 @@ _POOLS: Mapping[str, Sequence[Any]] = {
     "typed": _TEXTS + _WORDS,
     "yes": (True, False),
     "weight": (0, 1, 2, 3, 4),
+    "wide": (_WIDE, -_WIDE, _WIDE - 1, 2**44 + 1, -12_345_678_901, 1, -1, 0, 2**63 - 1, -(2**63)),
+    "far": (_WIDE, -_WIDE, 1 - _WIDE, 3, -2, 0, 2**30, 2**30 - 1, -(2**30)),
 }
 
 
@@ -76,6 +81,8 @@ _DOMAINS: Mapping[str, Categories | Bounds] = {
     "typed": _bounds(-9, 900, "1/3", missing="-9"),
     "yes": _bounds(0, 1),
     "weight": _bounds(0, 3),
+    "wide": _bounds(-_WIDE, _WIDE, missing="-1"),
+    "far": _bounds(-_WIDE, _WIDE, outside="drop"),
 }
 
 
@@ -87,16 +94,8 @@ def stacked_domain(*, has_persons: bool) -> Domain:
     variables |= {
         name: Variable(name=name, domain=domain, is_unlisted=name == _UNLISTED) for name, domain in _DOMAINS.items()
     }
-    unit = "person" if has_persons else "row"
-    return Domain(
-        name="stacked",
-        population="stacked",
-        version="1",
-        variables=variables,
-        neighbours=Neighbours(relation=Relation.ADD_REMOVE, unit=unit, max_rows=2 if has_persons else 1),
-        unit_id="person" if has_persons else None,
-        structural_zeros=({"flag": ("true",), "code": ("1",)},),
-    )
+    neighbours = Neighbours(unit="person", max_rows=2) if has_persons else Neighbours()
+    return kit_domain(variables, neighbours, structural_zeros=({"flag": ("true",), "code": ("1",)},))
 
 
 @cache
@@ -136,8 +135,10 @@ def table_queries() -> list[TableQuery]:
         TableQuery(space=CellSpace((each, _axis("code"), _axis("day")))),
         TableQuery(space=CellSpace((each, _axis("ratio"), _axis("price")))),
         TableQuery(space=CellSpace((each, _rest(_axis("day")), _rest(_cut("age", 1, 35, 100))))),
-        TableQuery(space=CellSpace((each, _cut("age", 0, 1, 35, 100, 101))), value="huge"),
-        TableQuery(space=CellSpace((each, _cut("amount", -100, 0, 1, 2, 1999, 2001))), weight="weight"),
+        TableQuery(space=CellSpace((each, _cut("age", 0, 1, 35, 100, 101))), function=RowFunction.present("huge")),
+        TableQuery(
+            space=CellSpace((each, _cut("amount", -100, 0, 1, 2, 1999, 2001))), function=RowFunction.of(Power("weight"))
+        ),
         TableQuery(
             space=CellSpace((each, _cut("typed", -27, 0, 5, 300))),
             where=(Filter(variable="cents", high=5000), Filter(variable="code", codes=(0, 2))),
@@ -159,30 +160,61 @@ def table_queries() -> list[TableQuery]:
         ),
         TableQuery(
             space=CellSpace((each, _axis("code"))),
-            aggregate=Aggregate.TOTAL,
-            value="amount",
+            function=RowFunction.of(Power("amount")),
             clip=Clip(norm=Norm.L1, limit=900, fineness=3),
         ),
         TableQuery(
             space=CellSpace((each, _axis("ratio"))),
-            aggregate=Aggregate.TOTAL,
-            value="huge",
+            function=RowFunction.of(Power("huge")),
             clip=Clip(norm=Norm.L2, limit=10**15 + 7),
         ),
     ]
     sums = [
-        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.TOTAL, value="huge"),
-        TableQuery(space=CellSpace(()), aggregate=Aggregate.SUM_OF_SQUARES, value="big"),
-        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.SUM_OF_SQUARES, value="big", centre=7),
-        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.TOTAL, value="amount", weight="yes", centre=-5),
-        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.TOTAL, value="typed", weight="cents"),
+        TableQuery(space=CellSpace((each,)), function=RowFunction.of(Power("huge"))),
+        TableQuery(space=CellSpace(()), function=RowFunction.of(Power("big", exponent=2))),
+        TableQuery(space=CellSpace((each,)), function=RowFunction.of(Power("big", exponent=2, offset=-7))),
+        TableQuery(space=CellSpace((each,)), function=RowFunction.of(Power("amount", offset=5), Power("yes"))),
+        TableQuery(space=CellSpace((each,)), function=RowFunction.of(Power("typed"), Power("cents"))),
     ]
     extremes = [
-        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.MINIMUM, value="cents"),
-        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.MAXIMUM, value="huge"),
-        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.LARGEST_ABSOLUTE, value="typed", centre=3),
+        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.MINIMUM, function=RowFunction.of(Power("cents"))),
+        TableQuery(space=CellSpace((each,)), aggregate=Aggregate.MAXIMUM, function=RowFunction.of(Power("huge"))),
+        TableQuery(
+            space=CellSpace((each,)),
+            aggregate=Aggregate.LARGEST_ABSOLUTE,
+            function=RowFunction.of(Power("typed", offset=-3)),
+        ),
     ]
-    return counts + sums + extremes + persons + clipped
+    return counts + sums + _halved_queries() + extremes + persons + clipped
+
+
+def _halved_queries() -> list[TableQuery]:
+    """Sums that 64 bits do not hold, up to what one row may add, and sums that they do; halved and below zero."""
+    each, some = CellSpace((_axis("set"),)), (Filter(variable="age", low=1), Filter(variable="word", codes=(0, 1, 5)))
+    wide, far, near = Power("wide"), Power("far"), (-(2**43), 2**43)
+
+    def query(halvings: int, *powers: Power, multiple: int = 1, **more: Any) -> TableQuery:
+        halved = TableQuery(space=each, function=RowFunction.of(*powers, multiple=multiple), halvings=halvings)
+        return replace(halved, **more)
+
+    return [
+        query(28, replace(wide, exponent=2)),
+        query(28, wide, far, where=some),
+        query(60, replace(far, exponent=2), space=CellSpace(())),
+        query(30, replace(wide, cut=near, exponent=2), Power("weight", exponent=2), where=some[:1]),
+        query(30, replace(wide, cut=near, offset=2**43), replace(wide, cut=near, slope=-1, offset=2**43)),
+        query(20, replace(wide, slope=-1, offset=-_WIDE), multiple=2**20 - 1, shift=2**65 + 1),
+        query(60, replace(wide, halvings=24, exponent=4), multiple=7, shift=5 * 2**80),
+        query(30, replace(far, halvings=23, offset=3, exponent=3), Power("weight"), where=some[:1]),
+        query(1, wide, multiple=2**18 - 1),
+        query(2, far, multiple=1 - 2**19),
+        query(1, Power("typed"), shift=3),
+        query(2, Power("amount", offset=-700), Power("weight", slope=2, offset=1)),
+        query(20, Power("huge"), shift=2**40),
+        query(1, where=some),
+        query(2, Power("amount"), Power("weight"), shift=1, clip=Clip(norm=Norm.L2, limit=700, fineness=2)),
+        query(0, Power("amount"), Power("weight"), aggregate=Aggregate.MAXIMUM),
+    ]
 
 
 def value_queries() -> list[ValuesQuery]:
@@ -200,30 +232,23 @@ def check_stacked(factory: engine_kit.Factory, *, has_persons: bool) -> None:
     """Every call on all data sets at once, equal to the memory engine; the data are opened once."""
     domain, columns = stacked_domain(has_persons=has_persons), stacked_columns()
     expected, source = _expected(has_persons), factory(domain, columns, engine_kit.SECRET)
+    pair = engine_kit.SourcePair(source, expected)
     for query in table_queries():
-        about = f"{query.aggregate} of {query.value} by {[axis.variable for axis in query.space.axes]}"
-        _compare(source.table(query), expected.table(query), about)
+        pair.check_table(query)
     asked = [query for query in table_queries() if query.clip is not None]
     for query in asked[:2]:
-        engine_kit.check_sizes(lambda *_: source, domain, columns, query)
+        pair.check_sizes(query)
     for question in value_queries():
-        _compare(source.values(question), expected.values(question), f"values of {question.value}")
+        pair.check_values(question)
     if isinstance(source, ListingSource):
-        for listed, question in zip(source.lists(value_queries()), value_queries(), strict=True):
-            _compare(listed, expected.values(question), f"values of {question.value}, read with others")
-
+        lists = source.lists(value_queries())
+        for listed, question in zip(lists, value_queries(), strict=True):
+            both = (listed.open_below_the_gate(), expected.values(question).open_below_the_gate())
+            np.testing.assert_array_equal(*both, err_msg=f"values of {question.value}, read with others")
     for most in (1, 2) if has_persons else (1,):
         check_labels(source, expected, LabelsQuery(variable=_UNLISTED, most=most))
-
-    def opened(_: Domain, __: engine_kit.Columns, ___: bytes) -> Any:
-        return source
-
-    engine_kit.check_scan(opened, domain, columns)
-    engine_kit.check_judgement(opened, domain, columns)
-
-
-def _compare(received: Sealed[Any], expected: Sealed[Any], about: str) -> None:
-    np.testing.assert_array_equal(received.open_below_the_gate(), expected.open_below_the_gate(), err_msg=about)
+    pair.check_scan()
+    pair.check_judgement()
 
 
 def check_labels(source: Source, expected: Source, query: LabelsQuery) -> None:
@@ -237,13 +262,7 @@ def check_many_categories(factory: engine_kit.Factory, count: int = 100_000) -> 
     """A list of categories that no statement could spell out."""
     labels = tuple(str(number) for number in range(count))
     variable = Variable(name="code", domain=Categories(labels=labels))
-    domain = Domain(
-        name="many",
-        population="many",
-        version="1",
-        variables={"code": variable},
-        neighbours=Neighbours(relation=Relation.ADD_REMOVE),
-    )
+    domain = kit_domain({"code": variable}, Neighbours())
     columns = {"code": [str(number) for number in range(0, count, 97)] + ["0", "none of them", None]}
     space = CellSpace((Axis(variable="code", labels=labels, codes=tuple(range(count))),))
-    engine_kit.check_table(factory, domain, columns, TableQuery(space=space))
+    engine_kit.SourcePair.opened(factory, domain, columns).check_table(TableQuery(space=space))

@@ -10,14 +10,14 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from dalenius.audit import sensitivity as brute
-from dalenius.audit.neighbours import DataSet, Row, columns_of, covers, units
-from dalenius.core.domain import Domain
+from dalenius.audit.neighbours import DataSet, Row, columns_of, covers, fetched, units
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import SizesQuery, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
 from dalenius.statistics import Example
+from dalenius.testing.toy import kit_domain
 
 MOST_ROWS = 4
 ALL_NEIGHBOURS = tuple(
@@ -81,31 +81,30 @@ def _moves(example: Example, neighbours: Neighbours, answers: dict[DataSet, tupl
 
 
 def _answer(example: Example, neighbours: Neighbours) -> Callable[[DataSet], tuple[int, ...]]:
-    if example.released is not None:
-        released = example.released
-        return lambda data: tuple(int(v) for v in released([row for unit in data for row in unit]))
-    query = example.statistic.query
-    assert isinstance(query, TableQuery | SizesQuery), "a statistic of values must say what is released"
-    domain = _domain(example, neighbours)
+    """What is released of a data set; what a statistic combines of an engine's tables must be what its example says."""
+    statistic: Any = example.statistic
+    domain = kit_domain(example.variables, neighbours)
     names = list(domain.variables)
 
     def ask(data: DataSet) -> tuple[int, ...]:
         source = MemorySource(domain, columns_of(data, names, domain.unit_id), b"a secret of the kit")
-        answer = source.sizes(query) if isinstance(query, SizesQuery) else source.table(query)
-        return tuple(int(v) for v in answer.open_below_the_gate())
+        needs = getattr(statistic, "needs", (statistic.query,))
+        exact = [fetched(source, need).open_below_the_gate() for need in needs]
+        answer = statistic.combine(exact) if hasattr(statistic, "combine") else exact[0]
+        return tuple(int(v) for v in answer)
 
-    return ask
+    definition = example.released
+    if definition is None:
+        assert isinstance(statistic.query, TableQuery | SizesQuery), "a statistic of values must say what is released"
+        return ask
 
+    def released(data: DataSet) -> tuple[int, ...]:
+        stated = tuple(int(v) for v in definition([row for unit in data for row in unit]))
+        if hasattr(statistic, "combine") or not hasattr(statistic, "value"):
+            assert ask(data) == stated, (statistic, data, ask(data), stated)
+        return stated
 
-def _domain(example: Example, neighbours: Neighbours) -> Domain:
-    return Domain(
-        name="kit",
-        population="kit",
-        version="1",
-        variables=dict(example.variables),
-        neighbours=neighbours,
-        unit_id="person" if neighbours.unit == "person" else None,
-    )
+    return released
 
 
 def small_pairs(

@@ -13,31 +13,18 @@ from hypothesis import strategies as st
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import DROP, Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import Aggregate, Clip, Norm, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Clip, Norm, Power, RowFunction, TableQuery, ValuesQuery
+from dalenius.errors import TooLarge
 from dalenius.testing.engine_kit import Case
+from dalenius.testing.toy import kit_domain
 
 T = TypeVar("T")
 LABELS = ("a", "b", "1", "2", "-3", "true", "0.5", "é", "x y", "drop it", "")
 STEPS = (Fraction(1), Fraction(1, 2), Fraction(1, 100), Fraction(3), Fraction(1, 3), Fraction(1000))
 
 ODD_TEXTS = (
-    "",
-    " ",
-    "nan",
-    "NaN",
-    "inf",
-    "-inf",
-    "1e400",
-    "-1e-400",
-    "0x10",
-    "1_000",
-    "12abc",
-    "é",
-    "٣",
-    "1.0",
-    "0.49999999999999999999",
-    "2.50000000000000000001",
-    "-99.499999999999999999",
+    *("", " ", "nan", "NaN", "inf", "-inf", "1e400", "-1e-400", "0x10", "1_000", "12abc", "é", "٣", "1.0"),
+    *("0.49999999999999999999", "2.50000000000000000001", "-99.499999999999999999"),
 )
 FLOATS = st.one_of(
     st.floats(allow_nan=True, allow_infinity=True),
@@ -82,18 +69,10 @@ def domains(draw: st.DrawFn, most: int = 4) -> Domain:
     """A domain of a few variables, with or without persons."""
     names = [f"v{i}" for i in range(draw(st.integers(2, most)))]
     has_persons = draw(st.booleans())
-    return Domain(
-        name="generated",
-        population="generated",
-        version="1",
-        variables={name: draw(variables(name)) for name in names},
-        neighbours=Neighbours(
-            relation=draw(st.sampled_from(list(Relation))),
-            unit="person" if has_persons else "row",
-            max_rows=draw(st.integers(1, 3)) if has_persons else 1,
-        ),
-        unit_id="person" if has_persons else None,
-    )
+    declared = {name: draw(variables(name)) for name in names}
+    relation = draw(st.sampled_from(list(Relation)))
+    unit, rows = ("person", draw(st.integers(1, 3))) if has_persons else ("row", 1)
+    return kit_domain(declared, Neighbours(relation=relation, unit=unit, max_rows=rows))
 
 
 @st.composite
@@ -134,7 +113,6 @@ def _plain_axes(draw: st.DrawFn, variable: Variable) -> Axis:
 
 @st.composite
 def filters(draw: st.DrawFn, variable: Variable) -> Filter:
-    """A condition on a variable."""
     if isinstance(variable.domain, Bounds):
         ends = st.one_of(st.none(), st.integers(variable.domain.low, variable.domain.high))
         return Filter(variable=variable.name, low=draw(ends), high=draw(ends))
@@ -142,13 +120,26 @@ def filters(draw: st.DrawFn, variable: Variable) -> Filter:
     return Filter(variable=variable.name, codes=tuple(sorted(draw(codes))))
 
 
-def _value(draw: st.DrawFn, numeric: list[str], aggregate: Aggregate) -> str | None:
-    """What an aggregate is taken of; a count may ask for a value, or not."""
-    if aggregate is Aggregate.PERSONS:
-        return None
-    if aggregate is Aggregate.COUNT and (not numeric or draw(st.booleans())):
-        return None
-    return draw(st.sampled_from(numeric))
+@st.composite
+def row_functions(draw: st.DrawFn, domain: Domain, least: int = 0) -> RowFunction:
+    """A product of a few powers of numeric variables; without any where a domain has none."""
+    numeric = [v for v in domain.variables.values() if v.is_numeric]
+    powers = []
+    for _ in range(draw(st.integers(least, 3)) if numeric else 0):
+        variable = draw(st.sampled_from(numeric))
+        points = st.integers(variable.bounds.low, variable.bounds.high)
+        low, high = sorted((draw(points), draw(points)))
+        powers.append(
+            Power(
+                variable.name,
+                exponent=draw(st.sampled_from((1, 1, 0, 2))),
+                slope=draw(st.sampled_from((1, 1, -1, 3))),
+                offset=draw(st.integers(-5, 5)),
+                cut=draw(st.sampled_from((None, None, (low, high)))),
+                halvings=draw(st.sampled_from((0, 0, 1, 3))),
+            )
+        )
+    return RowFunction.of(*powers, multiple=draw(st.sampled_from((1, 1, -1, 7))))
 
 
 def clips() -> st.SearchStrategy[Clip]:
@@ -170,21 +161,25 @@ def table_queries(draw: st.DrawFn, domain: Domain) -> TableQuery:
         draw(filters(domain.variables[name]))
         for name in draw(st.lists(st.sampled_from(names), max_size=2, unique=True))
     )
-    numeric = [name for name in names if domain.variables[name].is_numeric]
-    rows = (Aggregate.COUNT, Aggregate.PERSONS)
-    aggregate = draw(st.sampled_from(list(Aggregate) if numeric else rows))
-    sums = (Aggregate.COUNT, Aggregate.TOTAL, Aggregate.SUM_OF_SQUARES)
-    weight = draw(st.sampled_from([None, *numeric])) if aggregate in sums else None
-    may_be_clipped = aggregate in (Aggregate.COUNT, Aggregate.TOTAL) and weight is None
-    return TableQuery(
+    has_numbers = any(variable.is_numeric for variable in domain.variables.values())
+    aggregate = draw(st.sampled_from(list(Aggregate) if has_numbers else (Aggregate.SUM, Aggregate.PERSONS)))
+    is_sum, is_persons = aggregate is Aggregate.SUM, aggregate is Aggregate.PERSONS
+    function = RowFunction() if is_persons else draw(row_functions(domain, least=0 if is_sum else 1))
+    query = TableQuery(
         space=CellSpace(space_axes, zeros),
         where=where,
         aggregate=aggregate,
-        value=_value(draw, numeric, aggregate),
-        centre=draw(st.integers(-5, 5)) if aggregate not in rows else 0,
-        weight=weight,
-        clip=draw(st.one_of(st.none(), clips())) if may_be_clipped else None,
+        function=function,
+        shift=0 if is_persons else draw(st.integers(-5, 5)),
+        halvings=draw(st.sampled_from((0, 0, 1, 2, 20, 40))) if is_sum else 0,
+        clip=draw(st.one_of(st.none(), clips())) if is_sum else None,
     )
+    # What engines could not hold is refused before a row is read; a count never is.
+    try:
+        query.largest(domain)
+    except TooLarge:
+        return replace(query, function=RowFunction.present(*function.variables), shift=0, aggregate=Aggregate.SUM)
+    return query
 
 
 @st.composite

@@ -21,6 +21,7 @@ from dalenius.core.release import Block, Table, Value
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError
 from dalenius.testing.asking import plan_of
+from dalenius.testing.toy import kit_domain
 
 WORLDS = (((2, 2), Relation.ADD_REMOVE), ((2, 2), Relation.REPLACE), ((2, 3), Relation.ADD_REMOVE))
 BUDGETS: tuple[dict[str, Any], ...] = (
@@ -54,9 +55,7 @@ def check(name: str) -> int:
 
 
 def _questions() -> Iterator[tuple[Domain, dict[str, Any]]]:
-    """Flat tables, then the same along a hierarchy: groups of unequal size, an axis that is not first, groups that are
-    not nested, impossible cells.
-    """
+    """Flat tables, then along a hierarchy: unequal and overlapping groups, a later axis, impossible cells."""
     for shape, relation in WORLDS:
         domain = world(shape, relation)
         yield domain, {"rows": list(domain.variables), "margins": "all"}
@@ -67,18 +66,9 @@ def _questions() -> Iterator[tuple[Domain, dict[str, Any]]]:
 
 def world(shape: tuple[int, ...], relation: Relation = Relation.ADD_REMOVE) -> Domain:
     """Categorical variables of these sizes, in which no record drops out."""
-    labels = [tuple("abcdefgh"[:size]) for size in shape]
-    return Domain(
-        name="kit",
-        population="kit",
-        version="1",
-        variables={
-            f"v{i}": Variable(name=f"v{i}", domain=Categories(labels=own, missing="a", unseen="a"))
-            for i, own in enumerate(labels)
-        },
-        neighbours=Neighbours(relation=relation),
-        is_public=True,
-    )
+    domains = [Categories(labels=tuple("abcdefgh"[:size]), missing="a", unseen="a") for size in shape]
+    variables = {f"v{i}": Variable(name=f"v{i}", domain=own) for i, own in enumerate(domains)}
+    return kit_domain(variables, Neighbours(relation=relation), is_public=True)
 
 
 def branching(relation: Relation = Relation.ADD_REMOVE) -> Domain:
@@ -132,7 +122,6 @@ class _Probe:
         return MemorySource(self.domain, columns, b"a secret of the kit")
 
     def cells(self, row: tuple[str, ...], space: CellSpace) -> Matrix:
-        """The exact counts of one record."""
         bare = CellSpace(tuple(_whole(self.domain, axis) for axis in space.axes))
         counts = self._source(row).table(TableQuery(space=bare)).open_below_the_gate()
         return counts.astype(np.float64)

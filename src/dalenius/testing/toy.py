@@ -1,10 +1,18 @@
 """Toy data sets with everything that real ones have: odd values, persons with several rows, structural zeros."""
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from dalenius.core.domain import Bounds, Categories, Domain, Hierarchy, Variable
 from dalenius.core.neighbours import Neighbours, Relation
+
+
+def kit_domain(variables: Mapping[str, Variable], neighbours: Neighbours, **further: Any) -> Domain:
+    """A domain of a kit; persons are told apart by the column `person`."""
+    person = "person" if neighbours.unit == "person" else None
+    named = {"name": "kit", "population": "kit", "version": "1", "unit_id": person} | further
+    return Domain(variables=dict(variables), neighbours=neighbours, **named)
 
 
 def toy_domain(
@@ -28,18 +36,10 @@ def toy_domain(
             domain=Bounds(lower=Fraction(-50), upper=Fraction(1000), step=Fraction(1, 2), missing="0", outside="clamp"),
         ),
     }
-    return Domain(
-        name="toy",
-        population="toys",
-        version="1",
-        variables=variables,
-        neighbours=Neighbours(
-            relation=Relation(relation), unit="row" if unit_id is None else "person", max_rows=max_rows
-        ),
-        unit_id=unit_id,
-        is_public=True,
-        structural_zeros=({"sex": ("male",), "status": ("widowed",)},),
-    )
+    unit, zeros = "row" if unit_id is None else "person", ({"sex": ("male",), "status": ("widowed",)},)
+    neighbours = Neighbours(relation=Relation(relation), unit=unit, max_rows=max_rows)
+    named = {"name": "toy", "population": "toys", "unit_id": unit_id}
+    return kit_domain(variables, neighbours, is_public=True, structural_zeros=zeros, **named)
 
 
 def toy_rows() -> list[dict[str, Any]]:

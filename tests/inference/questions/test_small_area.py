@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.inference.questions.conftest import TABLE
+from verify._spines import domain, made_release
 
 from dalenius.core.estimate import Kind
 from dalenius.core.law import Additive
@@ -12,7 +13,6 @@ from dalenius.errors import Unsupported
 from dalenius.inference.small_area import MODEL, small_areas
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.testing.inference_kit import NOISE, release_of
-from dalenius.testing.spines import domain, made_release
 
 
 def test_without_noise_it_is_the_table(ask, counts) -> None:

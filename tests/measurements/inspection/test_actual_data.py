@@ -8,7 +8,7 @@ import pytest
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Neighbours, Relation, Scope
-from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
+from dalenius.core.query import Power, RowFunction, TableQuery, ValuesQuery
 from dalenius.measurements.inspection.actual_data import (
     QUESTIONS,
     checklist,
@@ -41,7 +41,7 @@ def test_plausible_deniability():
 
 def test_expected_losses_of_the_options():
     space = CellSpace((Axis(variable="g", labels=("a", "b", "c"), codes=(0, 1, 2)),))
-    query = TableQuery(space=space, aggregate=Aggregate.TOTAL, value="x")
+    query = TableQuery(space=space, function=RowFunction.of(Power("x")))
     table = MagnitudeTable(query=query, low=0, high=10_000, is_complete=True)
     found = compare_options(table, [10, 500, 30], [12, 900, 30], Fraction(1))
     assert found["(iii) scale per cell, membership public"] == min(found.values())

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 from tests.architecture.plants import METHOD, STATISTIC, STRATEGY
+from tests.conformance.unknown_files import ESTIMATORS, METHODS
 from tests.server.api.conftest import Site, document, make_users, write_site
 from tests.server.api.toys import serving
 
@@ -58,12 +59,26 @@ def test_a_new_statistic_is_offered_previewed_and_released(tmp_path: Path) -> No
         assert "Energy of Income" in shown
 
 
+def test_a_new_estimator_is_offered_on_the_page_previewed_and_released(site: Site) -> None:
+    asked = {"rows": ["sex"], "measure": "gini", "of": "income"}
+    with planted("estimators", "gini", ESTIMATORS["gini"]), planted("methods", "gini", METHODS["gini"]):
+        page = site.call("ana", "GET", "/d/towns/table", params={"rows": "sex", "measure": "gini:income"}).text
+        assert '<option value="gini:income" selected>Gini index of Income</option>' in page
+        document = {"table": asked, "privacy": {"definition": "zero_concentrated", "rho": 40}}
+        made = site.release("ana", document)
+        assert made.status_code == 200, made.text
+        # Incomes are spread evenly from zero: the index is a third.
+        assert made.json()["tables"][0]["values"] == pytest.approx([1 / 3, 1 / 3], abs=0.05)
+        shown = site.call("", "GET", f"/r/{made.headers['content-location'].rpartition('/')[2]}").text
+        assert "Gini index of Income" in shown
+
+
 def test_a_new_strategy_measures_margins(site: Site) -> None:
     asked = document("0.41", ["town", "sex"], margins="all", universe="complete")
     asked["privacy"]["strategy"] = "last"
     refused = site.release("ana", asked)
     assert refused.status_code == 400
-    with planted("methods.margins.strategies", "last", STRATEGY):
+    with planted("plans.margins.strategies", "last", STRATEGY):
         made = site.release("ana", asked)
         assert made.json()["provenance"]["strategy"] == "last"
         assert site.call("", "GET", f"/r/{made.headers['content-location'].rpartition('/')[2]}").status_code == 200

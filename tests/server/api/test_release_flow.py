@@ -15,6 +15,7 @@ from tests.server.api.conftest import POLICY, Site, assert_no_canary, document, 
 from dalenius.core.query import TableQuery
 from dalenius.publish.to_json import from_json
 from dalenius.server import operations
+from dalenius.spec.load import load_request
 
 
 def entry_of(response: Any) -> str:
@@ -330,7 +331,7 @@ def test_several_runners_measure_at_once_and_every_answer_is_right(make_site: Ca
     for rows, job in jobs:
         entry = _finished(site, "ana", job)["entry"]
         shown = site.call("", "GET", f"/api/v1/releases/{entry}").json()["tables"][0]["values"]
-        query = TableQuery(space=curator.request(document("1", rows)).space(curator.domain))
+        query = TableQuery(space=load_request(document("1", rows)).space(curator.domain))
         assert shown == source.table(query).open_below_the_gate().tolist()
 
 

@@ -9,8 +9,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "stored"))
 
 import stored_cases
 
-from dalenius.audit.worlds import RAW
 from dalenius.testing import rule_kit
+from dalenius_lab.attackers.worlds import RAW
 
 ROWS = 420
 UNITS: dict[str, dict[str, Any]] = {

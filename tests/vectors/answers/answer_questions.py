@@ -133,7 +133,7 @@ def _examples() -> Iterator[Case]:
                 amount = named if "definition" in named else privacy | named
                 asked = {"table": table | more, "privacy": amount}
                 yield _case(f"{method}, {name}", "toys sized" if "size" in name else "toys rows", asked)
-    for strategy in registry.names("methods.margins.strategies"):
+    for strategy in registry.names("plans.margins.strategies"):
         for place, privacy in (("toys rows", RHO), ("toys replaced_persons", {"definition": "pure", "epsilon": 2})):
             for name, part in (("pairs", rule_kit.PAIRS), ("levels", MODIFIERS["levels"][0])):
                 for measure in ({}, {"measure": "total", "of": "income"}, {"measure": "mean", "of": "income"}):

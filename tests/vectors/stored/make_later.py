@@ -85,7 +85,7 @@ def asked() -> Iterator[tuple[str, str, Request]]:
             request = {**example, "table": {"measure": name, **example["table"]}}
             for place in ("rows", "replaced", "persons") if number == 0 else ("rows",):
                 yield f"{name} {number}, {place}", place, request
-    for name in registry.names("methods.margins.strategies"):
+    for name in registry.names("plans.margins.strategies"):
         for place, table in (("replaced_persons", PAIRS), ("rows", TREE)):
             for amount in (RHO, {"definition": "pure", "epsilon": 1}):
                 request = {"table": table, "privacy": amount | {"strategy": name}}

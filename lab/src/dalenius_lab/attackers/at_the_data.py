@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement, product
 from typing import Any
 
-from dalenius.audit import worlds
-from dalenius.audit.charges import ALLOWED, profile_ratio
+from dalenius.audit.charges import ALLOWED, ORDERS
 from dalenius.audit.losses import Together
+from dalenius.audit.planned import Row, Unit, source_of
 from dalenius.audit.steps import Exact, fetched, parts_between
-from dalenius.audit.worlds import Row, Unit
 from dalenius.core import registry
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Relation, Scope
@@ -25,7 +24,7 @@ from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
-from dalenius_lab.attackers import grammar
+from dalenius_lab.attackers import grammar, worlds
 
 Data = tuple[Unit, ...]
 MOST = 4
@@ -166,7 +165,7 @@ def _cell(domain: Domain, plan: TablePlan, unit: Unit) -> list[int]:
     """In which cell of the table a row is, by its axes alone."""
     query = plan.measurements[0].needs[0]
     assert isinstance(query, TableQuery)
-    counted = worlds.source_of(domain, (unit,)).table(TableQuery(space=query.space))
+    counted = source_of(domain, (unit,)).table(TableQuery(space=query.space))
     return [int(n) for n in counted.open_below_the_gate()]
 
 
@@ -181,10 +180,15 @@ class _Loss:
     def _exact(self, data: Data) -> Exact:
         key = repr(data)
         if key not in self._known:
-            self._known[key] = fetched(self._step, worlds.source_of(self._domain, data))
+            self._known[key] = fetched(self._step, source_of(self._domain, data))
         return self._known[key]
 
     def between(self, left: Data, right: Data) -> float:
         """Relative to the charge of the step."""
         parts = parts_between(self._step, self._exact(left), self._exact(right), self._here)
-        return profile_ratio(self._profile, Together(tuple(parts)))
+        whole = Together(tuple(parts))
+        both, profile = (whole, whole.reversed()), self._profile
+        if profile.epsilon is not None:
+            return max(one.largest() for one in both) / float(profile.epsilon)
+        assert profile.rho is not None
+        return max(one.renyi(order) / (order * float(profile.rho)) for one in both for order in ORDERS)

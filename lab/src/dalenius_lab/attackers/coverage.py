@@ -9,16 +9,20 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
+from itertools import combinations
 from typing import Any
 
+from dalenius.algebra.estimate_law import EstimateLaw
 from dalenius.core import registry
+from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import DaleniusError
-from dalenius.plans.ranged_count import STRATEGIES
+from dalenius.plans.counts.ranges import STRATEGIES
+from dalenius.plans.modifier import modifiers
 from dalenius.spec.document import Part
 from dalenius.spec.request import PrivacyPart, TablePart
-from dalenius_lab.attackers import at_the_data, neighbour_fuzzer
+from dalenius_lab.attackers import at_the_data, grammar, neighbour_fuzzer
 
 Facet = tuple[str, str, str]
 Asked = tuple[dict[str, Any], Neighbours, Callable[[], TablePlan]]
@@ -26,6 +30,8 @@ Asked = tuple[dict[str, Any], Neighbours, Callable[[], TablePlan]]
 PARTS: dict[str, type[Part]] = {"table": TablePart, "privacy": PrivacyPart}
 UNITS = ("row", "person with one row", "person with several rows")
 KINDS = tuple(f"{relation}, {unit}" for relation in Relation for unit in UNITS)
+# Between which neighbours the number of rows may be public.
+PUBLIC = f"{Relation.REPLACE}, {UNITS[0]}"
 # Steps that a request names in the place of noise.
 KERNELS = tuple(name for name, made in registry.every("measurements").items() if hasattr(made, "of_counts"))
 # A request that has a facet is drawn again until it is planned, so often.
@@ -40,7 +46,37 @@ _FUNCTION = (
     "a program of the custodian's own runs for its whole time in each block; what it says is held to the "
     "range as any model's is"
 )
+ESTIMATES = tuple(method for method in registry.every("methods").values() if hasattr(method, "sum_plan"))
+_ONE_KEY = "both are values of one key"
+_BOOTSTRAP = "a bootstrap has no price for lists, nor for bounds that are learned"
+_LEARNED = "bounds are learned for means of a table, without weights"
 EXCEPTED: dict[Facet, str] = {
+    ("modifiers", "bootstrap", "sampling"): _ONE_KEY,
+    ("modifiers", "bootstrap", "margins"): _BOOTSTRAP,
+    ("modifiers", "bootstrap", "learned_bounds"): _BOOTSTRAP,
+    ("modifiers", "learned_bounds", "margins"): _LEARNED,
+    ("modifiers", "learned_bounds", "weighted"): _LEARNED,
+    ("modifiers", "margins", "public_size"): "the size of a cell is not public",
+    ("modifiers", "public_size", "weighted"): "the sum of weights is not public",
+    **{
+        ("key", method.name, key): reason
+        for method in ESTIMATES
+        for modifier in modifiers()
+        if (reason := modifier.refuses(method.estimator))
+        for key in modifier.keys.model_fields
+        if (method.name, key) != ("total", "learn_bounds")
+    },
+    **{
+        ("key", method.name, key): "weights are regularised where rows are counted"
+        for method in ESTIMATES
+        for key in ("regularise", "common_weight")
+        if not method.estimator.counts_rows
+    },
+    **{
+        ("key", method.name, "squares"): "what is resampled is how far rows move the number, without squares"
+        for method in ESTIMATES
+        if method.name not in ("mean", "total")
+    },
     **{
         ("key", "table", key): "says where a number stands, or is read as an axis in rows"
         for key in ("columns", "layers")
@@ -81,8 +117,9 @@ def possible() -> list[Facet]:
         facets += [("key", name, key) for key in method.Parameters.model_fields]
         if Scope.ALL_DATA in method.scopes:
             facets += [("neighbours", name, kind) for kind in KINDS]
+    facets += [("modifiers", *pair) for pair in combinations(registry.names("modifiers"), 2)]
     facets += [("key", part, key) for part, made in PARTS.items() for key in made.model_fields if key != "keys"]
-    for strategy in (*registry.names("methods.margins.strategies"), *STRATEGIES):
+    for strategy in (*registry.names("plans.margins.strategies"), *STRATEGIES):
         facets += [("strategy", strategy, kind) for kind in KINDS]
     facets += [("mechanism", "", name) for name in registry.names("mechanisms")]
     facets += [("step", "", name) for name in registry.names("measurements")]
@@ -106,19 +143,26 @@ def searched(facet: Facet, chance: random.Random, patience: int = PATIENCE) -> s
     """All facets of what was planned on the way to one of them."""
     what, name, value = facet
     is_counted = what in ("strategy", "mechanism") or value in KERNELS or value in ("price", "strategy", "noise")
-    method = "count" if is_counted else "" if name in PARTS else name
+    method = "count" if is_counted else "" if name in PARTS or what == "modifiers" else name
     facets, tries = set[Facet](), 0
     for _ in range(_MOST_DRAWS if patience == PATIENCE else 50 * patience):
         definition = value if what == "definition" else _definition(what, method, chance)
+        if what == "modifiers":
+            method, definition = chance.choice(ESTIMATES).name, chance.choice(("zero_concentrated", "approximate"))
         request, neighbours, planned = _asked(chance, method, definition)
         if what == "strategy" and ("ranges" if name in STRATEGIES else "margins") in request["table"]:
             request["privacy"]["strategy"] = name
+        if what == "modifiers":
+            if "public_size" in facet and kind_of(neighbours) != PUBLIC:
+                continue
+            grammar.combine(request, chance, name, value)
         written = set(_written(request, neighbours))
-        if facet not in written and not (what == "step" and value not in KERNELS):
+        if facet not in written and what != "modifiers" and not (what == "step" and value not in KERNELS):
             continue
         tries += 1
         with suppress(DaleniusError, ValueError):
-            facets |= written | set(_made(planned()))
+            plan = planned()
+            facets |= written | set(_made(plan)) | set(_combined(request, plan))
         if facet in facets or tries == patience:
             break
     return facets
@@ -156,6 +200,28 @@ def _written(request: Mapping[str, Any], neighbours: Neighbours) -> Iterator[Fac
             yield "key", name, key
     for part in PARTS:
         yield from (("key", part, key) for key in request[part])
+
+
+def _combined(request: Mapping[str, Any], plan: TablePlan) -> Iterator[Facet]:
+    """Pairs of modifiers that took part in the plan of an estimate; a public size where the law knows it."""
+    table = request["table"]
+    if not hasattr(registry.get("methods", table["measure"]), "sum_plan"):
+        return
+    law = plan.law
+    names = {
+        each.name
+        for each in modifiers()
+        if (keys := each.example.get("table"))
+        and keys.keys() - grammar.SMALL.keys() - {"rows"} <= table.keys()
+        and table.get("error") == keys.get("error", table.get("error"))
+    }
+    if isinstance(law, Joint) and (_size_of(law) is not None):
+        names.add("public_size")
+    yield from (("modifiers", *pair) for pair in combinations(sorted(names), 2))
+
+
+def _size_of(law: Joint) -> object:
+    return EstimateLaw.of(law).size if "estimator" in law.parameters else law.parameters.get("size")
 
 
 def _made(plan: TablePlan) -> Iterator[Facet]:

@@ -7,12 +7,13 @@ both neighbours, and the laws of the two answers are listed and divided.
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from typing import Any
 
 from dalenius.audit.charges import ratio_of
-from dalenius.audit.neighbours import neighbouring_pairs
+from dalenius.audit.neighbours import DataSet, units
+from dalenius.audit.planned import source_of
 from dalenius.audit.steps import pair_of
-from dalenius.audit.worlds import source_of
 from dalenius.core.domain import Bounds, Categories, Domain, Hierarchy, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
@@ -46,6 +47,25 @@ def tiny_domain(neighbours: Neighbours) -> Domain:
         neighbours=neighbours,
         unit_id="person" if neighbours.unit == "person" else None,
     )
+
+
+def neighbouring_pairs(
+    rows: Sequence[tuple[Any, ...]], most: int, neighbours: Neighbours, given_rows: int | None = None
+) -> Iterator[tuple[DataSet, DataSet]]:
+    """Every pair of neighbours whose larger side has at most `most` units.
+
+    `given_rows` lets units bring more rows than `max_rows`, which an engine then has to bound.
+    """
+    everyone = units(rows, neighbours.max_rows if given_rows is None else given_rows)
+    for size in range(most):
+        for others in combinations_with_replacement(everyone, size):
+            if not neighbours.is_replace:
+                for unit in everyone:
+                    yield others, (*others, unit)
+                continue
+            for first, second in combinations_with_replacement(everyone, 2):
+                if first != second:
+                    yield (*others, first), (*others, second)
 
 
 def worst_ratio(

@@ -11,8 +11,9 @@ from dalenius.core.neighbours import Scope
 from dalenius.exact.perturbation import kernel_of, to_text
 from dalenius.measurements.blocks.models import MODELS
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
-from dalenius.plans.blocks import FUNCTION
-from dalenius.plans.ranged_count import STRATEGIES
+from dalenius.plans.block_design import FUNCTION
+from dalenius.plans.counts.ranges import STRATEGIES
+from dalenius.plans.modifier import modifiers
 from dalenius.spec.load import load_policy
 
 Document = dict[str, Any]
@@ -35,6 +36,9 @@ PER_CELL = load_policy(
         "floors": {"bootstrap": 1},
     }
 )
+# What modifiers are asked for with, where the bounds of every kit are too wide for worlds that can be listed.
+SMALL: Document = {"candidates": [0, 1], "replicates": 2}
+REGULARISED: tuple[Document, ...] = ({"regularise": "1/2"}, {"regularise": "1/3", "common_weight": "3/2"})
 # Methods whose answers are for the cells of a table: always, or as often as not.
 BY_CELL = (
     "count",
@@ -167,9 +171,29 @@ def request_of(
         if method.takes_weight and chance.random() < 0.2:
             table["weight"] = "weight"
             if method.name == "mean":
-                table |= chance.choice(({}, {"regularise": "1/2"}, {"regularise": "1/3", "common_weight": "3/2"}))
+                table |= chance.choice(({}, *REGULARISED))
         _guaranteed(table, privacy, chance)
     return {"table": table, "privacy": privacy}
+
+
+def combine(request: Document, chance: random.Random, *names: str) -> None:
+    """Add what asks for two modifiers of an estimate, or for the named ones."""
+    table, every = request["table"], {each.name: each for each in modifiers()}
+    names = names or tuple(chance.sample(sorted(every), 2))
+    if "public_size" in names:
+        # It is that of all rows.
+        table["rows"] = []
+        table.pop("where", None)
+    for name in names:
+        table |= {key: SMALL.get(key, value) for key, value in every[name].example.get("table", {}).items()}
+    if "weighted" in names and chance.random() < 0.3:
+        table |= chance.choice(REGULARISED)
+    if "margins" in table:
+        table["universe"] = "complete"
+    if table.get("error") == "bootstrap":
+        request["privacy"].pop("mechanism", None)
+    elif "replicates" in table:
+        del table["replicates"]
 
 
 def _guaranteed(table: Document, privacy: Document, chance: random.Random) -> None:
@@ -343,4 +367,4 @@ def _listed(table: Document, privacy: Document, chance: random.Random) -> None:
     if chance.random() < 0.4:
         table["objective"] = chance.choice(("cells", "tables", "maximum"))
     if chance.random() < 0.5:
-        privacy["strategy"] = chance.choice(registry.names("methods.margins.strategies"))
+        privacy["strategy"] = chance.choice(registry.names("plans.margins.strategies"))

@@ -17,7 +17,7 @@ from typing import Any
 
 from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Aggregate, TableQuery, ValuesQuery
+from dalenius.core.query import Power, RowFunction, TableQuery, ValuesQuery
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError
@@ -99,7 +99,7 @@ def hostile(chance: random.Random, *, is_long: bool = False) -> Hostile:
 def answers(source: Any) -> dict[str, list[int]]:
     """A table, its totals, and all values."""
     space = _space()
-    total = TableQuery(space=space, aggregate=Aggregate.TOTAL, value="age")
+    total = TableQuery(space=space, function=RowFunction.of(Power("age")))
     asked = {
         "count": source.table(TableQuery(space=space)),
         "rows": source.table(TableQuery(space=CellSpace(()))),

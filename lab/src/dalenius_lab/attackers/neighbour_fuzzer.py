@@ -14,19 +14,18 @@ from math import inf
 from typing import Any
 from unittest.mock import patch
 
-from dalenius.audit import worlds
 from dalenius.audit.charges import ALLOWED, ratio_of
 from dalenius.audit.steps import pair_of
-from dalenius.audit.worlds import World
 from dalenius.core import registry
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError, InternalError, TooLarge
 from dalenius.measurements.blocks.blocks import Blocks
-from dalenius.plans import blocks
+from dalenius.plans import block_design
 from dalenius.spec.request import RequestDocument
-from dalenius_lab.attackers import grammar
+from dalenius_lab.attackers import grammar, worlds
+from dalenius_lab.attackers.worlds import World
 
 # Of so many drawn requests at least one can be planned in every corner that is attacked.
 PATIENCE = 60
@@ -123,13 +122,17 @@ def drawn(chance: random.Random, method: str = "", definition: str = "") -> tupl
     """A request, and a pair of neighbours for which its definition makes its guarantee."""
     scope = Scope(registry.get("definitions", definition).scope) if definition else Scope.ALL_DATA
     world = worlds.world_of(chance, has_public=scope is Scope.GIVEN_THE_PUBLIC)
-    return world, grammar.request_of(chance, scope, method_name=method, definition=definition)
+    request = grammar.request_of(chance, scope, method_name=method, definition=definition)
+    is_estimate = hasattr(registry.get("methods", request["table"]["measure"]), "sum_plan")
+    if is_estimate and scope is Scope.ALL_DATA and chance.random() < 0.3:
+        grammar.combine(request, chance)
+    return world, request
 
 
 def planned(world: World, request: dict[str, Any]) -> TablePlan:
     """The plan of a request on the public path, with the grid of blocks coarse enough to be listed."""
     planner = Planner(domain=world.domain, policy=grammar.POLICY)
-    with patch.object(blocks, "Blocks", partial(Blocks, width=GRID)):
+    with patch.object(block_design, "Blocks", partial(Blocks, width=GRID)):
         return planner.plan(RequestDocument.model_validate(request))
 
 

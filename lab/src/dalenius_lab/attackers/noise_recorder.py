@@ -35,7 +35,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator import gate
 from dalenius.exact import quantile_selection, several_quantiles
 from dalenius.exact.ideal_rounding import discrete_laplace
-from dalenius.exact.quantile_selection import drawn_point, select_counted
+from dalenius.exact.quantile_selection import drawn_point
 from dalenius.exact.sampling import sample
 from dalenius.exact.several_quantiles import spread
 from dalenius.measurements.blocks.blocks import Blocks, Reports
@@ -184,7 +184,6 @@ class Played:
             calls = {
                 sample: self.sample,
                 drawn_point: self._point(drawn_point),
-                select_counted: self._counted(select_counted),
                 spread: _unspread,
                 discrete_laplace: self._single,
                 gaps: self._scores(gaps),
@@ -212,16 +211,6 @@ class Played:
             return self.chosen(firsts, lasts, weights, made)
 
         return drawn_point
-
-    def _counted(self, right: Any) -> Any:
-        def select_counted(counts: Sequence[int], q: Any, w: tuple[int, ...], rng: RandomSource) -> int:
-            weights = quantile_selection.counted_weights(counts, q, w)
-            places = np.arange(len(weights))
-            with self._hearing():
-                made = right(counts, q, w, rng)
-            return self.chosen(places, places, weights, made)
-
-        return select_counted
 
     def _scores(self, right: Any) -> Any:
         def gaps(*arguments: Any) -> Any:

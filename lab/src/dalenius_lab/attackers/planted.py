@@ -22,49 +22,35 @@ from dalenius.core.domain import CellSpace
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.engines.memory import MemorySource
+from dalenius.exact import several_quantiles
 from dalenius.exact.amplification import SecretSample
 from dalenius.exact.smooth_noise import LaplaceLogNormal
-from dalenius.measurements import (
-    block_totals,
-    exponential_quantile,
-    factored_table,
-    fourier,
-    keyed_list,
-    label_selection,
-    tree_residual,
-)
-from dalenius.measurements.approximate_quantiles import ApproximateQuantiles
+from dalenius.measurements import block_totals, factored_table, fourier, keyed_list, label_selection, tree_residual
 from dalenius.measurements.blocks.blocks import Blocks
-from dalenius.measurements.candidate_bounds import CandidateBounds
 from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.clipped_totals import ClippedTotals
-from dalenius.measurements.learned_bounds import LearnedBounds
+from dalenius.measurements.grid_selection import GridSelection
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.measurements.propose_test_release import ProposeTestRelease
-from dalenius.measurements.quantile_points import QuantilePoints
-from dalenius.measurements.quantile_table import QuantileTable
 from dalenius.measurements.resampled_totals import ResampledTotals
 from dalenius.measurements.residual import Residual
 from dalenius.measurements.selections import cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.methods.margins.strategies import fourier as fourier_strategy
-from dalenius.plans import ranged_count
+from dalenius.plans.counts import ranges as ranged_count
+from dalenius.plans.margins.strategies import fourier as fourier_strategy
 from dalenius.plans.replicates import Resampled
 from dalenius.statistics import count as count_statistic
-from dalenius.statistics.binned_sums import BinnedSums
 from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.statistics.count import Count
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.mean import Mean
-from dalenius.statistics.mirrored_totals import MirroredTotals
-from dalenius.statistics.moment import Moment
 from dalenius.statistics.persons import Persons
 from dalenius.statistics.point_counts import PointCounts
-from dalenius.statistics.power_sum import PowerSum
 from dalenius.statistics.quantile import Quantile
+from dalenius.statistics.row_sums import RowSums
 from dalenius.statistics.squared_influence import SquaredInfluence
 from dalenius.statistics.weighted_count import WeightedCount
 from dalenius.testing import planting
@@ -162,7 +148,14 @@ _REPLICATES = Corner(
     "total",
     "approximate",
     {
-        "table": {"error": "bootstrap", "replicates": 2, "learn_bounds": None, "rows": None, "where": None},
+        "table": {
+            "error": "bootstrap",
+            "replicates": 2,
+            "learn_bounds": None,
+            "rows": None,
+            "where": None,
+            "weight": None,
+        },
         "privacy": {"mechanism": None, "epsilon": "1", "delta": "1e-6"},
     },
 )
@@ -254,7 +247,7 @@ FAULTS = _named(
             WeightedCount, "sensitivity", _square_root, _count(weight="weight")
         ),
         "the error of the design is priced by half of its squares": _at(
-            BinnedSums, "sensitivity", _half_sensitivity, Corner("mean", keys={"table": {"weight": "weight"}})
+            RowSums, "sensitivity", _half_sensitivity, Corner("mean", keys={"table": {"weight": "weight"}})
         ),
         "a person adds half of the bound to all cells together": _at(
             ClippedTable, "sensitivity", _half_sensitivity, Corner("clipped_count")
@@ -275,16 +268,19 @@ FAULTS = _named(
             NoisyValues, "profile", _half_price, Corner("dominance")
         ),
         "a quantile's score moves by half": _at(
-            exponential_quantile, "score_change", _half, _median(method="exponential", rows=None, score="distance")
+            several_quantiles, "score_moves", _half, _median(method="exponential", rows=None, score="distance")
         ),
         "by depth a quantile's score moves by half": _at(
-            exponential_quantile, "score_change", _half, _median(method="exponential", rows=None)
+            several_quantiles, "score_moves", _half, _median(method="exponential", rows=None)
         ),
         "a person's rows move one quantile as one": _at(
-            QuantileTable, "_change", _got(lambda step, _: Fraction(1)), _median(method="exponential", rows=["sex"])
+            several_quantiles,
+            "score_moves",
+            lambda right: lambda step, most, *grain: right(step, 1, *grain),
+            _median(method="exponential", rows=["sex"]),
         ),
         "points beside a quantile forget that a row is replaced": _at(
-            QuantilePoints, "profile", as_added, _median("pure", method=None, **_NOT_BY_CELL)
+            GridSelection, "profile", as_added, _median("pure", method=None, **_NOT_BY_CELL)
         ),
         "counts between points forget that a row is replaced": _at(
             PointCounts,
@@ -372,19 +368,19 @@ FAULTS = _named(
             Corner("total", keys={"table": {"learn_bounds": "1/10", "rows": ["sex"]}}),
         ),
         "most of learned bounds of clipped totals is not paid for": _at(
-            LearnedBounds,
+            GridSelection,
             "profile",
             _quarter_price,
             Corner("total", keys={"table": {"learn_bounds": "9/10", "rows": ["sex"]}}),
         ),
         "most of learned bounds of a mean is not paid for": _at(
-            CandidateBounds,
+            GridSelection,
             "profile",
             _quarter_price,
             Corner("mean", keys={"table": {**_BOUNDS_OF_MEAN, **_NOT_BY_CELL, "error": "noise"}}),
         ),
         "most levels of several quantiles are not paid for": _at(
-            QuantilePoints,
+            GridSelection,
             "profile",
             _quarter_price,
             Corner("quantiles", keys={"table": {**_NOT_BY_CELL, "q": ["1/4", "3/4"], "parts": None, "error": "noise"}}),
@@ -402,9 +398,9 @@ FAULTS = _named(
         ),
         "what a block says is not held to its range": _at(Blocks, "points", _beyond_the_range, _MEAN_OF_BLOCKS),
         "a changed block counts as one that is added": _at(
-            ApproximateQuantiles,
+            GridSelection,
             "_sides",
-            lambda _: lambda self, neighbours: 1,
+            lambda _: lambda self, neighbours: Fraction(1),
             _blocks_of(blocks=2, aggregate="median", error=None),
         ),
         "a test is passed at half its threshold": _at(
@@ -454,10 +450,8 @@ _BY_TREE = _concentrated("count", {"strategy": "tree"}, {**PLAIN_COUNT, **_TREE_
 UNDERSTATED = _named(
     {
         "Count": _at(Count, "sensitivity", _understated, _concentrated("proportion")),
-        "MagnitudeTable": _at(MagnitudeTable, "sensitivity", _understated, _concentrated("ratio")),
-        "MirroredTotals": _at(MirroredTotals, "sensitivity", _understated, _concentrated("covariance")),
-        "Moment": _at(Moment, "sensitivity", _understated, _concentrated("correlation")),
-        "PowerSum": _at(PowerSum, "sensitivity", _understated, _concentrated("variance")),
+        "MagnitudeTable": _at(MagnitudeTable, "sensitivity", _understated, _concentrated("total")),
+        "RowSums": _at(RowSums, "sensitivity", _understated, _concentrated("variance")),
         "SquaredInfluence": _at(
             SquaredInfluence, "sensitivity", _understated, _concentrated("covariance", table={"error": None})
         ),

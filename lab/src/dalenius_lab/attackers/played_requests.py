@@ -13,16 +13,16 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
-from dalenius.audit import worlds
-from dalenius.audit.worlds import Row, Unit, World
+from dalenius.audit.planned import Row, Unit
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Relation
 from dalenius.core.plan import TablePlan
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError, InternalError
-from dalenius_lab.attackers import neighbour_fuzzer
+from dalenius_lab.attackers import neighbour_fuzzer, worlds
 from dalenius_lab.attackers.input_distances import ALLOWED, Distance, NeighbourPlay
+from dalenius_lab.attackers.worlds import World
 
 Columns = Mapping[str, list[Any]]
 Opened = Callable[[Domain, Columns, bytes], Source]

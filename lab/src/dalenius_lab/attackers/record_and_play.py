@@ -11,15 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from dalenius.audit import worlds
-from dalenius.audit.worlds import World
 from dalenius.core.plan import TablePlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator import gate
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError
 from dalenius.spec.request import RequestDocument
-from dalenius_lab.attackers import grammar
+from dalenius_lab.attackers import grammar, worlds
+from dalenius_lab.attackers.worlds import World
 
 
 @dataclass

@@ -18,7 +18,7 @@ from dalenius.audit.black_box import bootstrap_sensitivity
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours, Relation, Scope
-from dalenius.core.query import Aggregate, TableQuery
+from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.sealed import Sealed
 from dalenius.demo.tables import load
@@ -80,7 +80,7 @@ def magnitude_table() -> MagnitudeTable:
         Axis(variable="status", labels=STATUS, codes=(0, 1, 2)),
         Axis(variable="varieties", labels=tuple(VARIETIES), codes=(0, 1, 2)),
     )
-    query = TableQuery(space=CellSpace(axes), aggregate=Aggregate.TOTAL, value="noutput")
+    query = TableQuery(space=CellSpace(axes), function=RowFunction.of(Power("noutput")))
     return MagnitudeTable(query=query, low=0, high=20_000, is_complete=True)
 
 

@@ -16,7 +16,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 from dalenius.mechanisms.truncated_normal import TruncatedNormal
-from dalenius.methods.margins.plan import plan_list
+from dalenius.plans.margins.plan import plan_list
 from dalenius_lab.reproductions.items import Row, row
 
 _ONE = Sensitivity.of_patterns(((1,),))

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dalenius.core import registry
 from dalenius.core.rationals import plain
 from dalenius.errors import DocumentError
 from dalenius.limits import FORM
@@ -20,7 +19,6 @@ from dalenius.server.pages.state import (
     OWN_GROUPS,
     PLACES,
     AxisChoice,
-    Pairs,
     TableState,
     known_errors,
     suggested_cuts,
@@ -28,50 +26,37 @@ from dalenius.server.pages.state import (
 from dalenius.server.views import DatasetView, VariableView
 from dalenius.spec.axis import COMPLETE, OWN
 from dalenius.spec.document import DEFAULT_MEASURE
-from dalenius.spec.method import FieldKind, FormField, form_fields, takes_categories, takes_weight
+from dalenius.spec.method import FieldKind, FormField, find_method, form_fields, takes_categories, takes_weight
 
 
 def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState:
     """The state that builds a request document, as far as the builder can show it."""
-    table = request.get("table", {})
+    table, privacy = request.get("table", {}), request.get("privacy", {})
     if not isinstance(table, Mapping):
         raise DocumentError("The builder shows one table; this is a batch of several.", received="batch")
-    pairs: Pairs = []
-    for place in PLACES:
-        for item in table.get(place, ()):
-            part: Mapping[str, Any] = {"variable": item} if isinstance(item, str) else item
-            name = str(part["variable"])
-            pairs.append((place, name))
-            if part.get("level"):
-                pairs.append((f"level.{name}", str(part["level"])))
-            if part.get("groups"):
-                pairs.append((f"level.{name}", OWN_GROUPS))
-                pairs += [(f"group.{name}", f"{g}|{m}") for g, members in part["groups"].items() for m in members]
-            pairs += [(f"pick.{name}", str(label)) for label in part.get("categories") or ()]
-            if part.get("cuts"):
-                pairs.append((f"cuts.{name}", ",".join(str(cut) for cut in part["cuts"])))
-            if part.get("closed"):
-                pairs.append((f"closed.{name}", "1"))
+    where, ranges = {}, {}
     for name, condition in table.get("where", {}).items():
         if isinstance(condition, Mapping):
-            ends = (("from", "at_least"), ("to", "at_most"))
-            pairs += [(f"{end}.{name}", str(condition[key])) for end, key in ends if condition.get(key) is not None]
+            low, high = ("" if condition.get(key) is None else str(condition[key]) for key in ("at_least", "at_most"))
+            ranges[name] = (low, high)
         else:
-            labels = [condition] if isinstance(condition, str) else condition
-            pairs += [(f"where.{name}", str(label)) for label in labels]
-    if table.get("measure"):
-        pairs.append(("measure", f"{table['measure']}:{table.get('of') or ''}"))
-        if table["measure"] in registry.names("methods"):
-            for key, asked in form_fields(table["measure"]).items():
-                stated = table.get(key, asked.usual)
-                values = stated if isinstance(stated, list | tuple) else [stated]
-                pairs += [(f"key.{key}", str(value)) for value in values]
-    if table.get("margins", "none") != "none":
-        pairs.append(("margins", "all"))
-    # What is empty is left out when the pairs are read.
-    pairs += [(key, str(table.get(key) or "")) for key in ("weight", "universe", "error")]
-    pairs += [(key, str(request.get("privacy", {}).get(key) or "")) for key in ("definition", *AMOUNTS)]
-    return read_pairs([*pairs, ("title", str(request.get("title", "")))], dataset)
+            where[name] = tuple(map(str, [condition] if isinstance(condition, str) else condition))
+    measure = str(table.get("measure") or DEFAULT_MEASURE)
+    stated = {key: table.get(key, field.usual) for key, field in form_fields(measure).items()}
+    parts: dict[str, Any] = {place: tuple(map(AxisChoice.of_item, table.get(place, ()))) for place in PLACES}
+    parts |= {key: str(table.get(key) or "") for key in ("of", "weight", "universe", "error")}
+    state = TableState(
+        **parts,
+        where=where,
+        ranges=ranges,
+        measure=measure,
+        keys={key: tuple(map(str, v if isinstance(v, list | tuple) else [v])) for key, v in stated.items()},
+        margins=table.get("margins", "none") != "none",
+        definition=str(privacy.get("definition") or ""),
+        amounts={key: str(privacy.get(key) or "") for key in AMOUNTS},
+        title=str(request.get("title", "")),
+    )
+    return read_pairs(state.to_pairs(), dataset)
 
 
 def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableState:
@@ -193,7 +178,7 @@ class _AddressReader:
     def measure(self) -> tuple[str, str]:
         measure, _, of = self.one("measure").partition(":")
         if measure in self._dataset.measures:
-            if not registry.get("methods", measure).takes_of:
+            if not find_method(measure).takes_of:
                 return measure, ""
             variable = self._dataset.variable(of)
             if variable is not None and variable.is_numeric is not takes_categories(measure):

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends
 from fastapi.responses import RedirectResponse, Response
 
 from dalenius.core.budget import MASTER
@@ -13,15 +13,13 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Status
 from dalenius.errors import DaleniusError, Undeclared
 from dalenius.ledger.policy import policy_digest
-from dalenius.server.accounts import Role, User
-from dalenius.server.auth import CurrentUser, services_of
+from dalenius.server.accounts import Role, User, require
+from dalenius.server.custody import Custody
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
-from dalenius.server.pages.page import Form, language_of, redirect, render, wording_of
+from dalenius.server.pages.page import Caller, Form, Visit
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording, concentrated_epsilon
-from dalenius.server.roles import require
-from dalenius.server.services import Services
 from dalenius.server.views import JobView
 from dalenius.spec.coding import Remark
 from dalenius.spec.content import ODD, worth_a_look
@@ -29,33 +27,40 @@ from dalenius.spec.content import ODD, worth_a_look
 router = APIRouter(prefix="/custodian", route_class=PageRoute, include_in_schema=False)
 
 
-def _desk(request: Request, template: str, user: User, section: str, **context: Any) -> Response:
-    services = services_of(request)
-    populations = services.custody.populations(user)
+def _custodian(visit: Caller) -> Visit:
+    require(visit.user, Role.CUSTODIAN)
+    return visit
+
+
+Custodian = Annotated[Visit, Depends(_custodian)]
+
+
+def _desk(visit: Visit, template: str, section: str, **context: Any) -> Response:
+    custody = visit.services.custody
+    populations = custody.populations(visit.user)
     budget = f"/custodian/budget/{quote(populations[0])}" if populations else "/custodian"
     further = [(name, f"/custodian/{name}") for name in ("approvals", "releases", "policy", "users")]
     tabs = [("datasets", "/custodian"), ("budget", budget), *further]
-    waiting = len(services.custody.approvals(user))
-    return render(
-        request, template, user, section=section, custody_tabs=tabs, waiting=waiting, populations=populations, **context
+    waiting = len(custody.approvals(visit.user))
+    return visit.render(
+        template, section=section, custody_tabs=tabs, waiting=waiting, populations=populations, **context
     )
 
 
 @router.get("")
-def datasets(request: Request, user: CurrentUser) -> Response:
-    require(user, Role.CUSTODIAN)
-    services = services_of(request)
-    cards = []
-    for view in services.reading.datasets():
-        listed = services.reading.list_view(view.name) if view.has_list else None
-        cards.append((view.in_language(language_of(request)), services.custody.is_registered(user, view.name), listed))
-    return _desk(request, "custodian/datasets.html", user, "datasets", datasets=cards)
+def datasets(visit: Custodian) -> Response:
+    reading, cards = visit.services.reading, []
+    for view in reading.datasets():
+        is_registered = visit.services.custody.is_registered(visit.user, view.name)
+        listed = reading.list_view(view.name) if view.has_list else None
+        cards.append((view.in_language(visit.wording.language), is_registered, listed))
+    return _desk(visit, "custodian/datasets.html", "datasets", datasets=cards)
 
 
-def _account(services: Services, user: User, population: str) -> Any:
+def _account(visit: Visit, population: str) -> Any:
     """The account of a population, or nothing if nobody registered a data set on it."""
     try:
-        return services.custody.account(user, population)
+        return visit.services.custody.account(visit.user, population)
     except DaleniusError as error:
         if error.http_status >= 500:
             raise
@@ -63,27 +68,25 @@ def _account(services: Services, user: User, population: str) -> Any:
 
 
 @router.post("/datasets/{name}/register")
-def register(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
+def register(visit: Caller, name: str, form: Form) -> Response:
     """Judge and register a data set; its content is shown to this custodian, once, and kept nowhere."""
-    services = services_of(request)
+    accepts = form.one("accept_unseen") == "yes"
     try:
-        report = services.custody.register(user, name, accept_unseen=form.one("accept_unseen") == "yes")
+        report = visit.services.custody.register(visit.user, name, accept_unseen=accepts)
     except Undeclared as refused:
-        return _content(request, user, name, refused.report, is_refused=True)
+        return _content(visit, name, refused.report, is_refused=True)
     if report is None:
-        return redirect(request, "/custodian", "custody.registered_ok")
-    return _content(request, user, name, report, is_refused=False)
+        return visit.redirect("/custodian", "custody.registered_ok")
+    return _content(visit, name, report, is_refused=False)
 
 
-def _content(request: Request, user: User, name: str, report: Any, *, is_refused: bool) -> Response:
+def _content(visit: Visit, name: str, report: Any, *, is_refused: bool) -> Response:
     """Values by variable under the banner, what the account holds, and the word of consent where it is needed."""
-    services = services_of(request)
     content = report.reveal()
-    curator = services.desk.find(name).curator
+    curator = visit.services.desk.find(name).curator
     desk = _desk(
-        request,
+        visit,
         "custodian/content.html",
-        user,
         "datasets",
         name=name,
         is_refused=is_refused,
@@ -91,7 +94,7 @@ def _content(request: Request, user: User, name: str, report: Any, *, is_refused
         notes=[str(note) for note in (Remark.VALID, Remark.MISSING, *ODD)],
         variables=content["variables"],
         odd=worth_a_look(content["variables"]),
-        account=None if is_refused else services.custody.account(user, curator.domain.population),
+        account=None if is_refused else visit.services.custody.account(visit.user, curator.domain.population),
         policy=policy_digest(curator.policy)[:12],
         epsilon_of=lambda rho: f"{concentrated_epsilon(rho):.3g}",
     )
@@ -100,18 +103,17 @@ def _content(request: Request, user: User, name: str, report: Any, *, is_refused
 
 
 @router.post("/datasets/{name}/list")
-def release_list(request: Request, name: str, user: CurrentUser, form: Form) -> Response:
-    services_of(request).reading.release_list(user, name)
-    return redirect(request, "/custodian", "custody.list_ok")
+def release_list(visit: Caller, name: str, form: Form) -> Response:
+    visit.services.reading.release_list(visit.user, name)
+    return visit.redirect("/custodian", "custody.list_ok")
 
 
 @router.get("/budget/{population}")
-def budget(request: Request, population: str, user: CurrentUser) -> Response:
-    require(user, Role.CUSTODIAN)
-    services = services_of(request)
-    if population not in services.custody.populations(user):
+def budget(visit: Custodian, population: str) -> Response:
+    user, custody = visit.user, visit.services.custody
+    if population not in custody.populations(user):
         raise NotFound("There is no such population here.")
-    account = _account(services, user, population)
+    account = _account(visit, population)
     # An empty limit in another account than the master's says nothing.
     balances = [
         balance.to_dict()
@@ -122,16 +124,15 @@ def budget(request: Request, population: str, user: CurrentUser) -> Response:
     if account and account.pure is not None:
         spent = min(spent, float(account.pure))
     return _desk(
-        request,
+        visit,
         "custodian/budget.html",
-        user,
         "budget",
         population=population,
         account=account,
         balances=balances,
-        users=services.custody.users(user),
-        rule=services.custody.approval_rule(user, population),
-        epsilon_view=wording_of(request).amount(spent),
+        users=custody.users(user),
+        rule=custody.approval_rule(user, population),
+        epsilon_view=visit.wording.amount(spent),
         beside=sum(account.other_charges.values()) if account else 0,
     )
 
@@ -140,50 +141,47 @@ def _back(population: str) -> str:
     return f"/custodian/budget/{quote(population)}"
 
 
-def _typed(request: Request, form: Form, name: str) -> str:
+def _typed(visit: Visit, form: Form, name: str) -> str:
     """A number as documents write it, typed as the reader's language does."""
-    return numbers.read(form.one(name), language_of(request))
+    return numbers.read(form.one(name), visit.wording.language)
 
 
 @router.post("/budget/{population}/grant")
-def grant(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
-    rho, delta = _typed(request, form, "rho"), _typed(request, form, "delta") or "0"
-    services_of(request).custody.grant(user, population, rho, delta, form.one("note"))
-    return redirect(request, _back(population), "custody.granted_ok", rho=numbers.typed(rho, language_of(request)))
+def grant(visit: Caller, population: str, form: Form) -> Response:
+    rho, delta = _typed(visit, form, "rho"), _typed(visit, form, "delta") or "0"
+    visit.services.custody.grant(visit.user, population, rho, delta, form.one("note"))
+    return visit.redirect(_back(population), "custody.granted_ok", rho=visit.wording.typed(rho))
 
 
 @router.post("/budget/{population}/quota")
-def quota(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
-    name, rho = form.one("analyst"), _typed(request, form, "rho")
-    services_of(request).custody.set_quota(user, population, name, rho, _typed(request, form, "delta") or "0")
-    text = numbers.typed(rho, language_of(request))
-    return redirect(request, _back(population), "custody.quota_ok", name=name, rho=text)
+def quota(visit: Caller, population: str, form: Form) -> Response:
+    name, rho = form.one("analyst"), _typed(visit, form, "rho")
+    visit.services.custody.set_quota(visit.user, population, name, rho, _typed(visit, form, "delta") or "0")
+    return visit.redirect(_back(population), "custody.quota_ok", name=name, rho=visit.wording.typed(rho))
 
 
 @router.post("/budget/{population}/approval")
-def approval(request: Request, population: str, user: CurrentUser, form: Form) -> Response:
-    above = _typed(request, form, "above") or None
-    if services_of(request).custody.set_approval(user, population, above):
-        return redirect(request, _back(population), "custody.approval_ok")
-    return redirect(request, _back(population), "custody.approval_proposed", "care")
+def approval(visit: Caller, population: str, form: Form) -> Response:
+    above = _typed(visit, form, "above") or None
+    if visit.services.custody.set_approval(visit.user, population, above):
+        return visit.redirect(_back(population), "custody.approval_ok")
+    return visit.redirect(_back(population), "custody.approval_proposed", "care")
 
 
 @router.get("/approvals")
-def approvals(request: Request, user: CurrentUser) -> Response:
-    require(user, Role.CUSTODIAN)
-    services = services_of(request)
-    wording = wording_of(request)
+def approvals(visit: Custodian) -> Response:
+    user, custody, releasing = visit.user, visit.services.custody, visit.services.releasing
     jobs = [
         {
             "job": job,
-            "title": wording.request_title(job.dataset, job.request),
-            "preview": _or_none(services.releasing.preview, user, job.dataset, dict(job.request)),
-            "quota": _or_none(services.releasing.quota_of_job, user, job),
-            "refusal": _approval_error(services, user, job),
+            "title": visit.wording.request_title(job.dataset, job.request),
+            "preview": _or_none(releasing.preview, user, job.dataset, dict(job.request)),
+            "quota": _or_none(releasing.quota_of_job, user, job),
+            "refusal": _approval_error(custody, user, job),
         }
-        for job in services.custody.approvals(user)
+        for job in custody.approvals(user)
     ]
-    return _desk(request, "custodian/approvals.html", user, "approvals", jobs=jobs)
+    return _desk(visit, "custodian/approvals.html", "approvals", jobs=jobs)
 
 
 def _or_none(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -194,55 +192,49 @@ def _or_none(function: Callable[..., Any], *arguments: Any) -> Any:
         return None
 
 
-def _approval_error(services: Services, user: User, job: JobView) -> DaleniusError | None:
+def _approval_error(custody: Custody, user: User, job: JobView) -> DaleniusError | None:
     """Why a waiting request could not be released even if it were approved."""
     try:
-        return services.custody.approval_refusal(user, job.id)
+        return custody.approval_refusal(user, job.id)
     except DaleniusError as error:
         return error
 
 
 @router.post("/approvals/{job_id}")
-def decide(request: Request, job_id: str, user: CurrentUser, form: Form) -> Response:
-    services = services_of(request)
+def decide(visit: Caller, job_id: str, form: Form) -> Response:
     if form.one("decision") == "approve":
-        services.custody.approve(user, job_id)
-        return redirect(request, "/custodian/approvals", "custody.approved_ok")
-    services.custody.refuse(user, job_id, form.one("reason"))
-    return redirect(request, "/custodian/approvals", "custody.refused_ok")
+        visit.services.custody.approve(visit.user, job_id)
+        return visit.redirect("/custodian/approvals", "custody.approved_ok")
+    visit.services.custody.refuse(visit.user, job_id, form.one("reason"))
+    return visit.redirect("/custodian/approvals", "custody.refused_ok")
 
 
 @router.get("/releases")
-def releases(request: Request, user: CurrentUser, status: str = "") -> Response:
-    require(user, Role.CUSTODIAN)
-    _, views = services_of(request).reading.releases(user, status=status, limit=200)
-    return _desk(request, "custodian/releases.html", user, "releases", releases=views, chosen=status)
+def releases(visit: Custodian, status: str = "") -> Response:
+    _, views = visit.services.reading.releases(visit.user, status=status, limit=200)
+    return _desk(visit, "custodian/releases.html", "releases", releases=views, chosen=status)
 
 
 @router.post("/releases/{entry}/status")
-def set_status(request: Request, entry: str, user: CurrentUser, form: Form) -> Response:
-    services = services_of(request)
+def set_status(visit: Caller, entry: str, form: Form) -> Response:
     status = form.one("status")
     if status == Status.WITHDRAWN and form.one("confirm") != "yes":
-        require(user, Role.CUSTODIAN)
-        asked = services.reading.release_view(user, entry)
-        return _desk(request, "custodian/withdraw.html", user, "releases", view=asked, back=form.one("back"))
-    view = services.custody.set_status(user, entry, status)
-    word = wording_of(request).t(f"status.{view.status}")
+        require(visit.user, Role.CUSTODIAN)
+        asked = visit.services.reading.release_view(visit.user, entry)
+        return _desk(visit, "custodian/withdraw.html", "releases", view=asked, back=form.one("back"))
+    view = visit.services.custody.set_status(visit.user, entry, status)
     back = "/custodian/releases" if form.one("back") else f"/r/{quote(entry)}"
-    return redirect(request, back, "custody.status_ok", status=word)
+    return visit.redirect(back, "custody.status_ok", status=visit.wording.t(f"status.{view.status}"))
 
 
 @router.get("/policy")
-def policy(request: Request, user: CurrentUser) -> Response:
-    require(user, Role.CUSTODIAN)
-    services, wording = services_of(request), wording_of(request)
+def policy(visit: Custodian) -> Response:
     policies = []
-    for view in services.reading.datasets():
-        document = services.desk.find(view.name).curator.policy
+    for view in visit.services.reading.datasets():
+        document = visit.services.desk.find(view.name).curator.policy
         text = json.dumps(document.to_dict(), indent=2, ensure_ascii=False)
-        policies.append((view, _rules(document, wording), text))
-    return _desk(request, "custodian/policy.html", user, "policy", policies=policies)
+        policies.append((view, _rules(document, visit.wording), text))
+    return _desk(visit, "custodian/policy.html", "policy", policies=policies)
 
 
 def _rules(policy: Any, wording: Wording) -> list[tuple[str, str]]:
@@ -270,25 +262,24 @@ def _rules(policy: Any, wording: Wording) -> list[tuple[str, str]]:
 
 
 @router.get("/users")
-def users(request: Request, user: CurrentUser) -> Response:
-    require(user, Role.CUSTODIAN)
-    return _users(request, user, "", "")
+def users(visit: Custodian) -> Response:
+    return _users(visit, "", "")
 
 
-def _users(request: Request, user: User, name: str, password: str) -> Response:
-    accounts = services_of(request).custody.users(user)
-    return _desk(request, "custodian/users.html", user, "users", users=accounts, password=password, password_of=name)
+def _users(visit: Visit, name: str, password: str) -> Response:
+    accounts = visit.services.custody.users(visit.user)
+    return _desk(visit, "custodian/users.html", "users", users=accounts, password=password, password_of=name)
 
 
 @router.post("/users")
-def change_user(request: Request, user: CurrentUser, form: Form) -> Response:
+def change_user(visit: Caller, form: Form) -> Response:
     """Create a user, give a new password, or sign somebody out for good."""
-    services, name, what = services_of(request), form.one("name").strip(), form.one("what")
+    custody, user, name, what = visit.services.custody, visit.user, form.one("name").strip(), form.one("what")
     if what == "create":
-        return _users(request, user, name, services.custody.create_user(user, name, form.one("role")))
+        return _users(visit, name, custody.create_user(user, name, form.one("role")))
     if what == "reset":
-        return _users(request, user, name, services.custody.reset_password(user, name))
+        return _users(visit, name, custody.reset_password(user, name))
     if what == "deactivate":
-        services.custody.deactivate(user, name)
-        return redirect(request, "/custodian/users", "custody.deactivated_ok", name=name)
+        custody.deactivate(user, name)
+        return visit.redirect("/custodian/users", "custody.deactivated_ok", name=name)
     return RedirectResponse("/custodian/users", 303)

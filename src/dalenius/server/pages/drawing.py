@@ -1,9 +1,8 @@
 """The chart of a released table: bars with whiskers, or a heat table."""
 
-from dalenius.server import charts
-from dalenius.server.pages import numbers
 from dalenius.server.pages.shown import Shown
 from dalenius.server.pages.wording import Wording
+from dalenius.shown import charts
 from dalenius.shown.cells import UNRELIABLE
 from dalenius.shown.crosstab import Crosstab, flat
 from dalenius.shown.display import Display
@@ -17,10 +16,9 @@ def draw(
         return "", ""
     wording = shown.wording
     cells = flat(crosstab)
-    is_percent = crosstab.show != "value"
 
     def text(value: float) -> str:
-        return numbers.percent(value, wording.language, 0) if is_percent else wording.num(value, display.digits)
+        return wording.percent(value, 0) if crosstab.show != "value" else wording.num(value, display.digits)
 
     marks = [
         charts.Mark(
@@ -37,17 +35,13 @@ def draw(
     ]
     if kind == "heat":
         width = max(len(cells) // max(len({(i["layer"], i["row"]) for i in cells}), 1), 1)
-        every = [marks[i : i + width] for i in range(0, len(marks), width)]
-        lines = every[: charts.MOST_BARS]
+        lines = [marks[i : i + width] for i in range(0, len(marks), width)][: charts.MOST_BARS]
         rows = [line[0].group or line[0].label for line in lines]
         columns = [m.label for m in lines[0]] if crosstab.column_axes else [""]
         drawn_cells = len(lines) * min(width, charts.MOST_COLUMNS)
         note = _with_rest(wording, wording.t("release.chart_note_heat"), drawn_cells, len(marks))
-        drawn = charts.heat(
-            rows, columns, lines, title=wording.t("release.heat_title", name=shown.heading),
-            description=note, show=text,
-        )  # fmt: skip
-        return drawn, note
+        title = wording.t("release.heat_title", name=shown.heading)
+        return charts.heat(rows, columns, lines, title=title, description=note, show=text), note
     note = wording.t("release.chart_note" if has_margins else "release.chart_note_plain", level=confidence)
     filled = sum(mark.value is not None for mark in marks)
     if not filled:

@@ -8,12 +8,12 @@ from fastapi.responses import RedirectResponse, Response
 from dalenius.core.law import Additive
 from dalenius.core.registry import get
 from dalenius.server import messages
-from dalenius.server.auth import CurrentUser, services_of, set_cookie
-from dalenius.server.charts import Mark, bars
+from dalenius.server.auth import set_cookie
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
-from dalenius.server.pages.page import LANGUAGE, TEMPLATES, language_of, local, render, wording_of
+from dalenius.server.pages.page import LANGUAGE, TEMPLATES, Caller, local
 from dalenius.server.pages.refusal import PageRoute
+from dalenius.shown.charts import Mark, bars
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -22,25 +22,22 @@ TOPICS = tuple(sorted(page.name.split(".")[0] for page in (TEMPLATES / "explain"
 
 
 @router.get("/")
-def start(request: Request, user: CurrentUser) -> Response:
-    services = services_of(request)
-    datasets = services.reading.datasets()
-    _, recent = services.reading.releases(user, limit=6)
+def start(visit: Caller) -> Response:
+    reading = visit.services.reading
+    datasets = reading.datasets()
+    _, recent = reading.releases(visit.user, limit=6)
     guide = f"/d/{quote(datasets[0].name)}/table?guide=1" if datasets else ""
-    return render(request, "home.html", user, datasets=datasets, recent=recent, guide=guide)
+    return visit.render("home.html", datasets=datasets, recent=recent, guide=guide)
 
 
 @router.get("/d/{name}")
-def dataset(request: Request, name: str, user: CurrentUser) -> Response:
-    services = services_of(request)
+def dataset(visit: Caller, name: str) -> Response:
+    user, services, wording = visit.user, visit.services, visit.wording
     view = services.reading.dataset(name)
     _, recent = services.reading.releases(user, dataset=view.name, limit=10)
     neighbours = services.desk.find(name).curator.domain.neighbours.to_dict()
-    wording = wording_of(request)
-    return render(
-        request,
+    return visit.render(
         "dataset.html",
-        user,
         d=view,
         recent=recent,
         list_view=services.reading.list_view(view.name) if view.has_list else None,
@@ -51,12 +48,10 @@ def dataset(request: Request, name: str, user: CurrentUser) -> Response:
 
 
 @router.get("/tables")
-def tables(request: Request, user: CurrentUser, q: str = "", dataset: str = "") -> Response:
-    services = services_of(request)
-    _, views = services.reading.releases(user, dataset=dataset, query=q[:200], limit=200)
-    return render(
-        request, "tables.html", user, recent=views, datasets=services.reading.datasets(), q=q[:200], chosen=dataset
-    )
+def tables(visit: Caller, q: str = "", dataset: str = "") -> Response:
+    reading, words = visit.services.reading, q[:200]
+    _, views = reading.releases(visit.user, dataset=dataset, query=words, limit=200)
+    return visit.render("tables.html", recent=views, datasets=reading.datasets(), q=words, chosen=dataset)
 
 
 @router.get("/language/{code}")
@@ -68,19 +63,17 @@ def language(request: Request, code: str, next: str = "/") -> Response:
 
 
 @router.get("/explain")
-def explanations(request: Request, user: CurrentUser) -> Response:
-    return render(request, "explain/index.html", user, topics=TOPICS)
+def explanations(visit: Caller) -> Response:
+    return visit.render("explain/index.html", topics=TOPICS)
 
 
 @router.get("/explain/{topic}")
-def explanation(request: Request, topic: str, user: CurrentUser) -> Response:
+def explanation(visit: Caller, topic: str) -> Response:
     if topic not in TOPICS:
         raise NotFound("There is no such page.")
-    language = language_of(request)
-    return render(
-        request,
+    language = visit.wording.language
+    return visit.render(
         "explain/page.html",
-        user,
         topic=topic,
         topics=TOPICS,
         text_language=language if language in ("en", "de") else "en",

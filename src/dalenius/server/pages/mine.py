@@ -2,16 +2,14 @@
 
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
 from dalenius.core.budget import MASTER
 from dalenius.errors import DaleniusError
 from dalenius.ledger.charge import ACCOUNTS
-from dalenius.server.accounts import User
-from dalenius.server.auth import CurrentUser, SignedIn, services_of
 from dalenius.server.pages.address import from_request
-from dalenius.server.pages.page import render, wording_of
+from dalenius.server.pages.page import Caller, Member, Visit
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.state import PLACES
 from dalenius.server.views import JobView, QuotaView
@@ -22,31 +20,24 @@ _STAGES = ("waiting", "planning", "charging", "measuring", "storing")
 
 
 @router.get("/mine")
-def mine(request: Request, user: SignedIn) -> Response:
-    services = services_of(request)
-    wording = wording_of(request)
-    saved = [(table, _builder(request, table.dataset, dict(table.request))) for table in services.releasing.saved(user)]
-    jobs = services.releasing.jobs_of(user) if user.may_release else ()
-    return render(
-        request,
-        "mine.html",
-        user,
-        saved=saved,
-        jobs=[(job, wording.request_title(job.dataset, job.request)) for job in jobs[:50]],
-        quotas=quotas_of(request, user),
-    )
+def mine(visit: Member) -> Response:
+    releasing, user = visit.services.releasing, visit.user
+    saved = [(table, _builder(visit, table.dataset, dict(table.request))) for table in releasing.saved(user)]
+    jobs = releasing.jobs_of(user)[:50] if user.may_release else ()
+    titles = [visit.wording.request_title(job.dataset, job.request) for job in jobs]
+    return visit.render("mine.html", saved=saved, jobs=list(zip(jobs, titles, strict=True)), quotas=quotas_of(visit))
 
 
-def quotas_of(request: Request, user: User) -> list[QuotaView]:
+def quotas_of(visit: Visit) -> list[QuotaView]:
     """The user's quota on each population, and in its other accounts where there is one."""
-    if not user.may_release:
+    if not visit.user.may_release:
         return []
-    services = services_of(request)
+    services = visit.services
     views: dict[str, list[QuotaView]] = {}
     for dataset in services.reading.datasets():
         if dataset.population not in views:
             try:
-                quotas = [services.releasing.quota(user, dataset.name, account) for account in ACCOUNTS]
+                quotas = [services.releasing.quota(visit.user, dataset.name, account) for account in ACCOUNTS]
             except DaleniusError:
                 continue
             views[dataset.population] = [
@@ -55,34 +46,31 @@ def quotas_of(request: Request, user: User) -> list[QuotaView]:
     return [quota for quotas in views.values() for quota in quotas]
 
 
-def _builder(request: Request, dataset: str, document: dict[str, object]) -> str:
-    services = services_of(request)
+def _builder(visit: Visit, dataset: str, document: dict[str, object]) -> str:
     try:
-        state = from_request(document, services.reading.dataset(dataset))
+        state = from_request(document, visit.services.reading.dataset(dataset))
     except DaleniusError:
         return "/mine"
     return f"/d/{quote(dataset)}/table?{urlencode(state.to_pairs())}"
 
 
 @router.get("/jobs/{job_id}")
-def progress(request: Request, job_id: str, user: CurrentUser) -> Response:
+def progress(visit: Caller, job_id: str) -> Response:
     """How far a release is, in stages; a finished one leads on to its table."""
-    services = services_of(request)
-    job = services.releasing.job(user, job_id)
-    layout = urlencode([(k, v) for k, v in request.query_params.multi_items() if k in PLACES])
-    if job.state == "done" and "hx-request" not in request.headers:
+    user, releasing = visit.user, visit.services.releasing
+    job = releasing.job(user, job_id)
+    layout = urlencode([(k, v) for k, v in visit.request.query_params.multi_items() if k in PLACES])
+    if job.state == "done" and not visit.wants_part:
         return RedirectResponse(f"/r/{quote(job.entry)}?{layout}", 303)
     is_failed = job.state == "failed" and user.may_release
-    response = render(
-        request,
+    response = visit.render(
         "job.html",
-        user,
         job=job,
-        title=wording_of(request).request_title(job.dataset, job.request),
+        title=visit.wording.request_title(job.dataset, job.request),
         stages=_stages(job),
         layout_query=layout,
-        quota=services.releasing.quota_of_job(user, job) if is_failed else None,
-        edit_href=_builder(request, job.dataset, dict(job.request)),
+        quota=releasing.quota_of_job(user, job) if is_failed else None,
+        edit_href=_builder(visit, job.dataset, dict(job.request)),
     )
     if job.state == "done":
         response.headers["HX-Redirect"] = f"/r/{quote(job.entry)}?{layout}"

@@ -16,9 +16,13 @@ from dalenius import limits
 from dalenius.errors import RequestError
 from dalenius.server import messages
 from dalenius.server.accounts import User
-from dalenius.server.auth import check_form, csrf_token, services_of, set_cookie
-from dalenius.server.pages.wording import Wording
+from dalenius.server.auth import CurrentUser, check_form, csrf_token, services_of, set_cookie
+from dalenius.server.errors import NotSignedIn
+from dalenius.server.pages.wording import Wording, share
+from dalenius.server.services import Services
 from dalenius.server.views import DatasetView
+from dalenius.spec.method import find_method, takes_categories, takes_weight
+from dalenius.spec.method import form_fields as fields_of_measure
 from dalenius.spec.screening import check_size
 
 HERE = Path(__file__).parent.parent
@@ -50,9 +54,16 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["static"] = static
-    made.globals["next_states"] = lambda status: NEXT_STATES.get(status, ())
-    made.globals["language_name"] = lambda code: messages.translate(code, "language.name")
+    made.globals |= {
+        "static": static,
+        "share": share,
+        "next_states": lambda status: NEXT_STATES.get(status, ()),
+        "language_name": lambda code: messages.translate(code, "language.name"),
+        "takes_of": lambda name: find_method(name).takes_of,
+        "takes_categories": takes_categories,
+        "takes_weight": takes_weight,
+        "form_fields": fields_of_measure,
+    }
     return made
 
 
@@ -76,10 +87,6 @@ def language_of(request: Request) -> str:
     return offered[0] if offered else messages.DEFAULT
 
 
-def wording_of(request: Request) -> Wording:
-    return Wording(language_of(request), services_of(request))
-
-
 def local(address: str) -> str:
     """A path of this site, or the start page: never another site."""
     is_local = address.startswith("/") and not address.startswith("//") and "\\" not in address
@@ -90,41 +97,68 @@ def here(request: Request) -> str:
     return request.url.path + (f"?{request.url.query}" if request.url.query else "")
 
 
-def render(
-    request: Request,
-    template: str,
-    user: User,
-    *,
-    status: int = 200,
-    headers: dict[str, str] | None = None,
-    **context: Any,
-) -> HTMLResponse:
-    services, wording = services_of(request), wording_of(request)
-    flash = _flash(request, wording)
-    text = (
-        environment()
-        .get_template(template)
-        .render(
-            {
-                "lang": wording.language,
-                "languages": [c for c in services.config.languages if c in messages.languages()],
-                "site": services.config.title,
-                "user": user,
-                "here": here(request),
-                "here_path": request.url.path,
-                "menu": _menu(request, user),
-                "csrf_input": Markup('<input type="hidden" name="csrf" value="{}">').format(csrf_token(request)),
-                "flash": flash,
-                **wording.names(),
-                **{name: _spoken(value, wording.language) for name, value in context.items()},
-            }
-        )
-    )
-    response = HTMLResponse(text, status, headers)
-    response.headers["Vary"] = "Cookie, Accept-Language, HX-Request"
-    if flash:
-        response.delete_cookie(FLASH, path="/")
-    return response
+class Visit:
+    """One call of a page: who calls, in which language, and what the server can do for them."""
+
+    def __init__(self, request: Request, user: CurrentUser) -> None:
+        self.request, self.user = request, user
+        self.services: Services = services_of(request)
+        self.wording: Wording = Wording(language_of(request), self.services)
+
+    @property
+    def wants_part(self) -> bool:
+        """Whether a script asked for a part of a page."""
+        return "hx-request" in self.request.headers
+
+    def render(
+        self, template: str, *, status: int = 200, headers: dict[str, str] | None = None, **context: Any
+    ) -> HTMLResponse:
+        request, user, wording, config = self.request, self.user, self.wording, self.services.config
+        flash = _flash(request, wording)
+        shared = {
+            "lang": wording.language,
+            "languages": [c for c in config.languages if c in messages.languages()],
+            "site": config.title,
+            "user": user,
+            "here": here(request),
+            "here_path": request.url.path,
+            "menu": _menu(request, user),
+            "csrf_input": Markup('<input type="hidden" name="csrf" value="{}">').format(csrf_token(request)),
+            "flash": flash,
+        }
+        spoken = {name: _spoken(value, wording.language) for name, value in context.items()}
+        text = environment().get_template(template).render(shared | wording.names() | spoken)
+        response = HTMLResponse(text, status, headers)
+        response.headers["Vary"] = "Cookie, Accept-Language, HX-Request"
+        if flash:
+            response.delete_cookie(FLASH, path="/")
+        return response
+
+    def lead(self, address: str) -> Response:
+        """Go on to another page: as browsers do it, or by the header of a script that asked for a part of a page."""
+        if self.wants_part:
+            return Response(status_code=200, headers={"HX-Redirect": address})
+        return RedirectResponse(address, 303)
+
+    def redirect(self, address: str, message: str = "", kind: str = "good", **values: object) -> Response:
+        """Go on to another page, which says once what happened (a key of the messages)."""
+        response = self.lead(local(address))
+        if message:
+            text = "\n".join([kind, message, *(f"{k}={v}" for k, v in values.items())])
+            set_cookie(self.request, response, FLASH, quote(text[:600]), 60)
+        return response
+
+
+Caller = Annotated[Visit, Depends()]
+
+
+def _signed_in(visit: Caller) -> Visit:
+    if visit.user.is_anonymous:
+        raise NotSignedIn
+    return visit
+
+
+Member = Annotated[Visit, Depends(_signed_in)]
 
 
 def _spoken(value: Any, language: str) -> Any:
@@ -144,22 +178,6 @@ def _menu(request: Request, user: User) -> list[dict[str, Any]]:
         for key, href, below in _MENU
         if not hidden.get(key)
     ]
-
-
-def lead(request: Request, address: str) -> Response:
-    """Go on to another page: as browsers do it, or by the header of a script that asked for a part of a page."""
-    if "hx-request" in request.headers:
-        return Response(status_code=200, headers={"HX-Redirect": address})
-    return RedirectResponse(address, 303)
-
-
-def redirect(request: Request, address: str, message: str = "", kind: str = "good", **values: object) -> Response:
-    """Go on to another page, which says once what happened (a key of the messages)."""
-    response = lead(request, local(address))
-    if message:
-        text = "\n".join([kind, message, *(f"{k}={v}" for k, v in values.items())])
-        set_cookie(request, response, FLASH, quote(text[:600]), 60)
-    return response
 
 
 def _flash(request: Request, wording: Wording) -> dict[str, str] | None:

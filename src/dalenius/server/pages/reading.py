@@ -10,14 +10,11 @@ from fastapi.responses import Response
 from dalenius.core.estimate import TestResult
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
-from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.downloads import is_spoken, render
-from dalenius.server.errors import NotFound
-from dalenius.server.pages.address import read_pairs
 from dalenius.server.pages.comparison import difference_margin
-from dalenius.server.pages.page import language_of
+from dalenius.server.pages.page import Caller
 from dalenius.server.pages.refusal import PageRoute
-from dalenius.server.pages.shown import Shown
+from dalenius.server.pages.shown import Shown, listed
 from dalenius.server.pages.spoken import spoken_release
 from dalenius.server.views import Download
 from dalenius.shown.cells import known
@@ -36,14 +33,13 @@ _AT_ONCE = BoundedSemaphore(2)
 
 
 @router.get("/r/{entry}/independence")
-def independence(request: Request, entry: str, user: CurrentUser) -> Response:
+def independence(visit: Caller, entry: str) -> Response:
     """Test whether variables of the table are related; free, on released numbers."""
-    shown = Shown.find(request, entry, user)
+    shown, params = Shown.find(visit, entry), visit.request.query_params
     names = [axis.name for axis in shown.axes]
-    picked = [name for name in request.query_params.getlist("axis") if name in names]
-    chosen = picked or names[:2]
+    chosen = [name for name in params.getlist("axis") if name in names] or names[:2]
     result, error = None, ""
-    if request.query_params.get("run") == "1" and len(names) > 1:
+    if params.get("run") == "1" and len(names) > 1:
         result, error = _test(shown, chosen)
     return shown.answer(
         "release/independence.html",
@@ -100,8 +96,8 @@ def _verdict(shown: Shown, result: TestResult | None) -> dict[str, Any]:
 
 
 @router.get("/r/{entry}/compare")
-def compare(request: Request, entry: str, user: CurrentUser, a: str = "", b: str = "") -> Response:
-    shown = Shown.find(request, entry, user)
+def compare(visit: Caller, entry: str, a: str = "", b: str = "") -> Response:
+    shown = Shown.find(visit, entry)
     cells = _cells(shown)
     indices = {index for index, _, _ in cells}
     first, second = (int(x) if x.isdecimal() and len(x) < 9 and int(x) in indices else None for x in (a, b))
@@ -150,26 +146,22 @@ def _compared(shown: Shown, first: int, second: int) -> dict[str, str]:
 
 
 @router.get("/r/{entry}.{format}")
-def download(request: Request, entry: str, format: str, user: CurrentUser) -> Response:
+def download(visit: Caller, entry: str, format: str) -> Response:
     """A released table as a file, in the reader's language where it has words."""
-    reading, language = services_of(request).reading, language_of(request)
+    reading, language = visit.services.reading, visit.wording.language
     if language == DEFAULT or not is_spoken(format):
-        return _send(request, reading.download(user, entry, format))
-    spoken = spoken_release(Shown.find(request, entry, user), reading.release(user, entry))
-    return _send(request, render(spoken, format, is_public=False, language=language))
+        return _send(visit.request, reading.download(visit.user, entry, format))
+    spoken = spoken_release(Shown.find(visit, entry), reading.release(visit.user, entry))
+    return _send(visit.request, render(spoken, format, is_public=False, language=language))
 
 
 @router.get("/d/{name}/list.{format}")
-def download_listed(request: Request, name: str, format: str, user: CurrentUser) -> Response:
-    services = services_of(request)
-    state = read_pairs(request.query_params.multi_items(), services.reading.dataset(name))
-    release = services.reading.list_answer(name, state.to_request(name), explains=True)
-    if release is None:
-        raise NotFound("The stored list of this data set does not hold this table.")
-    language = language_of(request)
+def download_listed(visit: Caller, name: str, format: str) -> Response:
+    shown, language = listed(visit, name), visit.wording.language
+    release = shown.stored
     if language != DEFAULT and is_spoken(format):
-        release = spoken_release(Shown(request, user, release, None, state), release)
-    return _send(request, render(release, format, language=language))
+        release = spoken_release(shown, release)
+    return _send(visit.request, render(release, format, language=language))
 
 
 def _send(request: Request, file: Download) -> Response:

@@ -10,11 +10,11 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from dalenius.errors import DaleniusError, InternalError
-from dalenius.server import logs, messages
+from dalenius.server import logs
 from dalenius.server.accounts import ANONYMOUS
 from dalenius.server.auth import identify
 from dalenius.server.errors import NotFound, NotSignedIn, places
-from dalenius.server.pages.page import here, language_of, lead, render
+from dalenius.server.pages.page import Visit, here
 
 
 class PageRoute(APIRoute):
@@ -28,7 +28,7 @@ class PageRoute(APIRoute):
                 return await handler(request)
             except NotSignedIn as error:
                 if request.method == "GET" and "authorization" not in request.headers:
-                    return lead(request, f"/sign-in?next={quote(here(request))}")
+                    return Visit(request, ANONYMOUS).lead(f"/sign-in?next={quote(here(request))}")
                 return refuse(request, error)
             except DaleniusError as error:
                 return refuse(request, error)
@@ -49,31 +49,24 @@ def refuse(request: Request, error: DaleniusError) -> HTMLResponse:
         user, _ = identify(request)
     except DaleniusError:
         user = ANONYMOUS
-    language = language_of(request)
-    key = "refused"
-    if isinstance(error, NotFound):
-        key = "not_found"
-    elif error.http_status == 429:
-        key = "slow_down"
-    elif error.http_status >= 500:
-        key = "ours"
-    elif error.exit_code == 3:
-        key = "budget"
-    elif error.http_status in (401, 403):
-        key = "forbidden"
-    headers = {}
-    if "retry_after" in error.detail:
-        headers["Retry-After"] = str(error.detail["retry_after"])
-    return render(
-        request,
+    visit, status = Visit(request, user), error.http_status
+    kinds = {
+        "not_found": isinstance(error, NotFound),
+        "slow_down": status == 429,
+        "ours": status >= 500,
+        "budget": error.exit_code == 3,
+        "forbidden": status in (401, 403),
+    }
+    key = next((name for name, is_so in kinds.items() if is_so), "refused")
+    headers = {"Retry-After": str(error.detail["retry_after"])} if "retry_after" in error.detail else {}
+    return visit.render(
         "error.html",
-        user,
-        status=error.http_status,
+        status=status,
         headers=headers,
-        heading=messages.translate(language, f"error.{key}"),
+        heading=visit.wording.t(f"error.{key}"),
         message=error.message,
-        http_status=error.http_status,
-        advice=messages.translate(language, "error.budget_advice") if key == "budget" else "",
+        http_status=status,
+        advice=visit.wording.t("error.budget_advice") if key == "budget" else "",
         code=error.code,
-        request_id=request.state.request_id if error.http_status >= 500 else "",
+        request_id=request.state.request_id if status >= 500 else "",
     )

@@ -6,21 +6,19 @@ from functools import partial
 from math import ceil, floor
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from dalenius.core.law import Additive, Withheld
 from dalenius.core.release import ADDITIVE, Release, Table
 from dalenius.errors import NotAllowed
-from dalenius.server.auth import CurrentUser, services_of
 from dalenius.server.downloads import formats
-from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
-from dalenius.server.pages.address import read_pairs
 from dalenius.server.pages.copies import copies
 from dalenius.server.pages.drawing import draw
+from dalenius.server.pages.page import Caller
 from dalenius.server.pages.refusal import PageRoute
-from dalenius.server.pages.shown import Shown, dict_of
+from dalenius.server.pages.shown import Shown, dict_of, listed
 from dalenius.server.pages.wording import Wording
 from dalenius.shown import speech
 from dalenius.shown.cells import INTERVAL, MARGIN, Cell
@@ -36,26 +34,20 @@ _MEANINGS = ("show", "as", "confidence", "totals", "chart", "values")
 
 
 @router.get("/r/{entry}")
-def table(request: Request, entry: str, user: CurrentUser) -> Response:
-    return _table_page(Shown.find(request, entry, user))
+def table(visit: Caller, entry: str) -> Response:
+    return _table_page(Shown.find(visit, entry))
 
 
 @router.get("/d/{name}/list")
-def from_list(request: Request, name: str, user: CurrentUser) -> Response:
+def from_list(visit: Caller, name: str) -> Response:
     """A table from the stored list: free, consistent, and without touching data."""
-    services = services_of(request)
-    dataset = services.reading.dataset(name)
-    state = read_pairs(request.query_params.multi_items(), dataset)
-    release = services.reading.list_answer(name, state.to_request(name), explains=True)
-    if release is None:
-        raise NotFound("The stored list of this data set does not hold this table.")
-    shown = Shown(request, user, release, None, state)
+    reading, shown = visit.services.reading, listed(visit, name)
 
     def margin(names: list[str]) -> Release | None:
-        document = state.to_request(name)
+        document = shown.state.to_request(name) if shown.state else {}
         document["table"] |= {"margins": [[axis.name for axis in shown.axes], names], "universe": COMPLETE}
         try:
-            answer = services.reading.list_answer(name, document)
+            answer = reading.list_answer(name, document)
         except NotAllowed:
             # The sum has more noise than the table; a rule may hold for the one and not for the other.
             return None
@@ -65,12 +57,12 @@ def from_list(request: Request, name: str, user: CurrentUser) -> Response:
 
 
 def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
-    params = shown.request.query_params
+    params = shown.visit.request.query_params
     release = shown.release
     is_asked = params.get("values") == "anchored" and shown.view and not shown.members
     values = "anchored" if is_asked else "measured"
     if values == "anchored" and shown.view:
-        release = shown.read(shown.services.reading.anchored(shown.user, shown.view.entry))
+        release = shown.read(shown.visit.services.reading.anchored(shown.visit.user, shown.view.entry))
     is_anchored = any(a.get("name") == "anchor" and a.get("margins") for a in release.adjustments)
     show = params.get("show", "value")
     confidence = params.get("confidence", "95") if params.get("confidence") in ("90", "95", "99") else "95"
@@ -129,7 +121,7 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         universe=shown.universe,
         noise_text=_noise_text(shown),
         guarantee_text=shown.wording.guarantee(shown.provenance),
-        may_govern=shown.user.is_custodian,
+        may_govern=shown.visit.user.is_custodian,
     )
 
 
@@ -175,7 +167,6 @@ def _is_apart(display: Display, first: Display) -> bool:
 
 
 def _other(shown: Shown, display: Display, error_as: str, confidence: float, *, totals: bool) -> dict[str, object]:
-    """A further table of a release, below the first."""
     release, table, wording = shown.release, display.table, shown.wording
     errors = speech.caption(release, table, confidence, wording.language)
     return {
@@ -198,8 +189,7 @@ def _cell_text(wording: Wording, display: Display | None, cell: Cell) -> str:
     value = cell.value or 0.0
     if not cell.is_percent:
         return wording.num(value, display.digits if display else None)
-    digits = 1 if cell.half is None else numbers.percent_digits(cell.half)
-    return numbers.percent(value, wording.language, digits)
+    return wording.percent(value, 1 if cell.half is None else numbers.percent_digits(cell.half))
 
 
 def _error_text(wording: Wording, display: Display | None, error_as: str, cell: Cell) -> str:
@@ -218,7 +208,7 @@ def _noise_error(wording: Wording, display: Display | None, error_as: str, cell:
     digits = numbers.percent_digits(half) if cell.is_percent else display.digits if display else 0
 
     def text(value: float) -> str:
-        return numbers.percent(value, wording.language, digits) if cell.is_percent else wording.num(value, digits)
+        return wording.percent(value, digits) if cell.is_percent else wording.num(value, digits)
 
     is_known = cell.lower is not None and cell.upper is not None
     scale = 1.0 if cell.is_percent else 10.0**digits
@@ -236,8 +226,8 @@ def _noise_error(wording: Wording, display: Display | None, error_as: str, cell:
 def _download_href(shown: Shown) -> Callable[[str], str]:
     if shown.view:
         return lambda name: f"/r/{quote(shown.view.entry)}.{name}" if shown.view else ""
-    query = shown.request.url.query
-    return lambda name: f"{shown.request.url.path}.{name}?{query}"
+    address = shown.visit.request.url
+    return lambda name: f"{address.path}.{name}?{address.query}"
 
 
 def _noise_text(shown: Shown) -> str:
@@ -258,19 +248,18 @@ def _noise_text(shown: Shown) -> str:
 
 
 @router.get("/r/{entry}/cite")
-def cite(request: Request, entry: str, user: CurrentUser) -> Response:
-    shown = Shown.find(request, entry, user)
-    view, wording = shown.view, shown.wording
+def cite(visit: Caller, entry: str) -> Response:
+    shown, config = Shown.find(visit, entry), visit.services.config
+    view, wording, base = shown.view, shown.wording, config.public_url
     assert view is not None
-    base = shown.services.config.public_url
     citation = wording.t(
         "cite.text",
-        site=shown.services.config.title,
+        site=config.title,
         title="; ".join([shown.heading, *shown.conditions]),
         dataset=wording.dataset_title(view.dataset),
         version=view.version,
         when=wording.when(view.at),
-        budget=wording.budget(view.budget),
+        budget=wording.budget_text(view.budget),
         entry=view.entry,
         address=f"{base}/r/{quote(view.entry)}",
     )

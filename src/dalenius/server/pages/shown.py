@@ -6,20 +6,17 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from fastapi import Request
 from fastapi.responses import Response
 
 from dalenius.core.domain import Axis, Domain
 from dalenius.core.release import Provenance, Release, Table
 from dalenius.errors import DaleniusError
-from dalenius.server.accounts import User
-from dalenius.server.auth import services_of
-from dalenius.server.pages.address import from_request
-from dalenius.server.pages.page import render, wording_of
+from dalenius.server.errors import NotFound
+from dalenius.server.pages.address import from_request, read_pairs
+from dalenius.server.pages.page import Visit
 from dalenius.server.pages.reuse import request_of, with_levels
 from dalenius.server.pages.state import PLACES, TableState
 from dalenius.server.pages.wording import Wording
-from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, ReleaseView
 from dalenius.shown import speech
 from dalenius.shown.answers import labelled
@@ -32,39 +29,27 @@ _OF_THE_TABLE = ("axes", "where", "measure", "of", "weight", "margins", "keys")
 
 
 class Shown:
-    """One released table and one reader: what all of its pages need."""
-
-    dataset: DatasetView | None
-    layout: list[tuple[str, str]]
-    member: int
-    members: tuple[Release, ...]
-    provenance: Provenance
-    release: Release
-    services: Services
-    wording: Wording
-
     def __init__(
-        self, request: Request, user: User, release: Release, view: ReleaseView | None, state: TableState | None = None
+        self, visit: Visit, release: Release, view: ReleaseView | None, state: TableState | None = None
     ) -> None:
         """`state` is what was asked of a stored list; a stored release says itself what was asked."""
-        self.request, self.user, self.view = request, user, view
-        self.state = state
+        self.visit, self.view, self.state, self.stored = visit, view, state, release
+        self.wording: Wording = visit.wording
+        params = visit.request.query_params
         # Of a batch one table is shown at a time, the first unless the address names another.
-        self.members = release.members
-        number = request.query_params.get("member", "")
-        self.member = int(number) if number in map(str, range(1, len(release.members) + 1)) else 1
+        self.members: tuple[Release, ...] = release.members
+        number = params.get("member", "")
+        self.member: int = int(number) if number in map(str, range(1, len(release.members) + 1)) else 1
         release = release.parts[self.member - 1]
-        self.services = services_of(request)
-        self.wording = wording_of(request)
-        self.release = self.read(release)
-        self.provenance = release.provenance
-        self.dataset = self._known(self.provenance.dataset)
-        self.layout = [(key, value) for key, value in request.query_params.multi_items() if key in PLACES]
+        self.release: Release = self.read(release)
+        self.provenance: Provenance = release.provenance
+        self.dataset: DatasetView | None = self._known(self.provenance.dataset)
+        self.layout: list[tuple[str, str]] = [(key, value) for key, value in params.multi_items() if key in PLACES]
 
     @classmethod
-    def find(cls, request: Request, entry: str, user: User) -> "Shown":
-        services = services_of(request)
-        return cls(request, user, services.reading.release(user, entry), services.reading.release_view(user, entry))
+    def find(cls, visit: Visit, entry: str) -> "Shown":
+        reading = visit.services.reading
+        return cls(visit, reading.release(visit.user, entry), reading.release_view(visit.user, entry))
 
     def read(self, release: Release) -> Release:
         """A release with its answers named in the reader's language."""
@@ -77,9 +62,12 @@ class Shown:
 
     def _known(self, name: str) -> DatasetView | None:
         try:
-            return self.services.reading.dataset(name)
+            return self.visit.services.reading.dataset(name)
         except DaleniusError:
             return None
+
+    def _domain(self, dataset: DatasetView) -> Domain:
+        return self.visit.services.desk.find(dataset.name).curator.domain
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -117,18 +105,15 @@ class Shown:
         return sorted(self.axes, key=lambda a: next((i for i, n in enumerate(named) if n in (a.name, a.variable)), 99))
 
     def axis_label(self, axis: Axis) -> str:
-        label = self.wording.label(self.dataset, axis.variable)
-        return f"{label} ({self.wording.level_name(self.dataset, axis.level)})" if axis.level else label
+        return self.wording.axis_label(self.dataset, axis.variable, axis.level)
+
+    def spoken_axis(self, axis: Axis) -> Axis:
+        labels = (self.wording.translate_label(self.dataset, axis.variable, label) for label in axis.labels)
+        return replace(axis, labels=tuple(labels))
 
     def spoken(self, table: Table) -> Table:
         """The table with its labels in the reader's language, for display alone."""
-        axes = tuple(
-            replace(
-                axis, labels=tuple(self.wording.translate_label(self.dataset, axis.variable, x) for x in axis.labels)
-            )
-            for axis in table.space.axes
-        )
-        return replace(table, space=replace(table.space, axes=axes))
+        return replace(table, space=replace(table.space, axes=tuple(map(self.spoken_axis, table.space.axes))))
 
     @property
     def universe(self) -> dict[str, str]:
@@ -137,25 +122,25 @@ class Shown:
         if not stored["text"] or self.dataset is None or self.wording.language == "en":
             return stored
         try:
-            domain = self.services.desk.find(self.dataset.name).curator.domain
-            universe = universe_of(load_request(self.document()), domain)
+            universe = universe_of(load_request(self.document()), self._domain(self.dataset))
         except DaleniusError:
             return stored
         # The sentence names variables in the order in which they were asked for.
         order = [name.partition(".")[0] for name in self.release.about.order]
-        needs, widened = (
-            tuple(sorted(names, key=lambda name: order.index(name) if name in order else len(order)))
-            for names in (universe.needs, universe.widened)
+
+        def place(name: str) -> int:
+            return order.index(name) if name in order else len(order)
+
+        universe = replace(
+            universe,
+            needs=tuple(sorted(universe.needs, key=place)),
+            widened=tuple(sorted(universe.widened, key=place)),
+            parts=tuple(sorted(universe.parts, key=lambda part: place(part.variable))),
         )
-        parts = tuple(
-            sorted(universe.parts, key=lambda p: order.index(p.variable) if p.variable in order else len(order))
-        )
-        universe = replace(universe, needs=needs, widened=widened, parts=parts)
         if universe.sentence(self.release.about.labels) != stored["text"]:
             return stored
         names = {name: self.wording.label(self.dataset, name) for name in universe.named}
-        language = self.wording.language
-        say = partial(self.wording.translate_label, self.dataset)
+        language, say = self.wording.language, partial(self.wording.translate_label, self.dataset)
         return {"text": universe.sentence(names, language, say), "language": language}
 
     @property
@@ -180,9 +165,9 @@ class Shown:
             "layout_query": urlencode([*self.layout, *([("member", self.member)] if self.members else [])]),
             "member": self.member,
             "members": [(f"{base}?member={n}", n) for n in range(1, len(self.members) + 1)],
-            "is_again": self.request.query_params.get("again") == "1" and self.view is not None,
+            "is_again": self.visit.request.query_params.get("again") == "1" and self.view is not None,
             "edit_href": self._edit_href(),
-            "absolute": self.services.config.public_url + base,
+            "absolute": self.visit.services.config.public_url + base,
             "axis_label": self.axis_label,
             "axis_label_by_name": lambda name: next((self.axis_label(a) for a in self.axes if a.name == name), name),
         }
@@ -193,7 +178,7 @@ class Shown:
         document = request_of(self.release, dict_of(self.layout), numeric)
         if self.dataset is None:
             return document
-        domain = self.services.desk.find(self.dataset.name).curator.domain
+        domain = self._domain(self.dataset)
         document["table"] = with_levels(document["table"], domain)
         plainer = from_request(document, self.dataset).to_request(self.dataset.name)
         shorter = {**document, "table": plainer["table"]}
@@ -215,18 +200,28 @@ class Shown:
         if self.dataset is None or not self.axes:
             return ""
         state = self.state or from_request(self.document(), self.dataset)
-        domain = self.services.desk.find(self.dataset.name).curator.domain
-        if self.state is None and not self._asks_the_same(state.to_request(self.dataset.name), domain, _OF_THE_TABLE):
+        request = state.to_request(self.dataset.name)
+        if self.state is None and not self._asks_the_same(request, self._domain(self.dataset), _OF_THE_TABLE):
             return ""
         return f"/d/{quote(self.dataset.name)}/table?{urlencode(state.to_pairs())}"
 
     def answer(self, template: str, section: str, **context: Any) -> Response:
         """A section of the table's pages. Published tables may be kept by caches of this reader for a minute."""
-        response = render(self.request, template, self.user, **self.frame(section), **context)
+        response = self.visit.render(template, **self.frame(section), **context)
         is_public = self.view is None or self.view.status == "published"
-        if is_public and self.user.is_anonymous:
+        if is_public and self.visit.user.is_anonymous:
             response.headers["Cache-Control"] = "private, max-age=60"
         return response
+
+
+def listed(visit: Visit, name: str) -> Shown:
+    """The table that the address asks of the stored list of a data set."""
+    reading = visit.services.reading
+    state = read_pairs(visit.request.query_params.multi_items(), reading.dataset(name))
+    release = reading.list_answer(name, state.to_request(name), explains=True)
+    if release is None:
+        raise NotFound("The stored list of this data set does not hold this table.")
+    return Shown(visit, release, None, state)
 
 
 def dict_of(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:

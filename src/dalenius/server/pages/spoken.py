@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.release import Condition, Release
+from dalenius.core.release import Release
 from dalenius.server.pages.shown import Shown
 
 
@@ -29,7 +29,7 @@ def _spoken(shown: Shown, release: Release) -> Release:
             subject,
             dataset=shown.wording.dataset_title(release.provenance.dataset) or subject.dataset,
             labels={name: _label(shown, name, subject.label(name)) for name in names},
-            where=tuple(_condition(shown, condition) for condition in subject.where),
+            where=tuple(shown.wording.condition(shown.dataset, condition) for condition in subject.where),
         ),
     )
 
@@ -39,14 +39,9 @@ def _space(shown: Shown, space: CellSpace) -> CellSpace:
 
 
 def _axis(shown: Shown, axis: Axis) -> Axis:
-    labels = [shown.wording.translate_label(shown.dataset, axis.variable, label) for label in axis.labels]
+    spoken = shown.spoken_axis(axis)
     # Two groups that a translation calls alike stay apart under their own words.
-    return axis if len(set(labels)) < len(labels) else replace(axis, labels=tuple(labels))
-
-
-def _condition(shown: Shown, condition: Condition) -> Condition:
-    kept = tuple(shown.wording.translate_label(shown.dataset, condition.variable, label) for label in condition.kept)
-    return replace(condition, kept=kept)
+    return axis if len(set(spoken.labels)) < len(axis) else spoken
 
 
 def _label(shown: Shown, name: str, stored: str) -> str:

@@ -15,7 +15,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Subject
 from dalenius.server.views import DatasetView, VariableView
 from dalenius.spec.document import DEFAULT_MEASURE
-from dalenius.spec.method import FieldKind, form_fields, is_one_number
+from dalenius.spec.method import FieldKind, find_method, form_fields, is_one_number
 
 PLACES = ("rows", "columns", "layers")
 AMOUNTS = ("epsilon", "delta", "rho")
@@ -34,6 +34,19 @@ class AxisChoice:
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     cuts: tuple[str, ...] = ()
     is_closed: bool = False
+
+    @classmethod
+    def of_item(cls, item: str | Mapping[str, Any]) -> "AxisChoice":
+        part: Mapping[str, Any] = {"variable": item} if isinstance(item, str) else item
+        groups = part.get("groups") or {}
+        return cls(
+            variable=str(part["variable"]),
+            level=OWN_GROUPS if groups else str(part.get("level") or ""),
+            picks=tuple(map(str, part.get("categories") or ())),
+            groups=tuple((name, tuple(members)) for name, members in groups.items()),
+            cuts=tuple(map(str, part.get("cuts") or ())),
+            is_closed=bool(part.get("closed")),
+        )
 
     def to_item(self) -> str | dict[str, Any]:
         if self.cuts:
@@ -80,14 +93,11 @@ class TableState:
 
     @property
     def places(self) -> dict[str, tuple[AxisChoice, ...]]:
-        """The axes of each place."""
         return {"rows": self.rows, "columns": self.columns, "layers": self.layers}
 
     def place_of(self, variable: str) -> str:
-        for place, choices in self.places.items():
-            if any(choice.variable == variable for choice in choices):
-                return place
-        return ""
+        places = (p for p, choices in self.places.items() if any(c.variable == variable for c in choices))
+        return next(places, "")
 
     def choice_of(self, variable: str) -> AxisChoice | None:
         return next((choice for choice in self.choices if choice.variable == variable), None)
@@ -136,8 +146,7 @@ class TableState:
             return self
         choices = list(self.places[place])
         at = next(i for i, c in enumerate(choices) if c.variable == name)
-        if at > 0:
-            choices[at - 1 : at + 1] = [choices[at], choices[at - 1]]
+        choices.insert(max(at - 1, 0), choices.pop(at))
         changed: dict[str, Any] = {place: tuple(choices)}
         return replace(self, **changed)
 
@@ -194,10 +203,6 @@ class TableState:
         is_known = definition in registry.names("definitions")
         return not is_known or registry.get("definitions", definition).scope is Scope.ALL_DATA
 
-    def _form_keys(self) -> Mapping[str, Any]:
-        """Keys that a form writes for this measure, where the guarantee holds for all data."""
-        return registry.get("methods", self.measure).form_keys if self._holds_everywhere() else {}
-
     def to_request(self, dataset: str) -> dict[str, Any]:
         table: dict[str, Any] = {
             place: [choice.to_item() for choice in choices] for place, choices in self.places.items() if choices
@@ -211,7 +216,8 @@ class TableState:
             table["where"] = where
         if self.measure != DEFAULT_MEASURE:
             table |= {"measure": self.measure} | ({"of": self.of} if self.of else {})
-            table |= self._form_keys()
+            # A form writes keys of its own where the guarantee holds for all data.
+            table |= find_method(self.measure).form_keys if self._holds_everywhere() else {}
             table |= {"error": self.error} if self.error else {}
             for name, values in self._stated():
                 table[name] = _as_written(form_fields(self.measure)[name].kind, values)
@@ -247,8 +253,7 @@ def suggested_cuts(variable: VariableView) -> tuple[str, ...]:
 
 def known_errors(measure: str) -> tuple[str, ...]:
     """Errors that an address may name for a measure, beside the usual one."""
-    errors: tuple[str, ...] = registry.get("methods", measure).form_errors
-    return errors
+    return find_method(measure).form_errors
 
 
 def offered_errors(state: TableState, dataset: DatasetView) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from fractions import Fraction
 from math import exp, log, sqrt
 from typing import Any
 
-from dalenius.core import registry
 from dalenius.core.rationals import plain
 from dalenius.core.release import Condition, Provenance, Subject
 from dalenius.errors import DaleniusError
@@ -16,10 +15,14 @@ from dalenius.server.pages.state import AxisChoice, TableState
 from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview, ReleaseView
 from dalenius.shown import speech
-from dalenius.spec.method import form_fields, takes_categories, takes_weight
+from dalenius.spec.method import find_method
 from dalenius.spec.notes import in_language
 
 _CROSS = " × "
+_FOR_TEMPLATES = (
+    *("t", "num", "amount", "typed", "limits", "when", "known", "refusal", "note", "budget_text", "release_title"),
+    *("dataset_title", "measure", "measure_in_menu", "measure_kind", "translate_label", "level_name"),
+)
 _OPEN = Subject()
 
 
@@ -34,35 +37,13 @@ class Wording:
         return messages.translate(self.language, key, **values)
 
     def names(self) -> dict[str, Any]:
-        return {
-            "t": self.t,
-            "num": self.num,
-            "amt": self.amount,
-            "typed": self.typed,
-            "limits_text": self.limits,
-            "refusal": self.refusal,
-            "when": self.when,
-            "share": share,
-            "budget_text": self.budget,
-            "release_title": self.release_title,
-            "dataset_title": self.dataset_title,
-            "measure_name": self.measure,
-            "measure_in_menu": self.measure_in_menu,
-            "measure_kind": self.measure_kind,
-            "takes_of": lambda name: registry.get("methods", name).takes_of,
-            "takes_categories": takes_categories,
-            "form_fields": form_fields,
-            "takes_weight": takes_weight,
-            "mechanism_name": lambda name: self.known("mechanism", name),
-            "strategy_name": lambda name: self.known("strategy", name),
-            "definition_name": lambda name: self.known("definition", name),
-            "translate_label": self.translate_label,
-            "remark": self.note,
-            "level_name": self.level_name,
-        }
+        return {name: getattr(self, name) for name in _FOR_TEMPLATES}
 
     def num(self, value: object, digits: int | None = None) -> str:
         return numbers.number(value, self.language, digits)
+
+    def percent(self, value: float, digits: int) -> str:
+        return numbers.percent(value, self.language, digits)
 
     def amount(self, value: object) -> str:
         return numbers.amount(value, self.language)
@@ -84,7 +65,7 @@ class Wording:
 
     # -- amounts ---------------------------------------------------------------------------------------------------
 
-    def budget(self, budget: Mapping[str, Any]) -> str:
+    def budget_text(self, budget: Mapping[str, Any]) -> str:
         """What a release spent under its own definition: ε = 0.5, or ε and δ, or ρ."""
         signs = (("epsilon", "ε"), ("delta", "δ"), ("rho", "ρ"))
         return ", ".join(f"{sign} = {self.amount(budget[key])}" for key, sign in signs if budget.get(key))
@@ -118,6 +99,10 @@ class Wording:
     def level_name(self, dataset: DatasetView | None, level: str) -> str:
         return dataset.level_name(self.language, level) if dataset else level
 
+    def axis_label(self, dataset: DatasetView | None, variable: str, level: str) -> str:
+        label = self.label(dataset, variable)
+        return f"{label} ({self.level_name(dataset, level)})" if level else label
+
     def measure(self, dataset: DatasetView | None, measure: str, of: str | None, subject: Subject = _OPEN) -> str:
         """What a cell shows; the subject says what a measure asks for beside its variable."""
         return speech.title_of(
@@ -125,29 +110,26 @@ class Wording:
             self.language,
             of=self.label(dataset, of) if of else "",
             other=self.label(dataset, subject.other) if subject.other else "",
-            within="; ".join(self._kept(dataset, condition) for condition in subject.within),
+            within="; ".join(self.condition(dataset, condition).text for condition in subject.within),
             subject=subject,
         )
 
     def measure_in_menu(self, dataset: DatasetView, measure: str, of: str) -> str:
-        open_ = "…"
-        return speech.title_of(
-            measure, self.language, of=self.label(dataset, of), other=open_, within=open_, subject=Subject(q=open_)
-        )
+        names = {"of": self.label(dataset, of), "other": "…", "within": "…"}
+        return speech.title_of(measure, self.language, **names, subject=Subject(q="…"))
 
     def measure_kind(self, measure: str) -> str:
         """What measures of several variables have in common."""
         return speech.title_of(measure, self.language, of="…", other="…", within="…")
 
-    def _kept(self, dataset: DatasetView | None, condition: Condition) -> str:
-        labels = tuple(self.translate_label(dataset, condition.variable, label) for label in condition.kept)
-        return replace(condition, kept=labels).text
+    def condition(self, dataset: DatasetView | None, condition: Condition) -> Condition:
+        kept = tuple(self.translate_label(dataset, condition.variable, label) for label in condition.kept)
+        return replace(condition, kept=kept)
 
     def expected(self, dataset: DatasetView, method: str, preview: Preview) -> list[str]:
         def label(axis: str) -> str:
             variable, _, level = axis.partition(".")
-            name = self.label(dataset, variable)
-            return f"{name} ({self.level_name(dataset, level)})" if level else name
+            return self.axis_label(dataset, variable, level)
 
         errors = {"std_error": preview.std_error, "half_width_95": preview.half_width_95}
         content = {**preview.details, **{k: v for k, v in errors.items() if v is not None}}
@@ -163,10 +145,8 @@ class Wording:
     def release_title(self, view: ReleaseView) -> str:
         if view.request.get("tables"):
             return self.t("release.batch", n=len(view.request["tables"]))
-        subject = Subject.derived(view.request)
-        dataset = self._dataset(view.dataset)
-        named = (subject.measure, subject.of or None, list(view.variables), subject)
-        title = self.title(dataset, *named)
+        subject, dataset = Subject.derived(view.request), self._dataset(view.dataset)
+        title = self.title(dataset, subject.measure, subject.of or None, list(view.variables), subject)
         conditions = self.conditions(dataset, view.request)
         return f"{title} ({'; '.join(conditions)})" if conditions else title
 
@@ -209,10 +189,10 @@ class Wording:
     def choice(self, dataset: DatasetView, choice: AxisChoice) -> str:
         if choice.cuts:
             return self.limits(choice.cuts)
-        if choice.level and choice.level != "*":
-            return self.level_name(dataset, choice.level)
         if choice.level == "*":
             return self.t("builder.groups_n", n=len(choice.groups))
+        if choice.level:
+            return self.level_name(dataset, choice.level)
         variable = dataset.variable(choice.variable)
         everything = len(variable.categories) if variable else 0
         if choice.picks:
@@ -244,12 +224,10 @@ class Wording:
 
     def design(self, dataset: DatasetView, state: TableState | None = None) -> str:
         """How records were drawn; of a table being built, only where it asks for an error of sampling."""
-        if state is None:
-            return self.t(f"design.{dataset.draws or 'unstated'}")
-        if state.weight and not dataset.draws:
+        if state is not None and state.weight and not dataset.draws:
             return self.t("design.weighted")
-        is_estimate = registry.get("methods", state.measure).takes_of
-        return self.t(f"design.{dataset.draws or 'unstated'}") if is_estimate or state.weight else ""
+        is_asked = state is None or state.weight or find_method(state.measure).takes_of
+        return self.t(f"design.{dataset.draws or 'unstated'}") if is_asked else ""
 
     def guarantee(self, provenance: Provenance) -> str:
         budget = provenance.budget
@@ -257,10 +235,8 @@ class Wording:
         if budget.get("epsilon"):
             epsilon = Fraction(str(budget["epsilon"]))
             delta = f", δ = {self.amount(budget['delta'])}" if budget.get("delta") else ""
-            factor = self.num(exp(min(float(epsilon), 600.0)), 2)
-            return self.t(
-                "release.guarantee_epsilon", factor=factor, unit=unit, epsilon=self.amount(epsilon), delta=delta
-            )
+            words = {"factor": self.num(exp(min(float(epsilon), 600.0)), 2), "unit": unit, "delta": delta}
+            return self.t("release.guarantee_epsilon", epsilon=self.amount(epsilon), **words)
         if budget.get("rho"):
             epsilon_text = self.amount(concentrated_epsilon(Fraction(str(budget["rho"]))))
             return self.t("release.guarantee_rho", rho=self.amount(budget["rho"]), unit=unit, epsilon=epsilon_text)
@@ -277,6 +253,5 @@ def concentrated_epsilon(rho: Fraction, delta: float = 1e-6) -> float:
 
 
 def share(part: object, whole: object) -> str:
-    """Part of a whole for a meter, between 0 and 1."""
     total = Fraction(str(whole))
     return f"{min(max(float(Fraction(str(part)) / total), 0.0), 1.0):.4f}" if total else "0"

@@ -13,15 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response
 
 from dalenius.core.contracts import Adjustment
-from dalenius.server.auth import (
-    CurrentUser,
-    SignedIn,
-    caller_address,
-    current_user,
-    is_unmarked,
-    limit_previews,
-    services_of,
-)
+from dalenius.server import auth
 from dalenius.server.description import document_responses
 from dalenius.server.downloads import negotiate, render
 from dalenius.server.errors import NotFound
@@ -40,23 +32,23 @@ EXAMPLE = {"table": {"rows": ["grade"], "columns": ["branch"]}, "privacy": {"def
 
 
 @router.get("/datasets")
-def datasets(request: Request, user: CurrentUser) -> list[dict[str, Any]]:
+def datasets(request: Request, user: auth.CurrentUser) -> list[dict[str, Any]]:
     """Data sets that are served, as declared."""
-    return [plain(view) for view in services_of(request).reading.datasets()]
+    return [plain(view) for view in auth.services_of(request).reading.datasets()]
 
 
 @router.get("/datasets/{name}")
-def dataset(request: Request, name: Name, user: CurrentUser) -> dict[str, Any]:
+def dataset(request: Request, name: Name, user: auth.CurrentUser) -> dict[str, Any]:
     """One data set: variables, categories, levels, what may be measured."""
-    return plain(services_of(request).reading.dataset(name))  # type: ignore[no-any-return]
+    return plain(auth.services_of(request).reading.dataset(name))  # type: ignore[no-any-return]
 
 
 @router.post("/datasets/{name}/plan", openapi_extra=document_body(EXAMPLE, with_batch=True))
-async def plan(request: Request, name: Name, user: CurrentUser) -> JSONResponse:
+async def plan(request: Request, name: Name, user: auth.CurrentUser) -> JSONResponse:
     """Cells, cost, expected error, and the quota of who has one: free, no data are read."""
-    limit_previews(request, user)
+    auth.limit_previews(request, user)
     document = await read_document(request)
-    view = await run_in_threadpool(services_of(request).releasing.preview, user, name, document)
+    view = await run_in_threadpool(auth.services_of(request).releasing.preview, user, name, document)
     return JSONResponse(plain(view))
 
 
@@ -66,9 +58,9 @@ async def plan(request: Request, name: Name, user: CurrentUser) -> JSONResponse:
     response_class=Response,
     responses=document_responses(),
 )
-async def table(request: Request, name: Name, user: CurrentUser, format: Format = None) -> Response:
+async def table(request: Request, name: Name, user: auth.CurrentUser, format: Format = None) -> Response:
     """A table from the stored list: free, open to everybody, never computed from data."""
-    services = services_of(request)
+    services = auth.services_of(request)
     document = await read_document(request)
     answer = await run_in_threadpool(partial(services.reading.list_answer, name, document, explains=True))
     if answer is None:
@@ -77,9 +69,9 @@ async def table(request: Request, name: Name, user: CurrentUser, format: Format 
 
 
 @router.get("/datasets/{name}/list")
-def stored_list(request: Request, name: Name, user: CurrentUser) -> dict[str, Any]:
+def stored_list(request: Request, name: Name, user: auth.CurrentUser) -> dict[str, Any]:
     """The published list of a data set, from which every table it holds is free."""
-    view = services_of(request).reading.list_view(name)
+    view = auth.services_of(request).reading.list_view(name)
     if view is None:
         raise NotFound("This data set has no published list.")
     return plain(view)  # type: ignore[no-any-return]
@@ -95,7 +87,7 @@ def stored_list(request: Request, name: Name, user: CurrentUser) -> dict[str, An
 async def release(
     request: Request,
     name: Name,
-    user: SignedIn,
+    user: auth.SignedIn,
     idempotency_key: Annotated[str, Header(max_length=200)] = "",
     preview_digest: Annotated[
         str | None, Header(max_length=100, description="`digest` of a plan: refuse whatever is not that.")
@@ -109,7 +101,7 @@ async def release(
     [show] shapes this answer alone: the release is stored as it was measured, and asking again with another [show] is
     free.
     """
-    services = services_of(request)
+    services = auth.services_of(request)
     chosen = choose(request, format)
     document = await read_document(request)
     steps = await run_in_threadpool(services.reading.adjustments, name, document)
@@ -125,7 +117,7 @@ async def release(
 
 def _outcome(request: Request, user: Any, job: JobView, chosen: str, steps: Sequence[Adjustment] = ()) -> Response:
     if job.state == "done":
-        reading = services_of(request).reading
+        reading = auth.services_of(request).reading
         file = (
             render(reading.shown_as(user, job.entry, steps), chosen, is_public=False)
             if steps
@@ -146,21 +138,21 @@ def _job(job: JobView) -> dict[str, Any]:
 
 
 @router.get("/jobs")
-def jobs(request: Request, user: SignedIn) -> list[dict[str, Any]]:
+def jobs(request: Request, user: auth.SignedIn) -> list[dict[str, Any]]:
     """Your releases under way and finished, newest first."""
-    return [_job(job) for job in services_of(request).releasing.jobs_of(user)]
+    return [_job(job) for job in auth.services_of(request).releasing.jobs_of(user)]
 
 
 @router.get("/jobs/{job}")
-def job(request: Request, job: JobName, user: SignedIn) -> dict[str, Any]:
+def job(request: Request, job: JobName, user: auth.SignedIn) -> dict[str, Any]:
     """A release under way: its state and stage."""
-    return _job(services_of(request).releasing.job(user, job))
+    return _job(auth.services_of(request).releasing.job(user, job))
 
 
 @router.get("/releases")
 def releases(
     request: Request,
-    user: CurrentUser,
+    user: auth.CurrentUser,
     dataset: Annotated[str, Query(max_length=200)] = "",
     query: Annotated[str, Query(max_length=200)] = "",
     status: Annotated[str, Query(max_length=20)] = "",
@@ -168,7 +160,7 @@ def releases(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> dict[str, Any]:
     """Released tables, newest first."""
-    services = services_of(request)
+    services = auth.services_of(request)
     total, page = services.reading.releases(user, dataset, query, status, offset, limit)
     return {"total": total, "offset": offset, "releases": plain(page)}
 
@@ -179,20 +171,20 @@ async def read(request: Request, entry: EntryName, format: Format = None, view: 
 
     `view=anchored` ties it to the first publication that shares a margin with it; measured values stay beside.
     """
-    services = services_of(request)
+    services = auth.services_of(request)
     chosen = choose(request, format)
-    if view == "measured" and is_unmarked(request):
+    if view == "measured" and auth.is_unmarked(request):
         ready = services.reading.ready_download(entry, chosen)
         if ready is not None:
             limit = services.config.limits.anonymous_per_minute
-            services.limiter.take("anonymous", caller_address(request), limit)
+            services.limiter.take("anonymous", auth.caller_address(request), limit)
             return send(request, ready)
     return await run_in_threadpool(_read, request, entry, chosen, view)
 
 
 def _read(request: Request, entry: str, chosen: str, view: str) -> Response:
-    services = services_of(request)
-    user = current_user(request)
+    services = auth.services_of(request)
+    user = auth.current_user(request)
     if view == "measured":
         return send(request, services.reading.download(user, entry, chosen))
     return send(request, render(services.reading.anchored(user, entry), chosen, is_public=False))
@@ -215,11 +207,11 @@ def inference(
     request: Request,
     entry: EntryName,
     body: InferenceBody,
-    user: CurrentUser,
+    user: auth.CurrentUser,
     member: Annotated[int, Query(ge=1, le=50, description="Which table of a batch.")] = 1,
 ) -> JSONResponse:
     """Intervals, tests and estimates that know the noise; from the release alone."""
-    parts = services_of(request).reading.release(user, entry).parts
+    parts = auth.services_of(request).reading.release(user, entry).parts
     if member > len(parts):
         raise NotFound(
             f"This release has {len(parts)} tables that are asked about one by one; there is no table {member}."
@@ -229,21 +221,21 @@ def inference(
 
 
 @router.get("/saved")
-def saved(request: Request, user: SignedIn) -> list[dict[str, Any]]:
+def saved(request: Request, user: auth.SignedIn) -> list[dict[str, Any]]:
     """Your saved tables."""
-    return [plain(view) for view in services_of(request).releasing.saved(user)]
+    return [plain(view) for view in auth.services_of(request).releasing.saved(user)]
 
 
 @router.put("/saved/{title}", status_code=204)
-def save(request: Request, title: Name, body: SavedBody, user: SignedIn) -> None:
+def save(request: Request, title: Name, body: SavedBody, user: auth.SignedIn) -> None:
     """Keep a request under a title."""
-    services_of(request).releasing.save(user, title, body.dataset, body.request)
+    auth.services_of(request).releasing.save(user, title, body.dataset, body.request)
 
 
 @router.delete("/saved/{title}", status_code=204)
-def forget(request: Request, title: Name, user: SignedIn) -> None:
+def forget(request: Request, title: Name, user: auth.SignedIn) -> None:
     """Remove a saved table."""
-    services_of(request).releasing.forget(user, title)
+    auth.services_of(request).releasing.forget(user, title)
 
 
 def choose(request: Request, format: str | None) -> str:

@@ -1,6 +1,5 @@
 """Reading what callers send: documents in JSON or TOML, and a few small JSON bodies."""
 
-import json
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -12,9 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dalenius.errors import DocumentError
 from dalenius.limits import NETWORK_JSON, NETWORK_TOML, DocumentLimits
-from dalenius.spec.batch import BatchDocument
+from dalenius.server.description import DOCUMENTS, schema_address
 from dalenius.spec.load import parse
-from dalenius.spec.request import RequestDocument
 from dalenius.spec.screening import check_size
 
 _TOML = ("application/toml", "text/x-toml", "text/toml")
@@ -80,46 +78,14 @@ def _small_body(body: bytes) -> Any:
     return parse(_text(body, NETWORK_JSON), "body", NETWORK_JSON, is_json=True, parse_float=float)
 
 
-def document_schema(*, with_batch: bool = False) -> dict[str, Any]:
-    """The request document for the OpenAPI description, or a batch as well, with its parts written out in place."""
-    request = _inlined(RequestDocument.model_json_schema())
-    return {"oneOf": [request, _inlined(BatchDocument.model_json_schema())]} if with_batch else request
-
-
-def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
-    parts = schema.pop("$defs", {})
-
-    def walk(node: Any) -> Any:
-        if isinstance(node, dict):
-            if set(node) >= {"$ref"}:
-                name = str(node["$ref"]).rpartition("/")[2]
-                return walk(parts[name])
-            return {key: walk(value) for key, value in node.items() if key != "default" or _is_json(value)}
-        return [walk(item) for item in node] if isinstance(node, list) else node
-
-    return walk(schema)  # type: ignore[no-any-return]
-
-
-def _is_json(value: Any) -> bool:
-    try:
-        json.dumps(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
 def document_body(example: dict[str, Any], *, with_batch: bool = False) -> dict[str, Any]:
-    """`openapi_extra` of a route that takes a request document, or a batch as well."""
-    schema = document_schema(with_batch=with_batch)
-    return {
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {"schema": schema, "example": example},
-                "application/toml": {"schema": {"type": "string"}},
-            },
-        }
+    """`openapi_extra` of a route that takes a request document, or a batch as well; `description` describes them."""
+    kinds = [{"$ref": schema_address(kind)} for kind in DOCUMENTS]
+    content = {
+        "application/json": {"schema": {"oneOf": kinds} if with_batch else kinds[0], "example": example},
+        "application/toml": {"schema": {"type": "string"}},
     }
+    return {"requestBody": {"required": True, "content": content}}
 
 
 class Body(BaseModel):

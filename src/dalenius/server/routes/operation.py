@@ -3,10 +3,9 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 
-from dalenius.server.accounts import Role
+from dalenius.server.accounts import Role, require
 from dalenius.server.auth import current_user, services_of
 from dalenius.server.errors import Unavailable, encode
-from dalenius.server.roles import require
 from dalenius.version import VERSION
 
 router = APIRouter(tags=["operation"])

@@ -1,0 +1,1 @@
+"""What one office adds to Dalenius."""

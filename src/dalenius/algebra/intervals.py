@@ -1,0 +1,340 @@
+"""Intervals of estimates from their sums, for two errors that are never mixed.
+
+noise               the error of the released number for the finite population: privacy noise alone
+noise and sampling  its error for the process behind the population: privacy noise and sampling
+
+A quotient A / B has Fieller's interval: every theta that the noise (and the sampling error) of A - theta B allows, with
+the binomial variance at theta where its rows have a property or not. Otherwise noise is added to sums, so that its
+distances are plain ones; those of sampling are taken on the scale that suits the number, and both are put together in
+squares. Weighted estimates count the error of the design as if rows had been drawn one by one, with replacement: sums
+of squared weights, at least what a design of independent inclusions has. Where a unit has up to k rows, the variance of
+sampling is k times that of independent rows (`core/estimate.py`).
+
+Requires
+    Independent additive noise of public laws; units that are independent draws of the process, for the second error.
+Evidence
+    verify/estimates.py: coverage of both errors by simulation; the kit of errors, for every estimator.
+References
+    Fieller (1954); Wilson (1927); Satterthwaite (1946); Fisher (1921).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from dalenius.algebra.dual import Dual
+from dalenius.algebra.estimate_law import INFLUENCE
+from dalenius.algebra.estimator import ROWS, Estimator, Quotient, Scale
+from dalenius.algebra.influence import influences
+from dalenius.algebra.sums import EXCESS, Form, Sums
+from dalenius.core.law import FloatArray
+
+_LEAST_DEGREES = 2.0
+# A variance whose standard error is a larger share of it is hardly known: this times z standard errors is added to it.
+_HARDLY_KNOWN, _ADDED = 0.6, 0.4
+# What is divided by must exceed so many standard errors of its noise, or nothing is said.
+_SURE = 3
+_TINY = 1e-300
+Ends = Callable[[float, bool], tuple[FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Estimated:
+    """A number for each cell, the variance of its noise, that of noise and sampling, and intervals for both."""
+
+    values: FloatArray
+    variance: FloatArray
+    sampled: FloatArray | None
+    ends: Ends
+    counts: Form | None = None
+    # Blocks of sample and aggregate that gave no number, where they were counted.
+    silent: Form | None = None
+
+
+def estimate(estimator: Estimator, sums: Sums, *, is_student: bool = False) -> Estimated:
+    """What the estimator makes of these sums, in the unit of the shown number."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        value = estimator.value(sums)
+        if estimator.scale is Scale.FISHER:
+            made = _correlated(estimator, sums, value)
+        elif isinstance(value, Quotient):
+            made = _quotient(estimator, sums, value, is_student=is_student)
+        else:
+            made = _smooth(estimator, sums, value)
+    shown = _shown(made, float(sums.law.offset), float(sums.law.scale))
+    return _root(shown) if estimator.is_root else shown
+
+
+def _shown(made: Estimated, offset: float, scale: float) -> Estimated:
+    """In the unit of the shown number."""
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        lower, upper = made.ends(confidence, is_sampling)
+        return offset + scale * lower, offset + scale * upper
+
+    return Estimated(
+        values=offset + scale * made.values,
+        variance=scale**2 * made.variance,
+        sampled=None if made.sampled is None else scale**2 * made.sampled,
+        ends=ends,
+        counts=made.counts,
+    )
+
+
+def _root(square: Estimated) -> Estimated:
+    """The root of a number that is not negative."""
+    # Near zero the root is steeper than it is over the reach of the noise.
+    slope = 1 / (4 * np.maximum(np.maximum(square.values, np.sqrt(square.variance)), _TINY))
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        lower, upper = square.ends(confidence, is_sampling)
+        return np.sqrt(np.maximum(lower, 0.0)), np.sqrt(np.maximum(upper, 0.0))
+
+    sampled = None if square.sampled is None else square.sampled * slope
+    return Estimated(values=np.sqrt(square.values), variance=square.variance * slope, sampled=sampled, ends=ends)
+
+
+def _sampling(estimator: Estimator, sums: Sums, dual: Dual) -> tuple[FloatArray, FloatArray] | None:
+    """Variance of sampling of a number, and the variance of the noise in it; None where it was not measured."""
+    if sums.replicates is not None:
+        spread, uncertainty = sums.replicates
+        unit = sums.rows * (influences(sums, dual)[-1] / float(sums.law.more["reach"])) ** 2
+        return unit * spread, unit**2 * uncertainty
+    if INFLUENCE in sums.law.products:
+        largest = influences(sums, dual)[-1]
+        factor = sums.rows * largest**2 / float(sums.law.more[INFLUENCE])
+        squares: Form | None = sums.measured.combined(sums.law.products[INFLUENCE]).times(factor)
+    elif estimator.spread is not None:
+        made = estimator.spread(sums, dual)
+        return None if made is None else (sums.rows * made[0], sums.rows**2 * made[1])
+    else:
+        squares = sums.squares(dual)
+        squares = None if squares is None else squares.times(sums.rows)
+    return None if squares is None else (np.maximum(squares.values, 0.0), squares.variance)
+
+
+def influence_of(estimator: Estimator, sums: Sums) -> FloatArray:
+    """How rows of each cell move the number, as `influences` says it."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        value = estimator.value(sums)
+        return influences(sums, _moved(estimator, value) if isinstance(value, Quotient) else value)
+
+
+def _moved(estimator: Estimator, value: Quotient) -> Dual:
+    """What moves with the sums as the quotient does, in units of one below the line."""
+    top: Dual = value.top
+    bottom: Dual = value.bottom
+    theta = top.values / bottom.values
+    if estimator.clip is not None:
+        theta = np.clip(theta, *estimator.clip)
+    return (top - theta * bottom) / bottom.values
+
+
+def _counts(sums: Sums) -> Form | None:
+    """Numbers of rows, or sums of weights in their unit."""
+    if ROWS not in sums:
+        return None
+    form = sums.forms[ROWS]
+    return form if sums.law.weight is None else form.times(float(sums.law.weight))
+
+
+def _quotient(estimator: Estimator, sums: Sums, value: Quotient, *, is_student: bool) -> Estimated:
+    """Fieller's interval, or Wilson's for a share of rows."""
+    top, bottom = value.top, value.bottom
+    above, below = sums.form(top), sums.form(bottom)
+    a, b = top.values, bottom.values
+    is_known = b >= float(sums.law.least)
+    theta = np.where(is_known, a / np.where(is_known, b, 1.0), np.nan)
+    deviation = top - np.nan_to_num(theta) * bottom
+    residual = sums.form(deviation)
+    noise = residual.variance
+    spread = _sampling(estimator, sums, deviation)
+    sampling, uncertainty = spread or (np.zeros(1), np.zeros(1))
+    if INFLUENCE in sums.law.products or sums.replicates is not None:
+        # Influences are those of the quotient itself.
+        spread = _sampling(estimator, sums, _moved(estimator, value))
+        assert spread is not None
+        sampling, uncertainty = spread[0] * b**2, spread[1] * b**4
+    is_counted, is_binomial = (
+        sums.law.weight is None and ROWS in sums,
+        estimator.scale is Scale.SCORE and sums.law.weight is None,
+    )
+    records: FloatArray = sums.records if ROWS in sums else np.full(1, np.inf)
+    if is_counted:
+        sampling = sampling * b / np.maximum(b - 1, 1)
+    quadratic = (above.variance, above.covariance(below), below.variance)
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        more = sampling if is_sampling else np.zeros(1)
+        q = reach(
+            confidence,
+            np.maximum(noise + more, _TINY),
+            fourth=residual.fourth,
+            uncertainty=uncertainty if is_sampling and not is_binomial else 0.0,
+            sampling=more,
+            records=records / sums.rows,
+            is_student=is_student,
+        )
+        exact = None if is_sampling else residual.exact_half(confidence)
+        if exact is not None:
+            q = exact / np.sqrt(np.maximum(noise, _TINY))
+        c0, c1, c2 = quadratic
+        if is_sampling and is_binomial:
+            # The variance of a binomial count at each theta in question, as in Wilson's interval.
+            c1, c2 = c1 - sums.rows * b / 2, c2 - sums.rows * b
+        elif is_sampling:
+            c0 = c0 + more
+        lower, upper = _roots(b**2 - q**2 * c2, a * b - q**2 * c1, a**2 - q**2 * c0)
+        is_bounded = is_known & (b**2 > q**2 * np.maximum(c2, 0.0))
+        low, high = (np.where(is_bounded, end, np.nan) for end in (lower, upper))
+        return low, high
+
+    variance = np.where(is_known, noise / b**2, np.nan)
+    sampled = np.where(is_known, (noise + sampling) / b**2, np.nan)
+    return Estimated(
+        values=theta, variance=variance, sampled=None if spread is None else sampled, ends=ends, counts=_counts(sums)
+    )
+
+
+def _roots(square: FloatArray, middle: FloatArray, last: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Both roots of square t^2 - 2 middle t + last, the smaller first."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(middle**2 - square * last, 0.0))
+        return (middle - root) / square, (middle + root) / square
+
+
+def _is_sure(estimator: Estimator, sums: Sums) -> FloatArray:
+    """Whether every guard is clear of its noise."""
+    clear = [guard.values > _SURE * np.sqrt(sums.noise(guard)) for guard in estimator.guards(sums)]
+    return np.all(np.broadcast_arrays(*clear), axis=0) if clear else np.ones(1, dtype=bool)
+
+
+def _correlated(estimator: Estimator, sums: Sums, value: Quotient) -> Estimated:
+    """Fieller's interval of a quotient between -1 and 1; distances of sampling are added in squares."""
+    product, size = sums.form(value.top), sums.form(value.bottom)
+    root = value.bottom.values
+    shown = np.clip(value.top.values / root, -1.0, 1.0)
+    residual = sums.form(value.top - shown * value.bottom)
+    is_sure = _is_sure(estimator, sums)
+    noise = residual.variance / root**2
+    spread = _sampling(estimator, sums, _moved(estimator, value))
+    sampled, uncertainty = spread or (None, np.zeros(1))
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        q = reach(confidence, np.maximum(residual.variance, _TINY), fourth=residual.fourth)
+        square = root**2 - q**2 * size.variance
+        lower, upper = _roots(
+            square, shown * root**2 - q**2 * product.covariance(size), (shown * root) ** 2 - q**2 * product.variance
+        )
+        is_bounded = is_sure & (square > 0)
+        lower = np.where(is_bounded, np.maximum(lower, -1.0), -1.0)
+        upper = np.where(is_bounded, np.minimum(upper, 1.0), 1.0)
+        if not is_sampling or sampled is None:
+            return lower, upper
+        both = np.maximum(noise + sampled, _TINY)
+        wide = reach(confidence, both, fourth=residual.fourth / root**4, uncertainty=uncertainty)
+        half = np.sqrt(np.maximum(wide**2 * both - q**2 * noise, 0.0))
+        below, above = _sides(shown, lower, upper, half)
+        return shown - np.hypot(shown - lower, below), shown + np.hypot(upper - shown, above)
+
+    return Estimated(values=shown, variance=noise, sampled=None if sampled is None else noise + sampled, ends=ends)
+
+
+def _sides(value: FloatArray, lower: FloatArray, upper: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Distances of sampling to both sides: the larger of the plain one and Fisher's, at the value and at its ends."""
+    with np.errstate(divide="ignore"):
+        reached = half / (1 - value**2)
+    below = np.maximum(value - _fisher(value, -reached), lower - _fisher(lower, -reached))
+    above = np.maximum(_fisher(value, reached) - value, _fisher(upper, reached) - upper)
+    return np.fmax(below, half), np.fmax(above, half)
+
+
+def _fisher(value: FloatArray, move: FloatArray) -> FloatArray:
+    """A correlation moved on the scale of the inverse hyperbolic tangent, on which one is infinitely far."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.tanh(np.arctanh(value) + move))
+
+
+def _smooth(estimator: Estimator, sums: Sums, dual: Dual) -> Estimated:
+    """A smooth function of sums: the noise by its gradient, and the error of sampling on the scale that suits it."""
+    value = dual.values if estimator.clip is None else np.clip(dual.values, *estimator.clip)
+    gradient = sums.form(dual)
+    noise, is_sure = gradient.variance, _is_sure(estimator, sums)
+    spread = _sampling(estimator, sums, Dual(value, dual.gradient))
+    sampled, uncertainty = spread or (None, np.zeros(1))
+    shape = _SHAPES[estimator.scale]
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        own = np.maximum(noise, _TINY)
+        half = reach(confidence, own, fourth=gradient.fourth) * np.sqrt(own)
+        if not is_sampling or sampled is None:
+            exact = gradient.exact_half(confidence)
+            half = half if exact is None else exact
+            below = above = half
+        else:
+            total = np.maximum(noise + sampled, _TINY)
+            q = reach(confidence, total, fourth=gradient.fourth, uncertainty=uncertainty)
+            below, above = shape(value, np.sqrt(np.maximum(q**2 * total - half**2, 0.0)))
+            below, above = np.hypot(half, below), np.hypot(half, above)
+        lower, upper = (np.where(is_sure, end, np.nan) for end in (value - below, value + above))
+        return lower, upper
+
+    return Estimated(
+        values=value, variance=noise + 0 * value, sampled=None if sampled is None else noise + sampled, ends=ends
+    )
+
+
+def _plain(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return half, half
+
+
+def _logarithmic(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """On the log scale where the value is well above zero; plain distances elsewhere."""
+    is_large = value > half
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        factor = np.exp(np.where(is_large, half / value, 0.0))
+    return np.where(is_large, value - value / factor, half), np.where(is_large, value * factor - value, half)
+
+
+_SHAPES = {Scale.PLAIN: _plain, Scale.LOG: _logarithmic}
+
+
+def reach(
+    confidence: float,
+    total: FloatArray,
+    *,
+    fourth: FloatArray,
+    uncertainty: FloatArray | float = 0.0,
+    sampling: FloatArray | float = 0.0,
+    records: FloatArray | float = np.inf,
+    is_student: bool = False,
+) -> FloatArray:
+    """Half-widths, in standard errors, for a sum of noise and sampling error of a variance that is itself estimated.
+
+    Student's quantile at Satterthwaite's degrees of freedom (`uncertainty` is the variance of the estimated `total`
+    variance, `sampling` the part of it that comes from that many `records`), widened by the first Cornish-Fisher term
+    for the fourth cumulant of the noise. Where the estimated variance is hardly known (its standard error is more than
+    three fifths of it), a multiple of that standard error is added to it instead: over every true variance and every
+    uncertainty, of normal or Laplace noise, such intervals hold at least their level (tests/algebra/test_intervals.py),
+    and they are shorter than Student's. `is_student` leaves that out, where only the order of predicted widths matters
+    and plans that were recorded must stay.
+    """
+    from scipy.special import stdtrit
+
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+
+    def student(inverse: FloatArray) -> FloatArray:
+        """The quantile at so many degrees of freedom, given by their inverse."""
+        degrees = np.nan_to_num(np.maximum(1 / np.maximum(inverse, 1e-9), _LEAST_DEGREES), nan=_LEAST_DEGREES)
+        return np.where(inverse < 1e-9, z, stdtrit(degrees, 0.5 + confidence / 2))
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        few = (sampling / total) ** 2 / np.maximum(records - 1, 1)
+        quantile = student(uncertainty / (2 * total**2) + few)
+        excess = np.minimum(fourth / total**2, EXCESS)
+        share = np.sqrt(uncertainty) / total
+    if not is_student:
+        quantile = np.where(share > _HARDLY_KNOWN, student(few) * np.sqrt(1 + _ADDED * z * share), quantile)
+    return np.asarray(quantile * (1 + np.maximum(np.nan_to_num(excess), 0.0) * (z**2 - 3) / 24))

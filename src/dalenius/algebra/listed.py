@@ -1,0 +1,109 @@
+"""Estimates of every margin of a list, from lists of their sums: sums add up, and g is taken of each shown cell.
+
+Each sum, or each table of classes, was measured as a list of margins of its own, so that noise is independent between
+lists. Classes of one list share noise: the covariance of two of them in a cell is the same for every pair, and follows
+from the variances of a class and of their sum. It is carried by one more array of value 0, whose variance may be
+negative.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dalenius.algebra import joint
+from dalenius.algebra.estimate_law import EstimateLaw, LinearForm
+from dalenius.algebra.estimates import estimator_of, within_limits
+from dalenius.algebra.intervals import Estimated, estimate
+from dalenius.algebra.sums import EXCESS, MeasuredArrays, Sums
+from dalenius.core.law import Additive, FloatArray, Joint, Law, law_from_dict
+from dalenius.core.release import Block
+
+LISTS = "estimates of lists"
+"""The law of a list of estimates."""
+
+
+def is_list_of_estimates(law: Law) -> bool:
+    """Whether shown values are estimates of every margin of a list."""
+    return isinstance(law, Joint) and law.structure == LISTS
+
+
+def margins_of(law: Joint) -> int:
+    """How many margins have estimates."""
+    return int(law.parameters["margins"])
+
+
+def estimates_of_lists(law: Joint, blocks: Sequence[Block]) -> tuple[Estimated, ...]:
+    """The estimates of every margin, in the order in which they are shown."""
+    stated = EstimateLaw.of(Joint("estimate", law.parameters["estimate"]))
+    lists, first = [], 0
+    for part in law.parameters["lists"]:
+        own, many = law_from_dict(part["law"]), int(part["blocks"])
+        assert isinstance(own, Joint)
+        measured = blocks[first : first + many]
+        excess = EXCESS if any(_is_heavy(block.law) for block in measured) else 0.0
+        lists.append((part, joint.estimates(measured, own), joint.variances(own), excess))
+        first += many
+    made = []
+    for margin in range(margins_of(law)):
+        arrays = [_arrays(part, values, variances, margin, excess) for part, values, variances, excess in lists]
+        cells = max(values.shape[1] for values, _, _ in arrays)
+        measured_arrays = MeasuredArrays(
+            np.concatenate([np.broadcast_to(each[0], (len(each[0]), cells)) for each in arrays]),
+            np.concatenate([np.broadcast_to(each[1], (len(each[1]), cells)) for each in arrays]),
+            np.concatenate([np.full((len(each[0]), 1), each[2]) for each in arrays]),
+        )
+        sums = Sums(stated, measured_arrays)
+        made.append(
+            within_limits(estimate(estimator_of(stated), sums), stated.limits, has_sampling=stated.has_sampling)
+        )
+    return tuple(made)
+
+
+def _is_heavy(law: Law) -> bool:
+    """Whether noise may have heavier tails than normal noise."""
+    if isinstance(law, Additive):
+        return law.noise.name != "discrete_gaussian"
+    return isinstance(law, Joint) and law.parameters.get("family") not in ("discrete_gaussian", "gaussian")
+
+
+def _arrays(
+    part: Mapping[str, Any], values: Sequence[FloatArray], variances: Sequence[FloatArray], margin: int, excess: float
+) -> tuple[FloatArray, FloatArray, float]:
+    """Arrays of one list in the cells of a margin, their variances, and the excess of their noise."""
+    classes = int(part.get("classes", 0))
+    if not classes:
+        variance = np.broadcast_to(variances[margin], values[margin].shape)
+        return values[margin][None, :], variance[None, :], excess
+    by_class = values[2 * margin + 1].reshape(-1, classes).T
+    shape = by_class.shape[1]
+    of_class = np.broadcast_to(variances[2 * margin + 1], (shape * classes,)).reshape(-1, classes).mean(axis=1)
+    of_all = np.broadcast_to(variances[2 * margin], (shape,))
+    # own + common is the variance of a class, classes * own + classes^2 * common that of all.
+    common = (of_all / classes - of_class) / (classes - 1) if classes > 1 else np.zeros(shape)
+    own = np.broadcast_to(of_class - common, (classes, shape))
+    return (np.concatenate([by_class, np.zeros((1, shape))]), np.concatenate([own, common[None, :]]), excess)
+
+
+def class_forms(first: int, classes: int, groups: Mapping[str, Sequence[int]], unit: Fraction) -> dict[str, LinearForm]:
+    """Sums of classes as forms of their arrays and of the one that carries what they share."""
+    return {
+        name: LinearForm({first + k: unit for k in places} | {first + classes: unit * len(places)})
+        for name, places in groups.items()
+    }
+
+
+def without_structural(made: Estimated, zeros: Sequence[int]) -> Estimated:
+    """The same with nothing in impossible cells."""
+    if not zeros:
+        return made
+
+    def blank(array: FloatArray) -> FloatArray:
+        whole = np.array(array, dtype=np.float64)
+        whole[list(zeros)] = np.nan
+        return whole
+
+    sampled = None if made.sampled is None else blank(made.sampled)
+    return replace(made, values=blank(made.values), variance=blank(made.variance), sampled=sampled)

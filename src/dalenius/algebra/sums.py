@@ -1,0 +1,233 @@
+"""What was measured in each cell, linear forms of it, and the sums that an estimator reads as dual numbers.
+
+Everything is known to whoever holds a release: measured values, their laws, and the public constants by which rows were
+centred and shifted. A form keeps one coefficient for each measured array, so that the noise of whatever is computed
+from several sums is known with all its covariances.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalenius.algebra.dual import Dual
+from dalenius.algebra.estimate_law import EstimateLaw, LinearForm
+from dalenius.algebra.estimator import ROWS
+from dalenius.core.law import Additive, FloatArray
+from dalenius.core.release import Block
+from dalenius.errors import InternalError
+
+# Excess kurtosis of the noise: none for normal noise, that of the two-sided exponential law for any other.
+_NORMAL, EXCESS = ("discrete_gaussian",), 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredArrays:
+    """Independent measured arrays over the same cells: values, variance and excess kurtosis of each, in steps."""
+
+    values: FloatArray
+    variance: FloatArray
+    excess: FloatArray
+    laws: tuple[Additive, ...] = ()
+
+    @classmethod
+    def of(cls, blocks: Sequence[Block], cells: int) -> "MeasuredArrays":
+        """Every block over the shown cells; one over twice the cells gives two arrays."""
+        values, laws = [], []
+        for block in blocks:
+            if not isinstance(block.law, Additive):
+                raise InternalError("Sums are measured with additive noise.")
+            arrays = block.values.astype(np.float64).reshape(cells, -1).T
+            values += list(arrays)
+            laws += [block.law] * len(arrays)
+        variance = np.array([law.noise.variance for law in laws])
+        excess = np.array([0.0 if law.noise.name in _NORMAL else EXCESS for law in laws])
+        return cls(np.array(values), variance[:, None], excess[:, None], tuple(laws))
+
+    @classmethod
+    def normal(cls, values: FloatArray, variance: float) -> "MeasuredArrays":
+        """One array with discrete Gaussian noise of a variance, where nothing but the variance is asked of its law."""
+        return cls(values[None, :], np.full((1, 1), variance), np.zeros((1, 1)))
+
+    def form(self, place: int) -> "Form":
+        return self.combined(LinearForm.array(place))
+
+    def combined(self, form: LinearForm) -> "Form":
+        """A form of the law, of these arrays."""
+        weights = np.zeros((len(self.values), 1))
+        for place, weight in form.weights.items():
+            weights[place] = float(weight)
+        return Form(self, weights, np.array([float(form.constant)]))
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A weighted sum of measured arrays plus a constant; weights may differ from cell to cell."""
+
+    measured: MeasuredArrays
+    weights: FloatArray
+    shift: FloatArray
+
+    @property
+    def values(self) -> FloatArray:
+        return np.asarray((self.weights * self.measured.values).sum(axis=0) + self.shift, dtype=np.float64)
+
+    @property
+    def variance(self) -> FloatArray:
+        """Of the noise."""
+        return self.covariance(self)
+
+    def covariance(self, other: "Form") -> FloatArray:
+        return np.asarray((self.weights * other.weights * self.measured.variance).sum(axis=0))
+
+    @property
+    def fourth(self) -> FloatArray:
+        """Fourth cumulant of the noise."""
+        return np.asarray((self.weights**4 * self.measured.variance**2 * self.measured.excess).sum(axis=0))
+
+    def exact_half(self, confidence: float) -> FloatArray | None:
+        """Half-width of the noise by its exact law, where a single measured array takes part; None elsewhere."""
+        (places,) = np.nonzero(np.any(self.weights != 0, axis=1))
+        if len(places) != 1 or not self.measured.laws:
+            return None
+        half = self.measured.laws[places[0]].half_width(confidence)
+        return np.asarray(np.abs(self.weights[places[0]]) * half, dtype=np.float64)
+
+    def plus(self, other: "Form", factor: FloatArray | float = 1.0) -> "Form":
+        """This form and a multiple of another."""
+        return Form(self.measured, self.weights + factor * other.weights, self.shift + factor * other.shift)
+
+    def times(self, factor: FloatArray | float) -> "Form":
+        return Form(self.measured, self.weights * factor, self.shift * factor)
+
+
+class Sums:
+    """The sums of a law in every cell, by name, as duals; and what is public of them."""
+
+    def __init__(self, law: EstimateLaw, measured: MeasuredArrays, forms: Mapping[str, Form] | None = None) -> None:
+        """`forms` takes the place of those that the law states."""
+        self.law, self.measured, self._forms = law, measured, forms
+        self.places = {name: place for place, name in enumerate(law.sums)}
+        # The spread of resampled influences, without their noise, and its own variance.
+        self.replicates: tuple[FloatArray, FloatArray] | None = None
+
+    @cached_property
+    def forms(self) -> Mapping[str, Form]:
+        """Each sum as a form of the measured arrays."""
+        return self._forms or {name: self.measured.combined(form) for name, form in self.law.sums.items()}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.places
+
+    def __getitem__(self, name: str) -> Dual:
+        """A sum about the centres of its variables; no number of rows where there are too few."""
+        gradient = np.zeros((len(self.places), 1))
+        gradient[self.places[name]] = 1.0
+        values = self.forms[name].values
+        if name == ROWS:
+            values = np.where(values >= float(self.law.least), values, np.nan)
+        return Dual(values, gradient)
+
+    @property
+    def rows(self) -> int:
+        """By how much the sampling variance of independent rows is multiplied."""
+        return self.law.rows_per_unit
+
+    def centre(self, role: str) -> float:
+        """What was taken off the values of a variable, in steps."""
+        return float(self.law.centres.get(role, 0))
+
+    def about_zero(self, role: str) -> Dual:
+        """The total of a variable itself."""
+        return self[role] + self.centre(role) * self[ROWS]
+
+    def classes(self, role: str) -> list[Dual]:
+        """Numbers of rows in classes of equal width."""
+        names = (name for name in self.places if name.startswith(f"{role} in "))
+        return [self[name] for name in sorted(names, key=lambda name: int(name.split()[-1]))]
+
+    def middles(self, role: str) -> FloatArray:
+        """Of these classes, in steps."""
+        low, high = self.law.ends[role]
+        many = len(self.classes(role))
+        cuts = np.array([low + (high - low + 1) * k // many for k in range(many + 1)], dtype=np.float64)
+        return np.asarray((cuts[1:] + cuts[:-1] - 1) / 2)
+
+    def form(self, dual: Dual) -> Form:
+        """The noise of a number, as a form of the measured arrays; its constant is left out."""
+        names = list(self.places)
+        weights = sum(dual.gradient[k] * self.forms[name].weights for k, name in enumerate(names))
+        return Form(self.measured, np.asarray(weights), np.zeros(1))
+
+    def noise(self, dual: Dual) -> FloatArray:
+        """Variance of a number's noise."""
+        return self.form(dual).variance
+
+    def mean_product(self, first: str, second: str) -> Dual:
+        """Product of two means about the centres, without the bias that the noise of the totals brings."""
+        n = self[ROWS]
+        bias = self.forms[first].covariance(self.forms[second]) / n.values**2
+        return self[first] / n * (self[second] / n) - bias
+
+    def bessel(self) -> FloatArray:
+        """n / (n - 1), for n rows or as many as tell as much with their weights; no gradient.
+
+        One where squared weights were not measured.
+        """
+        if self.law.weight is None:
+            n = self[ROWS].values
+            return np.asarray(n / (n - 1))
+        return np.asarray(1 / (1 - 1 / np.maximum(self.records, 2.0)))
+
+    def corrected(self, dual: Dual) -> Dual:
+        """A number times n / (n - 1), whose errors are those of the number itself."""
+        return Dual(self.bessel() * dual.values, dual.gradient)
+
+    @property
+    def records(self) -> FloatArray:
+        """Rows of equal weight that would tell as much: their number, or the squared sum of weights over that of
+        squares.
+        """
+        rows = self.forms[ROWS].values
+        if self.law.weight is None:
+            return rows
+        squares = self.product(ROWS, ROWS)
+        if squares is None:
+            return np.full(1, np.inf)
+        return np.asarray(np.maximum(rows, 1.0) ** 2 / np.maximum(squares.values, 1.0))
+
+    def product(self, first: str, second: str) -> Form | None:
+        """The sum of products of what rows add to two sums; None where it is not known."""
+        name = product_of(first, second)
+        if name is None:
+            return self.measured.combined(LinearForm())
+        if name in self.law.products:
+            return self.measured.combined(self.law.products[name])
+        return self.forms.get(name) if self.law.weight is None else None
+
+    def squares(self, dual: Dual) -> Form | None:
+        """The sum over rows of the square of what each adds to a number; None where it is not known."""
+        gradient, total = dual.gradient, None
+        names = [name for name in self.places if np.any(gradient[self.places[name]])]
+        for i, first in enumerate(names):
+            for second in names[i:]:
+                product = self.product(first, second)
+                if product is None:
+                    return None
+                factor = gradient[self.places[first]] * gradient[self.places[second]] * (1 if first == second else 2)
+                total = product.times(factor) if total is None else total.plus(product, factor)
+        return total
+
+
+def product_of(first: str, second: str) -> str | None:
+    """The sum of products of two sums, by its name; None where no row adds to both.
+
+    >>> product_of("x", "y"), product_of("1", "x x"), product_of("x in", "x in"), product_of("x in 1", "x in 2")
+    ('x y', 'x x', 'x in', None)
+    """
+    if ROWS in (first, second):
+        return second if first == ROWS else first
+    if " in" in first and " in" in second:
+        return first if first == second else None
+    return " ".join(sorted((*first.split(), *second.split())))

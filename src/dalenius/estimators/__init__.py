@@ -1,0 +1,1 @@
+"""Functions of sums: one file each, found by the registry."""

@@ -1,0 +1,122 @@
+"""Counts of a secret sample that is drawn for this release: less noise is needed, and the error of sampling is added.
+
+`sample` is the chance of every record. The noise is that of the larger epsilon, log(1 + (e^epsilon - 1) / q), which the
+sample turns into the guaranteed one. A small share loses far more by sampling than it gains by noise: the plan says
+what to expect.
+"""
+
+from fractions import Fraction
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+
+from dalenius.core.budget import MOST_EPSILON, Budget
+from dalenius.core.law import Thinned
+from dalenius.core.plan import TablePlan
+from dalenius.core.rationals import exp_lower, log_lower, rational
+from dalenius.core.release import Block, Table
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.exact.amplification import Scheme, SecretSample
+from dalenius.measurements.sampled_count import SampledCount
+from dalenius.plans.count_route import CountRoute
+from dalenius.plans.priced import priced
+from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part
+from dalenius.spec.method import example
+from dalenius.spec.notes import note
+from dalenius.spec.question import Question
+from dalenius.statistics.count import Count
+
+__all__ = ["SAMPLE"]
+
+TYPICAL = 1000
+_GRID = 10**9
+
+
+class SampleKeys(Part):
+    """Key of a secret sample: the chance of every record."""
+
+    sample: Exact | None = None
+
+
+def _plan(question: Question) -> TablePlan:
+    """One table of counts, of a sample that nobody sees."""
+    fraction = rational(question.parameter("sample"), "sample")
+    if not 0 < fraction < 1:
+        raise ParameterError(f"sample is a fraction between 0 and 1; received {fraction}.", name="sample")
+    if question.neighbours.is_replace:
+        raise Unsupported(
+            "A secret sample is amplified under add-remove only, not under replace: the size of the sample would tell."
+        )
+    if question.definition.amounts != ("epsilon",):
+        raise Unsupported(
+            f"A secret sample is amplified as pure epsilon, not under {question.definition.name!r}: rho is not "
+            "amplified by sampling."
+        )
+    rules = question.policy.table
+    if rules.truncation is not None or rules.maximum_entropy or rules.threshold is not None or rules.nonnegative:
+        raise Unsupported("The policy's rules on counts shape a law of noise alone; leave 'sample' out.")
+    assert question.budget.epsilon is not None
+    inside = Budget(definition=question.budget.definition, epsilon=_inside(question.budget.epsilon, fraction))
+    mechanism = question.choose(Count(question.query).sensitivity(question.neighbours), inside)
+    step = SampledCount(question.space.name, question.query, mechanism, fraction)
+    return priced(
+        question,
+        (step,),
+        _shown,
+        mechanism=mechanism.name,
+        strategy="secret_sample",
+        preview=_preview(question, step.law),
+        warnings=(note("secret_sample", fraction=str(fraction)),),
+        refusal="This secret sample does not fit the budget.",
+    )
+
+
+def _inside(epsilon: Fraction, fraction: Fraction) -> Fraction:
+    """The largest epsilon on the sample that is known to give the guaranteed one on all records."""
+    inside = min(log_lower(1 + (exp_lower(epsilon) - 1) / fraction), Fraction(MOST_EPSILON))
+    inside = Fraction(int(inside * _GRID), _GRID)
+    while inside > 0 and SecretSample(fraction=fraction, scheme=Scheme.POISSON).epsilon(inside) > epsilon:
+        inside -= Fraction(1, _GRID)
+    return inside
+
+
+def _shown(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+    return tuple(_table(block) for block in blocks)
+
+
+def _table(block: Block) -> Table:
+    """Divided by the fraction: unbiased, with the variance that sampling and noise are estimated to have."""
+    assert isinstance(block.law, Thinned)
+    values = block.values.astype(np.float64)
+    variance = block.law.variance_at(values)
+    variance[list(block.space.structural_indices)] = 0.0
+    return Table(
+        name=block.name,
+        space=block.space,
+        values=values / float(block.law.fraction),
+        variance=variance,
+        measure=DEFAULT_MEASURE,
+    )
+
+
+def _preview(question: Question, law: Thinned) -> dict[str, Any]:
+    error = sqrt(float(law.variance_at(np.array([TYPICAL * float(law.fraction)]))[0]))
+    return {
+        "cells": question.space.size,
+        "structural_zeros": len(question.space.structural_zeros),
+        "records": TYPICAL,
+        "sample": str(law.fraction),
+        "std_error": error,
+        "half_width_95": ceil(1.96 * error),
+        "law": law.to_dict(),
+    }
+
+
+SAMPLE = CountRoute(
+    place=70,
+    is_asked=lambda question: question.parameter("sample") is not None,
+    plan=_plan,
+    keys=SampleKeys,
+    examples=(example(rows=["sex"], columns=["region"], sample="1/2", epsilon=1),),
+)

@@ -1,0 +1,290 @@
+"""Means between bounds that are learned first, from a declared list of candidates: a plan of two steps.
+
+Step one chooses two candidates near the quantiles at both ends, for a declared share of the budget. Step two cuts every
+row to them and measures what a mean needs. It depends on the first *answer*, never on data. The noise of the second
+step is that of the widest candidates, fixed before; sums between narrower bounds are multiplied by a whole number so
+that one row moves them as far, so that no view of the price depends on what was chosen.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from dalenius.algebra.clipping import factor, largest_square, middle, moves, square_shift
+from dalenius.algebra.estimate_law import EstimateLaw, LinearForm
+from dalenius.algebra.estimates import estimated
+from dalenius.algebra.estimator import ROWS
+from dalenius.algebra.ranks import WholeList
+from dalenius.core.conditions import Filter
+from dalenius.core.domain import Axis, Bounds, CellSpace
+from dalenius.core.law import Joint
+from dalenius.core.plan import TablePlan
+from dalenius.core.query import Power, RowFunction, TableQuery, ValuesQuery
+from dalenius.core.rationals import plain, rational
+from dalenius.core.release import Block, Table
+from dalenius.errors import ParameterError
+from dalenius.exact.quantile_selection import Score
+from dalenius.measurements.grid_selection import GridSelection
+from dalenius.measurements.noisy import Noisy
+from dalenius.plans.design import design_law
+from dalenius.plans.priced import priced, selection_epsilon, share
+from dalenius.plans.sum_parts import noisy
+from dalenius.plans.sum_plan import (
+    Held,
+    MeasuredPart,
+    SumPlan,
+    estimate_tables,
+    forms_of,
+    typical_blocks,
+    typical_records,
+)
+from dalenius.spec.notes import note
+from dalenius.spec.question import Question
+from dalenius.statistics import Separate, Simplex
+from dalenius.statistics.row_sums import RowSums
+
+TAIL = Fraction(1, 100)
+SQUARES, CLIPPED_SHARE = Fraction(1, 10), Fraction(1, 20)
+# Sums between the widest candidates are multiplied by this at most: narrower ones then lose less than a thousandth to
+# whole factors.
+FINEST = 1024
+# What one row may move without noise becoming wider than is drawn at small budgets.
+_WIDE = 2**26
+
+
+@dataclass(frozen=True, kw_only=True)
+class CutSums:
+    """Sums over the rows that have x, of y = x cut to [low, high], in steps, all multiplied by `factor`.
+
+    totals   sum of (y - low) and of (high - y), which one row cannot both fill
+    total    sum of (y - low) of a public number of rows
+    squares  sum of (y - middle)^2 - shift
+    clipped  number of rows with x < low, and with x > high
+
+    What a row adds is that of a variable whose declared bounds are `low` and `high`.
+    """
+
+    query: TableQuery
+    variable: str
+    low: int
+    high: int
+    floor: int
+    ceiling: int
+    kind: str
+    factor: int = 1
+
+    @property
+    def move(self) -> str:
+        """Which of the moves of `algebra/clipping.py` it has."""
+        return "totals" if self.kind == "total" else self.kind
+
+    def to(self, low: int, high: int) -> "CutSums":
+        """The same sums between narrower bounds, multiplied so that a row moves no number further than before."""
+        many = factor(self.move, (self.low, self.high), self.factor, low, high)
+        return replace(self, low=low, high=high, factor=many)
+
+    @property
+    def statistic(self) -> RowSums:
+        """The sums with what a row can add to them."""
+        low, high, many, cut = self.low, self.high, self.factor, (self.low, self.high)
+        if self.kind == "clipped":
+            sides = (Filter(variable=self.variable, high=low - 1), Filter(variable=self.variable, low=high + 1))
+            counted = RowFunction.present(self.variable) * RowFunction(multiple=many)
+            queries = [replace(self.query, function=counted, where=(*self.query.where, side)) for side in sides]
+            return RowSums(queries=tuple(queries), basis=Simplex(total=many))
+        if self.kind == "squares":
+            centre, shift = middle(low, high), square_shift(low, high)
+            squared = RowFunction.of(Power(self.variable, offset=-centre, exponent=2, cut=cut), multiple=many)
+            most = largest_square(low, high)
+            basis = Separate(low=-shift * many, high=(most - shift) * many)
+            return RowSums(queries=(replace(self.query, function=squared, shift=shift * many),), basis=basis)
+        above = replace(self.query, function=RowFunction.of(Power(self.variable, offset=-low, cut=cut), multiple=many))
+        width = (high - low) * many
+        if self.kind == "total":
+            return RowSums(queries=(above,), basis=Separate(low=0, high=width, is_complete=True))
+        down = RowFunction.of(Power(self.variable, slope=-1, offset=high, cut=cut), multiple=many)
+        return RowSums(queries=(above, replace(self.query, function=down)), basis=Simplex(total=width))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CutPart(MeasuredPart):
+    """A part whose sums are cut to bounds that an earlier answer chooses."""
+
+    cut: CutSums
+
+
+def candidates_of(question: Question) -> tuple[int, ...]:
+    """The declared candidates in steps."""
+    bounds = question.bounds
+    named = tuple(rational(each, "candidates") for each in question.parameter("candidates", ()))
+    steps = [each / bounds.step for each in named]
+    if not named:
+        raise ParameterError(
+            "learn_bounds chooses among declared candidates: write candidates = [0, 100, …], rising numbers inside "
+            "the bounds.",
+            name="candidates",
+        )
+    if any(each.denominator != 1 for each in steps):
+        raise ParameterError(
+            f"candidates must be whole multiples of the step of {question.of!r}, {plain(bounds.step)}.",
+            name="candidates",
+        )
+    return tuple(int(each) for each in steps)
+
+
+def between_learned_bounds(plan: SumPlan) -> TablePlan:
+    """The selection, and what a mean needs of values between the widest candidates, priced as one."""
+    question = plan.question
+    part = rational(question.parameter("learn_bounds"), "learn_bounds")
+    if not 0 < part < 1:
+        raise ParameterError("learn_bounds is a share of the budget between 0 and 1.", name="learn_bounds")
+    bounds = question.bounds
+    tail = rational(question.parameter("tail", TAIL), "tail")
+    if not 0 < tail < Fraction(1, 2):
+        raise ParameterError("tail is a share between 0 and 1/2.", name="tail")
+    first = GridSelection(
+        name=f"bounds of {question.of}",
+        space=CellSpace(()),
+        queries=(ValuesQuery(value=question.of, where=question.where),),
+        low=bounds.low,
+        high=bounds.high,
+        candidates=candidates_of(question),
+        epsilons=(selection_epsilon(share(question.budget, part), 2),),
+        neighbours=question.neighbours,
+        targets=WholeList(qs=(tail, 1 - tail)),
+        score=Score.DISTANCE,
+        axis=Axis(variable=question.of, labels=("lower bound", "upper bound")),
+        role="bounds",
+    )
+    parts = _parts(plan, first, 1 - part)
+    law = _law(plan, first, parts)
+    stored, name, space = law.to_law(), f"mean of {question.of}", question.space
+
+    def between(sums: Noisy, released: tuple[Block, ...]) -> Noisy:
+        low, high = (first.candidates[int(place)] for place in released[0].values)
+        (cut,) = (each.cut for each in parts if each.measurement.name == sums.name)
+        return replace(sums, statistic=cut.to(low, high).statistic)
+
+    return priced(
+        question,
+        (first, *(each.measurement for each in parts)),
+        lambda blocks: _shown(stored, blocks, space, name, bounds, first.candidates),
+        law=stored,
+        mechanism=parts[0].measurement.mechanism.name,
+        strategy="learned_bounds",
+        limits=(float(bounds.lower), float(bounds.upper)),
+        preview=_preview(plan, law, parts, len(first.candidates))
+        | {"share": str(part), "candidates": len(first.candidates)},
+        warnings=(note("clipped_share" if "under" in law.products else "clipped_mean"), *plan.notes),
+        refusal=f"Learned bounds do not fit {question.budget.definition!r} at this budget.",
+        then=between,
+    )
+
+
+def _parts(plan: SumPlan, first: GridSelection, left: Fraction) -> tuple[CutPart, ...]:
+    """Totals, squares and numbers of clipped rows between the widest candidates."""
+    low, high, question = first.candidates[0], first.candidates[-1], plan.question
+    base = CutSums(
+        query=TableQuery(space=question.space, where=question.where),
+        variable=question.of,
+        low=low,
+        high=high,
+        floor=question.bounds.low,
+        ceiling=question.bounds.high,
+        kind="totals" if plan.size is None else "total",
+    )
+    squares = left * SQUARES if plan.has_sampling else Fraction(0)
+    clipped = left * CLIPPED_SHARE if question.parameter("bound_clipped") else Fraction(0)
+    width, name = high - low, f"{question.of} between learned bounds"
+    arrays = 2 if plan.size is None else 1
+    made = [_part(plan, base, f"total of {name}", left - squares - clipped, (width / 2,) * arrays, ())]
+    if squares:
+        statistic = replace(base, kind="squares")
+        typical = width**2 / 12 - square_shift(low, high)
+        made.append(_part(plan, statistic, f"squares of {name}", squares, (typical,), ("x x",)))
+    if clipped:
+        statistic = replace(base, kind="clipped")
+        name = f"rows with {question.of} outside learned bounds"
+        made.append(_part(plan, statistic, name, clipped, (0.0, 0.0), ("under", "over")))
+    return tuple(made)
+
+
+def _part(
+    plan: SumPlan, statistic: CutSums, name: str, part: Fraction, typical: tuple[float, ...], products: tuple[str, ...]
+) -> CutPart:
+    """The reader finds sums between the chosen bounds by itself: products are named, and stand at their places."""
+    reach, fineness = max(moves(statistic.move, statistic.low, statistic.high)), FINEST
+    while fineness > 1 and (statistic.kind == "clipped" or fineness * reach > _WIDE):
+        fineness //= 2
+    finer = replace(statistic, factor=fineness)
+    return CutPart(
+        cut=finer,
+        measurement=noisy(plan.question, name, finer.statistic, part),
+        typical=tuple(fineness * one for one in typical),
+        products={each: Held(LinearForm.array(place)) for place, each in enumerate(products)},
+    )
+
+
+def _law(plan: SumPlan, first: GridSelection, parts: tuple[CutPart, ...]) -> EstimateLaw:
+    """For the widest candidates; `with_learned_bounds` turns it into that of the chosen ones."""
+    bounds = plan.question.bounds
+    _, products = forms_of(parts, plan.size)
+    fineness = {each.cut.move: each.cut.factor for each in parts}
+    return EstimateLaw(
+        estimator=plan.estimator.name,
+        version=plan.estimator.version,
+        sums={ROWS: LinearForm(constant=Fraction(plan.size))} if plan.size is not None else {ROWS: LinearForm.array(0)},
+        products=products,
+        ends={"x": (first.candidates[0], first.candidates[-1])},
+        scale=bounds.step,
+        limits=(plain(bounds.lower), plain(bounds.upper)),
+        more={"learned_bounds": {"candidates": list(first.candidates), "fineness": fineness}}
+        | ({"tails": [bounds.low, bounds.high]} if "under" in products else {}),
+        **design_law(plan.question),  # type: ignore[arg-type]
+    )
+
+
+def _shown(
+    law: Joint, blocks: tuple[Block, ...], space: CellSpace, name: str, bounds: Bounds, candidates: tuple[int, ...]
+) -> tuple[Table, ...]:
+    """The mean, the counts where they were measured, and the bounds."""
+    learned = blocks[0]
+    values = np.array([candidates[int(place)] for place in learned.values], dtype=np.float64)
+    return (
+        *estimate_tables(law, blocks, space, name, "mean"),
+        Table(
+            name=learned.name,
+            space=learned.space,
+            values=values * float(bounds.step),
+            variance=np.full(2, np.nan),
+            measure="bound",
+            is_unbiased=False,
+        ),
+    )
+
+
+def _preview(plan: SumPlan, law: EstimateLaw, parts: tuple[CutPart, ...], many: int) -> dict[str, Any]:
+    """Both errors in a cell of typical size if the widest candidates were chosen: with narrower ones they
+    are smaller.
+    """
+    question, stored = plan.question, law.to_law()
+    records = plan.size or typical_records(question)
+    widest = Block(
+        name="bounds", space=CellSpace(()), values=np.array([0, many - 1], dtype=np.int64), law=stored, role="bounds"
+    )
+    typical = estimated(stored, (widest, *typical_blocks(parts, records)), 1)
+    error = sqrt(float(typical.variance[0]))
+    both = {} if typical.sampled is None else {"std_error_with_sampling": sqrt(float(typical.sampled[0]))}
+    return {
+        # Both bounds are shown, too.
+        "cells": question.space.size + 2,
+        "records": records,
+        "std_error": error,
+        "half_width_95": NormalDist().inv_cdf(0.975) * error,
+        "law": parts[0].measurement.law.to_dict(),
+        **both,
+    }

@@ -1,0 +1,324 @@
+"""Which way to measure a list of margins: every strategy's error in closed form, from the request alone.
+
+The strategies are the files of `strategies/`. The planner compares them after least squares and takes the best, of two
+equal ones the plainer; it never looks at data.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from math import isfinite, sqrt
+from typing import Any
+
+import numpy as np
+
+from dalenius.algebra.amounts import Amounts
+from dalenius.algebra.margins import Workload, sum_out
+from dalenius.core import registry
+from dalenius.core.budget import Budget
+from dalenius.core.conditions import Filter
+from dalenius.core.contracts import Definition, Measurement
+from dalenius.core.domain import Axis, CellSpace, Domain
+from dalenius.core.evidence import Evidence
+from dalenius.core.law import Joint
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.plan import Assemble, TablePlan
+from dalenius.errors import DaleniusError, TooLarge, UnknownName, Unsupported
+from dalenius.plans.margins import along, nested
+from dalenius.plans.margins.merging import propose_merging
+from dalenius.plans.margins.setting import (
+    STRATEGIES,
+    Candidate,
+    ListStrategy,
+    MarginsAsked,
+    Setting,
+    assembling,
+    candidates,
+    refuse_public_alone,
+)
+from dalenius.spec.expected import ExpectedPart
+from dalenius.spec.notes import note
+from dalenius.spec.question import Question
+
+OBJECTIVES = ("cells", "tables", "maximum")
+
+
+def plan_margins(
+    question: Question, amounts: Amounts | None = None, budget: Budget | None = None, classes: Axis | None = None
+) -> TablePlan:
+    """The plan of a request that lists margins, or names a strategy for its table: of counts, or of totals of what rows
+    add; for the whole budget, or for a part of it. With `classes` every margin is followed by itself by these classes.
+    """
+    space, margins = question.space, question.margins
+    if classes is not None:
+        zeros = frozenset((*cell, k) for cell in space.structural_zeros for k in range(len(classes)))
+        space = CellSpace((*space.axes, classes), zeros)
+        margins = tuple(each for margin in margins or () for each in (margin, (*margin, classes.name)))
+    if amounts is not None and amounts.largest == 0:
+        raise Unsupported(f"The bounds of {question.of!r} are one number; there is nothing to estimate.")
+    if any(axis.has_rest for axis in space.axes):
+        _ = question.universe
+    allowed = question.policy.allow.mechanisms
+    only = allowed[0] if allowed is not None and len(allowed) == 1 else None
+    expected = question.expected
+    if expected is not None and amounts is not None:
+        raise Unsupported("Expected sizes are those of counts; totals are not planned by them.", key="expected")
+    asked = question.objective
+    objective = asked if expected is None else "cells"
+    largest = max(expected.weights) if expected is not None else 1
+    weights = question.weights if expected is None else [float(w / largest) for w in expected.weights]
+    if classes is not None:
+        weights = [weight for weight in weights for _ in range(2)]
+    plan = plan_list(
+        question.domain,
+        space,
+        margins if margins is not None else (tuple(axis.name for axis in space.axes),),
+        question.where,
+        budget or question.budget,
+        question.definition,
+        question.neighbours,
+        weights=weights or None,
+        objective=objective,
+        strategy=question.strategy,
+        mechanism=question.mechanism or only,
+        amounts=amounts,
+    )
+    return plan if expected is None else _relative(plan, expected)
+
+
+def _relative(plan: TablePlan, expected: ExpectedPart) -> TablePlan:
+    """The plan, saying where the expected sizes are from and which relative errors follow."""
+    margins = [
+        {**margin, "relative_error": float(margin["std_error"]) * sqrt(float(weight))}
+        for margin, weight in zip(plan.preview["margins"], expected.weights, strict=True)
+    ]
+    shown = "; ".join(
+        f"{' x '.join(margin['axes']) or 'total'} {100 * margin['relative_error']:.2g} %" for margin in margins
+    )
+    note = (
+        f"root mean square relative errors by the expected sizes of {expected.name} (sha256 {expected.sha256[:16]}…), "
+        f"cells below {expected.least} as {expected.least}: {shown}"
+    )
+    about = {"name": expected.name, "sha256": expected.sha256, "least": str(expected.least)}
+    further = {"objective": "relative", "expected": about, "margins": margins, "note": note}
+    return replace(plan, preview={**plan.preview, **further})
+
+
+def plan_list(
+    domain: Domain,
+    space: CellSpace | Sequence[Axis],
+    margins: Sequence[tuple[str, ...]],
+    where: tuple[Filter, ...],
+    budget: Budget,
+    definition: Definition,
+    neighbours: Neighbours | None = None,
+    *,
+    weights: Sequence[float] | None = None,
+    objective: str = "cells",
+    strategy: str | None = None,
+    mechanism: str | None = None,
+    amounts: Amounts | None = None,
+) -> TablePlan:
+    """The plan with the least expected error for a list of margins; () is the grand total.
+
+    `space` is the full cross, or only its axes where the full cross is too large to be a table. A margin may name
+    a coarser declared level as "variable.level".
+    """
+    if objective not in OBJECTIVES:
+        raise UnknownName.among("objective", objective, OBJECTIVES)
+    if strategy is not None and strategy not in registry.names(STRATEGIES):
+        raise registry.unknown(STRATEGIES, strategy, "strategy")
+    axes = space.axes if isinstance(space, CellSpace) else tuple(space)
+    zeros = space.structural_zeros if isinstance(space, CellSpace) else frozenset()
+    neighbours = neighbours or domain.neighbours
+    names = [axis.name for axis in axes]
+    total = public_total(domain, axes, where, neighbours, has_zeros=bool(zeros)) if amounts is None else None
+    request = MarginsAsked(
+        domain=domain,
+        axes=axes,
+        margins=tuple(tuple(m) for m in margins),
+        where=(*where, *inside_filters(domain, axes)),
+        budget=budget,
+        definition=definition,
+        neighbours=neighbours,
+        weights=tuple(weights or ()),
+        objective=objective,
+        strategy=strategy,
+        mechanism=mechanism,
+        structural_zeros=zeros,
+        total=total,
+        amounts=amounts,
+    )
+    is_nested = any(name not in names for margin in request.margins for name in margin)
+    has_zeros = not is_nested and isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)
+    is_along = strategy is not None and not isinstance(registry.get(STRATEGIES, strategy), ListStrategy)
+    if is_along or is_nested or has_zeros:
+        return _along(request)
+    wanted = tuple(tuple(sorted(names.index(n) for n in m)) for m in request.margins)
+    workload = Workload(tuple(len(a) for a in axes), wanted, request.weights)
+    if objective == "tables":
+        by_table = (w / workload.size(m) for m, w in zip(wanted, workload.importance, strict=True))
+        workload = Workload(workload.shape, wanted, tuple(by_table))
+    return _first(request, _ready(Setting(**vars(request), workload=workload)))
+
+
+def _along(request: MarginsAsked) -> TablePlan:
+    """Level by level; where too many impossible cells are shown for that, the interior, which needs no
+    least squares.
+    """
+    try:
+        plan = _first(request, along.plan(request))
+        if not request.structural_zeros or plan.strategy == "interior":
+            return plan
+        return replace(plan, warnings=(*plan.warnings, note("zeros_are_facts")))
+    except TooLarge as error:
+        is_served = request.structural_zeros and request.strategy in (None, "interior")
+        if not is_served or request.amounts is not None:
+            raise
+        measurements, law, assemble, preview = nested.plan(request)
+        return finish(request, measurements, law, assemble, preview | {"note": str(error).rstrip(".")})
+
+
+def _first(request: MarginsAsked, options: Iterable[nested.Planned]) -> TablePlan:
+    """The best of some options that the definition prices within the budget."""
+    refusal: DaleniusError | None = None
+    for option in options:
+        try:
+            return finish(request, *option)
+        except Unsupported as error:
+            # A definition may have no price for this kind of noise; the next best may have one.
+            refusal = refusal or error
+    assert refusal is not None
+    raise refusal
+
+
+def every_option(setting: Setting) -> list[Candidate]:
+    """All strategies that are valid for the request, the best first; or the named one, which must be."""
+    workload = setting.workload
+    refuse_public_alone(setting.total is not None and all(workload.size(margin) == 1 for margin in workload.margins))
+    served, _ = candidates(setting, lambda s: partial(s.option, setting) if isinstance(s, ListStrategy) else None)
+    options: list[Candidate] = [option for option in served if isfinite(option.score)]
+    if not options:
+        which = f"The strategy {setting.strategy!r} is not" if setting.strategy else "No strategy is"
+        raise Unsupported(f"{which} available for this list of margins under {setting.definition.name!r}.")
+    return sorted(options, key=lambda option: option.score)
+
+
+def _ready(setting: Setting) -> Iterator[nested.Planned]:
+    """Every option with its measurements, law and preview, the best first."""
+    options = every_option(setting)
+    spaces = [setting.space(margin) for margin in setting.workload.margins]
+    for option in options:
+        law = option.law(setting)
+        yield option.build()[0], law, assembling(law, spaces, setting.measure), _preview(setting, option, options)
+
+
+def shows_structural_zero(space: CellSpace, margins: Sequence[tuple[str, ...]]) -> bool:
+    """Whether some cell of a margin is made of impossible cells only, so that it must be shown as zero."""
+    if not space.structural_zeros:
+        return False
+    possible = np.ones(space.shape, dtype=np.int64)
+    possible.ravel()[list(space.structural_indices)] = 0
+    names = [axis.name for axis in space.axes]
+    whole = tuple(range(len(names)))
+    wanted = (tuple(sorted(names.index(n) for n in margin)) for margin in margins)
+    return any(not sum_out(possible, whole, margin).all() for margin in wanted)
+
+
+def public_total(
+    domain: Domain, axes: Sequence[Axis], where: Sequence[Filter], neighbours: Neighbours, *, has_zeros: bool
+) -> int | None:
+    """The declared size, if no neighbour can have another number of rows in the table; None otherwise.
+
+    That holds under replace only, for one row per unit, without a filter, a structural zero, or a value that falls out.
+    """
+    if not neighbours.is_replace or neighbours.max_rows != 1 or where or has_zeros:
+        return None
+    if not all(domain.variable(axis.variable).keeps_every_row(axis) for axis in axes):
+        return None
+    return domain.public_size
+
+
+def inside_filters(domain: Domain, axes: Sequence[Axis]) -> tuple[Filter, ...]:
+    """Conditions that keep a margin to the rows of the full cross, where an axis leaves some rows out.
+
+    Without them a row whose value is dropped on one axis would still be counted in the margins over the others, and
+    the margins would not be sums of cells.
+    """
+    filters = []
+    for axis in axes:
+        if domain.variable(axis.variable).keeps_every_row(axis):
+            continue
+        if axis.cuts:
+            filters.append(Filter(variable=axis.variable, low=axis.cuts[0], high=axis.cuts[-1] - 1))
+        else:
+            kept = tuple(code for code, label in enumerate(axis.codes) if label >= 0)
+            filters.append(Filter(variable=axis.variable, codes=kept))
+    return tuple(filters)
+
+
+def finish(
+    request: MarginsAsked,
+    measurements: tuple[Measurement, ...],
+    law: Joint,
+    assemble: Assemble,
+    preview: dict[str, Any],
+) -> TablePlan:
+    """Price the whole list once more under the request's definition, and refuse what does not fit."""
+    profiles = [m.profile(request.neighbours) for m in measurements]
+    if not request.definition.fits(profiles, request.budget):
+        raise Unsupported(
+            f"The strategy {preview['strategy']!r} does not fit this budget under {request.definition.name!r}."
+        )
+    weakest = min((m.evidence for m in measurements), key=_strength)
+    return TablePlan(
+        measurements=measurements,
+        assemble=assemble,
+        law=law,
+        reservation=request.definition.cost(profiles),
+        budget=request.budget,
+        mechanism=str(preview["mechanism"]),
+        strategy=str(preview["strategy"]),
+        evidence=weakest,
+        neighbours=request.neighbours,
+        account=request.definition.account,
+        preview=preview,
+    )
+
+
+def _strength(evidence: Evidence) -> int:
+    return -list(type(evidence.level)).index(evidence.level)
+
+
+def _preview(setting: Setting, best: Candidate, options: Sequence[Candidate]) -> dict[str, Any]:
+    workload = setting.workload
+    widest = max(workload.margins, key=workload.size)
+    error = workload.variance(best.components, widest) ** 0.5
+    return {
+        "strategy": best.strategy,
+        "mechanism": best.mechanism,
+        "objective": setting.objective,
+        "cells": sum(workload.size(m) for m in workload.margins),
+        "rmse": workload.rmse(best.components),
+        "largest_std_error": workload.worst(best.components),
+        "public_total": setting.total is not None,
+        "merging": propose_merging(setting.domain, setting.space(widest), error),
+        "margins": [
+            {
+                "axes": [setting.axes[a].name for a in m],
+                "cells": workload.size(m),
+                "std_error": workload.variance(best.components, m) ** 0.5,
+            }
+            for m in workload.margins
+        ],
+        "alternatives": [
+            {
+                "strategy": option.strategy,
+                "mechanism": option.mechanism,
+                "rmse": workload.rmse(option.components),
+                "largest_std_error": workload.worst(option.components),
+                "rmse_before_least_squares": option.before,
+            }
+            for option in options
+        ],
+    }

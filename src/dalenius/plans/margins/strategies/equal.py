@@ -1,0 +1,22 @@
+"""Each margin by itself, with equal shares: a baseline of the literature."""
+
+from typing import ClassVar
+
+from dalenius.algebra.shares import equal_shares
+from dalenius.plans.allotments import Allotment
+from dalenius.plans.margins.measured import measured
+from dalenius.plans.margins.setting import Candidate, Setting, without_total
+
+__all__ = ["EqualStrategy"]
+
+
+class EqualStrategy:
+    """Each margin by itself, with equal shares: a baseline of the literature."""
+
+    name: ClassVar[str] = "equal"
+    plainness: ClassVar[int] = 3
+
+    @staticmethod
+    def option(setting: Setting, allotment: Allotment) -> Candidate:
+        """Expected error, and how to measure it; a refusal where it does not apply."""
+        return measured(setting, allotment, "equal", equal_shares(without_total(setting)))

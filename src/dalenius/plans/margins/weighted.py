@@ -1,0 +1,114 @@
+"""Lists of weighted counts, with the error of the design where it is known.
+
+A list of weighted counts is two lists: of sums of weights, with nine tenths of the budget, and of sums of their squares
+with the rest. Both add up along margins and levels. The design variance of a cell, as if its records had been drawn
+with replacement, is its sum of squared weights. That is between the smallest and the largest declared weight times the
+sum of weights, and it is used only where the noise of the squares is at most half of it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dalenius.algebra.amounts import Amounts
+from dalenius.core.contracts import Measurement
+from dalenius.core.domain import Bounds
+from dalenius.core.law import WEIGHTED_LIST, FloatArray, Joint
+from dalenius.core.plan import TablePlan
+from dalenius.core.release import Block, Table
+from dalenius.plans.design import design_law, design_notes, has_sampling
+from dalenius.plans.margins.plan import plan_margins
+from dalenius.plans.priced import priced, share
+from dalenius.plans.weighted import SHARE_FOR_VARIANCE, fixed_weight
+from dalenius.spec.notes import note
+from dalenius.spec.question import Question
+
+# The design variance is used where its noise has at most this share of it as standard error.
+KNOWN = 0.5
+
+
+def plan_weighted_list(question: Question) -> TablePlan:
+    """Sums of weights and of squared weights of every margin, priced as one."""
+    weight, bounds = fixed_weight(question)
+    counts, squares = (
+        plan_margins(question, Amounts.weights(weight, bounds, power), share(question.budget, part))
+        for power, part in ((1, 1 - SHARE_FOR_VARIANCE), (2, SHARE_FOR_VARIANCE))
+    )
+    is_stated = has_sampling(question, is_weighted=True)
+    rows = question.domain.neighbours.max_rows if is_stated else 0
+    shown = _WeightedShown(bounds, len(counts.measurements), counts, squares, rows)
+    return priced(
+        question,
+        (*_named(counts.measurements, "weighted counts"), *_named(squares.measurements, "squared weights")),
+        shown.tables,
+        law=Joint(
+            WEIGHTED_LIST,
+            {
+                "weights": [str(bounds.lower), str(bounds.upper)],
+                "blocks": [len(counts.measurements), len(squares.measurements)],
+                "counts": counts.law.to_dict(),
+                "squares": squares.law.to_dict(),
+            }
+            | design_law(question),
+        ),
+        mechanism=counts.mechanism,
+        strategy=counts.strategy,
+        preview=_preview(counts, squares),
+        warnings=(
+            note("fixed_weights"),
+            *((note("design_where_known"),) if is_stated else ()),
+            *design_notes(question, is_weighted=True),
+        ),
+        refusal=f"The two lists of weighted counts do not fit {question.budget.definition!r}; use zero_concentrated.",
+    )
+
+
+def _named(measurements: Sequence[Measurement], what: str) -> tuple[Measurement, ...]:
+    """The same measurements, named after the list that they are of."""
+    return tuple(replace(m, name=f"{what}: {m.name}") for m in measurements)  # type: ignore[type-var]
+
+
+@dataclass(frozen=True)
+class _WeightedShown:
+    """From the blocks of both lists to weighted counts with both errors, and squared weights, of every margin.
+
+    `rows` is the largest number of rows of one unit, and 0 where no error of sampling is stated.
+    """
+
+    weights: Bounds
+    first: int
+    counts: TablePlan
+    squares: TablePlan
+    rows: int
+
+    def tables(self, blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+        """Weighted counts first."""
+        pairs = list(
+            zip(self.counts.assemble(blocks[: self.first]), self.squares.assemble(blocks[self.first :]), strict=True)
+        )
+        return (
+            *(replace(count, sampled=self._sampled(count, squared) if self.rows else None) for count, squared in pairs),
+            *(replace(squared, name=f"squared weights by {squared.name}") for _, squared in pairs),
+        )
+
+    def _sampled(self, count: Table, squared: Table) -> FloatArray:
+        """The variance of noise and design together, NaN where the squares are lost in their noise."""
+        low, high = float(self.weights.lower), float(self.weights.upper)
+        weights = np.maximum(count.values, 0.0)
+        design = np.clip(squared.values, low * weights, high * weights)
+        with np.errstate(invalid="ignore"):
+            is_known = squared.std_error <= KNOWN * squared.values
+        sampled = np.where(is_known, count.variance + self.rows * design, np.nan)
+        sampled[list(count.space.structural_indices)] = 0.0
+        return np.asarray(sampled, dtype=np.float64)
+
+
+def _preview(counts: TablePlan, squares: TablePlan) -> dict[str, Any]:
+    return {
+        **counts.preview,
+        "cells": 2 * int(counts.preview["cells"]),
+        "squared_weights": True,
+        "squares": dict(squares.preview),
+    }

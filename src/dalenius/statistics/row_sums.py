@@ -1,0 +1,154 @@
+"""Sums of one or several row functions over each cell, measured together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dalenius.core.conditions import Filter
+from dalenius.core.domain import Axis, CellSpace
+from dalenius.core.law import IntArray
+from dalenius.core.neighbours import Neighbours
+from dalenius.core.query import Power, RowFunction, TableQuery
+from dalenius.core.sensitivity import Sensitivity
+from dalenius.errors import ParameterError
+from dalenius.statistics._bases import Basis, Parabola, Separate, Simplex
+from dalenius.statistics._example import Example, Row, cells, group, number
+from dalenius.statistics._public import reachable
+
+__all__ = ["RowSums"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSums:
+    """For each cell and each query: the exact sum of its row function, halved as often as the query says.
+
+    Guarantee: that of the basis, which bounds what one row adds to the arrays of one cell; halved sums move by at most
+    one unit more wherever they move. A row that keeps its publicly known attributes moves a single sum by less, where
+    they decide its cell. Evidence: exhaustive neighbours on tiny data, tests/conformance/test_statistics.py.
+    """
+
+    queries: tuple[TableQuery, ...]
+    basis: Basis
+
+    def __post_init__(self) -> None:
+        if len({(query.space, query.halvings) for query in self.queries}) != 1:
+            raise ParameterError("Sums that are measured together have the same cells.")
+
+    @property
+    def query(self) -> TableQuery:
+        """The first of the tables; `needs` are all of them."""
+        return self.queries[0]
+
+    @property
+    def needs(self) -> tuple[TableQuery, ...]:
+        return self.queries
+
+    @property
+    def space(self) -> CellSpace:
+        """The cells, once for each array."""
+        space, arrays = self.query.space, len(self.queries)
+        if arrays == 1:
+            return space
+        axis = Axis(variable="sum", labels=tuple(str(place) for place in range(arrays)))
+        zeros = frozenset((*cell, place) for cell in space.structural_zeros for place in range(arrays))
+        return CellSpace((*space.axes, axis), zeros)
+
+    def combine(self, exact: Sequence[IntArray]) -> IntArray:
+        """All sums of a cell side by side."""
+        return np.stack(exact, axis=-1).reshape(-1)
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """From what a row can add."""
+        space = self.query.space
+        open_cells, basis = space.size - len(space.structural_zeros), self.basis
+        if isinstance(basis, Separate):
+            entered = reachable(self.query, neighbours)
+            if entered == 0:
+                is_public = all(neighbours.keeps(name) for name in self.query.function.variables)
+                entered = 0 if is_public else 1
+            open_cells = min(open_cells, entered)
+        moved = basis.sensitivity(neighbours, open_cells, len(self.queries))
+        return moved.halved(self.query.halvings) if self.query.halvings else moved
+
+    @classmethod
+    def examples(cls) -> tuple[Example, ...]:
+        """Totals of both signs, shifted squares, products with a weight, halved sums, powers from both bounds, and a
+        total beside its squares.
+        """
+        space, both = cells("a", "b"), group("a", "b") | number(-1, 2)
+        rows: tuple[Row, ...] = (("a", -1), ("a", 2), ("b", 0), ("b", 2), ("b", None))
+        whole = CellSpace(())
+        weighted = both | number(0, 3, name="w")
+
+        def single(low: int, high: int, shift: int, *factors: Power, halvings: int = 0) -> RowSums:
+            query = TableQuery(space=space, function=RowFunction(powers=factors), shift=shift, halvings=halvings)
+            return cls(queries=(query,), basis=Separate(low=low, high=high))
+
+        def powers(degree: int, *weight: Power, total: int, halvings: int = 0) -> RowSums:
+            up, down = Power("x", offset=1), Power("x", slope=-1, offset=2)
+            functions = [
+                RowFunction(
+                    powers=(replace(up, exponent=i), replace(down, exponent=degree - i), *weight),
+                    multiple=(1, 2, 1)[i] if degree == 2 else 1,
+                )
+                for i in range(degree + 1)
+            ]
+            queries = tuple(TableQuery(space=space, function=one, halvings=halvings) for one in functions)
+            return cls(queries=queries, basis=Simplex(total=total))
+
+        def parabola(low: int, high: int, is_pure: bool) -> Example:
+            basis = Parabola.of(low, high, is_pure=is_pure)
+            functions = (
+                RowFunction.of(Power("x", offset=-low), multiple=basis.first),
+                RowFunction.of(Power("x", offset=-basis.centre, exponent=2), multiple=basis.second),
+            )
+            return Example(
+                statistic=cls(queries=tuple(TableQuery(space=whole, function=f) for f in functions), basis=basis),
+                variables=number(low, high, missing=str(low)),
+                rows=tuple((x,) for x in range(low, high + 1)),
+                size=2,
+                released=lambda data: [
+                    basis.first * sum(x - low for (x,) in data),
+                    basis.second * sum((x - basis.centre) ** 2 for (x,) in data),
+                ],
+                is_tight=False,
+            )
+
+        heavy: tuple[Row, ...] = (("a", -1, 3), ("a", 2, 3), ("b", 0, 3), ("b", 2, 3), ("b", 1, None))
+        between = Filter(variable="x", low=-1, high=-1), Filter(variable="x", low=2, high=2)
+        outside = cls(queries=tuple(TableQuery(space=space, where=(each,)) for each in between), basis=Simplex(total=1))
+        cut = Power("x", offset=-1, cut=(0, 1))
+        return (
+            Example(statistic=single(-1, 2, 0, Power("x")), variables=both, rows=rows),
+            Example(statistic=single(-2, 2, 2, Power("x", exponent=2)), variables=both, rows=rows),
+            Example(statistic=single(-1, 0, 0, cut), variables=both, rows=rows, is_tight=False),
+            Example(statistic=single(-3, 6, 0, Power("x"), Power("w")), variables=weighted, rows=heavy),
+            Example(
+                statistic=single(-9, 18, 0, Power("x"), Power("w", exponent=2), halvings=2),
+                variables=weighted,
+                rows=heavy,
+                is_tight=False,
+            ),
+            Example(statistic=powers(1, total=3), variables=both, rows=rows),
+            Example(statistic=powers(2, total=9), variables=both, rows=rows, is_tight=False),
+            Example(statistic=powers(2, total=9, halvings=1), variables=both, rows=rows, is_tight=False),
+            Example(
+                statistic=powers(1, Power("w", slope=2, offset=2), total=24),
+                variables=weighted,
+                rows=heavy,
+                is_tight=False,
+            ),
+            Example(statistic=outside, variables=both, rows=rows, is_tight=False),
+            Example(
+                statistic=cls(
+                    queries=(TableQuery(space=whole, function=RowFunction.of(Power("x"))),),
+                    basis=Separate(low=1, high=3, is_complete=True),
+                ),
+                variables=number(1, 3, missing="1"),
+                rows=((1,), (3,)),
+                size=2,
+                is_tight=False,
+            ),
+            *(parabola(-1, high, is_pure) for high in (2, 3) for is_pure in (True, False)),
+        )

@@ -1,0 +1,50 @@
+"""Half-widths of estimates whose variance is itself estimated: coverage over every true variance and every uncertainty of it."""
+
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from dalenius.algebra.intervals import reach
+
+POINTS = (np.arange(400) + 0.5) / 400
+NORMAL = np.array([NormalDist().inv_cdf(float(p)) for p in POINTS])
+LAPLACE = -np.sign(POINTS - 0.5) * np.log1p(-2 * np.abs(POINTS - 0.5)) / 2**0.5
+TRUE = np.concatenate([[0.0], np.geomspace(0.05, 5000, 40)])
+
+
+def coverage(confidence: float, uncertain: float, errors: np.ndarray) -> float:
+    """The least over all variances of sampling, in units of that of the noise; both errors are normal."""
+    from scipy.special import ndtr
+
+    estimates = 1 + np.maximum(TRUE[:, None] + uncertain * errors, 0.0)
+    half = reach(confidence, estimates, fourth=np.zeros(1), uncertainty=uncertain**2) * np.sqrt(estimates)
+    held = 2 * ndtr(half / np.sqrt(1 + TRUE[:, None])) - 1
+    return float(held.mean(axis=1).min())
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize("errors", [NORMAL, LAPLACE], ids=["normal", "laplace"])
+def test_intervals_hold_their_level_however_uncertain_the_variance_is(confidence: float, errors: np.ndarray) -> None:
+    for uncertain in (0.1, 0.3, 0.6, 1, 2, 5, 16, 64, 256):
+        assert coverage(confidence, uncertain, errors) >= confidence - 0.0005
+
+
+def test_student_alone_would_not_hold_it() -> None:
+    """Two degrees of freedom at an estimate that is cut at zero: this is why hardly known variances have a rule of their own."""
+    estimates = 1 + np.maximum(80 + 256 * NORMAL, 0.0)
+    from scipy.special import ndtr, stdtrit
+
+    degrees = np.maximum(2 * estimates**2 / 256**2, 2.0)
+    half = stdtrit(degrees, 0.975) * np.sqrt(estimates)
+    assert float((2 * ndtr(half / 9) - 1).mean()) < 0.8
+
+
+def test_a_variance_that_is_known_has_normal_quantiles_and_little_noise_students() -> None:
+    one = np.ones(1)
+    z = NormalDist().inv_cdf(0.975)
+    assert reach(0.95, one, fourth=np.zeros(1)) == pytest.approx(z)
+    assert reach(0.95, one, fourth=np.zeros(1), uncertainty=0.25) == pytest.approx(2.306, abs=1e-3)
+    wide = reach(0.95, one, fourth=np.zeros(1), uncertainty=1.0)
+    assert wide == pytest.approx(z * (1 + 0.4 * z) ** 0.5)
+    assert reach(0.95, one, fourth=np.zeros(1), uncertainty=1.0, sampling=1.0, records=9) > wide
