@@ -79,3 +79,16 @@ def test_what_one_row_can_move() -> None:
     assert statistic.sensitivity(Neighbours()).l1 == 8
     assert statistic.sensitivity(Neighbours(relation=Relation.REPLACE)).l1 == 8
     assert statistic.sensitivity(Neighbours(max_rows=3)).l1 == 24
+
+
+def test_a_row_adds_the_same_wherever_it_stands() -> None:
+    """A neighbour shifts the rows behind it: what they add must not depend on their place in an array."""
+    rng = np.random.default_rng(2)
+    powers = exponents_of(("x x x x x", "y y y"), ["x", "y"])
+    point = (31.4, 2.7, *rng.normal(size=len(powers)), 1e9)
+    query = RowsQuery(variables=("x", "y"), space=CellSpace(()))
+    statistic = SquaredInfluence(rows=InfluenceRows(query=query, exponents=powers, points=(point,)))
+    rows = np.column_stack([rng.integers(0, 101, 257), rng.integers(0, 11, 257)])
+    alone = [int(statistic.combine(lines(rows[k : k + 1]))[0]) for k in range(len(rows))]
+    for first in range(9):
+        assert statistic.combine(lines(rows[first:])).tolist() == [sum(alone[first:])]

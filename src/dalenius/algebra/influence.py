@@ -137,7 +137,8 @@ class InfluenceRows:
         with np.errstate(all="ignore"):
             distances = [own - mean for own, mean in zip(numbers, points[:many], strict=True)]
             h = sum(
-                own * prod((d**a for d, a in zip(distances, low, strict=True) if a), start=np.ones(1))
+                # Repeated products are rounded alike wherever a row stands; powers of arrays need not be.
+                own * prod((d for d, a in zip(distances, low, strict=True) for _ in range(a)), start=np.ones(1))
                 for own, low in zip(points[many:-1], self.exponents, strict=True)
             )
             share = np.nan_to_num(weights * h / points[-1], nan=1.0, posinf=1.0, neginf=-1.0)
