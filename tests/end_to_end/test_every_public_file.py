@@ -26,6 +26,7 @@ import dalenius
 from dalenius.algebra import tabulation
 from dalenius.cli.main import app
 from dalenius.core import registry
+from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release, Table
 from dalenius.curator import curator as curator_module
@@ -517,7 +518,11 @@ def missing_as_zero(right: Any) -> Any:
 
 
 def without_weights(right: Any) -> Any:
-    return lambda self, queries: right(self, [replace(query, weight=None) for query in queries])
+    def unweighted(query: TableQuery) -> TableQuery:
+        powers = tuple(power for power in query.function.powers if power.variable != "own")
+        return replace(query, function=replace(query.function, powers=powers))
+
+    return lambda self, queries: right(self, [unweighted(query) for query in queries])
 
 
 def with_the_next_code(right: Any) -> Any:

@@ -64,7 +64,7 @@ TRAPS: dict[int, tuple[str, tuple[str, ...]]] = {
     52: ("coverage is simulated, and halved errors are rejected", ("end_to_end/test_intervals_on_files.py::test_every_interval_on_a_hostile_file_holds", "end_to_end/test_intervals_on_files.py::test_narrow_intervals_are_rejected")),
     53: ("one subject gives every product its words", ("end_to_end/test_what_products_show.py::test_every_product_says_title_measure_unit_filter_and_labels", "methods/test_weighted_estimates.py::test_the_weighted_count_beside_a_mean_has_its_own_title")),
     54: ("the guards of every account that pays speak", ("ledger/test_overlaps.py::test_a_quota_in_both_accounts_binds_in_both", "ledger/test_overlaps.py::test_the_other_account_s_cap_of_the_same_variable_holds", "ledger/test_overlaps.py::test_the_other_account_s_rule_of_approval_holds", "ledger/test_overlaps.py::test_a_quote_applies_default_quotas_that_no_line_holds_yet")),
-    56: ("losses are checked by what meets the noise, not by a second copy of the step", ("redteam/test_input_distances.py::test_inputs_move_no_further_than_stated", "redteam/test_input_distances.py::test_a_sensitivity_of_half_the_true_one_is_found", "measurements/test_learned_bounds.py::test_bounds_are_drawn_by_the_law_of_the_stated_epsilon")),
+    56: ("losses are checked by what meets the noise, not by a second copy of the step", ("redteam/test_input_distances.py::test_inputs_move_no_further_than_stated", "redteam/test_input_distances.py::test_a_sensitivity_of_half_the_true_one_is_found", "measurements/test_grid_selection.py::test_bounds_are_drawn_by_the_law_of_the_stated_epsilon")),
 }  # fmt: skip
 
 # What no test would notice yet, said on the page of evidence as well.

@@ -153,7 +153,9 @@ def test_a_weight_is_kept_where_the_measure_takes_one_and_the_policy_has_it() ->
     assert read_pairs(state.to_pairs(), weighted) == state
     assert from_request(state.to_request("data"), weighted) == state
     assert not read_pairs(pairs, RICHER).weight
-    assert not read_pairs([("rows", "sex"), ("measure", "variance:pay"), ("weight", "work")], weighted).weight
+    assert not read_pairs(
+        [("rows", "sex"), ("measure", "sample_and_aggregate:pay"), ("weight", "work")], weighted
+    ).weight
 
 
 def test_a_proportion_is_of_categories_and_a_mean_of_numbers() -> None:
