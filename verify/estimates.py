@@ -125,14 +125,18 @@ def squared_influences(plan: TablePlan, first: list[Block], sums: Sums, law: str
     assert isinstance(plan.law, Joint)
     stated = EstimateLaw.of(plan.law)
     read = sums_read(replace(stated, products={}), first, len(sums["n"]))
-    x, y, *coefficients, largest = influence_of(registry.get("estimators", stated.estimator), read)
-    centres = sum(BOUNDS[law]) // 2, sum(OTHER_BOUNDS) // 2
-    x, y = x - centres[0], y - centres[1]
+    *points, largest = influence_of(registry.get("estimators", stated.estimator), read)
+    # A symmetric number is planned with either variable in the first role.
+    variables = plan.measurements[-1].statistic.query.variables  # type: ignore[attr-defined]
+    centres = {"x": sum(BOUNDS[law]) // 2, "y": sum(OTHER_BOUNDS) // 2}
+    means = {name: point - centres[name] for name, point in zip(variables, points, strict=False)}
     # A polynomial of a - x and b - y, sorted by powers of a and b.
-    h = dict.fromkeys(BASIS, np.zeros_like(x))
-    for (i, j), own in zip(exponents_of(tuple(stated.sums), ("x", "y")), coefficients, strict=True):
-        for k, m in product(range(i + 1), range(j + 1)):
-            h[k, m] = h[k, m] + own * comb(i, k) * comb(j, m) * (-x) ** (i - k) * (-y) ** (j - m)
+    h = dict.fromkeys(BASIS, np.zeros_like(largest))
+    for exponents, own in zip(exponents_of(tuple(stated.sums), ("x", "y")), points[len(variables) :], strict=True):
+        of = dict(zip(variables, exponents, strict=True))
+        for k, m in product(range(of["x"] + 1), range(of["y"] + 1)):
+            moved = (-means["x"]) ** (of["x"] - k) * (-means["y"]) ** (of["y"] - m)
+            h[k, m] = h[k, m] + own * comb(of["x"], k) * comb(of["y"], m) * moved
     gram = np.array([[sums[f"powers {a + i} {b + j}"] for a, b in BASIS] for i, j in BASIS])
     rows = np.stack([h[power] for power in BASIS])
     squares = np.einsum("ir,ijr,jr->r", rows, gram, rows)
