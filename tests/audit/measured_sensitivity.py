@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.audit.neighbours import DataSet, Row, columns_of, covers, fetched, units
+from dalenius.audit.neighbours import DataSet, Row, columns_of, covers, units
 from dalenius.core.contracts import Statistic
 from dalenius.core.domain import Domain
 from dalenius.core.query import Query
 from dalenius.core.sensitivity import Sensitivity
+from dalenius.curator.gate import fetched
 from dalenius.engines.memory import MemorySource
 from dalenius_lab.attackers.exhaustive import neighbouring_pairs
 

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from tests.engines.hostile_parquet import ROWS, SAID, domain, mixed, with_wrong_statistics
 
-from dalenius.audit.neighbours import fetched
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.query import Aggregate, LabelsQuery, Power, Query, RowFunction, TableQuery, ValuesQuery
+from dalenius.curator.gate import fetched
 from dalenius.engines import _relation
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.memory import MemorySource

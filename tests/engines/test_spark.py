@@ -23,12 +23,12 @@ from tests.engines.hostile_parquet import domain as hostile_domain
 from tests.engines.releases import POLICY, REQUESTS, TOYS, check_demo, document, released
 from tests.engines.spark_cluster import SMALL, Cluster
 
-from dalenius.audit.neighbours import fetched
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import TableQuery
 from dalenius.curator.curator import Curator
+from dalenius.curator.gate import fetched
 from dalenius.engines import _spark_session, spark
 from dalenius.engines.memory import MemorySource
 from dalenius.engines.spark import SparkDialect, SparkSource

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from dalenius.audit.neighbours import DataSet, columns_of, fetched, units
+from dalenius.audit.neighbours import DataSet, columns_of, units
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan
 from dalenius.core.sensitivity import Sensitivity
+from dalenius.curator.gate import fetched
 from dalenius.engines.memory import MemorySource
 from dalenius.measurements.noisy import CombinedStatistic, Noisy
 from dalenius.spec.dataset import DatasetDocument

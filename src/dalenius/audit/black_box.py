@@ -6,10 +6,10 @@ scaled to `proved` only, and `noise_bound` refuses where nothing was proved.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
+from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -20,7 +20,6 @@ from dalenius.errors import ParameterError, Unsupported
 ENUMERATE_UP_TO = 1_000_000
 
 Function = Callable[[Data], Any]
-Step = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +55,6 @@ def bootstrap_sensitivity(
     limit: int = ENUMERATE_UP_TO,
     restarts: int = 50,
     seed: int = 1,
-    shows_progress: bool = False,
 ) -> Bracket:
     """Largest l1 change of the function between neighbours made of the rows at hand.
 
@@ -69,10 +67,8 @@ def bootstrap_sensitivity(
         raise ParameterError("The bootstrap sensitivity of an empty data set is not defined.")
     total = work(len(rows), len(distinct), relation)
     if total <= limit:
-        with _progress("Enumerating", comb(len(rows) + len(distinct) - 1, len(rows)), shows_progress) as step:
-            return _enumerate(function, rows, distinct, relation, total, step)
-    with _progress("Searching", restarts, shows_progress) as step:
-        found, pair, used = _search(function, rows, distinct, relation, restarts, seed, step)
+        return _enumerate(function, rows, distinct, relation, total)
+    found, pair, used = _search(function, rows, distinct, relation, restarts, seed)
     bound = None if upper is None else Fraction(upper)
     if bound is not None and found > bound:
         raise ParameterError("The stated upper bound is wrong: the search found a larger change.", name="upper")
@@ -81,19 +77,12 @@ def bootstrap_sensitivity(
     )
 
 
-def _enumerate(function: Function, rows: Data, distinct: Data, relation: Relation, total: int, step: Step) -> Bracket:
-    best, where = Fraction(-1), None
-    for candidate in multisets(distinct, len(rows)):
-        change = local(function, candidate, distinct, relation)
-        if change > best:
-            best, where = change, candidate
-        step()
-    pair = None
-    if where is not None:
-        here = function(where)
-        other = max(neighbours_of(where, distinct, relation), key=lambda d: distance(function(d), here), default=where)
-        pair = (where, other)
-    return Bracket(found=best, proved=best, is_exact=True, evaluations=total, witness=pair)
+def _enumerate(function: Function, rows: Data, distinct: Data, relation: Relation, total: int) -> Bracket:
+    changes = ((local(function, one, distinct, relation), one) for one in multisets(distinct, len(rows)))
+    best, where = max(changes, key=itemgetter(0))
+    here = function(where)
+    other = max(neighbours_of(where, distinct, relation), key=lambda d: distance(function(d), here), default=where)
+    return Bracket(found=best, proved=best, is_exact=True, evaluations=total, witness=(where, other))
 
 
 def _starts(rows: Data, distinct: Data, random: Random, count: int) -> Iterator[Data]:
@@ -110,7 +99,7 @@ def _starts(rows: Data, distinct: Data, random: Random, count: int) -> Iterator[
 
 
 def _search(
-    function: Function, rows: Data, distinct: Data, relation: Relation, restarts: int, seed: int, step: Step
+    function: Function, rows: Data, distinct: Data, relation: Relation, restarts: int, seed: int
 ) -> tuple[Fraction, tuple[Data, Data] | None, int]:
     """Local search over pairs: from each start, single replacements while the best pair improves."""
     random, best, pair, used = Random(seed), Fraction(0), None, 0
@@ -130,7 +119,6 @@ def _search(
                 break
             reached = top
             current = other if len(other) == len(rows) else current
-        step()
     return best, pair, used
 
 
@@ -147,26 +135,3 @@ def _moves(current: Data, distinct: Data, relation: Relation, random: Random, mo
 def _without(data: Data, out: Any, *new: Any) -> Data:
     place = data.index(out)
     return tuple(sorted((*data[:place], *new, *data[place + 1 :])))
-
-
-def _progress(title: str, total: int, is_shown: bool) -> AbstractContextManager[Step]:
-    if not is_shown:
-        return nullcontext(lambda: None)
-    return _Bar(title, total)
-
-
-class _Bar:
-    """A progress bar on the custodian's own terminal."""
-
-    def __init__(self, title: str, total: int) -> None:
-        from rich.progress import Progress
-
-        self._bar = Progress(transient=True)
-        self._task = self._bar.add_task(title, total=total)
-
-    def __enter__(self) -> Step:
-        self._bar.start()
-        return lambda: self._bar.advance(self._task)
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()

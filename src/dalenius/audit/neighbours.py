@@ -1,4 +1,4 @@
-"""Tiny data sets, as multisets of units, and what is fetched of them.
+"""Tiny data sets, as multisets of units.
 
 A unit is one row, or a person with several rows. Rows are opaque values that the caller can turn into columns.
 """
@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
-from dalenius.core.contracts import Source
-from dalenius.core.query import LabelsQuery, Query, RowsQuery, SizesQuery, TableQuery
-from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.engines import rows_of
 
 Row = tuple[Any, ...]
 Unit = tuple[Row, ...]
@@ -34,17 +30,6 @@ def columns_of(data: DataSet, names: Sequence[str], unit_id: str | None = None) 
     if unit_id is not None:
         columns[unit_id] = [number for number, _ in rows]
     return columns
-
-
-def fetched(source: Source, query: Query) -> Sealed[Any]:
-    """The exact aggregate that a query names."""
-    if isinstance(query, SizesQuery):
-        return source.sizes(query)
-    if isinstance(query, LabelsQuery):
-        return source.labels(query)
-    if isinstance(query, RowsQuery):
-        return rows_of(source, query)
-    return source.table(query) if isinstance(query, TableQuery) else source.values(query)
 
 
 def covers(declared: Sensitivity, measured: Sensitivity) -> bool:

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.audit import neighbours
 from dalenius.audit.losses import Adaptive, AnswerPart, Shown, Together, aligned, certain, mixed, shifted
 from dalenius.core.contracts import AdditiveMeasurement, DataDependentStep, KeyedStep, Measurement, Plan, Source
 from dalenius.core.integer_law import Branches, ExactLaw, Listed, Mixed, Noised, Part, parts_of
@@ -27,6 +26,7 @@ from dalenius.core.plan import TablePlan, TwoStepPlan
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Outcome, Value
 from dalenius.core.sealed import Sealed
+from dalenius.curator import gate
 from dalenius.errors import InternalError
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
@@ -39,7 +39,7 @@ _BEYOND, _MOST_ANSWERS, _MOST_STEPS, _MOST_AFTER_NOISE = 6, 60_000, 30, 4
 
 def fetched(step: Measurement, source: Source) -> Exact:
     """What a step needs, at one data set."""
-    return tuple(neighbours.fetched(source, query) for query in step.needs)
+    return tuple(gate.fetched(source, query) for query in step.needs)
 
 
 def law_of(step: Measurement, exact: Exact, at: Exact | None = None) -> ExactLaw:

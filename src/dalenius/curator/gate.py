@@ -131,7 +131,7 @@ def _begins_batch(plan: Plan, taken: Sequence[Measurement], neighbours: Neighbou
     return compose([step.profile(neighbours) for step in plan.measurements], reserved.delta).fits(reserved)
 
 
-def _fetch(source: Source, queries: Sequence[Query]) -> tuple[Sealed, ...]:  # type: ignore[type-arg]
+def _fetch(source: Source, queries: Sequence[Query]) -> tuple[Sealed[Any], ...]:
     """The exact aggregates of one step; several tables, or several lists, by one scan where the engine can."""
     tables = [query for query in queries if isinstance(query, TableQuery)]
     if len(tables) == len(queries) > 1 and isinstance(source, OneScanSource):
@@ -139,10 +139,11 @@ def _fetch(source: Source, queries: Sequence[Query]) -> tuple[Sealed, ...]:  # t
     lists = [query for query in queries if isinstance(query, ValuesQuery)]
     if len(lists) == len(queries) > 1 and isinstance(source, ListingSource):
         return source.lists(lists)
-    return tuple(_fetch_one(source, query) for query in queries)
+    return tuple(fetched(source, query) for query in queries)
 
 
-def _fetch_one(source: Source, query: Query) -> Sealed:  # type: ignore[type-arg]
+def fetched(source: Source, query: Query) -> Sealed[Any]:
+    """The exact aggregate that a query names."""
     if isinstance(query, LabelsQuery):
         return source.labels(query)
     if isinstance(query, RowsQuery):

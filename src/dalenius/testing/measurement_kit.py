@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dalenius.audit.charges import ORDERS
 from dalenius.audit.losses import Together, listed
-from dalenius.audit.neighbours import DataSet, columns_of, fetched, units
+from dalenius.audit.neighbours import DataSet, columns_of, units
 from dalenius.audit.steps import law_of, parts_between
 from dalenius.core.integer_law import Branches, Listed, Mixed, Noised, NoiseLaw, Part, Unlisted
 from dalenius.core.law import law_from_dict
@@ -28,6 +28,7 @@ from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.randomness import RandomSource, RecordedRandomness
 from dalenius.core.release import NoReply, Outcome, Value
+from dalenius.curator.gate import fetched
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import RequestError, TooLarge
 from dalenius.measurements import Exact, MeasurementExample

@@ -10,10 +10,11 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from dalenius.audit import sensitivity as brute
-from dalenius.audit.neighbours import DataSet, Row, columns_of, covers, fetched, units
+from dalenius.audit.neighbours import DataSet, Row, columns_of, covers, units
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import SizesQuery, TableQuery
 from dalenius.core.sensitivity import Sensitivity
+from dalenius.curator.gate import fetched
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import Unsupported
 from dalenius.statistics import Example
