@@ -211,10 +211,8 @@ class Curator:
         """
         document = self.asked(request)
         stage("planning")
-        plan, form = self.planner.plan_stored(document), batch.form_of(document, self.domain)
-        fingerprint = self.holding.registration().fingerprint
         who: dict[str, Any] = {"analyst": analyst, "approved_by": approved_by, "is_official": is_official}
-        charge = self.charge(document, plan, form, fingerprint, **who)
+        plan, form, charge = self._priced(document, **who)
         # What was published of this version is answered for ever, whatever became of the file.
         published = self.ledger.reader.find(charge.key)
         adjust = self.adjustments(document)
@@ -233,7 +231,7 @@ class Curator:
             reservation = self.ledger.reserve(charge, lease)
             if reservation.stored is not None:
                 return shown(self._read(reservation.stored, document), adjust)
-            bound = replace(reservation, fingerprint=fingerprint)
+            bound = replace(reservation, fingerprint=charge.fingerprint)
             return shown(self._complete(plan, bound, form, document, first, stage), adjust)
         except Exception:
             raise
@@ -245,9 +243,7 @@ class Curator:
     def quote(self, request: AskedLike, *, analyst: str = "", is_official: bool = False) -> Cost:
         """What a release would be charged now, zero where a stored one answers; refuses as `release` would. Free."""
         document = self.asked(request)
-        plan, form = self.planner.plan_stored(document), batch.form_of(document, self.domain)
-        fingerprint = self.holding.registration().fingerprint
-        charge = self.charge(document, plan, form, fingerprint, analyst=analyst, is_official=is_official)
+        plan, form, charge = self._priced(document, analyst=analyst, is_official=is_official)
         rules.rehearse(plan, form, self.domain, self.policy, self.adjustments(document))
         quotas: list[Command] = []
         if self.ledger.reader.find(charge.key) is None:
@@ -263,6 +259,10 @@ class Curator:
             )
         return self.ledger.quote(charge, quotas)
 
+    def _priced(self, document: batch.Asked, **who: Any) -> tuple[TablePlan, Canonical, Charge]:
+        plan, form = self.planner.plan_stored(document), batch.form_of(document, self.domain)
+        return plan, form, self.charge(document, plan, form, self.holding.registration().fingerprint, **who)
+
     def charge(
         self,
         document: batch.Asked,
@@ -275,14 +275,14 @@ class Curator:
         is_official: bool = False,
     ) -> Charge:
         """What the ledger is asked to pay; known from documents and the registration alone."""
-        overlaps = self._overlaps()
-        key, fixed = self._key(plan, form, fingerprint)
+        overlaps, fixed = self._overlaps(), plan_digest(plan, self.policy)
+        asked = form.decided(plan.mechanism, plan.strategy)
         return Charge(
             population=self.domain.population,
             relation=plan.neighbours.relation,
             dataset=self.domain.name,
             version=self.domain.version,
-            key=key,
+            key=memo_key(asked, self.holding.domain_digest, fingerprint, fixed),
             request=form.content,
             definition=plan.definition,
             budget=plan.budget.to_dict(),
@@ -312,10 +312,6 @@ class Curator:
                     version=self.domain.version,
                 )
         return overlaps
-
-    def _key(self, plan: TablePlan, form: Canonical, fingerprint: str) -> tuple[str, str]:
-        fixed, domain = plan_digest(plan, self.policy), self.holding.domain_digest
-        return memo_key(form.decided(plan.mechanism, plan.strategy), domain, fingerprint, fixed), fixed
 
     def _complete(
         self, plan: TablePlan, held: Reservation, form: Canonical, document: batch.Asked, status: Status, stage: Stage
@@ -408,12 +404,8 @@ class Curator:
             return []
         show, published, anchor = document.show, None, None
         if show.published:
-            published = declared_totals(
-                self.document.published,
-                self.domain,
-                document.axes(self.domain),
-                has_conditions=bool(document.table.where),
-            )
+            axes, has_conditions = document.axes(self.domain), bool(document.table.where)
+            published = declared_totals(self.document.published, self.domain, axes, has_conditions=has_conditions)
         if show.anchor:
             stored = self.ledger.reader.release(show.anchor)
             if stored.status != Status.PUBLISHED:

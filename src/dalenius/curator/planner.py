@@ -5,11 +5,10 @@ it, and refusing it, costs nothing and tells nothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
-from itertools import starmap
-from math import inf, prod, sqrt
+from math import prod, sqrt
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from dalenius import errors, limits
@@ -144,19 +143,15 @@ class Planner:
     def plan_stored(self, request: Asked) -> TablePlan:
         """The plan by which an answer is looked up: also of a request that was answered before and is refused anew."""
         if isinstance(request, BatchDocument):
-            with bounded(limits.BATCH * limits.ATOMS, _TOO_MUCH_TOGETHER):
-                return self._plan_batch(request)
+            with bounded(limits.BATCH * limits.ATOMS, _TOO_MUCH_TOGETHER), self.allowing() as used:
+                return rules.extended(self._plan_batch(request), used, self.policy, "batch")
         return self._ruled(self._planned(request), request)
 
-    def _plan_batch(self, batch: BatchDocument) -> TablePlan:
+    def _plan_batch(self, batch: BatchDocument) -> BatchPlan:
         """Every table planned and ruled as if it were asked for alone, and all of them priced as one event."""
-        with self.allowing() as used:
-            return rules.extended(self._plan_members(batch), used, self.policy, "batch")
-
-    def _plan_members(self, batch: BatchDocument) -> BatchPlan:
         budget = batch.budget()
         definition = self.definition(budget)
-        _check_amounts(budget, definition)
+        rules.check_amounts(budget, definition)
         # Two tables that are one are refused before anything is searched.
         _ = form_of(batch, self.domain)
         neighbours = replace(self.domain.neighbours, scope=definition.scope)
@@ -166,14 +161,12 @@ class Planner:
         asked = BatchAsked(shares=tuple(shares), budget=budget, definition=definition, neighbours=neighbours)
 
         def planned(number: int, allotment: MemberBudget) -> TablePlan:
-            with _of_table(places[number] + 1):
-                return self._planned(members[number], allotment)
+            return _of_table(places[number] + 1)(self._planned)(members[number], allotment)
 
-        def ruled(number: int, plan: TablePlan) -> TablePlan:
-            with _of_table(places[number] + 1):
-                return self._ruled(plan, members[number])
-
-        plans = tuple(starmap(ruled, enumerate(member_plans(asked, planned))))
+        plans = tuple(
+            _of_table(places[number] + 1)(self._ruled)(plan, members[number])
+            for number, plan in enumerate(member_plans(asked, planned))
+        )
         self._check_size(sum(int(plan.preview.get("cells") or 0) for plan in plans))
         plan = batch_of(asked, plans)
         tables = [plan.preview["tables"][places.index(place)] for place in range(len(places))]
@@ -182,8 +175,7 @@ class Planner:
     def _planned(self, request: RequestDocument, allotment: MemberBudget | None = None) -> TablePlan:
         """The plan of a method, for the request's own budget or for a part of a batch's."""
         with self.allowing() as used:
-            plan = self._plan_one(request, allotment)
-            return rules.extended(plan, used, self.policy, request.method)
+            return rules.extended(self._plan_one(request, allotment), used, self.policy, request.method)
 
     def _plan_one(self, request: RequestDocument, allotment: MemberBudget | None) -> TablePlan:
         rules.check_weight(request, self.domain)
@@ -195,7 +187,11 @@ class Planner:
         _check_scope(method, question)
         with bounded(limits.ATOMS):
             plan = method.plan(question)
-        self._check_sums(plan)
+        # Sums that engines could not hold are refused by the declaration: after the charge nothing may fail.
+        for need in (need for measurement in plan.measurements for need in measurement.needs):
+            table = need.table if isinstance(need, SizesQuery) else need
+            if isinstance(table, TableQuery):
+                table.largest(self.domain)
         if request.margins(self.domain) is None:
             # A method may show several numbers of each cell.
             self._check_size(int(plan.preview.get("cells") or 0))
@@ -203,13 +199,6 @@ class Planner:
             _ = question.universe
         _check_read(question)
         return self._for_one(plan, request, question)
-
-    def _check_sums(self, plan: TablePlan) -> None:
-        """Refuse sums that engines could not hold, by the declaration: after the charge nothing may fail."""
-        for need in (need for measurement in plan.measurements for need in measurement.needs):
-            table = need.table if isinstance(need, SizesQuery) else need
-            if isinstance(table, TableQuery):
-                table.largest(self.domain)
 
     def _ruled(self, plan: TablePlan, request: RequestDocument) -> TablePlan:
         """The plan as the policy's rules shape it, or a refusal."""
@@ -254,7 +243,7 @@ class Planner:
         if allotment is None:
             budget = request.budget()
             definition = self.definition(budget)
-            _check_amounts(budget, definition)
+            rules.check_amounts(budget, definition)
         else:
             # A batch's own guarantee was checked; in which currency a part of it is spent is arithmetic.
             definition, budget = allotment
@@ -346,51 +335,46 @@ class Planner:
     ) -> Mechanism:
         """The named mechanism, or the default one with the least variance, calibrated to the budget."""
         if named is not None:
-            if named in kinds_of_noise() and named not in registry.names("mechanisms"):
+            if named not in registry.names("mechanisms"):
+                if named not in kinds_of_noise():
+                    raise registry.unknown("mechanisms", named)
                 raise errors.Unsupported(
                     f"The mechanism {named!r} is for one plain table of counts: no margins, weights or other measures.",
                     received=named,
                 )
-            if named not in registry.names("mechanisms"):
-                raise registry.unknown("mechanisms", named)
             if noise is not None:
                 return _stated(named, noise, sensitivity, budget, definition, relation)
             return calibrated(registry.get("mechanisms", named), sensitivity, relation, definition, budget)
-        best: Mechanism | None = None
-        least, place = inf, 0
-        # Noise that is known to be wider than another is not calibrated: that takes the longest where it is widest.
+        best: tuple[float, int, Mechanism] | None = None
         for bound, number, name in self._weighed(sensitivity, budget, definition):
-            if bound > least:
+            # Noise that is known to be wider than another is not calibrated: that takes the longest where it is widest.
+            if best is not None and bound > best[0]:
                 continue
-            try:
-                candidate = calibrated(registry.get("mechanisms", name), sensitivity, relation, definition, budget)
-            except errors.Unsupported:
-                continue
-            if best is None or (candidate.variance, number) < (least, place):
-                best, least, place = candidate, candidate.variance, number
+            with suppress(errors.Unsupported):
+                made = calibrated(registry.get("mechanisms", name), sensitivity, relation, definition, budget)
+                if best is None or (made.variance, number) < best[:2]:
+                    best = (made.variance, number, made)
         if best is None:
             raise errors.Unsupported(
                 f"No mechanism satisfies {budget.definition!r} for this request: one unit can move what is measured by "
                 f"{float(sensitivity.l1):.3g} steps, which needs wider noise at this budget than is drawn. More "
                 'budget, narrower bounds or fewer rows to a unit help, and for estimates error = "noise".'
             )
-        return best
-
-    def _candidates(self, definition: Definition) -> tuple[str, ...]:
-        """Mechanisms that are weighed when a request names none: the policy's, or those that offer themselves."""
-        if self.policy.allow.mechanisms is not None:
-            return tuple(n for n in self.policy.allow.mechanisms if n in registry.names("mechanisms"))
-        offered = (name for name, family in registry.own("mechanisms").items() if family.is_default)
-        return tuple(name for name in offered if name not in definition.by_name_only)
+        return best[2]
 
     def _weighed(
         self, sensitivity: Sensitivity, budget: Budget, definition: Definition
     ) -> list[tuple[float, int, str]]:
-        """Candidates with a variance that they need at least and their place, those that may be narrowest first."""
-        weighed = []
-        for number, name in enumerate(self._candidates(definition)):
-            bound = getattr(registry.get("mechanisms", name), "least_variance", lambda *_: 0.0)
-            weighed.append((bound(sensitivity, budget), number, name))
+        """Mechanisms for a request that names none, each with a variance that it needs at least and its place.
+
+        Those of the policy, or those that offer themselves; the one that may be narrowest first.
+        """
+        offered = (name for name, family in registry.own("mechanisms").items() if family.is_default)
+        names = [name for name in offered if name not in definition.by_name_only]
+        if self.policy.allow.mechanisms is not None:
+            names = [name for name in self.policy.allow.mechanisms if name in registry.names("mechanisms")]
+        bounds = (getattr(registry.get("mechanisms", name), "least_variance", lambda *_: 0.0) for name in names)
+        weighed = zip((bound(sensitivity, budget) for bound in bounds), range(len(names)), names, strict=True)
         return sorted(weighed)
 
 
@@ -419,22 +403,6 @@ def _stated(
         mechanism=name,
         delta=float(profile.delta),
     )
-
-
-def _check_amounts(budget: Budget, definition: Definition) -> None:
-    """An amount that the definition does not read would be spent on nothing; it is refused."""
-    if definition.scope.is_data_dependent:
-        if budget.rho is not None and (budget.epsilon is not None or budget.delta is not None):
-            raise errors.ParameterError("Give epsilon (and delta), or rho; not both.", name="rho")
-        return
-    has_delta = definition.name == "zero_concentrated" or definition.scope is Scope.GIVEN_THE_PUBLIC
-    optional = ("delta",) if has_delta else ()
-    for name, amount in budget.amounts.items():
-        if amount is not None and name not in (*definition.amounts, *optional):
-            raise errors.ParameterError(
-                f"The definition {definition.name!r} takes {' and '.join(definition.amounts)}; it does not use {name}.",
-                name=name,
-            )
 
 
 def _series(plan: TablePlan, waves: int) -> dict[str, float]:

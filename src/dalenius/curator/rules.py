@@ -23,17 +23,19 @@ import numpy as np
 
 from dalenius.algebra import joint
 from dalenius.core import registry
-from dalenius.core.contracts import AdditiveMeasurement, Adjustment, Measurement
+from dalenius.core.budget import Budget
+from dalenius.core.contracts import AdditiveMeasurement, Adjustment, Definition, Measurement
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.evidence import UNVETTED
 from dalenius.core.law import Additive, Censored, IntArray, Joint, Law, Withheld
+from dalenius.core.neighbours import Scope
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.query import Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Block, Release
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
-from dalenius.errors import AfterCharge, NotAllowed, UnknownName, Unsupported
+from dalenius.errors import AfterCharge, NotAllowed, ParameterError, UnknownName, Unsupported
 from dalenius.plans.ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
 from dalenius.postprocess import adds_up, adjusted, adjustments, largest_error, shown_from, within
 from dalenius.spec.axis import COMPLETE, OWN
@@ -45,9 +47,9 @@ from dalenius.spec.request import RequestDocument
 from dalenius.spec.show import ShowPart
 from dalenius.spec.universe import universe_of
 
-# Rules whose words are about counts; the first three adjust what is shown, the others are a law of noise.
 # Whose classes and functions a plan may hold beside those of extensions.
 _OURS = {"dalenius", "numpy", "pydantic", "pydantic_core", *sys.stdlib_module_names}
+# Rules whose words are about counts; the first three adjust what is shown, the others are a law of noise.
 ON_COUNTS = ("threshold", "sparse", "nonnegative", "truncation", "maximum_entropy")
 
 
@@ -68,6 +70,22 @@ def check(plan: TablePlan, request: RequestDocument, space: CellSpace, policy: P
     if rules.variance_cap is not None:
         for variance in variances(plan):
             check_variance(rules, variance)
+
+
+def check_amounts(budget: Budget, definition: Definition) -> None:
+    """An amount that the definition does not read would be spent on nothing; it is refused."""
+    if definition.scope.is_data_dependent:
+        if budget.rho is not None and (budget.epsilon is not None or budget.delta is not None):
+            raise ParameterError("Give epsilon (and delta), or rho; not both.", name="rho")
+        return
+    has_delta = definition.name == "zero_concentrated" or definition.scope is Scope.GIVEN_THE_PUBLIC
+    optional = ("delta",) if has_delta else ()
+    for name, amount in budget.amounts.items():
+        if amount is not None and name not in (*definition.amounts, *optional):
+            raise ParameterError(
+                f"The definition {definition.name!r} takes {' and '.join(definition.amounts)}; it does not use {name}.",
+                name=name,
+            )
 
 
 def check_weight(request: RequestDocument, domain: Domain) -> None:
