@@ -5,14 +5,18 @@ a closed pipe, a terminal that cannot show a letter) is told as an undelivered r
 """
 
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
-from dalenius.errors import DaleniusError, DocumentError, ParameterError, StorageError, Undelivered
+from dalenius.errors import DaleniusError, DocumentError, Interrupted, ParameterError, StorageError, Undelivered
 from dalenius.publish import is_single_file, is_written_name, listed_suffixes
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def output_place(output: Path | None, inputs: list[Path]) -> Path | None:
@@ -98,3 +102,27 @@ def _close_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Stop a release on Ctrl+C or SIGTERM: the lease is let go of, and what was charged is said.
+
+    The first signal stops the work; further ones wait until it was put in order, which takes a moment.
+    """
+    before = {number: signal.signal(number, _stop) for number in _SIGNALS}
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        told = " ".join(getattr(stop, "__notes__", ())) or "Nothing was charged."
+        raise Interrupted(f"Stopped. {told}") from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    for further in _SIGNALS:
+        signal.signal(further, signal.SIG_IGN)
+    raise KeyboardInterrupt

@@ -45,8 +45,7 @@ def release(
 ) -> None:
     """Release a protected table. An identical request is answered from the ledger, free, for ever."""
     from dalenius.cli.affordable import with_advice
-    from dalenius.cli.delivery import delivery, output_place
-    from dalenius.cli.interruption import interruptible
+    from dalenius.cli.delivery import delivery, interruptible, output_place
     from dalenius.cli.tables import print_release
     from dalenius.curator.curator import Curator
     from dalenius.publish import save, to_document

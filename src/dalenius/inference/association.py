@@ -91,10 +91,8 @@ def goodman_kruskal_lambda(
     draws = observation.simulate(fitted, replicates, simulation.generator(seed))
     simulated = _lambda(np.maximum(observation.guesses(draws), 0.0))
     bias = float(simulated.mean() - _lambda(fitted[None])[0])
-    ends = np.quantile(simulated, [(1 - confidence) / 2, (1 + confidence) / 2]) - bias
-    return _estimate(
-        observation, "lambda", value - bias, simulated, ends, confidence, {"uncorrected": value, "bias": bias}
-    )
+    details = {"uncorrected": value, "bias": bias}
+    return _estimate(observation, "lambda", value - bias, simulated, confidence, details)
 
 
 def phi_squared(guess: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
@@ -148,19 +146,13 @@ def _simulated(
     draws = observation.simulate(_saturated_mean(observation), replicates, simulation.generator(seed))
     _, means = statistics(observation, draws, null, None, fit.mean)
     simulated = measure(observation.guesses(draws), means, variance)
-    ends = np.quantile(simulated, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return _estimate(observation, name, value, simulated, ends, confidence, {})
+    return _estimate(observation, name, value, simulated, confidence, {})
 
 
 def _estimate(
-    observation: Seen,
-    name: str,
-    value: float,
-    simulated: FloatArray,
-    ends: FloatArray,
-    confidence: float,
-    details: dict[str, float],
+    observation: Seen, name: str, value: float, simulated: FloatArray, confidence: float, details: dict[str, float]
 ) -> Estimate:
+    ends = np.quantile(simulated, [(1 - confidence) / 2, (1 + confidence) / 2]) - details.get("bias", 0.0)
     (low, high), kind = (float(min(max(e, 0.0), 1.0)) for e in ends), Kind.NOISE_AND_SAMPLING
     how = "percentiles of simulated measurements, approximate"
     return Estimate(

@@ -16,7 +16,7 @@ References: Davison & Hinkley (1997), section 4.4; James & Stein (1961); Beran (
 Berger & Boos (1994), P values maximized over a confidence set for the nuisance parameter.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -145,6 +145,24 @@ def null_tables(
     return [
         (means, table.send(counts, simulation.generator(seed))),
         (means + more, table.send(larger, simulation.generator(seed))),
+    ]
+
+
+def null_statistics(
+    observation: Observed | JointObserved,
+    null: Model,
+    fitted: FloatArray,
+    statistic: Callable[[FloatArray, FloatArray], FloatArray],
+    *,
+    replicates: int,
+    seed: int,
+) -> list[FloatArray]:
+    """A statistic of the unbiased values and the fitted null means of simulated tables, for each of the two totals."""
+    rng = simulation.generator(seed)
+    means = null_means(observation, fitted, null, replicates, rng)
+    return [
+        statistic(observation.guesses(values), statistics(observation, values, null, None, start)[1])
+        for start, values in null_tables(observation, means, fitted.sum(), rng)
     ]
 
 

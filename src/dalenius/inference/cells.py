@@ -9,19 +9,17 @@ The two answer different questions and carry different names in every output.
 import numpy as np
 
 from dalenius.algebra import joint
-from dalenius.algebra.estimates import is_estimate
+from dalenius.algebra.estimates import curves_of, deconvolved_ends, is_certified, is_estimate, is_resampled
 from dalenius.algebra.listed import LISTS, is_list_of_estimates
-from dalenius.algebra.tabulation import estimate_of
+from dalenius.algebra.tabulation import bounds, estimate_of, sampled_bounds
 from dalenius.core.estimate import Kind
 from dalenius.core.law import CASCADE, WEIGHTED_LIST, Additive, FloatArray, IntArray, Joint, Thinned, Withheld
 from dalenius.core.release import ADDITIVE, Block, Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference import simulation
-from dalenius.inference._estimate_interval import DECONVOLUTION, estimate_intervals
-from dalenius.inference._sample_interval import sample_intervals
 from dalenius.inference.channel import CensoredShift, Kernelled, Shifted
-from dalenius.inference.compound_channel import Grouped, Repeated
-from dalenius.inference.drawn import condition, refuse_parameters
+from dalenius.inference.compound_channel import Repeated, noise_parts
+from dalenius.inference.drawn import condition, drawn_as, refuse_parameters, refuse_weights
 from dalenius.inference.interval import NOISE_LAW, checked, checked_kind, poisson_limits, simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.joint import JointObserved
@@ -32,6 +30,24 @@ from dalenius.inference.observe import Source, observe
 _DRAWS = 4000
 COMBINED = "from the exact variance of the noise"
 _FINEST = 8
+METHODS = {
+    Kind.NOISE: "the published noise of every measured sum",
+    Kind.NOISE_AND_SAMPLING: "noise and estimated sampling error, Student's quantiles",
+}
+RESAMPLED = {
+    Kind.NOISE: "spread of the noisy replicates, Student's quantiles",
+    Kind.NOISE_AND_SAMPLING: "calibrated to the spread of the noisy replicates",
+}
+BANDS = {
+    Kind.NOISE: "a band that holds at all points of a curve at once, from the published noise",
+    Kind.NOISE_AND_SAMPLING: "a band that holds at all points of a curve at once, from noise and sampling",
+}
+SELECTED = {
+    Kind.NOISE: "released points between which noisy counts certify the quantile",
+    Kind.NOISE_AND_SAMPLING: "released points between which noisy counts and a binomial rank certify the quantile",
+}
+DECONVOLUTION = "deconvolution"
+SAMPLE = "binomial sampling with a known chance, and the published noise"
 
 
 def intervals(
@@ -48,7 +64,7 @@ def intervals(
     checked(confidence, "exact" if is_deconvolved else method)
     named_kind = checked_kind(kind)
     if isinstance(source, Release) and isinstance(source.law, Thinned) and not is_deconvolved:
-        return sample_intervals(source, names, kind, confidence, is_simultaneous)
+        return sample_intervals(source, names, named_kind, confidence, is_simultaneous)
     if isinstance(source, Release) and (is_estimate(source.law) or is_list_of_estimates(source.law)):
         table = find_table(source, names)
         if estimate_of(source, table) is not None:
@@ -169,10 +185,11 @@ def _combined(
 def _population(observation: Observed, level: float) -> tuple[FloatArray, FloatArray, str]:
     channel = observation.channel
     values = observation.released.reshape(-1, *observation.released.shape[len(observation.shape) :])
-    if isinstance(channel, Shifted | Grouped):
-        noises = channel.noises if isinstance(channel, Grouped) else (channel.noise,)
-        which = channel.groups.reshape(-1) if isinstance(channel, Grouped) else np.zeros(len(values), dtype=np.int64)
-        q = np.array([n.half_width(level) for n in noises])[which]
+    parts = noise_parts(channel, len(values))
+    if parts is not None:
+        q = np.zeros(len(values), dtype=np.int64)
+        for noise, here in parts:
+            q[here] = noise.half_width(level)
         return np.maximum(values - q, 0).astype(float), np.maximum(values + q, 0).astype(float), NOISE_LAW
     if isinstance(channel, Repeated):
         return _repeated(channel, values, level)
@@ -216,16 +233,13 @@ def _parameter(observation: Observed, level: float, method: str) -> tuple[FloatA
     # Units of several rows make a count that many times a Poisson one, at the most.
     channel, x = observation.channel, observation.released.reshape(-1)
     multiple, how = observation.rows, f"Poisson parameter, {method}"
+    parts = noise_parts(channel, len(x))
     if isinstance(channel, Repeated):
         x, multiple, noise = _weighted(channel, observation.values.reshape(-1, len(channel.channels)))
-        parts = [(noise, np.ones(len(x), dtype=bool))]
+        parts = noise_parts(Shifted(noise), len(x))
         multiple *= observation.rows
         how += f", weighted mean of {len(channel.channels)} releases"
-    elif isinstance(channel, Shifted):
-        parts = [(channel.noise, np.ones(len(x), dtype=bool))]
-    elif isinstance(channel, Grouped):
-        parts = [(noise, channel.groups.reshape(-1) == g) for g, noise in enumerate(channel.noises)]
-    else:
+    if parts is None:
         raise Unsupported("Parameter intervals need an additive law.")
     low, high = np.zeros(len(x)), np.zeros(len(x))
     for noise, here in parts:
@@ -253,3 +267,70 @@ def _joint(
     q = np.quantile(scaled.max(1), confidence) if together else np.quantile(scaled, confidence, axis=0)
     how = "simulated noise of the measured blocks" + (", Poisson parameter, approximate" if kind == "parameter" else "")
     return np.maximum(x - q * spread, 0.0), np.maximum(x + q * spread, 0.0), how
+
+
+def _is_whole(table: Table, names: tuple[str, ...]) -> bool:
+    return set(names) in (set(), {axis.name for axis in table.space.axes})
+
+
+def sample_intervals(
+    release: Release, names: tuple[str, ...], kind: Kind, confidence: float, together: bool
+) -> IntervalTable:
+    """Of every cell of a table of counts of all records, from a secret sample: for the finite population alone."""
+    table = find_table(release, names)
+    if kind is not Kind.NOISE or not _is_whole(table, names):
+        raise Unsupported(
+            "Counts of a secret sample have intervals for the population, cell by cell; ask for those of the whole "
+            "table."
+        )
+    cells = table.space.size - len(table.space.structural_indices)
+    level = simultaneous_confidence(confidence, cells) if together else confidence
+    stated = {"kind": kind, "method": SAMPLE, "is_simultaneous": together, "notes": adjusted_note(release)}
+    return IntervalTable.of(table, bounds(release, table, level), confidence=confidence, **stated)
+
+
+def estimate_intervals(
+    release: Release,
+    table: Table,
+    names: tuple[str, ...],
+    kind: Kind,
+    confidence: float,
+    together: bool,
+    method: str = "exact",
+) -> IntervalTable:
+    """Of every cell of a released table of estimates."""
+    if not _is_whole(table, names):
+        raise Unsupported(f"A {table.measure} does not add up; ask for the intervals of the whole table.")
+    drawn, is_sampling = drawn_as(release), kind is Kind.NOISE_AND_SAMPLING
+    if is_sampling:
+        refuse_parameters(drawn)
+        if release.about.weight:
+            refuse_weights(drawn.draws)
+        if table.sampled is None:
+            raise Unsupported(
+                "The error of sampling was not measured with this release; ask anew with error = "
+                '"sampling" in [table].',
+                measure=table.measure,
+            )
+    cells = table.space.size - len(table.space.structural_indices)
+    curves = curves_of(release.law, cells)
+    level = simultaneous_confidence(confidence, cells if curves is None else curves) if together else confidence
+    if together and is_certified(release.law):
+        # Quantiles of one cell share their counts: errors are added, as nothing is known of their dependence.
+        level = 1 - (1 - confidence) / max(cells, 1)
+    methods = SELECTED if is_certified(release.law) else METHODS
+    how = RESAMPLED[kind] if is_resampled(release.law) else methods[kind] if curves is None else BANDS[kind]
+    if method == DECONVOLUTION:
+        if not is_sampling or not isinstance(release.law, Joint) or not is_resampled(release.law):
+            raise Unsupported(
+                'Deconvolution is for parameters of estimates with error = "bootstrap": it takes the noise off their '
+                "replicates."
+            )
+        lower, upper = deconvolved_ends(release.law, release.blocks, table.space.size, level)
+        how = "law of the replicates without their noise; no side shorter than the calibrated one"
+    else:
+        lower, upper = (sampled_bounds if is_sampling else bounds)(release, table, level)
+    notes = (condition(drawn),) if is_sampling else ()
+    ends = (np.where(np.isnan(lower), 0.0, lower), np.where(np.isnan(upper), 0.0, upper))
+    stated = {"kind": kind, "method": how, "is_simultaneous": together, "notes": notes}
+    return IntervalTable.of(table, ends, confidence=confidence, **stated)

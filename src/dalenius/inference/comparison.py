@@ -9,15 +9,16 @@ References
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from dalenius.core.estimate import TestResult
 from dalenius.core.law import FloatArray
 from dalenius.errors import ParameterError
-from dalenius.inference import formula, simulation
-from dalenius.inference.calibration import largest_p, null_means, null_tables
-from dalenius.inference.fitting import fit_one, statistics
+from dalenius.inference import formula
+from dalenius.inference.calibration import largest_p, null_statistics
+from dalenius.inference.fitting import fit_one
 from dalenius.inference.formula import Model
 from dalenius.inference.independence import nested_test, sampling_note
 from dalenius.inference.interval import check_among
@@ -98,12 +99,8 @@ def trend(
     fit = fit_one(observation, null)
     variance = observation.variance(fit.mean)
     observed = _slope(observation.guess[None], fit.mean[None], variance, scores)[0]
-    rng = simulation.generator(seed)
-    means = null_means(observation, fit.mean, null, replicates, rng)
-    slopes = [
-        _slope(observation.guesses(values), statistics(observation, values, null, None, start)[1], variance, scores)
-        for start, values in null_tables(observation, means, fit.mean.sum(), rng)
-    ]
+    slope = partial(_slope, variance=variance, scores=scores)
+    slopes = null_statistics(observation, null, fit.mean, slope, replicates=replicates, seed=seed)
     extremity = _EXTREMITIES[alternative]
     p_value, _ = largest_p(float(extremity(observed)), [extremity(slope) for slope in slopes])
     return TestResult(

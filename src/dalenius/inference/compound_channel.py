@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.inference.channel import Channel, Shifted, Window, impossible
@@ -91,3 +92,12 @@ class Grouped:
     def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
         spread = np.array([n.variance for n in self.noises])
         return np.broadcast_to(spread[values[..., 1]], np.shape(mean)).copy()
+
+
+def noise_parts(channel: Channel, cells: int) -> list[tuple[Noise, NDArray[np.bool_]]] | None:
+    """Each additive noise of a table, and which of its cells carry it, flat; None for other channels."""
+    if isinstance(channel, Shifted):
+        return [(channel.noise, np.ones(cells, dtype=bool))]
+    if isinstance(channel, Grouped):
+        return [(noise, channel.groups.reshape(-1) == g) for g, noise in enumerate(channel.noises)]
+    return None

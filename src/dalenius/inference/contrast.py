@@ -25,8 +25,7 @@ from dalenius.core.estimate import Estimate, Interval, Kind
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import ParameterError, UnknownName, Unsupported
-from dalenius.inference.channel import Shifted
-from dalenius.inference.compound_channel import Grouped
+from dalenius.inference.compound_channel import noise_parts
 from dalenius.inference.drawn import condition, refuse_parameters
 from dalenius.inference.interval import checked, checked_kind, count_interval, poisson_interval
 from dalenius.inference.joint import JointObserved
@@ -139,16 +138,12 @@ def noise_of(observation: Observed, weights: FloatArray) -> Noise | None:
     """The exact law of the noise of a combination with weights -1, 0, 1; None where there is no such law."""
     if not np.all(np.isin(weights, (-1.0, 0.0, 1.0))):
         return None
-    if isinstance(observation.channel, Shifted):
-        parts = [(observation.channel.noise, weights)]
-    elif isinstance(observation.channel, Grouped):
-        groups = observation.channel.groups.reshape(-1)
-        parts = [(noise, weights * (groups == g)) for g, noise in enumerate(observation.channel.noises)]
-    else:
+    parts = noise_parts(observation.channel, len(weights))
+    if parts is None:
         return None
     law = Noise.none()
-    for noise, own in parts:
-        plus, minus = int(np.sum(own > 0)), int(np.sum(own < 0))
+    for noise, here in parts:
+        plus, minus = int(np.sum(weights[here] > 0)), int(np.sum(weights[here] < 0))
         law = law.plus(noise.times(plus)) if plus else law
         law = law.plus(noise.times(minus).reflected()) if minus else law
     return law

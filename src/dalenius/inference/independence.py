@@ -22,10 +22,10 @@ from scipy.special import chdtrc
 
 from dalenius.core.estimate import TestResult
 from dalenius.errors import ParameterError
-from dalenius.inference import formula, simulation
-from dalenius.inference.calibration import Calibrated, calibrate, is_safe, largest_p, null_means, null_tables
+from dalenius.inference import formula
+from dalenius.inference.calibration import Calibrated, calibrate, is_safe, largest_p, null_statistics
 from dalenius.inference.drawn import condition
-from dalenius.inference.fitting import degrees_of_freedom, fit_one, statistics
+from dalenius.inference.fitting import degrees_of_freedom, fit_one
 from dalenius.inference.formula import Model
 from dalenius.inference.interval import check_among
 from dalenius.inference.joint import JointObserved
@@ -134,12 +134,7 @@ def corrected_chi_square(
         details["asymptotic_p_value"] = asymptotic
     p_value, how = asymptotic, "corrected chi-square against chi-square; needs mean plus noise variance large"
     if replicates:
-        rng = simulation.generator(seed)
-        means = null_means(observation, fit.mean, null, replicates, rng)
-        alternatives = [
-            distance(observation.guesses(values), statistics(observation, values, null, None, start)[1])
-            for start, values in null_tables(observation, means, fit.mean.sum(), rng)
-        ]
+        alternatives = null_statistics(observation, null, fit.mean, distance, replicates=replicates, seed=seed)
         p_value, details["simulated"] = largest_p(observed, alternatives)
         how = f"corrected chi-square, {replicates} simulated measurements"
     return TestResult(

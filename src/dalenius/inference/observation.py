@@ -21,8 +21,8 @@ from dalenius.inference import simulation
 from dalenius.inference.channel import CensoredShift, Channel, Kernelled, Shifted
 from dalenius.inference.compound_channel import Grouped
 from dalenius.inference.drawn import SeenTable
+from dalenius.inference.grid import Many
 from dalenius.inference.likelihood import CountLikelihood, Moments
-from dalenius.inference.many import Many
 from dalenius.inference.noise import Noise
 
 ADJUSTED = "The shown table was adjusted ({names}); the measured values, which are unbiased, were analysed instead."
@@ -121,11 +121,8 @@ def from_values(
         Axis(variable=name, labels=tuple(str(i + 1) for i in range(width)))
         for name, width in zip(names, array.shape, strict=True)
     )
-    channel: Channel
-    if isinstance(law, Noise):
-        channel = Shifted(law)
-    else:
-        channel = Kernelled(law) if isinstance(law, Kernel) else Shifted(Noise.of(law))
+    noise = Noise.of(law) if isinstance(law, Additive) else law
+    channel: Channel = Shifted(noise) if isinstance(noise, Noise) else Kernelled(noise)
     return Observed(
         axes=made, values=array.astype(np.int64), channel=channel, possible=np.ones(array.shape, bool), total=total
     )
@@ -141,7 +138,7 @@ def of_block(block: Block, names: Sequence[str]) -> Observed:
     possible = np.ones(values.size, dtype=bool)
     possible[list(block.space.structural_indices)] = False
     terms = possible.reshape(values.shape).sum(axis=over) if over else possible.reshape(values.shape).astype(int)
-    kept = tuple(axes[k] for k in keep)
+    channel: Channel
     if isinstance(law, Kernel):
         if law.is_clamped:
             raise Unsupported(
@@ -149,32 +146,28 @@ def of_block(block: Block, names: Sequence[str]) -> Observed:
             )
         if over:
             raise Unsupported("A margin of values seen through a kernel has no simple law; analyse the whole table.")
-        return Observed(axes=kept, values=values, channel=Kernelled(law), possible=terms > 0)
-    if isinstance(law, Censored):
+        channel = Kernelled(law)
+    elif isinstance(law, Censored):
         if over:
             raise Unsupported(
                 f"Counts below {law.least} are shown as 0, so that sums of cells have no simple law; analyse the "
                 "whole table."
             )
-        seen_through = CensoredShift(Noise.of(law.additive), law.least)
-        return Observed(axes=kept, values=values, channel=seen_through, possible=terms > 0)
-    if not isinstance(law, Additive):
+        channel = CensoredShift(Noise.of(law.additive), law.least)
+    elif not isinstance(law, Additive):
         raise refusal(law)
-    if law.step != 1:
+    elif law.step != 1:
         raise Unsupported("This analysis is for counts; the values of this block are totals on a grid.")
-    summed = np.asarray(values.sum(axis=over) if over else values, dtype=np.int64)
-    noises = [Noise.of(law).times(int(width)) for width in np.unique(terms[terms > 0])]
-    if len(noises) <= 1:
+    else:
+        values = np.asarray(values.sum(axis=over) if over else values, dtype=np.int64)
+        noises = [Noise.of(law).times(int(width)) for width in np.unique(terms[terms > 0])]
         channel = Shifted(noises[0] if noises else Noise.of(law))
-        return Observed(axes=kept, values=summed, channel=channel, possible=np.asarray(terms > 0))
-    # Structural zeros leave the cells of this margin with sums of different lengths, and so with different noise.
-    groups = np.maximum(np.searchsorted(np.unique(terms[terms > 0]), terms), 0)
-    return Observed(
-        axes=kept,
-        values=np.stack([summed, groups], axis=-1),
-        channel=Grouped(tuple(noises), groups),
-        possible=np.asarray(terms > 0),
-    )
+        if len(noises) > 1:
+            # Structural zeros leave the cells of this margin with sums of different lengths, and of different noise.
+            groups = np.maximum(np.searchsorted(np.unique(terms[terms > 0]), terms), 0)
+            values, channel = np.stack([values, groups], axis=-1), Grouped(tuple(noises), groups)
+    kept = tuple(axes[k] for k in keep)
+    return Observed(axes=kept, values=values, channel=channel, possible=np.asarray(terms > 0))
 
 
 def find_table(release: Release, names: Sequence[str]) -> Table:

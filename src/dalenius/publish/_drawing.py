@@ -2,30 +2,30 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dalenius.core.law import Kernel
+from dalenius.rendering import figure, finish
 
 
-def draw_kernel(kernel: Kernel, path: str | Path) -> Path:
+def draw_kernel(kernel: Kernel, path: Path) -> None:
     """p(a, b) as a picture: one row for each count, darker where more probable."""
     low = min(kernel.firsts)
     high = max(first + len(row) for first, row in zip(kernel.firsts, kernel.rows, strict=True))
     grid = np.array([kernel.pmf(a, np.arange(low, high)) for a in range(len(kernel.rows))])
-    figure, panel = _figure(8, 5)
+    panel = figure(path, width=8, height=5)
     image = panel.imshow(grid, cmap="Greys", aspect="auto", extent=(low - 0.5, high - 0.5, len(grid) - 0.5, -0.5))
     panel.set_xlabel("shown count b")
     panel.set_ylabel("exact count a")
     panel.set_title(f"p(a, b) of {kernel.name}")
-    figure.colorbar(image)
-    return _save(figure, path)
+    panel.figure.colorbar(image)
+    finish(panel, path)
 
 
-def draw_trade_off(unit: str, points: Sequence[tuple[float, float, float]], path: str | Path) -> Path:
+def draw_trade_off(unit: str, points: Sequence[tuple[float, float, float]], path: Path) -> None:
     """Margin of error and an intruder's power against the amount; points as (amount, margin, power)."""
-    figure, panel = _figure(7, 5)
+    panel = figure(path, width=7, height=5)
     amounts = [amount for amount, _, _ in points]
     panel.plot(amounts, [margin for _, margin, _ in points], marker="o", color="black", label="margin of error")
     panel.set_xscale("log")
@@ -36,18 +36,4 @@ def draw_trade_off(unit: str, points: Sequence[tuple[float, float, float]], path
     other.plot(amounts, [100 * power for _, _, power in points], marker="s", linestyle="--", color="grey")
     other.set_ylabel("somebody is recognised, at most (%, dashed; 5 by guessing)")
     other.set_ylim(0, 100)
-    return _save(figure, path)
-
-
-def _figure(width: float, height: float) -> tuple[Any, Any]:
-    """A figure and its axes that no window or notebook shows."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height))
-    return figure, figure.subplots()
-
-
-def _save(figure: Any, path: str | Path) -> Path:
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    return Path(path)
+    finish(panel, path)

@@ -32,11 +32,6 @@ class Metrics:
             for bucket in [*(b for b in BUCKETS if seconds <= b), "+Inf"]:
                 self._counts[f'dalenius_request_seconds_bucket{{{labels},le="{bucket}"}}'] += 1
 
-    def count(self, name: str, **labels: str) -> None:
-        inner = ",".join(f'{key}="{value}"' for key, value in sorted(labels.items()))
-        with self._lock:
-            self._counts[f"dalenius_{name}_total{{{inner}}}" if inner else f"dalenius_{name}_total"] += 1
-
     @property
     def _file(self) -> Path:
         return self._directory / f"metrics-{os.getpid()}.json"

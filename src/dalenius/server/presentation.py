@@ -1,6 +1,5 @@
 """Views made from the library's own types: declared data sets and priced requests."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,7 @@ from dalenius.core.plan import margin_of_error
 from dalenius.core.rationals import plain
 from dalenius.plans.weighted import FIXED_WEIGHTS
 from dalenius.server.operations import Quote, Served
-from dalenius.server.views import DatasetView, LevelView, Preview, QuotaView, ReleaseView, VariableView
+from dalenius.server.views import DatasetView, LevelView, Preview, ReleaseView, VariableView
 from dalenius.shown import speech
 from dalenius.spec.derived_words import LANGUAGES, derivation
 from dalenius.spec.method import counts_records, is_offered
@@ -85,16 +84,8 @@ def _definitions(served: Served) -> tuple[str, ...]:
     return tuple(name for name, each in registry.every("definitions").items() if is_allowed(name, each))
 
 
-def preview(
-    quote: Quote,
-    *,
-    digest: str,
-    quota: QuotaView | None,
-    already: ReleaseView | None,
-    from_list: bool,
-    refusal: Mapping[str, Any] | None,
-    direct_cells: int,
-) -> Preview:
+def preview(quote: Quote, direct_cells: int, **told: Any) -> Preview:
+    """A priced request as it is shown; `told` is what only the ledger and the lists know."""
     plan = quote.plan
     details = dict(plan.preview)
     has_error = "std_error" in details
@@ -104,7 +95,6 @@ def preview(
     if has_error:
         details.pop("half_width_95", None)
     return Preview(
-        digest=digest,
         dataset=quote.charge.dataset,
         cells=quote.cells,
         cost=plan.reservation.to_dict(),
@@ -117,11 +107,8 @@ def preview(
         evidence=plan.evidence.to_dict(),
         warnings=tuple(plan.notes),
         is_queued=quote.cells > direct_cells,
-        quota=quota,
-        already=already,
-        from_list=from_list,
-        refusal=None if already is not None or from_list else refusal,
         details=details,
+        **told,
     )
 
 

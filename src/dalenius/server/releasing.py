@@ -80,17 +80,18 @@ class Releasing:
         quote = self._quote(user, served, asked)
         quota = self.quota(user, dataset, quote.charge.account) if user.may_release else None
         stored = self.reading.shown(user, self.desk.stored(quote))
+        already, from_list = stored if _answers(stored, user) else None, self._is_listed(served, quote.document)
         refusal = None
         if quota is not None:
             refusal = self._preview_refusal(user, served, quote, quota, is_known=stored is not None)
         return presentation.preview(
             quote,
+            self._limits.direct_cells,
             digest=self._digest(quote),
             quota=quota,
-            already=stored if _answers(stored, user) else None,
-            from_list=self._is_listed(served, quote.document),
-            refusal=refusal,
-            direct_cells=self._limits.direct_cells,
+            already=already,
+            from_list=from_list,
+            refusal=None if already is not None or from_list else refusal,
         )
 
     def _quote(self, user: User, served: Served, request: Asked) -> Quote:

@@ -83,15 +83,13 @@ class BatchDocument(Document):
         )
 
     def __repr__(self) -> str:
-        amounts = ", ".join(f"{k} {v}" for k, v in self.budget().to_dict().items() if k != "definition")
         return two_lines(
             f"Batch: {self.title or f'{len(self.table)} tables'}",
-            f"{len(self.table)} tables, {self.privacy.definition} {amounts} for all of them together",
+            f"{len(self.table)} tables, {self.privacy.words} for all of them together",
         )
 
     def budget(self) -> Budget:
-        part = self.privacy
-        return Budget(definition=part.definition, epsilon=part.epsilon, delta=part.delta, rho=part.rho)
+        return self.privacy.budget()
 
     def variables(self, domain: Domain) -> set[str]:
         return {name for member in self.members for name in member.variables(domain)}

@@ -110,9 +110,8 @@ def method_of(content: Mapping[str, Any]) -> str:
 
 def _axis(axis: Axis) -> Axis:
     """Labels in the declared order of the first category that each holds; cuts already rise."""
-    if axis.cuts:
-        return axis
-    if _is_declared_order(axis):
+    # Where each category is a label of its own, in declared order, there is nothing to do.
+    if axis.cuts or axis.codes == tuple(range(len(axis))):
         return axis
     first = {label: code for code, label in reversed(list(enumerate(axis.codes)))}
     # The label of the rest holds no category and stays the last.
@@ -120,11 +119,6 @@ def _axis(axis: Axis) -> Axis:
     place = {old: new for new, old in enumerate(rank)}
     labels = tuple(axis.labels[old] for old in rank)
     return replace(axis, labels=labels, codes=tuple(place.get(code, -1) for code in axis.codes))
-
-
-def _is_declared_order(axis: Axis) -> bool:
-    """Whether each category is a label of its own, in declared order."""
-    return axis.codes == tuple(range(len(axis)))
 
 
 def _reordered(asked: CellSpace, axes: tuple[Axis, ...]) -> CellSpace:
@@ -152,17 +146,11 @@ def describe_axis(axis: Axis, domain: Domain) -> dict[str, Any]:
     if axis.cuts:
         return {"variable": axis.variable, "cuts": list(axis.cuts)}
     texts = domain.variable(axis.variable).categories.labels
-    if _is_declared_order(axis):
-        cells = [[label, text] for label, text in zip(axis.labels, texts, strict=True)]
-        return {"variable": axis.variable, "cells": cells}
-    members: list[list[str]] = [[] for _ in axis.labels]
+    cells = [[label] for label in axis.labels]
     for code, label in enumerate(axis.codes):
         if label >= 0:
-            members[label].append(texts[code])
-    return {
-        "variable": axis.variable,
-        "cells": [[label, *inside] for label, inside in zip(axis.labels, members, strict=True)],
-    }
+            cells[label].append(texts[code])
+    return {"variable": axis.variable, "cells": cells}
 
 
 def describe_condition(condition: Filter, domain: Domain) -> dict[str, Any]:

@@ -28,12 +28,17 @@ def read_mapping(given: str | Path | Mapping[str, Any], kind: str = "document") 
     """Plain content of a document and the folder that its relative paths start from."""
     if isinstance(given, Mapping):
         return dict(given), Path()
-    if isinstance(given, str) and ("\n" in given or given.lstrip().startswith("{") or " = " in given):
+    if isinstance(given, str) and _is_text(given):
         return parse(given, kind, LOCAL, is_json=given.lstrip().startswith("{")), Path()
     path = Path(given)
     text = read_text(path, f"{kind} {str(given)!r}")
     is_json = path.suffix.lower() == ".json" or text.lstrip().startswith("{")
     return parse(text, kind, LOCAL, is_json=is_json), path.parent
+
+
+def _is_text(text: str) -> bool:
+    """Whether a text is a document itself and not the path of one."""
+    return "\n" in text or text.lstrip().startswith("{") or " = " in text
 
 
 def parse(
@@ -98,16 +103,10 @@ def _load(kind: type[D], given: Given) -> tuple[D, Path]:
     _refuse_wrong_kind(kind, content)
     if kind is DatasetDocument:
         content = _with_code_lists(content, base)
-    elif kind in (RequestDocument, BatchDocument) and _is_a_file(given):
+    elif kind in (RequestDocument, BatchDocument) and not isinstance(given, Mapping) and not _is_text(str(given)):
+        # Only a document that was read from a file may name another, never a text that somebody sent.
         content = with_expected(_with_noise_table(content, base), base)
     return kind.from_dict(content), base
-
-
-def _is_a_file(document: Given) -> bool:
-    """Whether a document was read from a file: only then may it name another, never as text that somebody sent."""
-    if isinstance(document, str):
-        return not ("\n" in document or document.lstrip().startswith("{") or " = " in document)
-    return isinstance(document, Path)
 
 
 def _with_noise_table(content: dict[str, Any], base: Path) -> dict[str, Any]:

@@ -17,34 +17,6 @@ from dalenius.spec.show import ShowPart
 STRONG = (Level.PROVED, Level.ENUMERATED, Level.COMPUTATIONAL)
 
 
-def _check_amounts(**amounts: object) -> None:
-    """Refuse amounts that grant nothing or everything."""
-    for name, amount in amounts.items():
-        if amount is None:
-            continue
-        value, most = exact(amount), 1 if name == "delta" else MOST_EPSILON
-        if not 0 <= value <= most or (name == "delta" and value == 1):
-            raise ParameterError(f"{name} of a policy must lie between 0 and {most}; received {amount}.")
-
-
-class BudgetPart(Part):
-    """[budget]: what all releases about the population may cost together, for ever."""
-
-    section: ClassVar[str] = "[budget]"
-
-    rho: Exact = exact(2)
-    delta: Exact = exact("1e-6")
-
-    @model_validator(mode="after")
-    def _is_sensible(self) -> Self:
-        _check_amounts(rho=self.rho, delta=self.delta)
-        return self
-
-    def limit(self, relation: Relation) -> Cost:
-        """The cap as the ledger's master account takes it."""
-        return Cost(relation=relation, rho=self.rho, delta=self.delta)
-
-
 class QuotaPart(Part):
     """[analysts.NAME] or [sensitive.VARIABLE]: a cap inside the budget."""
 
@@ -55,8 +27,24 @@ class QuotaPart(Part):
 
     @model_validator(mode="after")
     def _is_sensible(self) -> Self:
-        _check_amounts(rho=self.rho, delta=self.delta)
+        """Refuse amounts that grant nothing or everything."""
+        for name, amount, most in (("rho", self.rho, MOST_EPSILON), ("delta", self.delta, 1)):
+            if amount is not None and (not 0 <= amount <= most or (name == "delta" and amount == 1)):
+                raise ParameterError(f"{name} of a policy must lie between 0 and {most}; received {amount}.")
         return self
+
+
+class BudgetPart(QuotaPart):
+    """[budget]: what all releases about the population may cost together, for ever."""
+
+    section: ClassVar[str] = "[budget]"
+
+    rho: Exact = exact(2)
+    delta: Exact = exact("1e-6")
+
+    def limit(self, relation: Relation) -> Cost:
+        """The cap as the ledger's master account takes it."""
+        return Cost(relation=relation, rho=self.rho, delta=self.delta)
 
 
 class WavePart(QuotaPart):
@@ -171,14 +159,12 @@ class PolicyDocument(Document):
 
     def allows_definition(self, name: str, evidence: Evidence) -> bool:
         """Whether a definition may be used: named by the custodian, or of allowed evidence."""
-        if name in self.allow.acknowledge:
-            return True
-        named = self.allow.definitions is None or name in self.allow.definitions
-        return named and evidence.level in self.allow.evidence
+        return self._allows(name, evidence, self.allow.definitions)
 
     def allows_mechanism(self, name: str, evidence: Evidence) -> bool:
         """Whether a mechanism or measurement may be used."""
-        if name in self.allow.acknowledge:
-            return True
-        named = self.allow.mechanisms is None or name in self.allow.mechanisms
-        return named and evidence.level in self.allow.evidence
+        return self._allows(name, evidence, self.allow.mechanisms)
+
+    def _allows(self, name: str, evidence: Evidence, named: tuple[str, ...] | None) -> bool:
+        is_named = named is None or name in named
+        return name in self.allow.acknowledge or (is_named and evidence.level in self.allow.evidence)

@@ -138,6 +138,20 @@ class PrivacyPart(Part):
         parameters_of(self.mechanism, self.noise)
         return self
 
+    def budget(self) -> Budget:
+        """What one release of the request may spend: all of it, or the part of one wave."""
+        amounts = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return Budget(
+            definition=self.definition,
+            **{name: amount / self.waves for name, amount in amounts.items() if amount is not None},
+        )
+
+    @property
+    def words(self) -> str:
+        """Definition and amounts, for people."""
+        amounts = ", ".join(f"{k} {v}" for k, v in self.budget().to_dict().items() if k != "definition")
+        return f"{self.definition} {amounts}"
+
 
 def definition_of(amounts: Mapping[str, Any]) -> str:
     """Return the definition that amounts imply: pure for epsilon, approximate with delta, zero-concentrated for rho."""
@@ -199,9 +213,8 @@ class RequestDocument(Document):
     def __repr__(self) -> str:
         what = f"{self.method} of {self.table.of}" if self.table.of else self.method
         names = ", ".join(item if isinstance(item, str) else item.variable for item in self.table.items)
-        amounts = ", ".join(f"{k} {v}" for k, v in self.budget().to_dict().items() if k != "definition")
         title = self.title or what + (f" by {names}" if names else "")
-        return two_lines(f"Request: {title}", f"{what}, {self.privacy.definition} {amounts}")
+        return two_lines(f"Request: {title}", f"{what}, {self.privacy.words}")
 
     @property
     def method(self) -> str:
@@ -295,13 +308,7 @@ class RequestDocument(Document):
         return tuple(name for _, name in chosen)
 
     def budget(self) -> Budget:
-        """What one release of the request may spend: all of it, or the part of one wave."""
-        part = self.privacy
-        amounts = {"epsilon": part.epsilon, "delta": part.delta, "rho": part.rho}
-        return Budget(
-            definition=part.definition,
-            **{name: amount / part.waves for name, amount in amounts.items() if amount is not None},
-        )
+        return self.privacy.budget()
 
     def layout(self, domain: Domain) -> dict[str, Any]:
         """Which axes stand where, for readers; not part of the canonical form."""

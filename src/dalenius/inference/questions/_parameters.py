@@ -16,24 +16,16 @@ Axes = Annotated[
 _CELLS = "axis=label of the {} cells, or axis=label..label for a range; repeat for each. All if left out."
 First = Annotated[Cells, Hint(help=_CELLS.format("first"))]
 Second = Annotated[Cells, Hint(help=_CELLS.format("second"))]
-Test = Annotated[
-    str,
-    Hint(
-        help="monte-carlo, asymptotic or chi-square.",
-        choices=("monte-carlo", "asymptotic", "chi-square"),
-        options=("--method",),
-        key="test",
-    ),
-]
-NestedTest = Annotated[
-    str,
-    Hint(
-        help="monte-carlo, or asymptotic where that is safe.",
-        choices=("monte-carlo", "asymptotic"),
-        options=("--method",),
-        key="test",
-    ),
-]
+Cell = Annotated[Cells, Hint(help="axis=label of the cell; repeat for each axis.")]
+
+
+def _test(words: str, *choices: str) -> Hint:
+    return Hint(help=words, choices=choices, options=("--method",), key="test")
+
+
+Test = Annotated[str, _test("monte-carlo, asymptotic or chi-square.", "monte-carlo", "asymptotic", "chi-square")]
+NestedTest = Annotated[str, _test("monte-carlo, or asymptotic where that is safe.", "monte-carlo", "asymptotic")]
+Alternative = Annotated[str, Hint(help="two-sided, greater or less.", choices=("two-sided", "greater", "less"))]
 Kind = Annotated[
     str, Hint(help="population (noise only) or parameter (noise and sampling).", choices=("population", "parameter"))
 ]

@@ -6,19 +6,17 @@ from dalenius.core.estimate import TestResult
 from dalenius.inference.binomial import binomial_test_of_cell
 from dalenius.inference.observe import Source
 from dalenius.inference.question import Hint, InferenceQuestion
-from dalenius.inference.questions._parameters import Cells, Seed
+from dalenius.inference.questions._parameters import Alternative, Cell, Seed
 
 __all__ = ["BINOMIAL"]
 
 
 def ask(
     release: Source,
-    label: Annotated[Cells, Hint(help="axis=label of the cell; repeat for each axis.")],
+    label: Cell,
     size: Annotated[int, Hint(least=1, help="The known number of trials.")],
     probability: Annotated[float, Hint(least=0, most=1, help="The hypothesis.")] = 0.5,
-    alternative: Annotated[
-        str, Hint(help="two-sided, greater or less.", choices=("two-sided", "greater", "less"))
-    ] = "two-sided",
+    alternative: Alternative = "two-sided",
     method: Annotated[
         str, Hint(help="likelihood-ratio or tulap.", choices=("likelihood-ratio", "tulap"), key="variant")
     ] = "likelihood-ratio",

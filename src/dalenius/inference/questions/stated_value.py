@@ -5,7 +5,7 @@ from typing import Annotated
 from dalenius.core.estimate import TestResult
 from dalenius.inference.observe import Source
 from dalenius.inference.question import Hint, InferenceQuestion
-from dalenius.inference.questions._parameters import ALL, POPULATION, Cells, Kind
+from dalenius.inference.questions._parameters import ALL, POPULATION, Alternative, Cell, Kind
 from dalenius.inference.stated_value import stated_value
 
 __all__ = ["STATED_VALUE"]
@@ -14,11 +14,9 @@ __all__ = ["STATED_VALUE"]
 def ask(
     release: Source,
     value: Annotated[float, Hint(help="The hypothesis.")],
-    label: Annotated[Cells, Hint(help="axis=label of the cell; repeat for each axis.")] = ALL,
+    label: Cell = ALL,
     kind: Kind = "population",
-    alternative: Annotated[
-        str, Hint(help="two-sided, greater or less.", choices=("two-sided", "greater", "less"))
-    ] = "two-sided",
+    alternative: Alternative = "two-sided",
 ) -> TestResult:
     """Test that the value of one cell is a stated one, by its intervals."""
     return stated_value(release, value, label, kind=kind, alternative=alternative)
