@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalenius.algebra import ranges
+from dalenius.algebra import range_strategies, ranges
 from dalenius.algebra.ranges import Asked, Factor, RangeWorkload
 from dalenius.core.law import FloatArray
 from dalenius.errors import DocumentError, TooLarge
@@ -58,7 +58,7 @@ def test_the_gaussian_optimum_is_near_its_dual_bound_and_no_descent_beats_it(wan
 
     asked = Asked.of(wanted, LABELS[:5])
     workload = RangeWorkload(((asked,),))
-    found = _loss(workload, ranges.optimal(workload, is_gaussian=True), is_gaussian=True)
+    found = _loss(workload, range_strategies.optimal(workload, is_gaussian=True), is_gaussian=True)
 
     def loss(flat: FloatArray) -> float:
         root = flat.reshape(5, 5)
@@ -69,7 +69,7 @@ def test_the_gaussian_optimum_is_near_its_dual_bound_and_no_descent_beats_it(wan
     solved = minimize(loss, start.ravel(), method="L-BFGS-B", options={"maxiter": 60})
     # Whole numbers of twelve bits cost next to nothing.
     assert found <= solved.fun * 1.001
-    for kind in (ranges.identity(workload), ranges.hierarchical(workload, is_gaussian=True)):
+    for kind in (range_strategies.identity(workload), range_strategies.hierarchical(workload, is_gaussian=True)):
         assert found <= _loss(workload, kind, is_gaussian=True) * 1.001
 
 
@@ -81,9 +81,9 @@ def test_what_is_planned_is_never_worse_than_a_tree(size: int, is_gaussian: bool
     errors = [
         _loss(workload, factors, is_gaussian=is_gaussian)
         for factors in (
-            ranges.optimal(workload, is_gaussian=is_gaussian),
-            ranges.hierarchical(workload, is_gaussian=is_gaussian),
-            ranges.identity(workload),
+            range_strategies.optimal(workload, is_gaussian=is_gaussian),
+            range_strategies.hierarchical(workload, is_gaussian=is_gaussian),
+            range_strategies.identity(workload),
         )
     ]
     assert errors[0] <= 1.001 * min(errors)
@@ -97,7 +97,7 @@ def test_the_optimum_of_prefixes_is_the_known_one() -> None:
     size = 16
     asked = Asked.of("prefixes", [str(k) for k in range(size)])
     workload = RangeWorkload(((asked,),))
-    found = _loss(workload, ranges.optimal(workload, is_gaussian=True), is_gaussian=True)
+    found = _loss(workload, range_strategies.optimal(workload, is_gaussian=True), is_gaussian=True)
     v = np.ones(size)
     for _ in range(200):
         half = np.sqrt(v)
@@ -134,19 +134,19 @@ def test_boxes_weigh_each_axis_by_the_others() -> None:
     terms = tuple(tuple(Asked.of([pair], labels) for pair, labels in zip(box, axes, strict=True)) for box in boxes)
     workload = RangeWorkload(terms)
     rectangles = RangeWorkload((tuple(Asked.of("all", labels) for labels in axes),))
-    own = _loss(workload, ranges.optimal(workload, is_gaussian=True), is_gaussian=True)
+    own = _loss(workload, range_strategies.optimal(workload, is_gaussian=True), is_gaussian=True)
     others = [
-        ranges.identity(workload),
-        ranges.hierarchical(workload, is_gaussian=True),
-        ranges.optimal(rectangles, is_gaussian=True),
+        range_strategies.identity(workload),
+        range_strategies.hierarchical(workload, is_gaussian=True),
+        range_strategies.optimal(rectangles, is_gaussian=True),
     ]
     assert all(own < _loss(workload, other, is_gaussian=True) for other in others)
 
 
 def test_axes_that_are_too_long_are_refused() -> None:
-    asked = Asked(np.ones((ranges.MOST_LABELS + 1,) * 2), 1.0)
+    asked = Asked(np.ones((range_strategies.MOST_LABELS + 1,) * 2), 1.0)
     with pytest.raises(TooLarge):
-        ranges.hierarchical(RangeWorkload(((asked,),)), is_gaussian=True)
+        range_strategies.hierarchical(RangeWorkload(((asked,),)), is_gaussian=True)
 
 
 def test_a_factor_reads_back_as_it_was_written() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from dalenius.cli.conversation import chosen
+from dalenius.cli.start import chosen
 from dalenius.errors import ParameterError
 from dalenius.publish import load
 from dalenius.spec.load import load_dataset

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from dalenius.cli.documents import written
 from dalenius.cli.flags import signed
 from dalenius.cli.output import existing_ledger
-from dalenius.cli.plan import AnchorPath, LedgerPath, PolicyPath, RequestPath, read
+from dalenius.cli.plan import AnchorPath, LedgerPath, PolicyPath, RequestPath, asked_at
 from dalenius.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -37,9 +36,8 @@ def _verb(look: "Callable[..., Confidential]") -> Callable[..., None]:
         from dalenius.curator.curator import Curator
         from dalenius.spec import load
 
-        origin = written(request)
-        document = read(load.load_request, origin, policy, ledger)
-        dataset = load.load_dataset(load.dataset_of(document, origin))
+        document, place = asked_at(load.load_request, request, policy, ledger)
+        dataset = load.load_dataset(place)
         book = existing_ledger(ledger, dataset)
         with Curator.open(dataset, ledger=book, anchor=anchor, policy=policy) as curator:
             typer.echo(str(look(curator.inspection, document, by=by, **own)))

@@ -14,11 +14,12 @@ from dalenius.cli.output import emit, print_grid, roughly, say
 if TYPE_CHECKING:
     from dalenius.core.domain import Domain
     from dalenius.core.plan import TablePlan
-    from dalenius.spec.batch import BatchDocument
+    from dalenius.spec.batch import Asked, BatchDocument
     from dalenius.spec.dataset import DatasetDocument
     from dalenius.spec.policy import PolicyDocument
 
 T = TypeVar("T")
+A = TypeVar("A", bound="Asked")
 RequestPath = Annotated[Path, Argument(help="Request document (TOML or JSON), or - for standard input.")]
 LedgerPath = Annotated[
     str | None,
@@ -57,12 +58,10 @@ def plan(
     from dalenius.spec import load
     from dalenius.spec.batch import BatchDocument, about
 
-    origin = written(request)
-    document = read(load.load_asked, origin, policy)
-    dataset = load.load_dataset(load.dataset_of(document, origin))
-    rules = policy_for(dataset, policy)
+    document, place = asked_at(load.load_asked, request, policy)
+    dataset = load.load_dataset(place)
     domain = dataset.domain()
-    planner = Planner(domain=domain, policy=rules)
+    planner = Planner(domain=domain, policy=policy_for(dataset, policy))
     if is_curve or wanted or margin or plot is not None:
         from dalenius.cli.trade_off import show_smallest, show_trade_off
 
@@ -158,10 +157,21 @@ def planned_at(request: Path, policy: Path | None = None) -> "tuple[Domain, Tabl
     from dalenius.curator.planner import Planner
     from dalenius.spec import load
 
-    document = read(load.load_request, request, policy)
-    dataset = load.load_dataset(load.dataset_of(document, request))
+    document, place = asked_at(load.load_request, request, policy)
+    dataset = load.load_dataset(place)
     domain = dataset.domain()
     return domain, Planner(domain=domain, policy=policy_for(dataset, policy)).plan(document)
+
+
+def asked_at(
+    load: Callable[[Path | str], A], request: Path, policy: Path | None, ledger: str | None = None
+) -> tuple[A, Path]:
+    """Return the request document at a path or on standard input, and the path of the dataset document it names."""
+    from dalenius.spec.load import dataset_of
+
+    origin = written(request)
+    document = read(load, origin, policy, ledger)
+    return document, dataset_of(document, origin)
 
 
 def read(load: Callable[[Path | str], T], origin: Path | str, policy: Path | None, ledger: str | None = None) -> T:

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from dalenius.cli.documents import written
 from dalenius.cli.output import emit, existing_ledger, say, stages, tell
-from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath, RequestPath, read
+from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath, RequestPath, asked_at
 from dalenius.errors import BudgetError
 
 if TYPE_CHECKING:
@@ -51,9 +50,7 @@ def release(
     from dalenius.publish import save, to_document
     from dalenius.spec import load
 
-    origin = written(request)
-    document = read(load.load_asked, origin, policy, ledger)
-    dataset = load.dataset_of(document, origin)
+    document, dataset = asked_at(load.load_asked, request, policy, ledger)
     declared = load.load_dataset(dataset)
     book = existing_ledger(ledger, declared)
     rules = policy or declared.policy_location

@@ -51,8 +51,7 @@ def small_areas(source: Source, *names: str, within: Sequence[str] = (), confide
     if not isinstance(source.law, Additive) and not joint.is_combined(source.law):
         raise refusal(source.law)
     groups = _groups(source, table, within)
-    areas = _Areas(table.values, table.variance, groups, _mean_variances(source, table, groups))
-    values, error = areas.fitted()
+    values, error = _fitted(table.values, table.variance, groups, _mean_variances(source, table, groups))
     reach = NormalDist().inv_cdf(0.5 + confidence / 2) * error
     least = 0.0 if table.measure == "count" else -np.inf
     ends = (np.maximum(values - reach, least), np.maximum(values + reach, least))
@@ -108,43 +107,36 @@ def _mean_variances(release: Release, table: Table, groups: IntArray) -> FloatAr
     return np.array([covariance[np.ix_(groups == g, groups == g)].sum() for g in range(len(sizes))]) / sizes**2
 
 
-class _Areas:
-    """Cells with their noise, in groups."""
+def _fitted(
+    values: FloatArray, variance: FloatArray, groups: IntArray, of_mean: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Values by the model, and the roots of their mean squared errors; `of_mean` is the noise of the groups' means."""
+    sizes = np.bincount(groups).astype(np.float64)
+    mean = np.bincount(groups, values) / sizes
+    deviation = values - mean[groups]
+    noise = np.maximum(variance - of_mean[groups], 0.0)
+    scale = np.maximum(mean, _LEAST_MEAN)[groups] * (1 - 1 / sizes)[groups]
+    phi, spread = _phi(deviation**2 - noise, scale)
+    left = phi * scale
+    whole = np.maximum(left + noise, 1e-60)
+    weight = np.where(noise > 0, left / whole, 1.0)
+    doubt = 2 * noise**2 / whole**3 * (spread * scale) ** 2
+    error = of_mean[groups] + weight * noise + np.where(noise > 0, doubt, 0.0)
+    return mean[groups] + weight * deviation, np.sqrt(error)
 
-    def __init__(self, values: FloatArray, variance: FloatArray, groups: IntArray, means: FloatArray) -> None:
-        self.groups, self.of_mean = groups, means
-        self.sizes = np.bincount(groups).astype(np.float64)
-        self.mean = np.bincount(groups, values) / self.sizes
-        self.deviation = values - self.mean[groups]
-        self.noise = np.maximum(variance - means[groups], 0.0)
-        self.variance = variance
 
-    def fitted(self) -> tuple[FloatArray, FloatArray]:
-        """Values, and the roots of their mean squared errors."""
-        phi, spread = self._phi()
-        share = (1 - 1 / self.sizes)[self.groups]
-        scale = np.maximum(self.mean, _LEAST_MEAN)[self.groups] * share
-        left, noise = phi * scale, self.noise
-        whole = np.maximum(left + noise, 1e-60)
-        weight = np.where(noise > 0, left / whole, 1.0)
-        doubt = 2 * noise**2 / whole**3 * (spread * scale) ** 2
-        error = self.of_mean[self.groups] + weight * noise + np.where(noise > 0, doubt, 0.0)
-        return self.mean[self.groups] + weight * self.deviation, np.sqrt(error)
-
-    def _phi(self) -> tuple[float, float]:
-        """Posterior mean and standard deviation of phi, normal about its moment estimate and not negative."""
-        free = (1 - 1 / self.sizes)[self.groups] * np.maximum(self.mean, _LEAST_MEAN)[self.groups]
-        total = float(free.sum())
-        if total <= 0:
-            return 0.0, 0.0
-        squares = self.deviation**2 - self.noise
-        estimate = float(squares.sum()) / total
-        error = sqrt(float(((squares - estimate * free) ** 2).sum())) / total
-        if error == 0:
-            return max(estimate, 0.0), 0.0
-        z = estimate / error
-        above = NormalDist().cdf(z)
-        if above < 1e-12:
-            return 0.0, error
-        ratio = exp(-z * z / 2) / sqrt(2 * pi) / above
-        return estimate + error * ratio, error * sqrt(max(1 - z * ratio - ratio**2, 0.0))
+def _phi(squares: FloatArray, free: FloatArray) -> tuple[float, float]:
+    """Posterior mean and standard deviation of phi, normal about its moment estimate and not negative."""
+    total = float(free.sum())
+    if total <= 0:
+        return 0.0, 0.0
+    estimate = float(squares.sum()) / total
+    error = sqrt(float(((squares - estimate * free) ** 2).sum())) / total
+    if error == 0:
+        return max(estimate, 0.0), 0.0
+    z = estimate / error
+    above = NormalDist().cdf(z)
+    if above < 1e-12:
+        return 0.0, error
+    ratio = exp(-z * z / 2) / sqrt(2 * pi) / above
+    return estimate + error * ratio, error * sqrt(max(1 - z * ratio - ratio**2, 0.0))

@@ -18,17 +18,8 @@ from pydantic import Field
 
 from dalenius.algebra import joint
 from dalenius.algebra.range_law import MOST_ZEROS, STRUCTURE, RangeLaw
-from dalenius.algebra.ranges import (
-    Asked,
-    Factor,
-    RangeWorkload,
-    hierarchical,
-    identity,
-    is_by_trees,
-    optimal,
-    row_cost,
-    swap_cost,
-)
+from dalenius.algebra.range_strategies import hierarchical, identity, is_by_trees, optimal
+from dalenius.algebra.ranges import Asked, Factor, RangeWorkload, row_cost, swap_cost
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Joint
 from dalenius.core.plan import Assemble, TablePlan
