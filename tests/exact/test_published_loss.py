@@ -6,7 +6,8 @@ from math import exp, factorial, sqrt
 import pytest
 from scipy.special import ndtr
 
-from dalenius.exact.published_loss import PublishedPair, partitions, poisson_head
+from dalenius.core.sensitivity import partitions
+from dalenius.exact.published_loss import PublishedPair, poisson_head
 from dalenius.exact.resampled_loss import MixturePair, one_loss, poisson_weights
 from dalenius.exact.resampling_price import ResamplingPrice, calibrated
 
@@ -49,8 +50,8 @@ def test_a_share_of_poisson_numbers_that_is_left_out_is_counted_as_unbounded() -
 
 
 def test_rows_are_spread_over_cells_in_every_way() -> None:
-    assert partitions(4) == [(4,), (3, 1), (2, 2), (2, 1, 1), (1, 1, 1, 1)]
-    assert len(partitions(6)) == 11 and all(sum(parts) == 6 for parts in partitions(6))
+    assert list(partitions(4)) == [(4,), (3, 1), (2, 2), (2, 1, 1), (1, 1, 1, 1)]
+    assert len(list(partitions(6))) == 11 and all(sum(parts) == 6 for parts in partitions(6))
     price = ResamplingPrice(reach=20, sigma_squared=Fraction(10**6), replicates=5, has_cells=True, rows=4)
     assert len(price.patterns()) == 5 and len(price.losses()) == 5
     deltas = [loss.delta(Fraction(1)) for loss in price.losses()]

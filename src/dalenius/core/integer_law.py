@@ -54,8 +54,19 @@ class WeightTable:
         return self.first + len(self.lower) - 1
 
 
+class NoiseLaw(Protocol):
+    """What audits need of noise on the whole numbers."""
+
+    @property
+    def support(self) -> tuple[int | None, int | None]:
+        """Smallest and largest value, None where there is none."""
+
+    def log_pmf(self, k: IntArray) -> FloatArray:
+        """Logarithm of the probability, vectorised; -inf outside the support."""
+
+
 @runtime_checkable
-class IntegerLaw(Hashable, Protocol):
+class IntegerLaw(NoiseLaw, Hashable, Protocol):
     """A distribution on the integers with exact weights. Every mechanism is one."""
 
     name: ClassVar[str]
@@ -63,10 +74,6 @@ class IntegerLaw(Hashable, Protocol):
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:
         """Exact parameters; with the name they say everything."""
-
-    @property
-    def support(self) -> tuple[int | None, int | None]:
-        """Smallest and largest value, None where there is none."""
 
     @property
     def mean(self) -> float:
@@ -78,9 +85,6 @@ class IntegerLaw(Hashable, Protocol):
 
     def weights(self, bits: int) -> WeightTable:
         """Enclosed weights; exact arithmetic."""
-
-    def log_pmf(self, k: IntArray) -> FloatArray:
-        """Logarithm of the probability, vectorised; -inf outside the support."""
 
 
 @runtime_checkable
@@ -133,17 +137,6 @@ class Tails:
 def tails_of(law: IntegerLaw) -> Tails:
     """Tail probabilities of a law that can be listed; kept, since the table takes a while."""
     return Tails(law)
-
-
-class NoiseLaw(Protocol):
-    """What audits need of noise on the whole numbers."""
-
-    @property
-    def support(self) -> tuple[int | None, int | None]:
-        """Smallest and largest value, None where there is none."""
-
-    def log_pmf(self, k: IntArray) -> FloatArray:
-        """log P(noise = k)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,13 +25,7 @@ class Ends(NamedTuple, Generic[End]):
 
 def largest(fits: Callable[[int], bool], low: int, high: int) -> int:
     """Return the largest integer in [low, high) that fits, where all up to it do; `low` if none above it does."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    return smallest(lambda number: not fits(number), low, high) - 1
 
 
 def smallest(fits: Callable[[int], bool], low: int, high: int) -> int:

@@ -1,13 +1,14 @@
 """What a sequence of steps costs together: one relation, exact sums."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-from dalenius.core.budget import MASTER, Cost
+from dalenius.core.budget import MASTER, Budget, Cost
 from dalenius.core.neighbours import Relation, Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.errors import Unsupported
+from dalenius.errors import ParameterError, Unsupported
 
 
 def one_relation(profiles: Sequence[PrivacyProfile]) -> Relation:
@@ -20,21 +21,36 @@ def one_relation(profiles: Sequence[PrivacyProfile]) -> Relation:
     return relations.pop() if relations else Relation.ADD_REMOVE
 
 
-class DifferentialPrivacy:
-    """What definitions of differential privacy share: they hold for all data and are charged to the master account."""
+class SummedDefinition(ABC):
+    """What definitions share; unless they say otherwise they hold for all data and charge the master account."""
 
+    name: ClassVar[str]
+    amounts: ClassVar[tuple[str, ...]]
     scope: ClassVar[Scope] = Scope.ALL_DATA
     account: ClassVar[str] = MASTER
     by_name_only: ClassVar[tuple[str, ...]] = ()
     warnings: ClassVar[tuple[str, ...]] = ()
 
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """The sum of the steps' costs."""
+        """The sum of the steps' costs, charged to the definition's own account."""
         return summed_cost(profiles)
+
+    @abstractmethod
+    def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
+        """Whether the sequence stays within the budget under this definition."""
+
+    def required_amounts(self, budget: Budget) -> tuple[Fraction, ...]:
+        """Return the amounts of a budget that the definition speaks of; raises `ParameterError` if one is missing."""
+        amounts = [budget.amounts[name] for name in self.amounts]
+        present = tuple(amount for amount in amounts if amount is not None)
+        if len(present) < len(amounts):
+            needed = " and ".join(self.amounts)
+            raise ParameterError(f"The definition {self.name!r} needs {needed}.", name=self.amounts[-1])
+        return present
 
 
 def summed_cost(profiles: Sequence[PrivacyProfile]) -> Cost:
-    """The sum of what each step costs the master account."""
+    """The sum of what each step costs."""
     total = Cost(relation=one_relation(profiles), rho=Fraction(0), epsilon=Fraction(0))
     for profile in profiles:
         total += profile.cost()

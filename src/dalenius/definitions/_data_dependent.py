@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from dalenius.core.budget import Budget, Cost
+from dalenius.core.budget import Budget
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
-from dalenius.definitions._composition import summed_cost
+from dalenius.definitions._composition import SummedDefinition, summed_cost
 from dalenius.errors import ParameterError
 from dalenius.spec.notes import note
 
@@ -18,12 +18,11 @@ WHO_BOOTSTRAP = note("who_bootstrap")
 WHO_INDIVIDUAL = note("who_individual")
 
 
-class DataDependent:
+class DataDependent(SummedDefinition):
     """What the definitions share; each says between which pairs it speaks, and to whom."""
 
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
     account: ClassVar[str] = ACCOUNT
-    by_name_only: ClassVar[tuple[str, ...]] = ()
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether a sequence stays within (epsilon), (epsilon, delta) or (rho), between the guarantee's own pairs.
@@ -41,10 +40,6 @@ class DataDependent:
             return False
         together = PrivacyProfile(relation=total.relation, rho=total.rho, rho_delta=total.delta)
         return together.delta_at(budget.epsilon) <= budget.delta
-
-    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """Return the charge to the data-dependent account; never to the master account."""
-        return summed_cost(profiles)
 
     @staticmethod
     def amount(budget: Budget) -> str:

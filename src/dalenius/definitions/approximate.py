@@ -23,8 +23,8 @@ from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
-from dalenius.definitions._composition import DifferentialPrivacy, one_relation
-from dalenius.errors import ParameterError, TooLarge, Unsupported
+from dalenius.definitions._composition import SummedDefinition, one_relation
+from dalenius.errors import TooLarge, Unsupported
 from dalenius.exact.composed import composed_losses
 
 __all__ = ["Approximate"]
@@ -32,7 +32,7 @@ __all__ = ["Approximate"]
 _DOUBT = 1e-6
 
 
-class Approximate(DifferentialPrivacy):
+class Approximate(SummedDefinition):
     """(epsilon, delta)-differential privacy."""
 
     name: ClassVar[str] = "approximate"
@@ -43,13 +43,10 @@ class Approximate(DifferentialPrivacy):
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether delta at the budget's epsilon is within the budget's delta."""
-        if budget.epsilon is None or budget.delta is None:
-            raise ParameterError("The definition 'approximate' needs epsilon and delta.", name="delta")
+        epsilon, delta = self.required_amounts(budget)
         one_relation(profiles)
         # Cheap statements first: they often decide.
-        if _by_sums(profiles, budget.epsilon) <= budget.delta:
-            return True
-        return self.delta(profiles, budget.epsilon) <= budget.delta
+        return _by_sums(profiles, epsilon) <= delta or self.delta(profiles, epsilon) <= delta
 
     def likely_fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """What `fits` will say, by floats where they leave no doubt: for searching, never for a statement."""
@@ -69,13 +66,12 @@ class Approximate(DifferentialPrivacy):
             return profiles[0].delta_at(epsilon)
         bounds = [_by_sums(profiles, epsilon)]
         with suppress(TooLarge):
-            bounds.append(_by_losses(profiles, epsilon))
+            # The sum of the loss distributions, over every combination of the steps' worst moves.
+            bounds.append(max(loss.delta(epsilon) for loss in composed_losses(profiles)))
         return min(bounds)
 
     def sentence(self, budget: Budget) -> str:
-        if budget.epsilon is None or budget.delta is None:
-            raise ParameterError("The definition 'approximate' needs epsilon and delta.", name="delta")
-        epsilon, delta = plain(budget.epsilon), plain(budget.delta)
+        epsilon, delta = map(plain, self.required_amounts(budget))
         return (
             f"Because of one unit's data the probability of any outcome changes by at most a factor of exp({epsilon}), "
             f"plus {delta} (approximate differential privacy, epsilon = {epsilon}, delta = {delta})."
@@ -98,8 +94,3 @@ def _by_sums(profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
     rho, failure = sum((r for r, _ in pairs), Fraction(0)), sum((d for _, d in pairs), Fraction(0))
     bounds.append(failure + conversions.rho_to_delta(rho, epsilon))
     return min(bounds)
-
-
-def _by_losses(profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:
-    """The sum of the loss distributions, over every combination of the steps' worst moves."""
-    return max(loss.delta(epsilon) for loss in composed_losses(profiles))

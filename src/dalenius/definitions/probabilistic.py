@@ -24,8 +24,8 @@ from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import exp_upper, plain
-from dalenius.definitions._composition import DifferentialPrivacy, one_relation, summed_cost
-from dalenius.errors import ParameterError, TooLarge, Unsupported
+from dalenius.definitions._composition import SummedDefinition, one_relation, summed_cost
+from dalenius.errors import TooLarge, Unsupported
 from dalenius.exact.additive import product_tail
 
 __all__ = ["Probabilistic"]
@@ -34,7 +34,7 @@ _STEPS = 32
 _DOUBT = Fraction(1, 10**6)
 
 
-class Probabilistic(DifferentialPrivacy):
+class Probabilistic(SummedDefinition):
     """(epsilon, delta)-probabilistic differential privacy."""
 
     name: ClassVar[str] = "probabilistic"
@@ -47,9 +47,8 @@ class Probabilistic(DifferentialPrivacy):
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the losses stay below epsilon together, except with probability delta."""
-        if budget.epsilon is None or budget.delta is None:
-            raise ParameterError("The definition 'probabilistic' needs epsilon and delta.", name="delta")
-        return self.failure(profiles, budget.epsilon) <= budget.delta
+        epsilon, delta = self.required_amounts(budget)
+        return self.failure(profiles, epsilon) <= delta
 
     def likely_fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """What `fits` will say, by floats where they leave no doubt: for searching, never for a statement."""

@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from dalenius.core import registry
-from dalenius.core.budget import Budget, Cost
+from dalenius.core.budget import Budget
 from dalenius.core.contracts import Definition
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.definitions._composition import summed_cost
+from dalenius.definitions._composition import SummedDefinition
 from dalenius.spec.notes import note
 
 __all__ = ["PublicAttributes"]
@@ -32,14 +32,13 @@ __all__ = ["PublicAttributes"]
 LINKAGE = note("linkage")
 
 
-class PublicAttributes:
+class PublicAttributes(SummedDefinition):
     """Pure or approximate differential privacy between units that agree in what is public."""
 
     name: ClassVar[str] = "public_attributes"
     scope: ClassVar[Scope] = Scope.GIVEN_THE_PUBLIC
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
     account: ClassVar[str] = "public-attributes"
-    by_name_only: ClassVar[tuple[str, ...]] = ()
     warnings: ClassVar[tuple[str, ...]] = (LINKAGE,)
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED,
@@ -53,10 +52,6 @@ class PublicAttributes:
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the sequence stays within the budget, under the definition of these amounts."""
         return _among_replaced(budget).fits(profiles, budget)
-
-    def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """Return the charge to the public-attributes account; never to the master account."""
-        return summed_cost(profiles)
 
     def sentence(self, budget: Budget) -> str:
         return (

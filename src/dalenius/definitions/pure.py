@@ -18,22 +18,21 @@ from dalenius.core.budget import Budget, Cost
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
-from dalenius.definitions._composition import DifferentialPrivacy, one_relation, summed_cost
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.definitions._composition import SummedDefinition, one_relation, summed_cost
+from dalenius.errors import Unsupported
 
 __all__ = ["Pure"]
 
 
-class Pure(DifferentialPrivacy):
+class Pure(SummedDefinition):
     name: ClassVar[str] = "pure"
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Dwork, McSherry, Nissim & Smith (2006)",))
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the epsilons add up to no more than the budget's."""
-        if budget.epsilon is None:
-            raise ParameterError("The definition 'pure' needs epsilon.", name="epsilon")
-        return self._epsilon(profiles) <= budget.epsilon
+        (epsilon,) = self.required_amounts(budget)
+        return self._epsilon(profiles) <= epsilon
 
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
         """The sum of the steps' costs; the pure sum is kept beside it."""

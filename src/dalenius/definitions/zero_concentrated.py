@@ -20,13 +20,13 @@ from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
-from dalenius.definitions._composition import DifferentialPrivacy, one_relation
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.definitions._composition import SummedDefinition, one_relation
+from dalenius.errors import Unsupported
 
 __all__ = ["ZeroConcentrated"]
 
 
-class ZeroConcentrated(DifferentialPrivacy):
+class ZeroConcentrated(SummedDefinition):
     """rho-zero-concentrated differential privacy."""
 
     name: ClassVar[str] = "zero_concentrated"
@@ -35,8 +35,7 @@ class ZeroConcentrated(DifferentialPrivacy):
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the rhos add up to no more than the budget's, and the failures to no more than its delta."""
-        if budget.rho is None:
-            raise ParameterError("The definition 'zero_concentrated' needs rho.", name="rho")
+        (rho,) = self.required_amounts(budget)
         one_relation(profiles)
         pairs = [p.zero_concentrated() for p in profiles]
         failure = sum((d for _, d in pairs), Fraction(0))
@@ -45,14 +44,12 @@ class ZeroConcentrated(DifferentialPrivacy):
                 "This noise can fail with a small probability, so it is zero-concentrated only with a delta; "
                 "state a delta beside rho, or use untruncated noise."
             )
-        return sum((r for r, _ in pairs), Fraction(0)) <= budget.rho and failure <= (budget.delta or 0)
+        return sum((r for r, _ in pairs), Fraction(0)) <= rho and failure <= (budget.delta or 0)
 
     def sentence(self, budget: Budget) -> str:
         """In plain words, with an (epsilon, delta) reading."""
-        if budget.rho is None:
-            raise ParameterError("The definition 'zero_concentrated' needs rho.", name="rho")
-        rho = plain(budget.rho)
-        epsilon = float(conversions.rho_to_epsilon(budget.rho, Fraction(1, 10**6)))
+        (exact,) = self.required_amounts(budget)
+        rho, epsilon = plain(exact), float(conversions.rho_to_epsilon(exact, Fraction(1, 10**6)))
         failing = f", but for a part of probability {plain(budget.delta)}" if budget.delta else ""
         added = f"one in a million and {plain(budget.delta)}" if budget.delta else "one in a million"
         return (

@@ -10,6 +10,8 @@ import numpy as np
 
 from dalenius.core.law import FloatArray, IntArray
 
+TOO_WIDE = "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is needed."
+
 
 class CentredNoise:
     """A symmetric law whose parameters are the fields of a dataclass; on all integers unless it says otherwise."""

@@ -24,9 +24,8 @@ from math import exp, sqrt
 import numpy as np
 
 from dalenius.core.law import FloatArray
-from dalenius.exact.resampled_loss import TAIL, MixturePair
+from dalenius.exact.resampled_loss import ONE_COPY, TAIL, MixturePair
 
-_ONE_COPY = (0.0, 1.0)
 # A shift of so many standard deviations is counted as telling everything.
 _FAR = 30.0
 
@@ -54,7 +53,7 @@ class PublishedPair:
                 unbounded += weight
                 continue
             shifted = MixturePair(
-                up=k * self.reach, down=Fraction(0), sigma_squared=self.sigma_squared, weights=_ONE_COPY
+                up=k * self.reach, down=Fraction(0), sigma_squared=self.sigma_squared, weights=ONE_COPY
             )
             first, masses, left_out = shifted.masses(unit)
             parts.append((first, weight * masses))
@@ -74,11 +73,3 @@ def poisson_head(rate: int) -> tuple[tuple[float, ...], float]:
         weights.append(weights[-1] * rate / len(weights))
     # From twice the rate on each probability is less than half of the one before.
     return tuple(weights), 2 * weights[-1]
-
-
-def partitions(rows: int, most: int | None = None) -> list[tuple[int, ...]]:
-    """The ways in which rows may be spread over cells, all in one cell first."""
-    if rows == 0:
-        return [()]
-    top = min(rows, rows if most is None else most)
-    return [(part, *rest) for part in range(top, 0, -1) for rest in partitions(rows - part, part)]

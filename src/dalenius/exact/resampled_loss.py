@@ -33,6 +33,8 @@ from dalenius.errors import ParameterError
 from dalenius.exact.loss import BITS, LossDistribution
 
 TAIL = 2.0**-66
+# The weights of one row that counts once.
+ONE_COPY = (0.0, 1.0)
 _LISTED = 4000.0
 _LEFT = 10.0
 _LIFT = 1e-10

@@ -33,12 +33,13 @@ import numpy as np
 
 from dalenius import limits
 from dalenius.core.law import FloatArray
+from dalenius.core.sensitivity import partitions
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.exact.approximate_concentrated import rho_of
 from dalenius.exact.loss import LossDistribution
-from dalenius.exact.published_loss import PublishedPair, partitions
+from dalenius.exact.published_loss import PublishedPair
 from dalenius.exact.replaced_pair import is_dominated
-from dalenius.exact.resampled_loss import LossPair, MixturePair, copies_loss, grid_unit, poisson_weights
+from dalenius.exact.resampled_loss import ONE_COPY, LossPair, MixturePair, copies_loss, grid_unit, poisson_weights
 
 _STEPS = 30
 _NEAR = 5e-4
@@ -53,7 +54,6 @@ _TOO_MANY = (
     "larger delta."
 )
 _MOST_RAISES = 60
-_ONE_COPY = (0.0, 1.0)
 # Rows that neighbours differ in: so many can be spread over cells in few enough ways, and so many in one cell have few
 # enough sums.
 _MOST_SPREAD, _MOST_TOUCHED = 6, 24
@@ -97,7 +97,7 @@ class ResamplingPrice:
         """The sums beside the replicates, in a cell that loses or gains so many rows."""
         moved = [(Fraction(rows * one.largest), v) for one, v in zip(self.beside, self.variances, strict=True)]
         none = Fraction(0)
-        return tuple((MixturePair(up=up, down=none, sigma_squared=v, weights=_ONE_COPY), 1) for up, v in moved)
+        return tuple((MixturePair(up=up, down=none, sigma_squared=v, weights=ONE_COPY), 1) for up, v in moved)
 
     def _pair(self, up: int, down: int) -> MixturePair:
         noise, weights = self.sigma_squared, poisson_weights()

@@ -19,7 +19,6 @@ References
     Brawner & Honaker (2018), section 4 and Remark 2, corrected.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -28,17 +27,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalenius.core.budget import Budget
 from dalenius.core.calibrate import StatedFamily
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import FloatArray, IntArray, WeightTable
-from dalenius.core.neighbours import Relation
-from dalenius.core.profile import PrivacyProfile
-from dalenius.core.rationals import exp_enclosure, rational
-from dalenius.core.sensitivity import Sensitivity
+from dalenius.core.rationals import exp_enclosure
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.centred_noise import CentredNoise
-from dalenius.exact.geometric_noise import geometric_guesses, geometric_profile
+from dalenius.exact.geometric_noise import GeometricNoise, checked_rate
 from dalenius.exact.loss_estimate import LossEstimate, of_table
 from dalenius.spec.document import Exact, Part, Whole
 
@@ -61,10 +56,9 @@ class AveragedLaplaceParameters(Part):
 
 
 @dataclass(frozen=True)
-class AveragedLaplace(CentredNoise):
+class AveragedLaplace(CentredNoise, GeometricNoise):
     """The sum of `terms` independent draws with P(x) proportional to exp(-rate |x|)."""
 
-    rate: Fraction
     terms: int = _USUAL
     name: ClassVar[str] = "averaged_laplace"
     is_default: ClassVar[bool] = False
@@ -74,9 +68,7 @@ class AveragedLaplace(CentredNoise):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", rational(self.rate, "rate"))
-        if not 0 < self.rate <= _MOST_RATE:
-            raise ParameterError(f"rate must be positive and at most {_MOST_RATE}; received {self.rate}.")
+        object.__setattr__(self, "rate", checked_rate(self.rate, _MOST_RATE))
         if isinstance(self.terms, bool) or not isinstance(self.terms, int) or not 1 <= self.terms <= _MOST:
             raise ParameterError(f"terms must be an integer from 1 to {_MOST}; received {self.terms!r}.")
         if self.rate < _LEAST_RATE:
@@ -114,18 +106,6 @@ class AveragedLaplace(CentredNoise):
         beyond = np.maximum(x - last, 0)
         grown = (self.terms - 1) * np.log1p(beyond / (last + offset))
         return np.asarray(logs[np.minimum(x, last)] - float(self.rate) * beyond + grown)
-
-    def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
-        """Pure, zero-concentrated as one draw is, and the exact curve where the moves are listed."""
-        return geometric_profile(self, self.rate, sensitivity, relation, self.evidence)
-
-    @classmethod
-    def family(cls, size: Fraction, budget: Budget) -> "AveragedLaplace":
-        return cls(rate=size)
-
-    @classmethod
-    def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        return geometric_guesses(sensitivity, budget)
 
 
 @lru_cache(maxsize=64)

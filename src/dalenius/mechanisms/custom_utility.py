@@ -34,6 +34,7 @@ from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
 from dalenius.exact import finite_noise
+from dalenius.exact.geometric_noise import checked_rate
 from dalenius.spec.document import Exact, Part, Whole
 
 __all__ = ["CustomUtility"]
@@ -64,11 +65,9 @@ class CustomUtility:
     evidence: ClassVar[Evidence] = Evidence(level=Level.ENUMERATED, references=("McSherry & Talwar (2007)",))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", rational(self.rate, "rate"))
+        object.__setattr__(self, "rate", checked_rate(self.rate))
         object.__setattr__(self, "limit", int(self.limit))
         object.__setattr__(self, "packed", int(self.packed))
-        if not 0 < self.rate <= 10**6:
-            raise ParameterError(f"rate must be positive and at most 1000000; received {self.rate}.")
         if not 1 <= self.limit <= _MOST_LIMIT:
             raise ParameterError(f"limit must lie between 1 and {_MOST_LIMIT}; received {self.limit}.")
         if not 0 <= self.packed < 1 << (_WORD * (2 * self.limit + 1)):

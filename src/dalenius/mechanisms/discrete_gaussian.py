@@ -31,7 +31,7 @@ from dalenius.core.search import narrow
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive, gaussian, gaussian_vector
-from dalenius.exact.centred_noise import CentredNoise
+from dalenius.exact.centred_noise import TOO_WIDE, CentredNoise
 from dalenius.exact.loss import LossDistribution
 from dalenius.exact.loss_estimate import LossEstimate
 from dalenius.exact.sampling import ExactSampler
@@ -56,10 +56,7 @@ class DiscreteGaussian(CentredNoise):
         if self.sigma_squared < _LEAST:
             raise ParameterError(f"sigma_squared must be at least {_LEAST}; received {self.sigma_squared}.")
         if self.sigma_squared > _MOST:
-            raise TooLarge(
-                "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is "
-                "needed."
-            )
+            raise TooLarge(TOO_WIDE)
 
     @staticmethod
     def least_variance(sensitivity: Sensitivity, budget: Budget) -> float:

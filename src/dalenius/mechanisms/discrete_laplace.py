@@ -13,7 +13,6 @@ References
     Ghosh, Roughgarden & Sundararajan (2009); Canonne, Kamath & Steinke (2020); Harrison & Manurangsi (2026) for rho.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, expm1, log, log1p, tanh
@@ -21,17 +20,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import FloatArray, IntArray, WeightTable
-from dalenius.core.neighbours import Relation
-from dalenius.core.profile import PrivacyProfile
-from dalenius.core.rationals import rational
-from dalenius.core.sensitivity import Sensitivity
-from dalenius.errors import ParameterError, TooLarge
+from dalenius.errors import TooLarge
 from dalenius.exact import additive
-from dalenius.exact.centred_noise import NoiseWithTails
-from dalenius.exact.geometric_noise import geometric_guesses, geometric_profile
+from dalenius.exact.centred_noise import TOO_WIDE
+from dalenius.exact.geometric_noise import ExponentialNoise, GeometricNoise, checked_rate
 from dalenius.exact.loss import MOST_ATOMS, LossDistribution
 from dalenius.exact.sampling import ExactSampler
 from dalenius.exact.wide_sampling import TwoSidedGeometric
@@ -40,14 +34,12 @@ __all__ = ["DiscreteLaplace"]
 
 _WIDEST_TABLE = 128
 _LEAST_RATE = Fraction(1, 1 << 40)
-_MOST_RATE = 10**6
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace(NoiseWithTails):
+class DiscreteLaplace(ExponentialNoise, GeometricNoise):
     """P(x) proportional to exp(-rate |x|)."""
 
-    rate: Fraction
     name: ClassVar[str] = "discrete_laplace"
     is_default: ClassVar[bool] = True
     evidence: ClassVar[Evidence] = Evidence(
@@ -55,14 +47,9 @@ class DiscreteLaplace(NoiseWithTails):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", rational(self.rate, "rate"))
-        if not 0 < self.rate <= _MOST_RATE:
-            raise ParameterError(f"rate must be positive and at most {_MOST_RATE}; received {self.rate}.")
+        object.__setattr__(self, "rate", checked_rate(self.rate))
         if self.rate < _LEAST_RATE:
-            raise TooLarge(
-                "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is "
-                "needed."
-            )
+            raise TooLarge(TOO_WIDE)
 
     @property
     def variance(self) -> float:
@@ -84,12 +71,6 @@ class DiscreteLaplace(NoiseWithTails):
         rate = float(self.rate)
         return np.exp(-rate * np.maximum(distance, 0)) / (1 + exp(-rate))
 
-    def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
-        return self.rate, lambda x: -abs(x)
-
-    def largest_loss(self, size: int) -> Fraction:
-        return self.rate * abs(size)
-
     def coarse_loss(self, size: int) -> LossDistribution | None:
         """Refuses at once what would be refused after listing: the table ends where a weight falls below 2^-144."""
         if self.rate * 4 * MOST_ATOMS < 180:
@@ -99,15 +80,3 @@ class DiscreteLaplace(NoiseWithTails):
     def exact_sampler(self) -> ExactSampler | None:
         """Digit by digit where a table would be long."""
         return TwoSidedGeometric(self.rate) if self.rate * _WIDEST_TABLE < 1 else None
-
-    def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
-        """Pure, zero-concentrated, and the exact curve where the moves are listed."""
-        return geometric_profile(self, self.rate, sensitivity, relation, self.evidence)
-
-    @classmethod
-    def family(cls, size: Fraction, budget: Budget) -> "DiscreteLaplace":
-        return cls(rate=size)
-
-    @classmethod
-    def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        return geometric_guesses(sensitivity, budget)

@@ -16,7 +16,7 @@ References
     Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, with delta corrected for the total mass of impossible outputs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, expm1, log
@@ -31,12 +31,13 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.rationals import exp_enclosure, rational, round_up
+from dalenius.core.rationals import exp_enclosure, round_up
 from dalenius.core.search import smallest
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
-from dalenius.exact.centred_noise import NoiseWithTails
+from dalenius.exact.centred_noise import TOO_WIDE
+from dalenius.exact.geometric_noise import ExponentialNoise, checked_rate
 from dalenius.exact.sampling import ExactSampler
 from dalenius.exact.wide_sampling import TruncatedSampler, is_served
 from dalenius.spec.document import Exact, Part, Whole
@@ -45,7 +46,6 @@ __all__ = ["TruncatedLaplace"]
 
 _WIDEST_TABLE = 1 << 13
 _LEAST_RATE = Fraction(1, 1 << 40)
-_MOST_RATE = 10**6
 _ONE_CELL = Sensitivity.of_patterns(((1,),))
 
 
@@ -59,10 +59,9 @@ class TruncatedLaplaceParameters(Part):
 
 
 @dataclass(frozen=True)
-class TruncatedLaplace(NoiseWithTails):
+class TruncatedLaplace(ExponentialNoise):
     """P(x) proportional to exp(-rate |x|) on |x| <= limit."""
 
-    rate: Fraction
     limit: int
     name: ClassVar[str] = "truncated_laplace"
     is_default: ClassVar[bool] = True
@@ -72,16 +71,11 @@ class TruncatedLaplace(NoiseWithTails):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", rational(self.rate, "rate"))
-        if not 0 < self.rate <= _MOST_RATE:
-            raise ParameterError(f"rate must be positive and at most {_MOST_RATE}; received {self.rate}.")
+        object.__setattr__(self, "rate", checked_rate(self.rate))
         if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 1:
             raise ParameterError(f"limit must be an integer of at least 1; received {self.limit!r}.")
         if self.rate < _LEAST_RATE or self.limit > 1 << 61:
-            raise TooLarge(
-                "This noise would leave the range of 64-bit integers; a smaller sensitivity or a larger budget is "
-                "needed."
-            )
+            raise TooLarge(TOO_WIDE)
         if self.limit > _WIDEST_TABLE and not is_served(self.rate, self.limit):
             # A law that no sampler serves does not exist, so that no plan can be charged for it.
             raise TooLarge("This noise is nearly uniform over a very long range; a larger epsilon is needed.")
@@ -135,12 +129,6 @@ class TruncatedLaplace(NoiseWithTails):
         r = float(self.rate)
         steps = np.clip(distance, 0, self.limit + 1).astype(np.float64)
         return np.exp(-r * steps) * np.expm1(-r * (self.limit + 1 - steps)) / (expm1(-r) * self._total)
-
-    def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
-        return self.rate, lambda x: -abs(x)
-
-    def largest_loss(self, size: int) -> Fraction:
-        return self.rate * abs(size)
 
     def exact_sampler(self) -> ExactSampler | None:
         """By rejection from the untruncated law where a table would be long."""

@@ -33,6 +33,7 @@ from dalenius.core.search import smallest
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DocumentError, ParameterError
 from dalenius.exact import additive, finite_noise
+from dalenius.exact.geometric_noise import checked_rate
 from dalenius.spec.document import Exact, Part, Whole
 
 __all__ = ["TruncatedNormal"]
@@ -72,10 +73,8 @@ class TruncatedNormal(finite_noise.SquaredExponential):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", rational(self.rate, "rate"))
+        object.__setattr__(self, "rate", checked_rate(self.rate))
         object.__setattr__(self, "limit", int(self.limit))
-        if not 0 < self.rate <= 10**6:
-            raise ParameterError(f"rate must be positive and at most 1000000; received {self.rate}.")
         finite_noise.check_limit(self.limit)
 
     @classmethod
