@@ -1,7 +1,7 @@
 """Cascades of propose-test-release: exact (epsilon, delta) of the whole outcome, through requests and over all distances."""
 
 from collections.abc import Hashable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from math import exp, log
@@ -84,7 +84,7 @@ class Planted(Cascade):
 @pytest.mark.parametrize("relation", list(Relation))
 def test_lower_thresholds_and_less_noise_are_found(relation: Relation) -> None:
     step = step_of(relation)
-    planted = Planted(**{name: getattr(step, name) for name in step.__dataclass_fields__})
+    planted = Planted(**{each.name: getattr(step, each.name) for each in fields(step)})
     object.__setattr__(planted, "change", lambda right: [threshold - 1 for threshold in right])
     assert worst_delta(planted, relation) > DELTA * Fraction(11, 10)
     assert worst_delta(replace(step, epsilon=2 * step.epsilon), relation) > DELTA * Fraction(11, 10)
@@ -115,7 +115,7 @@ def test_which_bound_passes_loses_what_the_tests_are_priced_at(test: str) -> Non
     highest = step.thresholds[0] + step.spacing + 4
     loss = losses(step, highest)
     assert loss <= float(step.test) * (1 + 1e-9)
-    planted = Planted(**{name: getattr(step, name) for name in step.__dataclass_fields__})
+    planted = Planted(**{each.name: getattr(step, each.name) for each in fields(step)})
     object.__setattr__(planted, "change", lambda right: [right[0] - 1, right[1]])
     closer = losses(planted, highest)
     # As many distances as there are, and thresholds on them, reach the price of the spacing.

@@ -121,6 +121,11 @@ class Bounds:
         return int(self.upper / self.step)
 
     @property
+    def keeps_every_value(self) -> bool:
+        """Whether a value that is missing or outside becomes one inside the bounds."""
+        return self.missing != DROP and self.outside == "clamp"
+
+    @property
     def missing_code(self) -> int | None:
         """What a missing value becomes, in steps; None if it is dropped."""
         return None if self.missing == DROP else round(Fraction(self.missing) / self.step)
@@ -406,6 +411,11 @@ class CellSpace:
     def size(self) -> int:
         """Number of cells, structural zeros included."""
         return prod(self.shape)
+
+    @property
+    def possible(self) -> int:
+        """Number of cells that can hold a row."""
+        return self.size - len(self.structural_zeros)
 
     @cached_property
     def structural_indices(self) -> tuple[int, ...]:

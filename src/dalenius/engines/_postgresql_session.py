@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from dalenius.engines._person_pushdown import TableOfRecords
+from dalenius.engines._relation import name_of
 from dalenius.errors import DocumentError, InternalError, MissingExtra
 
 SCHEMES = ("postgresql", "postgres")
@@ -108,12 +109,12 @@ class Address:
         match = _NAME.fullmatch(named)
         if "dbname" not in connection or match is None:
             raise DocumentError(f"The address names no database or no table. {_EXAMPLE}")
-        names = [_unquoted(match[part] or "public") for part in ("schema", "table")]
-        return cls(connection=connection, schema=names[0], table=names[1])
+        schema, table = _names(match)
+        return cls(connection=connection, schema=schema, table=table)
 
     @property
     def relation(self) -> str:
-        return f"{quoted(self.schema)}.{quoted(self.table)}"
+        return f"{name_of(self.schema)}.{name_of(self.table)}"
 
     def beside(self, source: str, table: str = "") -> "Address":
         """Another table of the same database: its name alone, or the same address with another name."""
@@ -125,19 +126,17 @@ class Address:
         match = _NAME.fullmatch(table)
         if source or match is None:
             raise DocumentError('A further table of a database is named: table = "schema.name" in [tables.…].')
-        names = [_unquoted(match[part] or "public") for part in ("schema", "table")]
-        return replace(self, schema=names[0], table=names[1])
+        schema, table = _names(match)
+        return replace(self, schema=schema, table=table)
 
 
 _EXAMPLE = 'For example: source = "postgresql://reader@db.example/census?table=public.persons".'
 
 
-def _unquoted(name: str) -> str:
-    return name[1:-1].replace('""', '"') if name.startswith('"') else name
-
-
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _names(match: re.Match[str]) -> list[str]:
+    """Schema and table as they stand between quotation marks, or as they are."""
+    names = (match[part] or "public" for part in ("schema", "table"))
+    return [name[1:-1].replace('""', '"') if name.startswith('"') else name for name in names]
 
 
 class Session:

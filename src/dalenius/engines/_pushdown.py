@@ -78,7 +78,7 @@ class Pushdown:
         for rows in self.run(statement.sql):
             statement.add(tally, rows)
         if self._has_chosen:
-            tally.add({"": _nothing(self._chosen()), **self._chosen()})
+            tally.add(_whole(self._chosen()))
         return tally.result()
 
     def _persons_in_cells(self, query: TableQuery) -> IntArray:
@@ -110,16 +110,16 @@ class Pushdown:
             rows = [row for part in parts for row in part]
             owners: dict[object, int] = {}
             numbers = [owners.setdefault(canonical_text(row[-1]), len(owners)) for row in rows]
-            tally.add({"": np.zeros(len(rows), dtype=np.int64), **_decoded(keys, rows)}, _array(numbers))
+            tally.add(_decoded(keys, rows), _array(numbers))
         # Persons beyond the bound are nobody of those.
-        beyond = {"": _nothing(self._chosen()), **self._chosen()}
+        beyond = _whole(self._chosen())
         tally.add(beyond, np.unique(self._owners, return_inverse=True)[1] + len(numbers))
 
     def _clipped_rows(self, query: TableQuery) -> ClippedTally:
         """Where rows are units, each of them is clipped by itself."""
         tally = ClippedTally(query, self.domain)
         for batch, counts in self._counted(query.variables or tuple(self.domain.variables)[:1]):
-            tally.add_single({"": np.zeros(len(counts), dtype=np.int64), **batch}, counts)
+            tally.add_single(_whole(batch), counts)
         return tally
 
     def values(self, query: ValuesQuery) -> IntArray:
@@ -153,7 +153,8 @@ class Pushdown:
         keys = [self._key(name) for name in names]
         chosen = ", ".join(e for key in keys for e in key.expressions) or "1"
         for rows in self.stream(f"SELECT {chosen} FROM {self._coded(names)}"):
-            yield _decoded(keys, rows)
+            batch = _decoded(keys, rows)
+            yield {name: batch[name] for name in names or ("",)}
 
     def contents(self, name: str) -> Iterator[tuple[object, int]]:
         value = self.dialect.plain(*self.column(self.domain.variable(name)))
@@ -208,7 +209,7 @@ class Pushdown:
         chosen = ", ".join(e for key in keys for e in key.expressions)
         statement = f"SELECT {chosen}, count(*) AS n FROM {self._coded(names)} GROUP BY {chosen}"
         for rows in self.stream(statement):
-            yield _decoded(keys, rows), np.array([row[-1] for row in rows], dtype=np.int64)
+            yield _decoded(keys, rows), _array([row[-1] for row in rows])
         if self._has_chosen:
             chosen_rows = self._chosen()
             yield chosen_rows, np.ones(len(next(iter(chosen_rows.values()))), dtype=np.int64)
@@ -381,13 +382,11 @@ class _Grouped:
         """Groups into cells: aggregates where the database could decide, counted values where it could not."""
         width = sum(len(key.expressions) for key in self._keys)
         plain = [row for row in rows if (not self._rest or row[width] == 1) and row[-1] is not None]
-        batch = {"": np.zeros(len(plain), dtype=np.int64), **_decoded(self._keys, plain)}
-        tally.add_aggregates(batch, [int(row[-1]) for row in plain])
+        tally.add_aggregates(_decoded(self._keys, plain), [int(row[-1]) for row in plain])
         if self._rest:
             odd = [row for row in rows if row[width] != 1]
-            batch = {"": np.zeros(len(odd), dtype=np.int64), **_decoded(self._keys, odd)}
-            batch |= _decoded(self._rest, odd, width + 1)
-            tally.add(batch, np.array([row[-2] for row in odd], dtype=np.int64))
+            batch = _decoded(self._keys, odd) | _decoded(self._rest, odd, width + 1)
+            tally.add(batch, _array([row[-2] for row in odd]))
 
 
 def _edges(query: TableQuery, variable: Variable) -> tuple[int, ...] | None:
@@ -414,11 +413,11 @@ def _groups(query: TableQuery, rows: Rows) -> Iterator[tuple[int, ...]]:
 
 def _decoded(keys: Sequence[_GroupKey], rows: Rows, first: int = 0) -> Batch:
     columns = list(zip(*rows, strict=True)) or [()] * (first + sum(len(k.expressions) for k in keys))
-    batch: Batch = {}
+    batch: Batch = {"": np.zeros(len(rows), dtype=np.int64)}
     for key in keys:
         batch[key.variable] = key.decode(columns[first : first + len(key.expressions)])
         first += len(key.expressions)
-    return batch or {"": np.zeros(len(rows), dtype=np.int64)}
+    return batch
 
 
 def _either(columns: Sequence[Sequence[Any]], read: Callable[[object], int]) -> IntArray:
@@ -432,8 +431,9 @@ def _array(codes: Sequence[int]) -> IntArray:
     return np.array(codes, dtype=np.int64)
 
 
-def _nothing(batch: Batch) -> IntArray:
-    return np.zeros(len(next(iter(batch.values()))), dtype=np.int64)
+def _whole(batch: Batch) -> Batch:
+    """A batch that has as many rows as there are, whichever variables are read of it."""
+    return {"": np.zeros(len(next(iter(batch.values()))), dtype=np.int64), **batch}
 
 
 def _remembering(variable: Variable) -> Callable[[object], int]:

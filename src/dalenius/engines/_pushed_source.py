@@ -4,7 +4,7 @@ import hmac
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
@@ -23,6 +23,7 @@ class PushedSource(ABC):
 
     turn: ClassVar[int] = 0
     suffixes: ClassVar[tuple[str, ...]] = ()
+    schemes: ClassVar[tuple[str, ...]]
 
     def __init__(
         self,
@@ -44,6 +45,26 @@ class PushedSource(ABC):
                     raise DocumentError(f"The column {column!r} is nested; a declared variable needs plain values.")
         check_texts(domain, {name: kind in dialect.texts for name, kind in tables[""].kinds.items()})
         self._pushed = pushdown_of(domain, tables, secret=secret, dialect=dialect, run=run, stream=stream)
+
+    @classmethod
+    def accepts(cls, data: object) -> bool:
+        return isinstance(data, str) and data.partition("://")[0].lower() in cls.schemes
+
+    @classmethod
+    def open(
+        cls,
+        domain: Domain,
+        data: Any,
+        secret: bytes = b"",
+        *,
+        table: str = "",
+        delimiter: str = ",",
+        others: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """The data, seen through a declared domain; there is no text that `delimiter` could divide."""
+        kind: Any = cls
+        opened: Self = kind(domain, data, secret, table=table, others=others)
+        return opened
 
     def _current(self) -> Pushdown:
         """The tables in the state in which they are now."""

@@ -13,9 +13,10 @@ from weakref import finalize
 from dalenius.core.domain import Domain
 from dalenius.engines._person_pushdown import TableOfRecords
 from dalenius.engines._person_source import split_place
-from dalenius.engines._postgresql_session import SCHEMES, Address, Session, quoted
+from dalenius.engines._postgresql_session import SCHEMES, Address, Session
 from dalenius.engines._pushdown import Pushdown
 from dalenius.engines._pushed_source import PushedSource
+from dalenius.engines._relation import name_of
 
 __all__ = ["PostgreSQLSource"]
 
@@ -38,7 +39,7 @@ class PostgreSQLDialect:
         return kind == "nested"
 
     def name(self, column: str) -> str:
-        return quoted(column)
+        return name_of(column)
 
     def plain(self, column: str, kind: str) -> str:
         """Numbers and Booleans as they are, doubles for floats, everything else as text."""
@@ -120,6 +121,8 @@ class PostgreSQLDialect:
 class PostgreSQLSource(PushedSource):
     """A table of a PostgreSQL database, seen through a declared domain."""
 
+    schemes: ClassVar[tuple[str, ...]] = SCHEMES
+
     def __init__(
         self,
         domain: Domain,
@@ -143,24 +146,6 @@ class PostgreSQLSource(PushedSource):
             stream=session.stream,
         )
 
-    @classmethod
-    def accepts(cls, data: object) -> bool:
-        return isinstance(data, str) and data.partition("://")[0].lower() in SCHEMES
-
-    @classmethod
-    def open(
-        cls,
-        domain: Domain,
-        data: Any,
-        secret: bytes = b"",
-        *,
-        table: str = "",
-        delimiter: str = ",",
-        others: Mapping[str, Any] | None = None,
-    ) -> "PostgreSQLSource":
-        """The data, seen through a declared domain; there is no text that `delimiter` could divide."""
-        return cls(domain, data, secret, table=table, others=others)
-
     def stamp(self) -> tuple[object, ...]:
         """The state of the database that is read: equal as long as no transaction can have changed a row of it."""
         state = self._session.token()
@@ -179,7 +164,7 @@ class PostgreSQLSource(PushedSource):
 
     def _hash_sums(self, key: bytes, table: TableOfRecords, columns: Sequence[str]) -> Sequence[int]:
         own = blake2b(key, digest_size=32, person=b"dalenius-rows-pg").digest()
-        row = ", ".join(f"CAST({quoted(name)} AS TEXT)" for name in columns).replace("%", "%%")
+        row = ", ".join(f"CAST({name_of(name)} AS TEXT)" for name in columns).replace("%", "%%")
         hashed = f"sha256(CAST(%s AS BYTEA) || convert_to(CAST(ROW({row}) AS TEXT), 'UTF8'))"
         parts = (f"sum(CAST(CAST('x' || substr(h, {1 + 15 * i}, 15) AS BIT(60)) AS BIGINT))" for i in range(_PARTS))
         relation = table.relation.replace("%", "%%")

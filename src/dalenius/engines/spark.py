@@ -114,9 +114,18 @@ class SparkDialect:
 class SparkSource(PushedSource):
     """Parquet files that Spark can read, seen through a declared domain."""
 
+    schemes: ClassVar[tuple[str, ...]] = (SCHEME,)
+
     def __init__(
-        self, domain: Domain, address: str, secret: bytes = b"", *, others: Mapping[str, Any] | None = None
+        self,
+        domain: Domain,
+        address: str,
+        secret: bytes = b"",
+        *,
+        table: str = "",
+        others: Mapping[str, Any] | None = None,
     ) -> None:
+        """A path holds one table, so that `table` names nothing."""
         own = SparkAddress.of(address)
         places = {name: own.beside(split_place((others or {})[name])[0]) for name in domain.tables}
         self._frame = SparkFrame(own)
@@ -130,24 +139,6 @@ class SparkSource(PushedSource):
             run=self._frame.run,
             stream=self._frame.stream,
         )
-
-    @classmethod
-    def accepts(cls, data: object) -> bool:
-        return isinstance(data, str) and data.partition("://")[0].lower() == SCHEME
-
-    @classmethod
-    def open(
-        cls,
-        domain: Domain,
-        data: Any,
-        secret: bytes = b"",
-        *,
-        table: str = "",
-        delimiter: str = ",",
-        others: Mapping[str, Any] | None = None,
-    ) -> "SparkSource":
-        """The data, seen through a declared domain; a path holds one table, and no text to divide."""
-        return cls(domain, data, secret, others=others)
 
     def stamp(self) -> tuple[object, ...] | None:
         """Names, places, sizes and times of files on this machine; of data elsewhere only a digest tells."""

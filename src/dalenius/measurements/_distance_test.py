@@ -1,12 +1,17 @@
 """What tests of a proposed bound share: a statistic with a distance, and thresholds that noise alone seldom passes."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, exp, log
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
+from dalenius.core.evidence import Evidence
 from dalenius.core.neighbours import Neighbours
+from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import ValuesQuery
 from dalenius.core.rationals import exp_lower, exp_upper
+from dalenius.errors import ParameterError, Unsupported
+from dalenius.measurements._steps import StatisticStep
 
 
 class DistanceStatistic(Protocol):
@@ -25,6 +30,36 @@ class DistanceStatistic(Protocol):
         """Zero wherever a unit can move the answer by more than the bound; differs by at most one between
         neighbours.
         """
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundedStep(StatisticStep):
+    """An answer if a private test lets it pass; `test` and `epsilon` are what the test and the answer lose."""
+
+    name: str
+    statistic: DistanceStatistic
+    test: Fraction
+    epsilon: Fraction
+    delta: Fraction
+    neighbours: Neighbours
+    step: Fraction = Fraction(1)
+    evidence: ClassVar[Evidence]
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise ParameterError("Propose-test-release needs a delta between 0 and 1.", name="delta")
+        _check_rows(self.neighbours)
+
+    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
+        """Of test and answer together."""
+        _check_rows(neighbours)
+        epsilon = self.test + self.epsilon
+        return PrivacyProfile(relation=neighbours.relation, epsilon=epsilon, delta=self.delta, evidence=self.evidence)
+
+
+def _check_rows(neighbours: Neighbours) -> None:
+    if neighbours.max_rows > 1:
+        raise Unsupported("Propose-test-release is for one row to a unit.")
 
 
 def least_threshold(rate: Fraction, delta: Fraction) -> int:

@@ -39,12 +39,11 @@ import numpy as np
 
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.evidence import Evidence
 from dalenius.core.integer_law import ExactLaw, Mixed, Unlisted
-from dalenius.core.law import Additive, IntArray
+from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, RowsQuery, ValuesQuery
+from dalenius.core.query import RowsQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
@@ -52,6 +51,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.exact.sampling import sample
 from dalenius.measurements._example import MeasurementExample, on_values
 from dalenius.measurements._listed_quantiles import reports_of
+from dalenius.measurements._steps import AddedNoise, QueryStep
 from dalenius.measurements.blocks.blocks import Blocks, Reports, touched
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
@@ -69,7 +69,7 @@ def free_weights(width: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockTotals:
+class BlockTotals(AddedNoise, QueryStep):
     """Sum of the blocks' estimates above the lower end of the grid, or of their squares about its middle.
 
     Where `weight` is not zero, that many times the number of blocks without a number is a second answer.
@@ -83,14 +83,6 @@ class BlockTotals:
     weight: int = 0
 
     @property
-    def law(self) -> Additive:
-        return Additive(self.mechanism)
-
-    @property
-    def evidence(self) -> Evidence:
-        return self.mechanism.evidence
-
-    @property
     def functions(self) -> tuple[str, ...]:
         """The custodian's own function, if the blocks are judged by one."""
         return tuple(filter(None, [self.blocks.function]))
@@ -98,10 +90,6 @@ class BlockTotals:
     def with_functions(self, functions: Mapping[str, Any], stage: Callable[[str], None]) -> "BlockTotals":
         """The same step with whoever runs the function."""
         return replace(self, blocks=self.blocks.with_functions(functions, stage))
-
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        return (self.query,)
 
     @staticmethod
     def sensitivity(width: int, power: int, neighbours: Neighbours, weight: int = 0) -> Sensitivity:

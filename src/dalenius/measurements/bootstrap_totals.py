@@ -24,7 +24,7 @@ References
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -36,15 +36,15 @@ from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Aggregate, Query
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import sqrt_upper
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded, rounded_laplace, saturated, scaled_laplace, unit_laplace, unit_normal
-from dalenius.measurements._example import TOTALS, Exact, MeasurementExample, on_cells
+from dalenius.measurements._example import TOTALS, MeasurementExample, on_cells
 from dalenius.measurements._rounded_noise import RoundedNoise
+from dalenius.measurements._steps import ExtremesStep
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 
@@ -59,7 +59,7 @@ class Option(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BootstrapTotals:
+class BootstrapTotals(ExtremesStep):
     """Totals + noise of the scale that the table above names."""
 
     name: str
@@ -95,13 +95,6 @@ class BootstrapTotals:
         """Withheld; whether zero is among the values is declared, and two different scales have two different laws."""
         also = ", with zero among them" if self.membership is Membership.PUBLIC and self.statistic.fallen else ""
         return Withheld(f"The scale of the noise follows the largest values of the confidential data{also}.")
-
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        """Totals, smallest and largest value of each cell; a cell without rows has smallest > largest."""
-        query = self.statistic.query
-        extremes = (replace(query, aggregate=a) for a in (Aggregate.MINIMUM, Aggregate.MAXIMUM))
-        return (query, *extremes)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Within the data; refused for any other scope, which this step does not protect."""
@@ -168,9 +161,6 @@ class BootstrapTotals:
         space = self.statistic.query.space
         return Block(name=self.name, space=space, values=outcome.values, law=self.law)
 
-    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        return self.exact_law_at(content, content)
-
     def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
         """Totals plus noise of the scales that `at` sets. Guard: tests/measurements/test_bootstrap_totals.py."""
         structural, is_normal = set(self.statistic.query.space.structural_indices), self.rho is not None
@@ -188,10 +178,6 @@ class BootstrapTotals:
 
         def example(epsilon: Fraction | None, rho: Fraction | None) -> MeasurementExample:
             step = cls(name="totals", statistic=TOTALS, neighbours=neighbours, epsilon=epsilon, rho=rho)
-
-            def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
-                return step.run((there[0], *at[1:]), drawn, rng)
-
-            return on_cells(step, run_at=run_at)
+            return on_cells(step, run_at=step.run_at)
 
         return example(Fraction(2), None), example(None, Fraction(1, 2))

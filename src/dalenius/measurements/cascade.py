@@ -31,7 +31,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import expm1, log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,18 +39,16 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.integer_law import Branches, ExactLaw, Noised
 from dalenius.core.law import CASCADE, Additive, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import exp_lower, exp_upper, plain
 from dalenius.core.release import Block, NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.errors import ParameterError
 from dalenius.exact.ideal_rounding import saturated
 from dalenius.exact.sampling import sample
-from dalenius.measurements._distance_test import DistanceStatistic, above, least_threshold, sure_distance
+from dalenius.measurements._distance_test import BoundedStep, DistanceStatistic, above, least_threshold, sure_distance
 from dalenius.measurements._example import MeasurementExample, on_values
-from dalenius.measurements._one_number import block_of
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.quantile import Quantile
 
@@ -63,19 +61,15 @@ _SHARES = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cascade:
+class Cascade(BoundedStep):
     """statistic + noise at the first of rising `bounds` that passes; `test` and `epsilon` are what all tests and the
     answer lose.
     """
 
-    name: str
-    statistic: DistanceStatistic
     bounds: tuple[int, ...]
-    test: Fraction
-    epsilon: Fraction
-    delta: Fraction
-    neighbours: Neighbours
-    step: Fraction = Fraction(1)
+    evidence: ClassVar[Evidence] = Evidence(
+        level=Level.PROVED, references=("Dwork & Lei (2009)", "Dwork & Smith (2010) 3.2")
+    )
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.bounds) <= MOST_BOUNDS:
@@ -84,15 +78,7 @@ class Cascade:
             )
         if self.bounds[0] < 1 or any(low >= high for low, high in pairwise(self.bounds)):
             raise ParameterError("bounds rise, by at least one declared step each, from one step on.", name="bounds")
-        if not 0 < self.delta < 1:
-            raise ParameterError("Propose-test-release needs a delta between 0 and 1.", name="delta")
-        if self.neighbours.max_rows > 1:
-            raise Unsupported("Propose-test-release is for one row to a unit.")
-
-    @property
-    def evidence(self) -> Evidence:
-        """Proved."""
-        return Evidence(level=Level.PROVED, references=("Dwork & Lei (2009)", "Dwork & Smith (2010) 3.2"))
+        super().__post_init__()
 
     @property
     def rate(self) -> Fraction:
@@ -138,11 +124,6 @@ class Cascade:
             },
         )
 
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        """The values."""
-        return (self.statistic.query,)
-
     def distances(self, values: Any) -> tuple[int, ...]:
         """Of each bound; a larger bound has at least the distance of a smaller one."""
         distances = (self.statistic.distance(values, bound, self.neighbours) for bound in self.bounds)
@@ -159,14 +140,6 @@ class Cascade:
     def silence(self, distances: Sequence[int]) -> float:
         """The probability of no reply."""
         return self.passed(distances)[-1]
-
-    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Of all tests and the answer together."""
-        if neighbours.max_rows > 1:
-            raise Unsupported("Propose-test-release is for one row to a unit.")
-        return PrivacyProfile(
-            relation=neighbours.relation, epsilon=self.test + self.epsilon, delta=self.delta, evidence=self.evidence
-        )
 
     def draw(self, rng: RandomSource) -> tuple[int, tuple[int, ...]]:
         """The noise of the tests, and that of an answer at each bound."""
@@ -186,9 +159,8 @@ class Cascade:
     def block(self, outcome: Value) -> Block:
         """The answer, over a one-cell space, with the law of the bound that passed."""
         place = int(outcome.values[1])
-        answer, variable = Value(outcome.values[:1]), self.statistic.query.value
-        block = block_of(self.name, self.statistic, variable, answer, self.laws[place])
-        return block and replace(block, parameters={"bound": plain(self.bounds[place] * self.step)})
+        parameters = {"bound": plain(self.bounds[place] * self.step)}
+        return replace(super().block(outcome), law=self.laws[place], parameters=parameters)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
         """No reply, or the place of a bound and the statistic plus its noise. Guards: all noises of the tests

@@ -17,7 +17,7 @@ References
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -28,14 +28,14 @@ from dalenius.core.integer_law import ExactLaw, Listed
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Aggregate, Query
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.enclosures import times
 from dalenius.exact.ideal_rounding import START_BITS, Ideal, LazyUniform, exponential, uniform_bits
-from dalenius.measurements._example import TOTALS, Exact, MeasurementExample, on_cells
+from dalenius.measurements._example import TOTALS, MeasurementExample, on_cells
+from dalenius.measurements._steps import ExtremesStep
 from dalenius.measurements.selections.cells import first_head, selection_block
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
@@ -43,7 +43,7 @@ __all__ = ["DataDependentSelection"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataDependentSelection:
+class DataDependentSelection(ExtremesStep):
     """argmax of total + exponential noise."""
 
     name: str
@@ -65,13 +65,6 @@ class DataDependentSelection:
             raise Unsupported("Data-dependent sensitivities are for one row to a unit.")
         if self.floor < 1 or self.epsilon <= 0:
             raise ParameterError("The floor is at least one step, and epsilon is positive.", name="floor")
-
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        """Totals, smallest and largest value of each cell."""
-        query = self.statistic.query
-        extremes = (replace(query, aggregate=a) for a in (Aggregate.MINIMUM, Aggregate.MAXIMUM))
-        return (query, *extremes)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """epsilon for the scope it was made for."""
@@ -107,10 +100,6 @@ class DataDependentSelection:
         """The selected position, over a one-cell space."""
         return selection_block(self.name, outcome, self.law)
 
-    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """With noise that follows the same content."""
-        return self.exact_law_at(content, content)
-
     def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
         """Permute-and-flip, which noisy totals are in another form. Guard: drawn answers,
         tests/measurements/test_data_dependent_selection.py.
@@ -123,11 +112,7 @@ class DataDependentSelection:
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """The larger of two totals, with noise that follows the extremes of the data."""
         step = cls(name="largest", statistic=TOTALS, neighbours=neighbours, epsilon=Fraction(2))
-
-        def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
-            return step.run((there[0], *at[1:]), drawn, rng)
-
-        return (on_cells(step, run_at=run_at),)
+        return (on_cells(step, run_at=step.run_at),)
 
 
 def noisy_argmax(scores: Sequence[int] | IntArray, drawn: Sequence[Ideal], scale: Fraction) -> int:

@@ -32,7 +32,7 @@ from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value
@@ -40,6 +40,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.exact.sampling import sample
 from dalenius.measurements._components import gaussian_profile
 from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
+from dalenius.measurements._steps import QueryStep
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
@@ -47,7 +48,7 @@ __all__ = ["FactoredTable"]
 
 
 @dataclass(frozen=True, eq=False)
-class FactoredTable:
+class FactoredTable(QueryStep):
     """Q x + noise, with Q the product of the factors."""
 
     name: str
@@ -75,10 +76,6 @@ class FactoredTable:
     def law(self) -> Joint:
         parameters = {name: plain(Fraction(value)) for name, value in self.mechanism.parameters.items()}
         return Joint("factored", {"family": self.mechanism.name, "parameters": parameters})
-
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        return (self.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """rho, with `has_curve` also the Gaussian curve; or epsilon."""

@@ -31,14 +31,15 @@ from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray, Kernel
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RandomSource, words
 from dalenius.core.rationals import log_upper
-from dalenius.core.release import Block, Outcome, Value
+from dalenius.core.release import Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.exact.perturbation import kernel_law, perturb
 from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
+from dalenius.measurements._steps import TableStep
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.statistics.count import Count
 
@@ -82,7 +83,7 @@ class HellingerParameters(Part):
 
 
 @dataclass(frozen=True)
-class Hellinger:
+class Hellinger(TableStep):
     """A frequency table through the Hellinger kernel of a nominal epsilon."""
 
     name: str
@@ -128,10 +129,6 @@ class Hellinger:
     def law(self) -> Kernel:
         return hellinger_kernel(self.epsilon, self.largest, self.top)
 
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        return (self.query,)
-
     def unit_loss(self) -> Fraction:
         """Largest log-ratio of two neighbouring rows, rounded up."""
         rows = hellinger_rows(self.epsilon, self.largest, self.top).astype(np.float64)
@@ -156,9 +153,6 @@ class Hellinger:
         shown = perturb(self.law, counts, drawn)
         shown[list(self.query.space.structural_indices)] = 0
         return Value(shown)
-
-    def block(self, outcome: Value) -> Block:
-        return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
         """Each count through its own row of the table. Guard: drawn answers, tests/measurements/test_hellinger.py."""

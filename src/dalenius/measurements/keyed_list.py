@@ -31,13 +31,14 @@ from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, Outcome, Value
+from dalenius.core.release import Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import DataChanged
 from dalenius.exact.keyed import keyed_noise
 from dalenius.measurements._example import COUNTS, VARIABLES, MeasurementExample, on_cells
+from dalenius.measurements._steps import TableStep
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.count import Count
 
@@ -45,7 +46,7 @@ __all__ = ["KeyedList"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KeyedList:
+class KeyedList(TableStep):
     """All cells of a list, with noise that is the same at every call."""
 
     name: str
@@ -83,10 +84,6 @@ class KeyedList:
     def law(self) -> Additive:
         return Additive(self.mechanism)
 
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        return (self.query,)
-
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """The whole list, however few of its cells a table shows."""
         exact = self.mechanism.profile(Count(self.query).sensitivity(neighbours), neighbours.relation)
@@ -112,9 +109,6 @@ class KeyedList:
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         return Value(exact[0].open_below_the_gate() + drawn)
-
-    def block(self, outcome: Value) -> Block:
-        return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
         """Counts plus noise, for whoever does not know the secret. Guard: audits draw the noise of two files and show

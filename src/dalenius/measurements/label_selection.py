@@ -38,7 +38,7 @@ from dalenius.core.integer_law import Branches, ExactLaw, Noised
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Labels, LabelsQuery, Query
+from dalenius.core.query import Labels, LabelsQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, LabelledValue, Outcome, Value
 from dalenius.core.sealed import Sealed
@@ -46,6 +46,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.sampling import sample
 from dalenius.measurements._example import UNLISTED, MeasurementExample, on_labels
+from dalenius.measurements._steps import QueryStep
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 
@@ -55,7 +56,7 @@ MOST_LABELS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelSelection:
+class LabelSelection(QueryStep):
     """Texts whose number plus `screen` noise is above its limit, with numbers plus `noise`; others are `rest`."""
 
     name: str
@@ -98,10 +99,6 @@ class LabelSelection:
     @property
     def law(self) -> Additive:
         return Additive(self.noise)
-
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        return (self.query,)
 
     def numbers_sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """How the numbers can move, given the list: a listed text by one, the rest by a unit's unlisted texts."""

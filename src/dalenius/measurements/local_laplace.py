@@ -29,15 +29,15 @@ from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, Outcome, Value
+from dalenius.core.release import Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded_laplace, saturated, scaled_laplace, unit_laplace
 from dalenius.measurements._example import Exact, MeasurementExample, on_values
-from dalenius.measurements._one_number import block_of
 from dalenius.measurements._rounded_noise import RoundedNoise
+from dalenius.measurements._steps import FollowingNoise, StatisticStep
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.quantile import Quantile
 
@@ -62,7 +62,7 @@ class LocalStatistic(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalLaplace:
+class LocalLaplace(StatisticStep, FollowingNoise):
     """f + discrete Laplace(max(floor, LS) / epsilon), in 1 / unit steps of the statistic."""
 
     name: str
@@ -99,10 +99,6 @@ class LocalLaplace:
         also = ", and of smaller data sets made of them" if is_smaller_too else ""
         return Withheld(f"The scale of the noise is the local sensitivity of the confidential data{also}.")
 
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        return (self.statistic.query,)
-
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """epsilon for the scope it was made for; refused for any other, which this step does not protect."""
         same = (neighbours.scope, neighbours.relation) == (self.neighbours.scope, self.neighbours.relation)
@@ -133,13 +129,6 @@ class LocalLaplace:
         if self.neighbours.scope is Scope.OBSERVED_ROWS:
             return self.statistic.bootstrap(values, self.neighbours)
         return self.statistic.local(values, self.neighbours, self.group)
-
-    def block(self, outcome: Value) -> Block:
-        """The answer, over a one-cell space; nothing about the scale."""
-        return block_of(self.name, self.statistic, self.statistic.query.value, outcome, self.law)
-
-    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        return self.exact_law_at(content, content)
 
     def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
         """The statistic plus noise of the scale that `at` sets. Guard: tests/measurements/test_local_laplace.py."""

@@ -13,9 +13,8 @@ import numpy as np
 
 from dalenius.core.contracts import Mechanism, Statistic
 from dalenius.core.domain import CellSpace
-from dalenius.core.evidence import Evidence
 from dalenius.core.integer_law import ExactLaw, Noised
-from dalenius.core.law import Additive, IntArray
+from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Power, Query, RowFunction, TableQuery
@@ -25,6 +24,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import Unsupported
 from dalenius.exact.sampling import sample
 from dalenius.measurements._example import COUNTS, VARIABLES, MeasurementExample, on_cells
+from dalenius.measurements._steps import AddedNoise
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics import Simplex
@@ -56,7 +56,7 @@ def _is_combined(statistic: object) -> TypeGuard[CombinedStatistic]:
 
 
 @dataclass(frozen=True)
-class Noisy:
+class Noisy(AddedNoise):
     """statistic + noise, cell by cell; declared structural zeros stay zero."""
 
     name: str
@@ -67,16 +67,6 @@ class Noisy:
     def __post_init__(self) -> None:
         if not _is_combined(self.statistic) and not isinstance(self.statistic.query, TableQuery):
             raise Unsupported("Additive noise needs a table of integers.")
-
-    @property
-    def law(self) -> Additive:
-        """Additive, on the declared grid."""
-        return Additive(self.mechanism, self.step)
-
-    @property
-    def evidence(self) -> Evidence:
-        """The mechanism's."""
-        return self.mechanism.evidence
 
     @property
     def space(self) -> CellSpace:

@@ -18,9 +18,8 @@ import numpy as np
 
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.evidence import Evidence
 from dalenius.core.integer_law import ExactLaw, Noised
-from dalenius.core.law import Additive, IntArray
+from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import Query, ValuesQuery
@@ -31,6 +30,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.exact.ideal_rounding import saturated
 from dalenius.exact.sampling import sample
 from dalenius.measurements._example import MeasurementExample, on_values
+from dalenius.measurements._steps import AddedNoise
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.quantile import Quantile
 
@@ -61,23 +61,13 @@ class ListsStatistic(Protocol):
 
 
 @dataclass(frozen=True)
-class NoisyValues:
+class NoisyValues(AddedNoise):
     """statistic + noise, one number."""
 
     name: str
     statistic: ValuesStatistic
     mechanism: Mechanism
     step: Fraction = Fraction(1)
-
-    @property
-    def law(self) -> Additive:
-        """Additive, on the declared grid."""
-        return Additive(self.mechanism, self.step)
-
-    @property
-    def evidence(self) -> Evidence:
-        """The mechanism's."""
-        return self.mechanism.evidence
 
     @property
     def needs(self) -> tuple[Query, ...]:

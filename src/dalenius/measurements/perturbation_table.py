@@ -31,13 +31,14 @@ from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import IntArray, Kernel
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RandomSource, words
-from dalenius.core.release import Block, Outcome, Value
+from dalenius.core.release import Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import DocumentError, ParameterError, TooLarge
 from dalenius.exact import perturbation
 from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
+from dalenius.measurements._steps import TableStep
 from dalenius.spec.document import Name, Part
 from dalenius.statistics.count import Count
 
@@ -57,7 +58,7 @@ class PerturbationTableParameters(Part):
 
 
 @dataclass(frozen=True)
-class PerturbationTable:
+class PerturbationTable(TableStep):
     """Every cell through p(a, b), independently; priced at a chosen epsilon, refused above `most_delta`."""
 
     name: str
@@ -99,10 +100,6 @@ class PerturbationTable:
     def law(self) -> Kernel:
         return self.kernel
 
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        return (self.query,)
-
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """The exact delta at the chosen epsilon, and at every other."""
         sensitivity = Count(self.query).sensitivity(neighbours)
@@ -136,9 +133,6 @@ class PerturbationTable:
         shown = perturbation.perturb(self.kernel, exact[0].open_below_the_gate(), drawn)
         shown[list(self.query.space.structural_indices)] = 0
         return Value(shown)
-
-    def block(self, outcome: Value) -> Block:
-        return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.kernel)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
         """Each count through its own row of the table. Guard: tests/measurements/test_perturbation_table.py."""

@@ -20,7 +20,7 @@ References
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,17 +28,15 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.integer_law import Branches, ExactLaw, Noised
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, NoReply, Outcome, Value
+from dalenius.core.release import NoReply, Outcome, Value
 from dalenius.core.sealed import Sealed
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.errors import ParameterError
 from dalenius.exact.ideal_rounding import saturated
 from dalenius.exact.sampling import sample
-from dalenius.measurements._distance_test import DistanceStatistic, above, least_threshold, sure_distance
+from dalenius.measurements._distance_test import BoundedStep, DistanceStatistic, above, least_threshold, sure_distance
 from dalenius.measurements._example import MeasurementExample, on_values
-from dalenius.measurements._one_number import block_of
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.quantile import Quantile
 
@@ -46,30 +44,16 @@ __all__ = ["ProposeTestRelease", "DistanceStatistic"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProposeTestRelease:
+class ProposeTestRelease(BoundedStep):
     """statistic + noise at the bound, or no reply; `test` and `epsilon` are what the test and the answer lose."""
 
-    name: str
-    statistic: DistanceStatistic
     bound: int
-    test: Fraction
-    epsilon: Fraction
-    delta: Fraction
-    neighbours: Neighbours
-    step: Fraction = Fraction(1)
+    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Dwork & Lei (2009)",))
 
     def __post_init__(self) -> None:
         if self.bound < 1:
             raise ParameterError("bound must be at least one declared step.", name="bound")
-        if not 0 < self.delta < 1:
-            raise ParameterError("Propose-test-release needs a delta between 0 and 1.", name="delta")
-        if self.neighbours.max_rows > 1:
-            raise Unsupported("Propose-test-release is for one row to a unit.")
-
-    @property
-    def evidence(self) -> Evidence:
-        """Proved."""
-        return Evidence(level=Level.PROVED, references=("Dwork & Lei (2009)",))
+        super().__post_init__()
 
     @property
     def mechanism(self) -> DiscreteLaplace:
@@ -86,11 +70,6 @@ class ProposeTestRelease:
         """Of an answer, if there is one."""
         return Additive(self.mechanism, self.step)
 
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        """The values."""
-        return (self.statistic.query,)
-
     def silence(self, distance: int) -> float:
         """Probability of no reply at a distance."""
         return 1 - above(self.test, self.threshold - distance)
@@ -99,14 +78,6 @@ class ProposeTestRelease:
     def sure(self) -> int:
         """The least distance at which there is a reply with 99 % probability."""
         return sure_distance(self.test, self.threshold)
-
-    def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Of test and answer together."""
-        if neighbours.max_rows > 1:
-            raise Unsupported("Propose-test-release is for one row to a unit.")
-        return PrivacyProfile(
-            relation=neighbours.relation, epsilon=self.test + self.epsilon, delta=self.delta, evidence=self.evidence
-        )
 
     def draw(self, rng: RandomSource) -> tuple[int, int]:
         """The noise of the test, and that of the answer."""
@@ -120,10 +91,6 @@ class ProposeTestRelease:
         if distance + drawn[0] <= self.threshold:
             return NoReply()
         return Value(np.array([answer], dtype=np.int64))
-
-    def block(self, outcome: Value) -> Block:
-        """The answer, over a one-cell space."""
-        return block_of(self.name, self.statistic, self.statistic.query.value, outcome, self.law)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
         """No reply, or the statistic plus noise. Guards: all noises of the test one by one,

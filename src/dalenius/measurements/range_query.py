@@ -31,7 +31,7 @@ from dalenius.core.integer_law import ExactLaw, Listed, Noised
 from dalenius.core.law import Additive, IntArray, Joint, Law, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
@@ -39,6 +39,7 @@ from dalenius.errors import NotAllowed, ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import discrete_laplace, saturated
 from dalenius.measurements._distance_test import above
 from dalenius.measurements._example import MeasurementExample, on_cells
+from dalenius.measurements._steps import FollowingNoise, QueryStep
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 __all__ = ["RangeQuery", "Clamp"]
@@ -55,7 +56,7 @@ class Clamp(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RangeQuery:
+class RangeQuery(QueryStep, FollowingNoise):
     """count + discrete Laplace(1 / epsilon), cut as named."""
 
     name: str
@@ -98,11 +99,6 @@ class RangeQuery:
             return Joint("clamped", {"family": noise.name, "rate": str(self.epsilon), "from": 0, "to": self.size})
         return Withheld("The answer is cut around the confidential count.")
 
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        """One count."""
-        return (self.query,)
-
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """epsilon; with the clamp to the data only at the data."""
         if neighbours.max_rows > 1:
@@ -132,10 +128,6 @@ class RangeQuery:
         space: CellSpace = self.query.space
         role = "table" if self.clamp is Clamp.NONE else "clamped"
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role=role)
-
-    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """With noise that follows the same content."""
-        return self.exact_law_at(content, content)
 
     def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
         """The count plus noise, cut as named; a clamp to the data is that of `at`. Guard: exact probabilities,

@@ -31,15 +31,16 @@ from dalenius.core.integer_law import ExactLaw, Mixed, Noised
 from dalenius.core.law import Additive, IntArray, Thinned
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, TableQuery
+from dalenius.core.query import TableQuery
 from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, Outcome, Value
+from dalenius.core.release import Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.amplification import Scheme, SecretSample
 from dalenius.exact.bernoulli import LARGEST_DENOMINATOR, thinned
 from dalenius.exact.sampling import sample
 from dalenius.measurements._example import COUNTS, MeasurementExample, on_cells
+from dalenius.measurements._steps import TableStep
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.count import Count
 
@@ -47,7 +48,7 @@ __all__ = ["SampledCount"]
 
 
 @dataclass(frozen=True)
-class SampledCount:
+class SampledCount(TableStep):
     """Counts of records that are drawn with probability `fraction`, plus noise."""
 
     name: str
@@ -76,11 +77,6 @@ class SampledCount:
             assumptions=("the sample is drawn afresh for this release, and nobody sees who is in it",),
         )
 
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        """One frequency table."""
-        return (self.query,)
-
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """The mechanism's pure loss on the sample, amplified; refused where that is not proved."""
         if neighbours.max_rows != 1:
@@ -107,10 +103,6 @@ class SampledCount:
         """
         counts = np.maximum(exact[0].open_below_the_gate(), 0)
         return Value(thinned(counts, self.fraction, rng) + drawn)
-
-    def block(self, outcome: Value) -> Block:
-        """What was measured, before it is divided."""
-        return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
         """Each cell by itself: a binomial number of its records, plus noise. Guard: the loss of the mixture by another

@@ -28,16 +28,16 @@ from dalenius.core.integer_law import ExactLaw, Listed
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RandomSource
-from dalenius.core.release import Block, Outcome, Value
+from dalenius.core.release import Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded, saturated
 from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.smooth_noise import Cauchy, SmoothNoise
 from dalenius.measurements._example import MeasurementExample, on_values
-from dalenius.measurements._one_number import block_of
+from dalenius.measurements._steps import StatisticStep
 from dalenius.statistics.quantile import Quantile
 
 __all__ = ["Smooth"]
@@ -70,7 +70,7 @@ class SmoothStatistic(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Smooth:
+class Smooth(StatisticStep):
     """round(f + scale * S * Z), in 1 / unit steps of the statistic."""
 
     name: str
@@ -80,9 +80,6 @@ class Smooth:
     least: int = 1
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Nissim, Raskhodnikova & Smith (2007)", "docs/explanation/errata.md")
-    )
-    law: ClassVar[Withheld] = Withheld(
-        "The scale of the noise follows the smooth sensitivity of the confidential data."
     )
 
     def __post_init__(self) -> None:
@@ -95,8 +92,8 @@ class Smooth:
         self.statistic.smooth(np.array([], dtype=np.int64), base, self.neighbours, self.least)
 
     @property
-    def needs(self) -> tuple[Query, ...]:
-        return (self.statistic.query,)
+    def law(self) -> Withheld:
+        return Withheld("The scale of the noise follows the smooth sensitivity of the confidential data.")
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Of the relation that the sensitivity was computed for."""
@@ -117,10 +114,6 @@ class Smooth:
         answer = saturated(rounded(centre, size * self.noise.scale, drawn))
         low, high = self.statistic.low * self.statistic.unit, self.statistic.high * self.statistic.unit
         return Value(np.array([max(low, min(high, answer))], dtype=np.int64))
-
-    def block(self, outcome: Value) -> Block:
-        """The answer, over a one-cell space; nothing about the scale."""
-        return block_of(self.name, self.statistic, self.statistic.query.value, outcome, self.law)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
         """Every answer, by the noise's distribution function. Guard: tests/measurements/test_smooth.py."""

@@ -34,7 +34,7 @@ from dalenius.core.integer_law import ExactLaw, Listed
 from dalenius.core.law import IntArray, Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Outcome, Value
@@ -42,6 +42,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.sampling import sample
 from dalenius.measurements._example import MeasurementExample, on_values
+from dalenius.measurements._steps import QueryStep
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 __all__ = ["UnboundedQuantile"]
@@ -65,7 +66,7 @@ def thresholds(low: int, high: int, growth: Fraction) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnboundedQuantile:
+class UnboundedQuantile(QueryStep):
     """One quantile of one numeric variable, in steps."""
 
     name: str
@@ -127,11 +128,6 @@ class UnboundedQuantile:
                 "step": plain(self.step),
             },
         )
-
-    @property
-    def needs(self) -> tuple[Query, ...]:
-        """The sorted values."""
-        return (self.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Pure: the rank's noise at the largest rise, and the passing count's at the largest distance of two moves."""

@@ -10,7 +10,7 @@ __all__ = ["MEDIAN"]
 MEDIAN = OrderMethod(
     name="median",
     ranks=lambda question: (HALF,),
-    statistic=lambda question: Quantile.of(question.domain, question.of, HALF, question.where),
+    statistic=lambda question: Quantile.of(question.domain, question.of, question.where, q=HALF),
     Parameters=QuantileKeys,
     canonical_keys=without_implied,
     words=translated(

@@ -26,7 +26,7 @@ def _share(question: Question) -> Fraction:
 QUANTILE = OrderMethod(
     name="quantile",
     ranks=lambda question: (_share(question),),
-    statistic=lambda question: Quantile.of(question.domain, question.of, _share(question), question.where),
+    statistic=lambda question: Quantile.of(question.domain, question.of, question.where, q=_share(question)),
     Parameters=ShareKeys,
     is_offered=False,
     form_fields={

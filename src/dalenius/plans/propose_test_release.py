@@ -94,7 +94,7 @@ def _statistic(question: Question, estimate: str) -> DistanceStatistic:
     if estimate == "interquartile":
         return Interquartile.of(question.domain, question.of, question.where)
     share = Fraction(1, 2) if q is None else rational(q, "q")
-    return Quantile.of(question.domain, question.of, share, question.where)
+    return Quantile.of(question.domain, question.of, question.where, q=share)
 
 
 def _steps(question: Question, key: str, *named: object) -> tuple[int, ...]:

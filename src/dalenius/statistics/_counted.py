@@ -2,14 +2,14 @@
 
 from dalenius.core.sensitivity import Sensitivity, partitions
 
-_MOST_ROWS_FOR_PATTERNS = 12
+MOST_ROWS_FOR_PATTERNS = 12
 
 
 def counted(rows: int, cells: int, *, is_replace: bool) -> Sensitivity:
     """Norms for a unit with so many rows, and the extreme patterns while they are few."""
     if cells == 0:
         return Sensitivity.of_patterns(())
-    if rows <= _MOST_ROWS_FOR_PATTERNS:
+    if rows <= MOST_ROWS_FOR_PATTERNS:
         return Sensitivity.of_patterns(_patterns(rows, cells, is_replace=is_replace))
     sides = 2 if is_replace and cells > 1 else 1
     touched = min(sides * rows, cells)

@@ -4,28 +4,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
 
-from dalenius.core.conditions import Filter
-from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import ValuesQuery
-from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import Unsupported
 from dalenius.exact.order_statistics import (
+    Sorted,
     local_of_difference,
-    prepare,
     records_before,
     smooth_add_remove,
     smooth_replace,
 )
 from dalenius.statistics._example import Example, of_values
-from dalenius.statistics._one_row import check_distance, check_one_row
+from dalenius.statistics._order_statistic import OrderStatistic, check_distance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference(ABC):
+class Difference(OrderStatistic, ABC):
     """One order statistic less another, in steps; 0 if there are no values.
 
     Guarantee: as for `Quantile`; the smooth bound is the sum of those of the two ends (a sum of beta-smooth bounds
@@ -33,12 +29,6 @@ class Difference(ABC):
     Requires: one row to a unit for anything but the global value; under replace, no row may drop out of the list.
     Evidence: exhaustive neighbours on tiny data, tests/statistics/test_order_statistics.py.
     """
-
-    query: ValuesQuery
-    low: int
-    high: int
-    is_complete: bool = True
-    unit: ClassVar[int] = 1
 
     @staticmethod
     @abstractmethod
@@ -50,40 +40,22 @@ class Difference(ABC):
     def upper(n: int) -> int:
         """Rank of the upper end among n values."""
 
-    @classmethod
-    def of(cls, domain: Domain, name: str, where: tuple[Filter, ...] = ()) -> Self:
-        bounds = domain.variable(name).bounds
-        return cls(
-            query=ValuesQuery(value=name, where=where),
-            low=bounds.low,
-            high=bounds.high,
-            is_complete=not where and bounds.missing != "drop" and bounds.outside == "clamp",
-        )
-
-    def value(self, values: Sequence[int] | IntArray) -> int:
-        """The exact answer, in steps."""
-        data = prepare(values, self.low, self.high)
+    def answer(self, data: Sorted) -> int:
         n = len(data)
         return data.at(self.upper(n)) - data.at(self.lower(n)) if n else 0
 
-    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """The width of the bounds."""
-        return Sensitivity.of_patterns(((self.high - self.low,),))
-
     def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours, group: int = 1) -> int:
         """Largest change that one record can make to these values, exactly, in steps; groups are refused."""
-        check_one_row(neighbours, is_complete=self.is_complete)
+        data = self.sorted_single(values, neighbours)
         if group > 1:
             raise Unsupported("Groups are served for quantiles and extremes.")
-        data = prepare(values, self.low, self.high)
         return local_of_difference(data, self.lower, self.upper, is_replace=neighbours.is_replace)
 
     def smooth(
         self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1
     ) -> Fraction:
         """A smooth upper bound with exp(-beta) = base, at least twice `least`, in steps."""
-        check_one_row(neighbours, is_complete=self.is_complete)
-        data = prepare(values, self.low, self.high)
+        data = self.sorted_single(values, neighbours)
         n = len(data)
         ends = (self.lower(n), self.upper(n))
         if neighbours.is_replace:
@@ -100,13 +72,13 @@ class Difference(ABC):
         removed may move them towards each other, by half of the bound each.
         """
         check_distance(neighbours)
-        data = prepare(values, self.low, self.high)
+        data = self.sorted(values)
         each = bound if neighbours.is_replace and self.is_complete else bound // 2
         return min(records_before(data, rank(len(data)), each) for rank in (self.lower, self.upper))
 
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
         """Largest change between neighbours made of these values only, in steps; never too small."""
-        data = prepare(values, self.low, self.high)
+        data = self.sorted(values)
         n = len(data)
         if n < (2 if neighbours.is_replace else 1):
             return 0

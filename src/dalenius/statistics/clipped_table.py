@@ -61,10 +61,6 @@ class ClippedTable:
             raise ParameterError("The query must clip as the statistic says.", name="clip")
 
     @property
-    def cells(self) -> int:
-        return self.query.space.size - len(self.query.space.structural_zeros)
-
-    @property
     def _has_one_sign(self) -> bool:
         return self.low >= 0 or self.high <= 0
 
@@ -73,7 +69,7 @@ class ClippedTable:
         group, sides = neighbours.persons, 2 if neighbours.is_replace else 1
         each = neighbours.max_rows // group
         reach = max(abs(self.low), abs(self.high)) * self.clip.fineness
-        if not self.cells or not reach:
+        if not self.query.space.possible or not reach:
             return Sensitivity.of_patterns(())
         if each * reach >= MOST_STEPS:
             raise TooLarge(
@@ -84,14 +80,14 @@ class ClippedTable:
         longest = min(each * reach, self.clip.limit)
         l1 = longest
         if self.clip.norm is Norm.L2:
-            l1 = min(each * reach, isqrt(self.clip.limit**2 * min(each, self.cells)))
+            l1 = min(each * reach, isqrt(self.clip.limit**2 * min(each, self.query.space.possible)))
         # How many times l1, the square of l2, and one cell can move by what one person adds.
-        if not neighbours.is_replace or (self._has_one_sign and self.cells == 1):
+        if not neighbours.is_replace or (self._has_one_sign and self.query.space.possible == 1):
             factors = (1, 1, 1)
         else:
             factors = (2, 2, 1) if self._has_one_sign else (2, 4, 2)
         return Sensitivity.norms(
-            l0=min(sides * neighbours.max_rows, self.cells),
+            l0=min(sides * neighbours.max_rows, self.query.space.possible),
             l1=group * factors[0] * l1,
             l2_squared=group**2 * factors[1] * longest**2,
             linf=group * factors[2] * longest,

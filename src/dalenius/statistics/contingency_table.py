@@ -27,10 +27,6 @@ class ContingencyTable:
     query: TableQuery
     is_complete: bool = False
 
-    @property
-    def cells(self) -> int:
-        return self.query.space.size - len(self.query.space.structural_zeros)
-
     def value(self, cells: Sequence[int] | IntArray) -> tuple[int, ...]:
         """Exact counts from flat cell positions (-1: outside)."""
         counts = [0] * self.query.space.size
@@ -41,22 +37,22 @@ class ContingencyTable:
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Norms for c rows to a unit."""
-        c = neighbours.max_rows
-        if self.cells == 0 or (self.cells == 1 and self.is_complete and neighbours.is_replace and c == 1):
+        c, cells = neighbours.max_rows, self.query.space.possible
+        if cells == 0 or (cells == 1 and self.is_complete and neighbours.is_replace and c == 1):
             return Sensitivity.of_patterns(())
-        sides = 2 if neighbours.is_replace and self.cells > 1 else 1
-        return Sensitivity.norms(l0=min(sides * c, self.cells), l1=sides * c, l2_squared=sides * c * c, linf=c)
+        sides = 2 if neighbours.is_replace and cells > 1 else 1
+        return Sensitivity.norms(l0=min(sides * c, cells), l1=sides * c, l2_squared=sides * c * c, linf=c)
 
     def local(self, cells: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
         """Largest l1 change that one record can make to this table, exactly."""
         if neighbours.max_rows > 1:
             raise Unsupported("Local sensitivities are for one row to a unit.")
         if not neighbours.is_replace:
-            return 1 if self.cells else 0
+            return 1 if self.query.space.possible else 0
         owners = [int(c) for c in cells]
-        if any(c >= 0 for c in owners) and self.cells > 1:
+        if any(c >= 0 for c in owners) and self.query.space.possible > 1:
             return 2
-        return 1 if owners and self.cells and not self.is_complete else 0
+        return 1 if owners and self.query.space.possible and not self.is_complete else 0
 
     def smooth(self, cells: Sequence[int] | IntArray, neighbours: Neighbours, least: int = 1) -> Fraction:
         return Fraction(max(least, int(self.sensitivity(neighbours).l1)))

@@ -26,10 +26,6 @@ class Count:
 
     query: TableQuery
 
-    @property
-    def cells(self) -> int:
-        return self.query.space.size - len(self.query.space.structural_zeros)
-
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Norms, and the extreme patterns while there are few rows to a unit."""
         rows, cells = neighbours.max_rows, self._reachable(neighbours)
@@ -38,7 +34,7 @@ class Count:
     def _reachable(self, neighbours: Neighbours) -> int:
         """Cells that one row can be in; where its number may be missing, it can always come and go."""
         is_certain = all(neighbours.keeps(name) for name in self.query.function.variables)
-        return min(self.cells, max(reachable(self.query, neighbours), 0 if is_certain else 1))
+        return min(self.query.space.possible, max(reachable(self.query, neighbours), 0 if is_certain else 1))
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

@@ -3,24 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
-from dalenius.core.conditions import Filter
-from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import ValuesQuery
-from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
-from dalenius.exact.order_statistics import Sorted, local_of_monotone, prepare, smooth_add_remove, smooth_replace
+from dalenius.exact.order_statistics import Sorted, smooth_add_remove, smooth_replace
 from dalenius.statistics._example import Example, of_values
-from dalenius.statistics._one_row import check_one_row
+from dalenius.statistics._order_statistic import OrderStatistic
 
 __all__ = ["Extreme"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extreme:
+class Extreme(OrderStatistic):
     """The value of the given rank from the top (or from the bottom), in steps.
 
     With fewer values than `rank` the answer is the declared bound at the other end.
@@ -31,52 +27,19 @@ class Extreme:
     References: Soria-Comas et al. (2017) 6.2, with beta in the exponent.
     """
 
-    query: ValuesQuery
-    low: int
-    high: int
     rank: int = 1
     is_largest: bool = True
-    is_complete: bool = True
-    unit: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         if self.rank < 1:
             raise ParameterError(f"rank counts from 1; received {self.rank}.")
 
-    @classmethod
-    def of(
-        cls, domain: Domain, name: str, *, rank: int = 1, is_largest: bool = True, where: tuple[Filter, ...] = ()
-    ) -> "Extreme":
-        bounds = domain.variable(name).bounds
-        return cls(
-            query=ValuesQuery(value=name, where=where),
-            low=bounds.low,
-            high=bounds.high,
-            rank=rank,
-            is_largest=is_largest,
-            is_complete=not where and bounds.missing != "drop" and bounds.outside == "clamp",
-        )
-
     def position(self, n: int) -> int:
         """Place in sorted order; outside 1..n if there are too few values."""
         return n - self.rank + 1 if self.is_largest else self.rank
 
-    def _of(self, data: Sorted) -> int:
+    def answer(self, data: Sorted) -> int:
         return data.at(self.position(len(data)))
-
-    def value(self, values: Sequence[int] | IntArray) -> int:
-        """The exact answer, in steps."""
-        return self._of(prepare(values, self.low, self.high))
-
-    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """The width of the bounds."""
-        return Sensitivity.of_patterns(((self.high - self.low,),))
-
-    def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours, group: int = 1) -> int:
-        """Largest change that one record (up to `group` records) can make, exactly, in steps."""
-        check_one_row(neighbours, is_complete=self.is_complete)
-        data = prepare(values, self.low, self.high)
-        return local_of_monotone(data, self._of, is_replace=neighbours.is_replace, group=group)
 
     def smooth(
         self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1
@@ -85,8 +48,7 @@ class Extreme:
 
         Exact under replace; a smooth upper bound under add-remove.
         """
-        check_one_row(neighbours, is_complete=self.is_complete)
-        data = prepare(values, self.low, self.high)
+        data = self.sorted_single(values, neighbours)
         m = self.position(len(data))
         if not neighbours.is_replace:
             return smooth_add_remove(data, m, base, least)
@@ -101,7 +63,7 @@ class Extreme:
         Under add-remove a smaller data set can have too few records: the answer is then the bound at the other end.
         Exact, but for add-remove with fewer than `rank` + 1 values, where it is the global value.
         """
-        data = prepare(values, self.low, self.high)
+        data = self.sorted(values)
         n = len(data)
         if not neighbours.is_replace and (n <= self.rank or not self.is_complete):
             return self.high - self.low

@@ -7,7 +7,7 @@ from enum import StrEnum
 import numpy as np
 
 from dalenius.core.conditions import Filter
-from dalenius.core.domain import DROP, CellSpace, Domain
+from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Power, RowFunction, TableQuery
@@ -54,7 +54,7 @@ class MagnitudeTable:
         inside = not space.structural_zeros and all(
             domain.variable(axis.variable).keeps_every_row(axis) for axis in space.axes
         )
-        keeps_values = not where and bounds.missing != DROP and bounds.outside == "clamp"
+        keeps_values = not where and bounds.keeps_every_value
         return cls(
             query=TableQuery(space=space, where=where, function=RowFunction.of(Power(name))),
             low=bounds.low,
@@ -67,10 +67,6 @@ class MagnitudeTable:
     def fallen(self) -> tuple[int, ...]:
         """What a row that is known to be in a cell may add besides its value: nothing, where its value can drop out."""
         return () if self.is_complete or self.keeps_values else (0,)
-
-    @property
-    def cells(self) -> int:
-        return self.query.space.size - len(self.query.space.structural_zeros)
 
     def value(self, cells: Sequence[int] | IntArray, values: Sequence[int] | IntArray) -> tuple[int, ...]:
         """Exact totals from flat cell positions (-1: outside) and values."""
@@ -86,9 +82,8 @@ class MagnitudeTable:
         if cells == 0:
             cells = 0 if all(neighbours.keeps(name) for name in self.query.function.variables) else 1
             is_complete = self.is_complete or self.keeps_values
-        return bounded_sum(
-            neighbours, cells=min(self.cells, cells), low=self.low, high=self.high, is_complete=is_complete
-        )
+        cells = min(self.query.space.possible, cells)
+        return bounded_sum(neighbours, cells=cells, low=self.low, high=self.high, is_complete=is_complete)
 
     def local(self, cells: Sequence[int] | IntArray, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
         """Largest l1 change that one record can make to this table.
@@ -102,7 +97,7 @@ class MagnitudeTable:
             return most
         inside = [int(v) for c, v in zip(cells, values, strict=True) if c >= 0]
         moves = [max(self.high - v, v - self.low) for v in inside]
-        if self.cells > 1:
+        if self.query.space.possible > 1:
             moves += [abs(v) + most for v in inside]
         if not self.is_complete:
             moves += [most, *(abs(v) for v in inside)]

@@ -24,14 +24,10 @@ class Persons:
 
     query: TableQuery
 
-    @property
-    def cells(self) -> int:
-        return self.query.space.size - len(self.query.space.structural_zeros)
-
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Norms, and the one extreme pattern while it is short."""
         moved = (2 if neighbours.is_replace else 1) * neighbours.max_rows
-        touched = min(moved, self.cells)
+        touched = min(moved, self.query.space.possible)
         together = neighbours.persons
         if together == 1 and touched <= _MOST_CELLS_FOR_PATTERNS:
             return Sensitivity.of_patterns(((1,) * touched,) if touched else ())

@@ -60,9 +60,7 @@ class PointCounts:
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """That of counts in as many cells, wherever the cuts will lie."""
-        space = self.space
-        cells = space.size - len(space.structural_zeros)
-        return counted(neighbours.max_rows, cells, is_replace=neighbours.is_replace)
+        return counted(neighbours.max_rows, self.space.possible, is_replace=neighbours.is_replace)
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

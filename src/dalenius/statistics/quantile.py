@@ -4,30 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dalenius.core.conditions import Filter
-from dalenius.core.domain import Domain
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import ValuesQuery
-from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.exact.order_statistics import (
-    Sorted,
-    index_rule,
-    local_of_monotone,
-    prepare,
-    records_before,
-    smooth_add_remove,
-    smooth_replace,
-)
+from dalenius.exact.order_statistics import Sorted, index_rule, records_before, smooth_add_remove, smooth_replace
 from dalenius.statistics._example import Example, of_values
-from dalenius.statistics._one_row import check_distance, check_one_row
+from dalenius.statistics._order_statistic import OrderStatistic, check_distance
 
 __all__ = ["Quantile"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quantile:
+class Quantile(OrderStatistic):
     """The smallest value with at least q n values up to it, in steps; the lower bound if there are no values.
 
     With `is_midpoint` (q = 1/2 only) it is the mean of the two middle values when n is even, in half steps.
@@ -38,12 +27,8 @@ class Quantile:
     References: Nissim, Raskhodnikova & Smith (2007); Soria-Comas et al. (2017) 6.1, with beta in the exponent.
     """
 
-    query: ValuesQuery
-    low: int
-    high: int
     q: Fraction = Fraction(1, 2)
     is_midpoint: bool = False
-    is_complete: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.q < 1:
@@ -51,38 +36,15 @@ class Quantile:
         if self.is_midpoint and self.q != Fraction(1, 2):
             raise ParameterError("The midpoint rule is for the median only.")
 
-    @classmethod
-    def of(cls, domain: Domain, name: str, q: Fraction = Fraction(1, 2), where: tuple[Filter, ...] = ()) -> "Quantile":
-        bounds = domain.variable(name).bounds
-        complete = not where and bounds.missing != "drop" and bounds.outside == "clamp"
-        return cls(
-            query=ValuesQuery(value=name, where=where), low=bounds.low, high=bounds.high, q=q, is_complete=complete
-        )
-
     @property
     def unit(self) -> int:
-        """Answers are whole multiples of 1 / unit steps."""
         return 2 if self.is_midpoint else 1
 
-    def value(self, values: Sequence[int] | IntArray) -> int:
-        """The exact answer, in 1 / unit steps."""
-        return self._of(prepare(values, self.low, self.high))
-
-    def _of(self, data: Sorted) -> int:
+    def answer(self, data: Sorted) -> int:
         n = len(data)
         if self.is_midpoint:
             return data.at((n + 1) // 2) + data.at(n // 2 + 1) if n else 2 * self.low
         return data.at(index_rule(self.q, n))
-
-    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """The width of the bounds: one unit can move any quantile from end to end."""
-        return Sensitivity.of_patterns((((self.high - self.low) * self.unit,),))
-
-    def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours, group: int = 1) -> int:
-        """Largest change that one record (up to `group` records) can make, exactly, in 1 / unit steps."""
-        check_one_row(neighbours, is_complete=self.is_complete)
-        data = prepare(values, self.low, self.high)
-        return local_of_monotone(data, self._of, is_replace=neighbours.is_replace, group=group)
 
     def smooth(
         self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1
@@ -91,15 +53,13 @@ class Quantile:
 
         Exact under replace; a smooth upper bound under add-remove.
         """
-        check_one_row(neighbours, is_complete=self.is_complete)
-        data = prepare(values, self.low, self.high)
+        data = self.sorted_single(values, neighbours)
         n = len(data)
         if neighbours.is_replace:
             if self.is_midpoint and n % 2 == 0:
                 return smooth_replace(data, n // 2, n // 2 + 1, base, least, spread=2)
             m = (n + 1) // 2 if self.is_midpoint else index_rule(self.q, n)
-            factor = self.unit
-            return factor * smooth_replace(data, m, m, base, -(-least // factor))
+            return self.unit * smooth_replace(data, m, m, base, -(-least // self.unit))
         if self.is_midpoint:
             raise Unsupported("The smooth median under add-remove uses the lower median; drop is_midpoint.")
         return smooth_add_remove(data, index_rule(self.q, n), base, least)
@@ -111,23 +71,21 @@ class Quantile:
         neighbours.
         """
         check_distance(neighbours, is_served=not self.is_midpoint)
-        data = prepare(values, self.low, self.high)
+        data = self.sorted(values)
         return records_before(data, index_rule(self.q, len(data)), bound)
 
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
         """Largest change between neighbours of any size made of these values only, exactly, in 1 / unit steps."""
-        data = prepare(values, self.low, self.high)
+        data = self.sorted(values)
         n = len(data)
         if not neighbours.is_replace and not self.is_complete:
             # Rows that a filter leaves out can make up a whole data set: the list may be empty, the answer a bound.
             return self.unit * (self.high - self.low)
         if not n:
             return 0
-        spread = int(data.values[-1] - data.values[0])
-        if not neighbours.is_replace:
-            # The only record of a smaller data set can be removed; the answer is then the lower bound.
-            return self.unit * (int(data.values[-1]) - self.low)
-        return self.unit * spread
+        # The only record of a smaller data set can be removed; the answer is then the lower bound.
+        lowest = int(data.values[0]) if neighbours.is_replace else self.low
+        return self.unit * (int(data.values[-1]) - lowest)
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

@@ -60,8 +60,7 @@ class RowSums:
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """From what a row can add."""
-        space = self.query.space
-        open_cells, basis = space.size - len(space.structural_zeros), self.basis
+        open_cells, basis = self.query.space.possible, self.basis
         if isinstance(basis, Separate):
             entered = reachable(self.query, neighbours)
             if entered == 0:

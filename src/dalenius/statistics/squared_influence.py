@@ -62,13 +62,8 @@ class SquaredInfluence:
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """From what a row can add."""
-        return bounded_sum(
-            neighbours,
-            cells=self.space.size - len(self.space.structural_zeros),
-            low=0,
-            high=self.grid,
-            is_complete=self.is_complete,
-        )
+        possible, is_complete = self.space.possible, self.is_complete
+        return bounded_sum(neighbours, cells=possible, low=0, high=self.grid, is_complete=is_complete)
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

@@ -44,7 +44,7 @@ class Total:
             query=query,
             low=bounds.low - centre,
             high=bounds.high - centre,
-            is_complete=not where and bounds.missing != "drop" and bounds.outside == "clamp",
+            is_complete=not where and bounds.keeps_every_value,
         )
 
     def value(self, values: Sequence[int] | IntArray) -> int:

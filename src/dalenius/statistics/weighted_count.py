@@ -6,13 +6,12 @@ from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Power, RowFunction, TableQuery
-from dalenius.core.sensitivity import Sensitivity, partitions
+from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
+from dalenius.statistics._counted import MOST_ROWS_FOR_PATTERNS, counted
 from dalenius.statistics._example import Example, cells, group, number
 
 __all__ = ["WeightedCount"]
-
-_MOST_ROWS_FOR_PATTERNS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +58,10 @@ class WeightedCount:
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """That of a count, times the largest weight."""
         rows = neighbours.max_rows
-        cells = self.query.space.size - len(self.query.space.structural_zeros)
-        if cells == 0:
-            return Sensitivity.of_patterns(())
-        if rows > _MOST_ROWS_FOR_PATTERNS:
-            raise Unsupported(f"Weighted counts are served for at most {_MOST_ROWS_FOR_PATTERNS} rows to a unit.")
-        leaving = [p for p in partitions(rows) if len(p) <= cells]
-        moves = set(leaving)
-        if neighbours.is_replace:
-            moves |= {(*p, *q) for p in leaving for q in leaving if len(p) + len(q) <= cells}
-        return Sensitivity.of_patterns(tuple(moves)).times(self.largest)
+        cells = self.query.space.possible
+        if cells and rows > MOST_ROWS_FOR_PATTERNS:
+            raise Unsupported(f"Weighted counts are served for at most {MOST_ROWS_FOR_PATTERNS} rows to a unit.")
+        return counted(rows, cells, is_replace=neighbours.is_replace).times(self.largest)
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

@@ -134,7 +134,9 @@ def compare_options(
         )
         result[name] = sum(expected_error(s) for s in step.scales(minima, maxima))
     declared = statistic.sensitivity(Neighbours(relation=Relation.REPLACE)).l1
-    result["differential privacy, declared bounds"] = statistic.cells * expected_error(declared / epsilon)
+    result["differential privacy, declared bounds"] = statistic.query.space.possible * expected_error(
+        declared / epsilon
+    )
     return result
 
 
