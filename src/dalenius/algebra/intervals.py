@@ -122,6 +122,19 @@ def influence_of(estimator: Estimator, sums: Sums) -> FloatArray:
         return influences(sums, _moved(estimator, value) if isinstance(value, Quotient) else value)
 
 
+def mean_square(estimator: Estimator, sums: Sums, mean: Callable[[str, str], float]) -> float:
+    """Mean of the squares of what rows move the number of one cell by, in parts of the largest such square.
+
+    `mean` is that of the product of what a row adds to two sums.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        value = estimator.value(sums)
+        dual = _moved(estimator, value) if isinstance(value, Quotient) else value
+        pairs = ((a, b, mean(a, b)) for a in sums.places for b in sums.places)
+        square = sum(product * dual.gradient[sums.places[a]] * dual.gradient[sums.places[b]] for a, b, product in pairs)
+        return float(np.clip(square / influences(sums, dual)[-1] ** 2, 0.0, 1.0)[0])
+
+
 def _moved(estimator: Estimator, value: Quotient) -> Dual:
     """What moves with the sums as the quotient does, in units of one below the line."""
     top: Dual = value.top

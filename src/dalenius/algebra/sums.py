@@ -41,9 +41,14 @@ class MeasuredArrays:
             arrays = block.values.astype(np.float64).reshape(cells, -1).T
             values += list(arrays)
             laws += [block.law] * len(arrays)
-        variance = np.array([law.noise.variance for law in laws])
-        excess = np.array([0.0 if law.noise.name in _NORMAL else EXCESS for law in laws])
-        return cls(np.array(values), variance[:, None], excess[:, None], tuple(laws))
+        return cls.under(np.array(values), laws)
+
+    @classmethod
+    def under(cls, values: FloatArray, laws: Sequence[Additive]) -> "MeasuredArrays":
+        """A row of values for each law, over all cells."""
+        variance = np.array([[law.noise.variance] for law in laws])
+        excess = np.array([[0.0 if law.noise.name in _NORMAL else EXCESS] for law in laws])
+        return cls(values, variance, excess, tuple(laws))
 
     @classmethod
     def normal(cls, values: FloatArray, variance: float) -> "MeasuredArrays":

@@ -14,7 +14,7 @@ from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.plans.design import design_notes, public_size
-from dalenius.plans.sum_parts import options
+from dalenius.plans.sum_layouts import declared
 from dalenius.plans.sum_plan import SumPlan, finished, law_of
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, FieldKind, FormField, Method, Words, example
@@ -96,8 +96,7 @@ class ExponentialFamilyMethod(Method):
             finish=lambda plan: plan,  # type: ignore[arg-type, return-value]
             notes=(note("family"), *design_notes(question)),
         )
-        (measured,) = options(plan)
-        parts, labels = measured(), Axis(variable="parameter", labels=family.parameters)
+        parts, labels = declared(plan).measured(question), Axis(variable="parameter", labels=family.parameters)
         zeros = frozenset((*cell, place) for cell in question.space.structural_zeros for place in range(len(labels)))
         return finished(
             plan,

@@ -38,7 +38,7 @@ from dalenius.measurements.resampled_totals import COUNT, SQUARES, ResampledTota
 from dalenius.plans.cells import cell_queries
 from dalenius.plans.design import design_notes, has_sampling, no_sampling
 from dalenius.plans.priced import priced, share
-from dalenius.plans.sum_parts import influence_rows, reads_of
+from dalenius.plans.sum_parts import influence_rows, reads_of, typical_influence
 from dalenius.plans.sum_plan import (
     Classes,
     SumPlan,
@@ -219,10 +219,13 @@ def _rows_of(plan: SumPlan) -> dict[str, Any]:
 
 
 def _previewed(plan: SumPlan, law: EstimateLaw, parts: Any, step: ResampledTotals) -> dict[str, Any]:
-    """Both errors in a typical cell, of whose rows each moves the number by a third of the most, in squares a ninth."""
+    """Both errors in a typical cell, whose values are spread evenly; rows of classes move the number by a third of the
+    most, in squares a ninth.
+    """
+    share_of_most = typical_influence(plan) if plan.classes is None else 1 / 9
     records = law.size or typical_records(plan.question)
     z: FloatArray = np.linspace(-1.0, 1.0, step.price.replicates)
-    z *= sqrt((float(step.price.sigma_squared) + records * step.price.reach**2 / 9) / float(z.var(ddof=1)))
+    z *= sqrt((float(step.price.sigma_squared) + records * step.price.reach**2 * share_of_most) / float(z.var(ddof=1)))
     block = Block(name=step.name, space=CellSpace(()), values=np.rint(z).astype(np.int64), law=step.law)
     alone = replace(law, more={key: value for key, value in law.more.items() if key not in ("replicates", "reach")})
     typical = estimated(law.to_law(), (*typical_blocks(parts, records), block), 1)

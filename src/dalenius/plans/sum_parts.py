@@ -1,22 +1,27 @@
-"""What is measured for a plan of sums, part by part, each with a share of the budget."""
+"""What is measured for a plan of sums, part by part, before each part has its share of the budget."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
-from math import comb
+from itertools import product
+from math import comb, prod
 from typing import Any
 
-from dalenius.algebra.bases import bernstein, sized
+import numpy as np
+
+from dalenius.algebra.bases import box, sized
 from dalenius.algebra.estimate_law import INFLUENCE, LinearForm
 from dalenius.algebra.estimator import ROWS
 from dalenius.algebra.influence import InfluenceRows
+from dalenius.algebra.intervals import mean_square
+from dalenius.algebra.shapes import EVEN, SKEWED, mean_bernstein, mean_power
+from dalenius.algebra.sums import MeasuredArrays, Sums, product_of
 from dalenius.core.domain import CellSpace
 from dalenius.core.query import Power, RowFunction, RowsQuery, TableQuery
 from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import share
-from dalenius.plans.sum_plan import Held, MeasuredPart, SumPlan, named
+from dalenius.plans.sum_plan import Held, MeasuredPart, SumPlan, law_of_forms, named, typical_records
 from dalenius.spec.question import Question
 from dalenius.statistics import Parabola, Separate, Simplex
 from dalenius.statistics.count import Count
@@ -25,56 +30,64 @@ from dalenius.statistics.squared_influence import SquaredInfluence
 
 # What one row adds to a measured sum is at most this; wider sums are halved until it is.
 WIDEST = 2**24
-Maker = Callable[[Fraction], MeasuredPart]
+_SHAPES = (EVEN, SKEWED)
 
 
-def options(plan: SumPlan) -> tuple[Callable[[], tuple[MeasuredPart, ...]], ...]:
-    """All ways in which the sums of a plan are measured."""
-    is_mean = plan.reads == (ROWS, "x") and plan.products == ("x x",)
-    if is_mean and plan.size is not None:
-        return tuple(partial(_parabola, plan, is_pure=is_pure) for is_pure in _shapes(plan.question))
-    return (partial(_parts, plan),)
+@dataclass(frozen=True, kw_only=True)
+class SumPart:
+    """What is measured together: a statistic, the sums that it tells, and what its arrays hold of a row on average.
 
+    `typical` is that of values that are spread evenly, `skewed` of values near the lower bound.
+    """
 
-def _parts(plan: SumPlan) -> tuple[MeasuredPart, ...]:
-    """What the estimator reads, and with a declared share what the error of sampling needs."""
-    spread = plan.estimator.spread_share if plan.products else Fraction(0)
-    parts = reads_of(plan, 1 - spread)
-    return (*parts, *_spread(plan, spread)) if spread else parts
+    name: str
+    statistic: Any
+    typical: tuple[float, ...]
+    skewed: tuple[float, ...]
+    sums: Mapping[str, Held] = field(default_factory=dict)
+    products: Mapping[str, Held] = field(default_factory=dict)
+
+    def measured(self, question: Question, part: Fraction) -> MeasuredPart:
+        """With noise for a share of the budget."""
+        return MeasuredPart(
+            measurement=noisy(question, self.name, self.statistic, part),
+            typical=self.typical,
+            skewed=self.skewed,
+            sums=self.sums,
+            products=self.products,
+        )
 
 
 def reads_of(plan: SumPlan, part: Fraction = Fraction(1)) -> tuple[MeasuredPart, ...]:
     """What the estimator reads, in equal shares."""
+    parts = reads_apart(plan)
+    return tuple(each.measured(plan.question, part / len(parts)) for each in parts)
+
+
+def reads_apart(plan: SumPlan) -> tuple[SumPart, ...]:
+    """What the estimator reads: the number of rows and the total of x together, every other sum by itself."""
     names = list(plan.reads)
-    makers: list[Maker] = []
+    first: tuple[SumPart, ...] = ()
     if plan.classes is not None:
-        makers.append(partial(_classes, plan))
+        first = (classes(plan),)
         names = [name for name in names if name != ROWS and name not in plan.classes.groups]
     elif ROWS in names and "x" in names:
-        makers.append(partial(_pair, plan))
+        first = (_pair(plan),)
         names = [name for name in names if name not in (ROWS, "x")]
-    makers += [partial(_single, plan, name, is_product=False) for name in names]
-    return tuple(make(part / len(makers)) for make in makers)
+    return (*first, *(single(plan, name, is_product=False) for name in names))
 
 
-def _spread(plan: SumPlan, part: Fraction) -> tuple[MeasuredPart, ...]:
-    """What the error of sampling needs."""
+def spread_apart(plan: SumPlan, told: Collection[str] = ()) -> tuple[SumPart, ...]:
+    """What the error of sampling needs and is not told yet, every sum by itself but for powers and classes of weighted
+    rows.
+    """
     if plan.uses_influence:
-        return (_influence(plan, part),)
+        return (_influence(plan),)
     if plan.products == (ROWS, "x", "x x"):
-        return (_powers(plan, 2, 2, part),)
+        return (powers(plan, {"x": 2}, 2),)
     if plan.classes is not None and {ROWS, *plan.classes.groups} >= set(plan.products):
-        return (_classes(plan, part, is_product=True),)
-    # Higher powers move further.
-    sizes = [max(2 * len(name.split()) - 3, 1) for name in plan.products]
-    shares = [part * size / sum(sizes) for size in sizes]
-    return tuple(_single(plan, name, own, is_product=True) for name, own in zip(plan.products, shares, strict=True))
-
-
-def _shapes(question: Question) -> list[bool]:
-    """Whether the noise may be of bounded loss, and whether it may be normal."""
-    budget = question.budget
-    return ([] if budget.epsilon is None else [True]) + ([] if budget.rho is budget.delta is None else [False])
+        return (classes(plan, is_product=True),)
+    return tuple(single(plan, name, is_product=True) for name in plan.products if name not in told)
 
 
 def noisy(question: Question, name: str, statistic: Any, part: Fraction) -> Noisy:
@@ -110,80 +123,91 @@ def power_of(plan: SumPlan, name: str, weighted: int) -> RowFunction:
     return _weighted(plan, RowFunction(powers=tuple(factors)), weighted)
 
 
-def typical_of(plan: SumPlan, name: str, weighted: int) -> float:
-    """The mean of what a row adds, where values and weights are spread evenly."""
-    typical = 1.0 if plan.weight is None else _typical_power(plan.weight.least, plan.weight.largest, weighted)
+def typical_of(plan: SumPlan, name: str, weighted: int, shape: int = EVEN) -> float:
+    """The mean of what a row adds, where values have a shape and weights are spread evenly."""
+    typical = 1.0 if plan.weight is None else mean_power(plan.weight.least, plan.weight.largest, weighted)
     for role in plan.variables:
         power = name.split().count(role)
         if power:
             bounds, centre = plan.bounds[role], plan.centre(role)
-            typical *= _typical_power(bounds.low - centre, bounds.high - centre, power)
+            typical *= mean_power(bounds.low - centre, bounds.high - centre, power, shape)
     return typical
 
 
-def _measured(
-    plan: SumPlan, name: str, queries: tuple[TableQuery, ...], basis: Any, part: Fraction, *, most: int
-) -> tuple[Noisy, int]:
-    """The sums with noise, and the unit in which they are measured."""
+def _row_sums(plan: SumPlan, queries: tuple[TableQuery, ...], basis: Any, *, most: int) -> tuple[RowSums, int]:
+    """The sums, and the unit in which they are measured."""
     halvings = max((-(-most // WIDEST) - 1).bit_length(), 0)
     halved = tuple(replace(query, halvings=halvings) for query in queries)
     for query in halved:
         query.largest(plan.question.domain)
-    return noisy(plan.question, name, RowSums(queries=halved, basis=basis), part), 2**halvings
+    return RowSums(queries=halved, basis=basis), 2**halvings
 
 
-def _pair(plan: SumPlan, part: Fraction) -> MeasuredPart:
+def _pair(plan: SumPlan) -> SumPart:
     """The total above the lower bound, and beside it the one below the upper bound where the count is not public."""
     if plan.size is None:
-        return _powers(plan, 1, 1, part)
-    bounds, width, name = plan.bounds["x"], _width(plan), plan.variables["x"]
+        return powers(plan, {"x": 1}, 1)
+    bounds, width, name = plan.bounds["x"], _width(plan, "x"), plan.variables["x"]
     query = _table(plan, RowFunction.of(Power(name, offset=-bounds.low)), 1)
     basis = Separate(low=0, high=width, is_complete=True)
-    step, unit = _measured(plan, f"total of {name}", (query,), basis, part, most=width)
+    statistic, unit = _row_sums(plan, (query,), basis, most=width)
     sums = {key: Held(form.scaled(unit)) for key, form in sized(bounds.low, plan.centre("x"), plan.size).items()}
-    return MeasuredPart(measurement=step, typical=(width / 2 / unit,), sums=sums)
+    typical, skewed = ((mean_power(0, width, 1, shape) / unit,) for shape in _SHAPES)
+    return SumPart(name=f"total of {name}", statistic=statistic, typical=typical, skewed=skewed, sums=sums)
 
 
-def _width(plan: SumPlan) -> int:
-    bounds = plan.bounds["x"]
+def _width(plan: SumPlan, role: str) -> int:
+    bounds = plan.bounds[role]
     if bounds.low == bounds.high:
-        raise Unsupported(f"The bounds of {plan.variables['x']!r} are one number; there is nothing to estimate.")
+        raise Unsupported(f"The bounds of {plan.variables[role]!r} are one number; there is nothing to estimate.")
     return bounds.high - bounds.low
 
 
-def _powers(plan: SumPlan, degree: int, weighted: int, part: Fraction) -> MeasuredPart:
-    """All powers of x up to a degree at the price of one: products of its distances from both bounds."""
-    bounds, width, name = plan.bounds["x"], _width(plan), plan.variables["x"]
-    # From the upper bound down, so that the total above the lower bound comes first.
-    queries = tuple(
-        _table(
-            plan,
-            RowFunction.of(
-                Power(name, offset=-bounds.low, exponent=i),
-                Power(name, slope=-1, offset=bounds.high, exponent=degree - i),
-                multiple=comb(degree, i),
-            ),
-            weighted,
-        )
-        for i in reversed(range(degree + 1))
-    )
+def powers(plan: SumPlan, degrees: Mapping[str, int], weighted: int) -> SumPart:
+    """All products of powers up to a degree of each role at the price of one, from distances to both bounds.
+
+    With squared weights they are products alone, which the error of sampling needs.
+    """
+    widths = {role: _width(plan, role) for role in degrees}
+    # From the upper bounds down, so that the total above the lower bound comes first.
+    places = list(product(*(reversed(range(degree + 1)) for degree in degrees.values())))
+    queries = tuple(_table(plan, _corner(plan, degrees, place), weighted) for place in places)
     heaviest = 1 if plan.weight is None else plan.weight.largest**weighted
-    most = width**degree * heaviest
-    words = f"{'weighted ' if plan.weight is not None else ''}{'total' if degree == 1 else 'squares'} of {name}"
-    step, unit = _measured(plan, f"{words} from both bounds", queries, Simplex(total=most), part, most=most)
-    forms = bernstein(bounds.low, bounds.high, plan.centre("x"), degree)
-    held = {" ".join("x" * power) or ROWS: Held(form.turned(degree).scaled(unit)) for power, form in enumerate(forms)}
-    typical = width**degree * typical_of(plan, ROWS, weighted) / (degree + 1) / unit
-    is_product = weighted == 2
-    return MeasuredPart(
-        measurement=step,
-        typical=(typical,) * (degree + 1),
-        sums={} if is_product else held,
-        products=held if is_product else {},
+    most = heaviest * prod(widths[role] ** degree for role, degree in degrees.items())
+    statistic, unit = _row_sums(plan, queries, Simplex(total=most), most=most)
+    ends = {role: (plan.bounds[role].low, plan.bounds[role].high, plan.centre(role)) for role in degrees}
+    last = len(places) - 1
+    held = {name: Held(form.turned(last).scaled(unit)) for name, form in box(ends, degrees).items()}
+    is_product = plan.weight is None or weighted == 2
+    row = typical_of(plan, ROWS, weighted) * most / heaviest / unit
+
+    def means(shape: int) -> tuple[float, ...]:
+        apart = (zip(degrees.values(), place, strict=True) for place in places)
+        return tuple(row * prod(mean_bernstein(degree, i, shape) for degree, i in each) for each in apart)
+
+    return SumPart(
+        name=f"{'weighted ' if plan.weight is not None else ''}{_words_of(plan, degrees)} from both bounds",
+        statistic=statistic,
+        typical=means(EVEN),
+        skewed=means(SKEWED),
+        sums={name: one for name, one in held.items() if weighted == 1 and name in plan.reads},
+        products={name: one for name, one in held.items() if name in plan.products and is_product},
     )
 
 
-def _single(plan: SumPlan, name: str, part: Fraction, *, is_product: bool) -> MeasuredPart:
+def _corner(plan: SumPlan, degrees: Mapping[str, int], place: tuple[int, ...]) -> RowFunction:
+    """The product of a row's distances from both bounds of each role, so often as the place says."""
+    factors = []
+    for (role, degree), i in zip(degrees.items(), place, strict=True):
+        name, bounds = plan.variables[role], plan.bounds[role]
+        factors += [
+            Power(name, offset=-bounds.low, exponent=i),
+            Power(name, slope=-1, offset=bounds.high, exponent=degree - i),
+        ]
+    return RowFunction.of(*factors, multiple=prod(comb(d, i) for d, i in zip(degrees.values(), place, strict=True)))
+
+
+def single(plan: SumPlan, name: str, *, is_product: bool) -> SumPart:
     """One sum of a product by itself; even powers are shifted where the number of rows, which takes the shift back, is
     measured too.
     """
@@ -194,24 +218,24 @@ def _single(plan: SumPlan, name: str, part: Fraction, *, is_product: bool) -> Me
     is_shifted = is_even and name != ROWS and ROWS in plan.reads and plan.size is None and plan.weight is None
     shift = high // 2 if is_shifted else 0
     basis = Separate(low=low - shift, high=high - shift, is_complete=plan.size is not None)
-    words = f"{'weighted ' if plan.weight is not None else ''}{_words(plan, name)}"
-    step, unit = _measured(
-        plan, words, (replace(query, shift=shift),), basis, part, most=max(abs(low - shift), abs(high - shift))
+    statistic, unit = _row_sums(
+        plan, (replace(query, shift=shift),), basis, most=max(abs(low - shift), abs(high - shift))
     )
     held = {name: Held(LinearForm.array(0, unit), shift)}
-    return MeasuredPart(
-        measurement=step,
-        typical=((typical_of(plan, name, weighted) - shift) / unit,),
+    typical, skewed = (((typical_of(plan, name, weighted, shape) - shift) / unit,) for shape in _SHAPES)
+    return SumPart(
+        name=f"{'weighted ' if plan.weight is not None else ''}{_words(plan, name)}",
+        statistic=statistic,
+        typical=typical,
+        skewed=skewed,
         sums={} if is_product else held,
         products=held if is_product else {},
     )
 
 
-def _typical_power(low: int, high: int, power: int) -> float:
-    """Mean of a power of values that are spread evenly."""
-    if low == high:
-        return float(low) ** power
-    return (float(high) ** (power + 1) - float(low) ** (power + 1)) / ((power + 1) * float(high - low))
+def _words_of(plan: SumPlan, degrees: Mapping[str, int]) -> str:
+    top = _words(plan, " ".join(role for role, degree in degrees.items() for _ in range(degree)))
+    return top if len(degrees) == 1 or max(degrees.values()) == 1 else f"squares and {top}"
 
 
 def _words(plan: SumPlan, name: str) -> str:
@@ -223,39 +247,44 @@ def _words(plan: SumPlan, name: str) -> str:
     return f"{kind} of {' and '.join(dict.fromkeys(names))}"
 
 
-def _classes(plan: SumPlan, part: Fraction, *, is_product: bool = False) -> MeasuredPart:
+def classes(plan: SumPlan, *, is_product: bool = False) -> SumPart:
     """Records by class, each in one of the counts; only those with the property where the number of all is public."""
     assert plan.classes is not None
-    question, classes, name = plan.question, plan.classes, plan.variables["x"]
-    if plan.size is not None and classes.condition is not None:
-        inside = Count(replace(question.query, where=(*question.where, classes.condition)))
-        step = noisy(question, "records with the property", inside, part)
-        return MeasuredPart(measurement=step, typical=(0.5,), sums={"x in": Held(LinearForm.array(0))})
-    axis, weighted = classes.axis, 2 if is_product else 1
+    question, own, name = plan.question, plan.classes, plan.variables["x"]
+    if plan.size is not None and own.condition is not None:
+        inside = Count(replace(question.query, where=(*question.where, own.condition)))
+        held = {"x in": Held(LinearForm.array(0))}
+        name = "records with the property"
+        return SumPart(name=name, statistic=inside, typical=(0.5,), skewed=(1 / 6,), sums=held)
+    axis, weighted = own.axis, 2 if is_product else 1
     zeros = frozenset((*cell, k) for cell in question.space.structural_zeros for k in range(len(axis)))
     query = replace(_table(plan, RowFunction(), weighted), space=CellSpace((*question.space.axes, axis), zeros))
+    statistic: Count | RowSums
     if plan.weight is None:
         # Rows without the variable are in no class.
-        step, unit = noisy(question, f"records by {name}", Count(replace(query, function=RowFunction())), part), 1
+        statistic, unit, words = Count(replace(query, function=RowFunction())), 1, "records"
     else:
         most = plan.weight.largest**weighted
-        words = f"{'squared weights' if is_product else 'weighted records'} by {name}"
-        step, unit = _measured(plan, words, (query,), Separate(low=0, high=most), part, most=most)
-    groups = {ROWS: tuple(range(len(axis))), **classes.groups}
+        statistic, unit = _row_sums(plan, (query,), Separate(low=0, high=most), most=most)
+        words = "squared weights" if is_product else "weighted records"
+    groups = {ROWS: tuple(range(len(axis))), **own.groups}
     held = {key: Held(LinearForm(dict.fromkeys(places, Fraction(unit)))) for key, places in groups.items()}
-    typical = typical_of(plan, ROWS, weighted) / unit
-    return MeasuredPart(
-        measurement=step,
-        typical=tuple(typical * each for each in classes.typical),
+    row = typical_of(plan, ROWS, weighted) / unit
+    typical, skewed = (tuple(row * each for each in shares) for shares in (own.typical, own.skewed))
+    return SumPart(
+        name=f"{words} by {name}",
+        statistic=statistic,
+        typical=typical,
+        skewed=skewed,
         sums={} if is_product else held,
         products=held if is_product else {},
     )
 
 
-def _parabola(plan: SumPlan, *, is_pure: bool) -> tuple[MeasuredPart, ...]:
+def parabola(plan: SumPlan, *, is_pure: bool) -> SumPart:
     """Total and squares of a public number of rows as one answer, of which the squares cost nothing."""
     assert plan.size is not None
-    bounds, name, width = plan.bounds["x"], plan.variables["x"], _width(plan)
+    bounds, name, width = plan.bounds["x"], plan.variables["x"], _width(plan, "x")
     basis = Parabola.of(bounds.low, bounds.high, is_pure=is_pure)
     functions = (
         RowFunction.of(Power(name, offset=-bounds.low), multiple=basis.first),
@@ -263,26 +292,54 @@ def _parabola(plan: SumPlan, *, is_pure: bool) -> tuple[MeasuredPart, ...]:
     )
     queries = tuple(_table(plan, function, 1) for function in functions)
     most = max(basis.first * width, basis.second * width**2)
-    step, unit = _measured(plan, f"total and squares of {name}", queries, basis, Fraction(1), most=most)
+    statistic, unit = _row_sums(plan, queries, basis, most=most)
     total = sized(bounds.low, plan.centre("x"), plan.size)
-    return (
-        MeasuredPart(
-            measurement=step,
-            typical=(basis.first * width / 2 / unit, basis.second * width**2 / 12 / unit),
-            sums={ROWS: Held(total[ROWS]), "x": Held(total["x"].scaled(Fraction(unit, basis.first)))},
-            products={"x x": Held(LinearForm.array(1, Fraction(unit, basis.second)))},
-        ),
+    squares = {"x x": Held(LinearForm.array(1, Fraction(unit, basis.second)))}
+    typical, skewed = (
+        (
+            basis.first * mean_power(0, width, 1, shape) / unit,
+            basis.second * mean_power(bounds.low - basis.centre, bounds.high - basis.centre, 2, shape) / unit,
+        )
+        for shape in _SHAPES
+    )
+    return SumPart(
+        name=f"total and squares of {name}",
+        statistic=statistic,
+        typical=typical,
+        skewed=skewed,
+        sums={ROWS: Held(total[ROWS]), "x": Held(total["x"].scaled(Fraction(unit, basis.first)))}
+        | (squares if "x x" in plan.reads else {}),
+        products={} if "x x" in plan.reads else squares,
     )
 
 
-def _influence(plan: SumPlan, part: Fraction) -> MeasuredPart:
-    """Squared influences of rows; evenly spread values have a ninth of the largest one."""
+def _influence(plan: SumPlan) -> SumPart:
+    """Squared influences of rows."""
     statistic = SquaredInfluence(rows=influence_rows(plan), is_complete=plan.size is not None)
-    return MeasuredPart(
-        measurement=noisy(plan.question, f"influences on {named(plan)}", statistic, part),
-        typical=(statistic.grid / 9,),
+    typical, skewed = ((statistic.grid * typical_influence(plan, shape),) for shape in _SHAPES)
+    return SumPart(
+        name=f"influences on {named(plan)}",
+        statistic=statistic,
+        typical=typical,
+        skewed=skewed,
         products={INFLUENCE: Held(LinearForm.array(0))},
     )
+
+
+def typical_influence(plan: SumPlan, shape: int = EVEN) -> float:
+    """Mean of the squared influences of rows, in parts of the largest one."""
+    reads = plan.reads
+    forms = {name: LinearForm.array(place) for place, name in enumerate(reads)}
+    heaviest = {} if plan.weight is None else {"heaviest": plan.weight.largest}
+    sums = typical_records(plan.question) * np.array([[typical_of(plan, name, 1, shape)] for name in reads])
+    exact = MeasuredArrays(sums, np.zeros((len(reads), 1)), np.zeros((len(reads), 1)))
+    law = law_of_forms(plan, forms, {}, 0.0, **heaviest)
+
+    def mean(first: str, second: str) -> float:
+        name = product_of(first, second)
+        return 0.0 if name is None else typical_of(plan, name, 2, shape)
+
+    return mean_square(plan.estimator, Sums(law, exact), mean)
 
 
 def influence_rows(plan: SumPlan) -> InfluenceRows:

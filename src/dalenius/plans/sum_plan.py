@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import sqrt
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -51,15 +51,33 @@ class Held:
     rows: Fraction | int = 0
 
 
+class Telling(Protocol):
+    """What tells sums: forms of its arrays, of which it has as many as `typical`."""
+
+    @property
+    def typical(self) -> tuple[float, ...]:
+        """What each array holds of a row in a typical cell."""
+
+    @property
+    def sums(self) -> Mapping[str, Held]:
+        """Those that the estimator reads."""
+
+    @property
+    def products(self) -> Mapping[str, Held]:
+        """Those that only the error of sampling needs."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class MeasuredPart:
     """One measurement of an estimate: the sums that it tells, and what its arrays hold of a row in a typical cell.
 
-    `products` are those that only the error of sampling needs.
+    `typical` is for values that are spread evenly, `skewed` for values near the lower bound. `products` are those that
+    only the error of sampling needs.
     """
 
     measurement: Noisy | BlockTotals
     typical: tuple[float, ...]
+    skewed: tuple[float, ...] = ()
     sums: Mapping[str, Held] = field(default_factory=dict)
     products: Mapping[str, Held] = field(default_factory=dict)
 
@@ -110,11 +128,19 @@ class Classes:
     @property
     def typical(self) -> tuple[float, ...]:
         """Share of rows in each class: half of them have a property, and classes without one are even."""
+        return self._shares(0.5)
+
+    @property
+    def skewed(self) -> tuple[float, ...]:
+        """The same where a sixth has the property."""
+        return self._shares(1 / 6)
+
+    def _shares(self, part: float) -> tuple[float, ...]:
         inside = self.groups.get("x in")
         if inside is None:
             return (1 / len(self.axis),) * len(self.axis)
         others = len(self.axis) - len(inside)
-        return tuple(0.5 / len(inside) if k in inside else 0.5 / others for k in range(len(self.axis)))
+        return tuple(part / len(inside) if k in inside else (1 - part) / others for k in range(len(self.axis)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +201,7 @@ def typical_records(question: Question) -> int:
     return TYPICAL if size is None else max(1, size // question.space.size)
 
 
-def forms_of(parts: Sequence[MeasuredPart], size: int | None) -> tuple[dict[str, LinearForm], dict[str, LinearForm]]:
+def forms_of(parts: Sequence[Telling], size: int | None) -> tuple[dict[str, LinearForm], dict[str, LinearForm]]:
     """All sums and products as forms of all measured arrays, in the order of the parts."""
     sums: dict[str, LinearForm] = {} if size is None else {ROWS: LinearForm(constant=Fraction(size))}
     products: dict[str, LinearForm] = {}

@@ -2,7 +2,7 @@
 
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
-from dalenius.plans.sum_parts import options
+from dalenius.plans.sum_layouts import layouts
 from dalenius.plans.sum_plan import SumPlan, finished, law_of
 
 
@@ -10,10 +10,10 @@ def as_table(plan: SumPlan) -> TablePlan:
     """Return the priced plan. Raises the refusal of the last way where none can be planned."""
     plans: list[TablePlan] = []
     refusal: Exception | None = None
-    for measured in options(plan):
+    for make in layouts(plan):
         try:
-            parts = measured()
-            plans.append(finished(plan, parts, law_of(plan, parts)))
+            made = make().measured(plan.question)
+            plans.append(finished(plan, made, law_of(plan, made)))
         except (Unsupported, TooLarge) as error:
             refusal = error
     if not plans:
