@@ -17,14 +17,14 @@ from dalenius.engines.memory import MemorySource
 Row = Mapping[str, Any]
 
 
-def largest_price(plan: TablePlan, domain: Domain, rows: Sequence[Row]) -> float:
-    """The largest rho between tiny neighbours that differ in one of these rows, for Gaussian noise.
+def largest_price(plan: TablePlan, domain: Domain, rows: Sequence[Row], beside: Sequence[Row] = ()) -> float:
+    """The largest rho between tiny neighbours that differ in one of these rows, beside some others, for Gaussian noise.
 
     What one row adds to everything that leaves the gate is taken without noise; the covariance of the noise follows
     from the variances of the integer draws, through the steps themselves.
     """
     steps = [_Step(measurement, domain) for measurement in plan.measurements]
-    moved = [[step.values([row]) - step.values([]) for step in steps] for row in rows]
+    moved = [[step.values([*beside, row]) - step.values(beside) for step in steps] for row in rows]
     if plan.neighbours.is_replace:
         moved = [[a - b for a, b in zip(first, second, strict=True)] for first, second in combinations(moved, 2)]
     return max(sum(step.price(change) for step, change in zip(steps, changes, strict=True)) for changes in moved)

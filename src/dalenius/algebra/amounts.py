@@ -5,9 +5,16 @@ moves it by at most M = max |v| times what a counted row does. Under replace two
 bounds or 0. The squared shift is convex in (v, u), so that it is largest at the corners: M^2 times the pair of counted
 rows where the signs agree, and at most (high - low)^2 times one counted row where they differ, which two values in the
 same cell reach.
+
+Wide amounts are fitted: every table that is fetched holds floor((sum + c / 2) / c) with c = 2^h in place of its sums,
+before a strategy sees it. A row that adds v then moves one cell of each such table by floor(v / c) or by the next
+whole number, whatever other rows are there: by a whole number between floor(low / c) and ceil(high / c), and rows of
+one unit follow one another. Tables may round differently, by one unit for each of the two rows. The length of what this
+adds is at most that of two counted rows in the same cell, 2 sqrt(alone), and lengths add: (a + b)^2 is at most
+(1 + 1/M) a^2 + (1 + M) b^2. A row that is added moves every table by at most M, so that nothing is added there.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dalenius.core.conditions import Filter
@@ -17,13 +24,20 @@ from dalenius.errors import TooLarge
 
 MOST_SCALED = 2**31
 """Largest number that one row may add to an integer array: 2^32 rows then stay inside 64 bits."""
+MOST_ADDED = 2**24
+"""What one row adds to a measured sum is at most this; wider amounts are halved until it is."""
+_FINENESS = 8
+"""One row adds at least so many units for each fitted cell of which a total is made, so that rounding all of them the
+same way moves it by less than a sixteenth of what one row does.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amounts:
     """A whole number in [low, high] that each row adds by a row function; one that lacks a variable adds nothing.
 
-    `step` is what one is worth, and `measure` what tables of them show.
+    `step` is what one is worth, and `measure` what tables of them show. Sums are halved so many times as `halvings`
+    says, and all other fields are of halved sums.
     """
 
     function: RowFunction
@@ -31,6 +45,7 @@ class Amounts:
     high: int
     step: Fraction = Fraction(1)
     measure: str = "total"
+    halvings: int = 0
 
     @classmethod
     def counting(cls, value: str) -> "Amounts":
@@ -75,13 +90,32 @@ class Amounts:
         return max(high, 0) - min(low, 0)
 
     def query(self, space: CellSpace, where: tuple[Filter, ...]) -> TableQuery:
-        """The exact sums."""
-        return TableQuery(space=space, where=where, function=self.function)
+        """The exact sums, or halved ones."""
+        return TableQuery(space=space, where=where, function=self.function, halvings=self.halvings)
+
+    def fitted(self, cells: int = 1) -> "Amounts":
+        """The same amounts, halved until a row adds little enough to be measured, in components of so many cells."""
+        most = max(min(MOST_ADDED, MOST_SCALED // cells), 1)
+        return self.halved((-(-self.largest // most) - 1).bit_length() if self.largest > most else 0)
+
+    def halved(self, halvings: int) -> "Amounts":
+        """The same amounts, of sums that are halved so many times more."""
+        return replace(
+            self,
+            low=self.low >> halvings,
+            high=-(-self.high >> halvings),
+            step=self.step * 2**halvings,
+            halvings=self.halvings + halvings,
+        )
 
     def cost(self, counted: Fraction, alone: Fraction, *, is_replace: bool) -> Fraction:
         """The price of a list of these amounts, from that of counts for the worst neighbours and for one added row."""
-        paid = self.largest**2 * counted
-        return max(paid, self.span**2 * alone) if is_replace else paid
+        most = self.largest
+        paid = most**2 * counted
+        if not is_replace:
+            return paid
+        paid = max(paid, self.span**2 * alone)
+        return paid * Fraction(most + 1, most) + 4 * (most + 1) * alone if self.halvings else paid
 
     def check(self, cells: int) -> None:
         """Refuse arrays that are scaled by so many cells where a file of billions of rows could leave 64 bits."""
@@ -91,4 +125,14 @@ class Amounts:
                 f"for components of {cells:,} cells; a wider step of its bounds helps.",
                 received=self.largest * cells,
                 limit=MOST_SCALED,
+            )
+
+    def check_rounding(self, leaves: int) -> None:
+        """Refuse totals of so many halved sums that their rounding could be seen beside what one row adds."""
+        if self.halvings and leaves * _FINENESS > self.largest:
+            raise TooLarge(
+                f"Sums of {' and '.join(self.function.variables)!r} in {leaves:,} cells would be rounded too much; a "
+                "wider step of its bounds helps.",
+                received=leaves,
+                limit=self.largest // _FINENESS,
             )

@@ -108,7 +108,8 @@ class Residual(ComponentsStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """The total and the differences of one variable, of counts and of totals."""
+        """The total and the differences of one variable, of counts, of totals and of halved totals."""
         counts = cls("residuals", CELLS.axes, (), {(): Fraction(1), (0,): Fraction(2)})
         wide = {(): Fraction(8), (0,): Fraction(16)}
-        return on_cells(counts), on_cells(cls("residuals", CELLS.axes, (), wide, amounts=AMOUNTS))
+        totals = (cls("residuals", CELLS.axes, (), wide, amounts=each) for each in (AMOUNTS, AMOUNTS.halved(1)))
+        return on_cells(counts), *map(on_cells, totals)

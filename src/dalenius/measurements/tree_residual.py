@@ -149,8 +149,9 @@ class TreeResidual(ComponentsStep):
         root = Tree(())
         inside = cls("parts", root, (), CELLS.axes, (), {(0, none): Fraction(1), (0, (0,)): Fraction(2)})
         wide = {(0, none): Fraction(8), (1, none): Fraction(8)}
-        totals = cls("parts", leaves, CELLS.axes, (), (), wide, amounts=AMOUNTS)
-        return on_cells(along), on_cells(inside), on_cells(totals)
+        both = (AMOUNTS, AMOUNTS.halved(1))
+        totals = (cls("parts", leaves, CELLS.axes, (), (), wide, amounts=each) for each in both)
+        return on_cells(along), on_cells(inside), *map(on_cells, totals)
 
 
 def _held(part: Part, tables: tuple[Part, ...] | list[Part]) -> Part | None:

@@ -1,7 +1,7 @@
 """A table of totals: the sum of one numeric variable in each cell."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -37,8 +37,9 @@ class MagnitudeTable:
     different cells; membership public: max_i V_i, and cells may be treated in parallel. A row whose value can drop out
     (a missing value, one outside the bounds, a condition) adds nothing to its cell, so that V_i then includes 0.
     Publicly known attributes: a row whose cell they decide moves that cell by at most high - low, or by the range with
-    0 where its value can drop out; not at all where its value is public too. Evidence: exhaustive neighbours on tiny
-    data, tests/statistics/test_totals.py. References: O'Keefe & Charest (2018) 5.2, corrected: their value holds for
+    0 where its value can drop out; not at all where its value is public too. Of halved totals [low, high] are the whole
+    numbers by which one row can move one. Evidence: exhaustive neighbours on tiny data, tests/statistics/test_totals.py
+    and tests/conformance/test_statistics.py. References: O'Keefe & Charest (2018) 5.2, corrected: their value holds for
     public membership only.
     """
 
@@ -169,6 +170,15 @@ class MagnitudeTable:
                 variables=group("a", "b") | number(-2, 3),
                 rows=(("a", -2), ("a", 3), ("b", 3), ("b", -2)),
                 arguments=placed,
+            ),
+            # Two rows of a unit together are rounded once.
+            Example(
+                statistic=cls(query=replace(query, halvings=2), low=-1, high=1),
+                variables=group("a", "b") | number(-2, 3),
+                rows=(("a", -2), ("a", 3), ("b", 3), ("b", -1)),
+                # Local sensitivities are those of whole totals.
+                arguments=lambda rows: None,
+                is_tight=False,
             ),
             # A person has at least one row, so that a replaced one moves a complete total by less than is declared.
             Example(

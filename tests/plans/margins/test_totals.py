@@ -132,11 +132,13 @@ def test_a_list_is_consistent_and_each_table_knows_its_unit() -> None:
     np.testing.assert_allclose(np.diag(covariance), release.tables[position].variance)
 
 
-def test_amounts_that_could_leave_64_bits_are_refused_before_anything_is_spent() -> None:
+def test_amounts_that_could_leave_64_bits_are_refused_and_planned_in_halves() -> None:
     declared = domain(bounds=(0, 10**10), step="1")
     with pytest.raises(TooLarge, match="wider step"):
         Amounts.of("pay", declared.variable("pay").bounds).check(6)
-    assert plan_of(declared, asked("all")).strategy != "residual"
+    narrow, wide = (plan_of(domain(bounds=(0, top), step="1"), asked("all")) for top in (10**6, 10**10))
+    assert narrow.strategy == wide.strategy == "residual"
+    assert wide.preview["rmse"] == pytest.approx(10**4 * narrow.preview["rmse"], rel=1e-5)
 
 
 def test_persons_of_several_rows_pay_for_all_of_them() -> None:

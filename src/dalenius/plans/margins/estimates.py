@@ -22,6 +22,7 @@ from dalenius.algebra.sums import EXCESS, MeasuredArrays, Sums
 from dalenius.core.contracts import Measurement
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
+from dalenius.core.query import WIDEST, Power, Ranges, RowFunction
 from dalenius.core.release import Block, Table
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.plans.margins.plan import plan_margins
@@ -125,12 +126,38 @@ def _amounts(plan: SumPlan, name: str, weighted: int) -> Amounts | None:
         return None
     function = power_of(plan, name, weighted)
     ranges = {v: (domain.variable(v).bounds.low, domain.variable(v).bounds.high) for v in function.variables}
+    step = Fraction(1)
+    if weighted == 2:
+        function, step = _on_fewer_points(function, ranges)
     low, high = function.ends(ranges)
     if name == ROWS:
         return Amounts(
-            function=function, low=low, high=high, measure="count" if plan.weight is None else "weighted count"
+            function=function,
+            low=low,
+            high=high,
+            step=step,
+            measure="count" if plan.weight is None else "weighted count",
         )
-    return Amounts(function=function, low=low, high=high)
+    return Amounts(function=function, low=low, high=high, step=step)
+
+
+def _on_fewer_points(function: RowFunction, ranges: Ranges) -> tuple[RowFunction, Fraction]:
+    """Powers of values on fewer points, row by row, until engines can hold them; and what one is worth then.
+
+    Only the error of sampling needs them, which does not see such points: fourth powers keep 2^21 of them.
+    """
+    worth = Fraction(1)
+    while function.reach(ranges) >= WIDEST:
+        widest = max((p for p in function.powers if p.exponent), key=lambda p: _size(p, ranges))
+        rest = tuple(p for p in function.powers if p != widest)
+        function = replace(function, powers=(*rest, replace(widest, halvings=widest.halvings + 1)))
+        worth *= 2**widest.exponent
+    return function, worth
+
+
+def _size(power: Power, ranges: Ranges) -> int:
+    """The largest number that is raised."""
+    return max(map(abs, replace(power, exponent=1).ends(*ranges[power.variable])))
 
 
 def _law(plan: SumPlan, lists: Sequence[_Listed]) -> EstimateLaw:

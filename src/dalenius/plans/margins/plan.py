@@ -132,6 +132,9 @@ def plan_list(
     zeros = space.structural_zeros if isinstance(space, CellSpace) else frozenset()
     neighbours = neighbours or domain.neighbours
     names = [axis.name for axis in axes]
+    if amounts is not None:
+        amounts = amounts.fitted()
+        amounts.query(CellSpace(()), where).largest(domain)
     total = public_total(domain, axes, where, neighbours, has_zeros=bool(zeros)) if amounts is None else None
     request = MarginsAsked(
         domain=domain,

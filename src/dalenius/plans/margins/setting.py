@@ -96,18 +96,30 @@ def least_cost(amounts: Amounts | None, cost: Fraction) -> Fraction:
     return cost if amounts is None else cost / amounts.largest**2
 
 
-def within_span(
+def check_rounding(amounts: Amounts | None, step: Measurement) -> None:
+    """Refuse a step that makes totals of too many halved sums."""
+    if amounts is not None:
+        amounts.check_rounding(max(need.space.size for need in step.needs if isinstance(need, TableQuery)))
+
+
+def within_cost(
     amounts: Amounts | None,
     grid: Mapping[Key, Fraction],
+    counted: Callable[[Mapping[Key, Fraction]], Fraction],
     alone: Callable[[Mapping[Key, Fraction]], Fraction],
     cost: Fraction,
     *,
     is_replace: bool,
 ) -> dict[Key, Fraction]:
-    """The variances, widened where a replaced row that changes its sign would cost more than a moved one."""
-    spent = Fraction(0) if amounts is None or not is_replace else amounts.span**2 * alone(grid)
+    """The variances, widened where a replaced row that changes its sign, or halved sums, would cost more than rows that
+    are counted `largest` times.
+    """
+    spent = counted(grid)
+    if amounts is not None:
+        spent = amounts.cost(spent, alone(grid) if is_replace else spent, is_replace=is_replace)
     if spent <= cost:
         return dict(grid)
+    assert amounts is not None
     factor = spent / cost * Fraction(1_000_001, 1_000_000)
     return {key: round_up(variance * factor, 10**8) for key, variance in grid.items()}
 

@@ -6,7 +6,7 @@ from dalenius.algebra.optimal import exact_cost, grid_variances, select
 from dalenius.errors import Unsupported
 from dalenius.measurements.residual import Residual
 from dalenius.plans.allotments import Allotment
-from dalenius.plans.margins.setting import Candidate, Setting, least_cost, within_span
+from dalenius.plans.margins.setting import Candidate, Setting, check_rounding, least_cost, within_cost
 
 __all__ = ["ResidualStrategy"]
 
@@ -27,29 +27,25 @@ class ResidualStrategy:
             raise Unsupported("Residual measurements use discrete Gaussian noise.")
         workload, moves = setting.workload, setting.moves()
         allowed = 2 * allotment.amount / setting.neighbours.max_rows**2
-        cost = least_cost(setting.amounts, allowed)
+        amounts = setting.amounts and setting.amounts.fitted(max(map(workload.size, workload.components)))
+        cost = least_cost(amounts, allowed)
         without_noise = frozenset({()} if setting.total is not None else ())
         chosen = select(workload, float(cost), moves, objective=setting.objective, without=without_noise)
-        grid = within_span(
-            setting.amounts,
+        grid = within_cost(
+            amounts,
             grid_variances(workload, chosen, cost, moves),
+            lambda variances: exact_cost(workload.shape, variances, moves),
             lambda variances: exact_cost(workload.shape, variances, (None,)),
             allowed,
             is_replace=setting.neighbours.is_replace,
         )
-        unit = 1.0 if setting.amounts is None else float(setting.amounts.step) ** 2
+        unit = 1.0 if amounts is None else float(amounts.step) ** 2
         components = {a: unit * float(v) / workload.size(a) ** 2 for a, v in grid.items()}
         components |= dict.fromkeys(without_noise, 0.0)
         step = Residual(
-            "residuals",
-            setting.axes,
-            setting.where,
-            grid,
-            setting.total is not None,
-            setting.amounts,
-            allotment.is_by_loss,
+            "residuals", setting.axes, setting.where, grid, setting.total is not None, amounts, allotment.is_by_loss
         )
-        assert exact_cost(workload.shape, grid, moves) <= cost
+        check_rounding(amounts, step)
         return Candidate(
             strategy="residual",
             mechanism="discrete_gaussian",

@@ -14,7 +14,7 @@ from dalenius.errors import Unsupported
 from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.plans.allotments import Allotment
 from dalenius.plans.margins.levels import LevelCandidate, LevelSetting
-from dalenius.plans.margins.setting import least_cost, within_span
+from dalenius.plans.margins.setting import check_rounding, least_cost, within_cost
 
 __all__ = ["TreeStrategy"]
 
@@ -35,17 +35,18 @@ class TreeStrategy:
             raise Unsupported("Levels with residual components use discrete Gaussian noise.")
         table, ways = setting.table, setting.moves()
         allowed = 2 * allotment.amount / setting.neighbours.max_rows**2
-        cost = least_cost(setting.amounts, allowed)
+        amounts = setting.amounts and setting.amounts.fitted(max(map(table.workload.size, table.finest)))
+        cost = least_cost(amounts, allowed)
         search = _even if setting.objective == "maximum" else _least
-        grid = within_span(
-            setting.amounts,
+        grid = within_cost(
+            amounts,
             grid_variances(table.shape, search(setting, float(cost)), cost, ways),
+            lambda variances: exact_cost(table.shape, variances, ways),
             lambda variances: exact_cost(table.shape, variances, (ALONE,)),
             allowed,
             is_replace=setting.neighbours.is_replace,
         )
-        assert exact_cost(table.shape, grid, ways) <= cost
-        unit = 1.0 if setting.amounts is None else float(setting.amounts.step) ** 2
+        unit = 1.0 if amounts is None else float(amounts.step) ** 2
         precisions = {p: table.workload.size(p[1]) ** 2 / (unit * float(v)) for p, v in grid.items()}
         step = TreeResidual(
             "parts",
@@ -55,9 +56,10 @@ class TreeStrategy:
             setting.where,
             grid,
             setting.total is not None,
-            setting.amounts,
+            amounts,
             allotment.is_by_loss,
         )
+        check_rounding(amounts, step)
         return LevelCandidate(
             strategy="tree",
             mechanism="discrete_gaussian",
