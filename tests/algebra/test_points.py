@@ -56,13 +56,13 @@ def test_ranks_are_those_of_the_offsets_in_evenly_spread_records() -> None:
 
 def test_offsets_follow_public_numbers_and_grow_with_what_they_must_cover() -> None:
     def offsets(**other: object) -> tuple[int, int, int]:
-        numbers = {"count": 10.0, "size": 20.0, "has_sampling": True} | other
+        numbers = {"count": 10.0, "size": 20.0, "sampling": 1.0} | other
         return offsets_of(HALF, 8000, Fraction(1, 4), Fraction(1, 10), 1, Precision(**numbers))[0]  # type: ignore[arg-type]
 
     near, far, farthest = offsets()
     assert near < far < farthest
     assert offsets(count=30.0) > offsets() > offsets(size=0.0)
-    assert offsets(has_sampling=False)[1] < far
+    assert offsets(sampling=0.0)[1] < far
     # 1.96 sqrt(8000 / 4) is 88 records.
     assert 88 < far < 160
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalenius.algebra.estimates import QUANTILES, estimated
+from dalenius.algebra.quantiles import Quantiles
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Additive, Joint
 from dalenius.core.plan import TablePlan
@@ -174,3 +175,50 @@ def test_recorded_noise_gives_the_same_ends_again() -> None:
         told = release.interval(0.95, with_sampling=with_sampling)
         assert [e.reshape(-1).tolist() for e in told] == [e.tolist() for e in again.ends(0.95, with_sampling)]
     assert again.values.tolist() == [35]
+
+
+def weighted(squares: list[int], sigma: Fraction = Fraction(1, 100)) -> Quantiles:
+    """The .9 quantile of weighted records, with squared weights below, at and above it, in units of 4."""
+    parameters = {"q": ["9/10"], "step": "1", "limits": ["0", "100"], "weight": "1", "squares": "4"}
+    points, parts = np.array([70, 80, 85, 90, 92, 95, 99]), np.array([700, 100, 50, 40, 20, 30, 20, 20, 20])
+
+    def block(values: np.ndarray, variance: Fraction, role: str = "table") -> Block:
+        law = Additive(DiscreteGaussian(variance))
+        space = CellSpace((Axis(variable="k", labels=tuple(map(str, range(len(values))))),))
+        return Block(name=role, space=space, values=values, law=law, role=role)
+
+    little = Fraction(1, 100)
+    return Quantiles(
+        parameters,
+        [
+            block(np.array([1000]), little),
+            block(points, little, "points"),
+            block(parts, little),
+            block(np.array(squares), sigma),
+        ],
+    )
+
+
+def variance(made: Quantiles) -> float:
+    (rank,) = made._ranks(0, 0.95)
+    return rank.variance
+
+
+def test_squared_weights_at_a_quantile_count_where_the_variance_is_larger() -> None:
+    """In squares of tenths: 81 above the quantile and 1 below it, times the unit, and rounded up to three digits."""
+    below, at, above = (variance(weighted([1000 * (k == place) for k in range(3)])) for place in range(3))
+    assert at == above == pytest.approx(4 * 81 * 1000, rel=0.01)
+    assert below == pytest.approx(4 * 1000, rel=0.05)
+
+
+def test_squared_weights_enter_with_their_upper_end() -> None:
+    """Three standard errors of the noise, at the fortieth part of the error."""
+    sure, unsure = (variance(weighted([0, 0, 1000], sigma)) for sigma in (Fraction(1, 100), Fraction(10**4)))
+    reach = 4 * 3.02 * 100 * np.sqrt(1 + 2 * 81**2)
+    assert unsure - sure == pytest.approx(reach, rel=0.02)
+    assert variance(weighted([-50, 0, -1000], Fraction(10**4))) == pytest.approx(reach, rel=0.02)
+
+
+def test_a_larger_variance_of_sampling_makes_an_interval_longer() -> None:
+    narrow, wide = (weighted([squares] * 3).ends(0.95, True) for squares in (1, 3000))
+    assert wide[0] < narrow[0] <= 90 <= narrow[1] < wide[1]

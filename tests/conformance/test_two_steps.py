@@ -13,6 +13,7 @@ import pytest
 from dalenius.core import registry
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Bounds, Categories, Domain, Hierarchy, Variable
+from dalenius.core.estimate import Draws
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TwoStepPlan
 from dalenius.core.release import Block
@@ -48,6 +49,8 @@ CASES = [
             PAIR | {"measure": "correlation"},
             {"measure": "median", "of": "x"},
             {"measure": "quantiles", "of": "x", "q": ["1/4", "1/2"]},
+            {"measure": "median", "of": "x", "weight": "w"},
+            {"measure": "quantiles", "of": "x", "q": ["1/4", "1/2"], "weight": "w"},
         )
         for budget in (PURE, CONCENTRATED)
     ),
@@ -63,12 +66,15 @@ def domain_of(neighbours: Neighbours) -> Domain:
     ends = {"lower": Fraction(-1), "upper": Fraction(2)}
     variables = {"g": Variable(name="g", domain=labels, hierarchies=(halves,))}
     variables |= {name: Variable(name=name, domain=Bounds(missing="0", **ends)) for name in ("x", "y")}
+    heavy = Bounds(lower=Fraction(0), upper=Fraction(40), missing="0")
+    variables["w"] = Variable(name="w", domain=heavy, is_weight=True)
     return Domain(
         name="tiny",
         population="tiny",
         version="1",
         variables=variables,
         neighbours=neighbours,
+        draws=Draws.INDEPENDENT,
         unit_id="person" if neighbours.unit == "person" else None,
     )
 
@@ -84,7 +90,7 @@ def planned(table: dict[str, Any], privacy: dict[str, Any], relation: Relation =
 
 
 def source() -> MemorySource:
-    columns = {"g": ["a", "b", "c"], "x": [-1, 0, 2], "y": [0, 1, 1], "person": [1, 1, 2]}
+    columns = {"g": ["a", "b", "c"], "x": [-1, 0, 2], "y": [0, 1, 1], "w": [1, 40, 9], "person": [1, 1, 2]}
     return MemorySource(domain_of(Neighbours(unit="person", max_rows=2)), columns, b"key")
 
 

@@ -18,7 +18,7 @@ from dalenius.core.rationals import exp_upper
 from dalenius.exact import quantile_selection
 from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.quantile_selection import Aim, Records, Score, Weights, drawn_point, score_runs, score_weights
-from dalenius.exact.several_quantiles import score_moves
+from dalenius.exact.several_quantiles import grain_of, largest_part, score_moves
 
 LONG = [0] * 3 + [1] * 5 + [3] * 7 + [4] * 2
 Law = dict[int, Fraction]
@@ -140,12 +140,13 @@ def test_both_scores_move_by_the_same_and_agree_outside_the_atom_that_holds_the_
     assert max(most.values()) <= change
 
 
-@pytest.mark.parametrize("grain", [1, 2, 3, 7])
-def test_a_unit_moves_a_score_in_grains_by_no_more_than_is_stated(grain: int) -> None:
-    """Weights up to 3; every list of at most three weighted records, and one more with any weight."""
+@pytest.mark.parametrize(("heaviest", "grain"), [(1, 1), (3, 1), (11, 2), (41, 4), (65, 7)])
+def test_a_unit_moves_a_score_in_grains_by_no_more_than_is_stated(heaviest: int, grain: int) -> None:
+    """Every list of at most three weighted records, and one more with any weight."""
     (step,) = WholeList(qs=(Fraction(1, 4),)).steps(0, (), 1)
-    stated, reached = score_moves(step, 3, grain), 0
-    rows = [(x, w) for x in range(3) for w in range(4)]
+    assert grain_of(largest_part(step), heaviest) == grain
+    stated, reached = score_moves(step, 1, heaviest), 0
+    rows = [(x, w) for x in range(3) for w in {0, 1, heaviest // 2, heaviest}]
     for data in (each for n in range(4) for each in multisets(rows, n)):
         for row in rows:
             found = []

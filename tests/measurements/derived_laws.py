@@ -71,7 +71,8 @@ def drawn_law(
 ) -> dict[tuple[int, ...], Fraction]:
     """The law of the points of the first cell, before they are shown, from the runs that are drawn from."""
     selection = step.selection(0, fineness)
-    return quantile_lists(selection, step._lists(np.array(values, dtype=np.int64), selection.steps))
+    content = np.array(values, dtype=np.int64).reshape((-1,) if step.heaviest is None else (-1, 2))
+    return quantile_lists(selection, step._lists(content, selection.steps))
 
 
 def proposed_answers(step: ProposeTestRelease | Cascade, values: IntArray, reach: int) -> dict[Any, Fraction]:

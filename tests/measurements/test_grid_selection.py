@@ -17,7 +17,7 @@ from dalenius.algebra.points import PointTargets, Precision, points_of
 from dalenius.algebra.ranks import Targets, WholeList, levels, steps_of
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
-from dalenius.core.query import ValuesQuery
+from dalenius.core.query import RowsQuery, ValuesQuery
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.rationals import exp_lower, exp_upper
 from dalenius.core.release import Value
@@ -71,7 +71,7 @@ def loss(step: GridSelection, most: int = 3) -> float:
 
 
 def points(q: tuple[Fraction, ...], relation: Relation, size: int = 3, rows: int = 1, **more: Any) -> GridSelection:
-    precision = Precision(count=0.2, has_sampling=True)
+    precision = Precision(count=0.2, sampling=1.0)
     given = {"epsilons": (Fraction(3, 2),) * 2, "sizes": (size,)} | more
     return made(PointTargets(qs=q, precision=precision), relation, rows, **given)
 
@@ -440,6 +440,69 @@ def test_a_change_that_is_stated_too_small_is_found(monkeypatch: pytest.MonkeyPa
     honest = several_quantiles.score_moves
     monkeypatch.setattr(several_quantiles, "score_moves", lambda *a: honest(*a) / 4)
     assert loss(between(HALF, Relation.ADD_REMOVE)) > 3 and loss(points(HALF, Relation.ADD_REMOVE)) > 3
+
+
+# Records that count by weights
+
+
+def weighted(q: tuple[Fraction, ...], relation: Relation, rows: int = 1, heaviest: int = 41, **more: Any) -> Any:
+    """A median of weights up to 41 is written in grains of two, and its largest move is rounded up."""
+    query = RowsQuery(variables=("x", "w"), space=CellSpace(()))
+    return points(q, relation, 3 * heaviest, rows, **{"queries": (query,), "heaviest": heaviest} | more)
+
+
+def loss_of_weighted(step: GridSelection, most: int = 3) -> float:
+    universe = [(x, w) for x in range(3) for w in (4, step.heaviest)]
+    return worst(step, lambda data: drawn_law(step, data), universe, most)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("q", [HALF, (Fraction(9, 10),), OUTER])
+@pytest.mark.parametrize("rows", [1, 2])
+def test_points_by_weights_lose_no_more_than_both_epsilons(
+    relation: Relation, q: tuple[Fraction, ...], rows: int
+) -> None:
+    score = Score.DEPTH if len(q) == 1 else Score.DISTANCE
+    assert 0.4 < loss_of_weighted(weighted(q, relation, rows, score=score), 3 if len(q) == 1 else 2) <= 3
+
+
+def test_rows_of_a_unit_are_rounded_one_by_one() -> None:
+    """Two rows in two parts of a level move one score by 21 grains each, which is more than both together in one part."""
+    (step, *_) = weighted(HALF, Relation.ADD_REMOVE, 2).selection(0).steps
+    assert several_quantiles.score_moves(step, 2, 41) == 42 == 2 * several_quantiles.row_moves(1, 41) > 41
+
+
+def test_a_weight_that_counts_more_than_the_heaviest_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = several_quantiles.row_moves
+    monkeypatch.setattr(several_quantiles, "row_moves", lambda parts, heaviest: honest(parts, heaviest) // 4)
+    assert loss_of_weighted(weighted(HALF, Relation.ADD_REMOVE)) > 3
+
+
+def test_the_stated_law_of_weights_is_that_of_the_integer_weights() -> None:
+    step = weighted(QUARTER, Relation.REPLACE)
+    for data in lists_of([(x, w) for x in range(3) for w in (0, 17, 41)], 2):  # type: ignore[arg-type]
+        law = {answer: float(p) for answer, p in drawn_law(step, data).items()}
+        lines = np.array([(0, *row) for row in data], dtype=np.int64).reshape(-1, 3)  # type: ignore[misc]
+        assert stated(step, lines) == pytest.approx(law, rel=1e-9)
+
+
+def test_whole_weights_are_repeated_records() -> None:
+    """Up to the grain: with weights of one step both are the same selection of the same price."""
+    query = RowsQuery(variables=("x", "w"), space=CellSpace(()))
+    once, plain = points(HALF, Relation.REPLACE, queries=(query,), heaviest=1), points(HALF, Relation.REPLACE)
+    assert drawn_law(once, [(0, 1), (2, 1), (2, 0)]) == drawn_law(plain, [0, 2])
+    assert once.profile(once.neighbours) == plain.profile(plain.neighbours)
+
+
+def test_cells_are_read_from_their_own_lines() -> None:
+    space = CellSpace((Axis(variable="g", labels=("a", "b", "c"), codes=(0, 1, 2)),), frozenset({(1,)}))
+    query = RowsQuery(variables=("x", "w"), space=space)
+    given = {"space": space, "queries": (query,), "sizes": (900,) * 3, "epsilons": (Fraction(40),) * 2, "low": 1}
+    step = weighted(HALF, Relation.ADD_REMOVE, 1, 30, **given)
+    lines = [(0, 2, 10)] * 20 + [(0, 1, 30)] * 10 + [(1, 2, 30)] * 30 + [(2, 1, 10)] * 20 + [(2, 2, 30)] * 10
+    outcome = step.run((Sealed(np.array(sorted(lines))),), None, RecordedRandomness("cells"))
+    assert isinstance(outcome, Value)
+    assert outcome.values.reshape(3, -1)[:, 3].tolist() == [1, 0, 2]
 
 
 def test_the_profile_is_that_of_all_levels() -> None:

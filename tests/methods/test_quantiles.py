@@ -22,8 +22,8 @@ def test_quartiles_and_their_distance(ask: Ask) -> None:
     assert np.abs(table.values - [25, 50, 75]).max() <= 2
     assert [axis.name for axis in table.space.axes] == ["quantile"]
     assert np.abs(distance.values - 50).max() <= 4
-    # A quartile of 99 evenly spread values has a standard error of about 100 sqrt(3/16 / 99).
-    assert np.sqrt(table.sampled) == pytest.approx([4.4, 5.0, 4.4], rel=0.35)
+    # A quartile of 99 evenly spread values has a standard error of about 100 sqrt(3/16 / 99); stated is the longer side.
+    assert np.sqrt(table.sampled) == pytest.approx([4.4, 5.0, 4.4], rel=0.45)
     assert (table.variance < table.sampled).all()
 
 

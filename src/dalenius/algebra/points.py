@@ -68,18 +68,21 @@ def levels_beside(count: int) -> int:
 class Precision:
     """Standard deviations behind offsets: of one count between cuts, and of the released size (0: public).
 
-    `has_sampling` says whether far points are for noise and sampling together.
+    `sampling` is the expected variance of sampling of a rank, for each record, or for each step of weights, and over
+    q (1 - q): far points are for noise and sampling together. 0 where there is none.
     """
 
     count: float
     size: float = 0.0
-    has_sampling: bool = False
+    sampling: float = 0.0
 
 
 def offsets_of(
-    qs: tuple[Fraction, ...], size: int, middle: Fraction, beside: Fraction, rows: int, precision: Precision
+    qs: tuple[Fraction, ...], size: int, middle: Fraction, beside: Fraction, most: int, precision: Precision
 ) -> tuple[tuple[int, int, int], ...]:
-    """How many records near, far and farthest are away from each quantile; epsilons are what one level loses a unit."""
+    """How many records near, far and farthest are away from each quantile; epsilons are what one level loses a unit,
+    whose rows count `most` together.
+    """
     cuts, result = cut_places(len(qs)), []
     owns = [points_of(len(qs))[place] for place, _ in cuts]
     for own, q in enumerate(qs):
@@ -88,13 +91,13 @@ def offsets_of(
         over = len(cuts) + 1 - under
         rest = 1 - share
         noise = precision.count * precision.count * (rest * rest * under + share * share * over)
-        selected = 2 * max(share, rest) * rows / float(middle)
-        chosen = 2 * rows / float(beside)
+        selected = 2 * max(share, rest) * most / float(middle)
+        chosen = 2 * most / float(beside)
         if len(qs) == 1:
             chosen, selected = chosen / 2, selected / 2
         moved = max(share, rest) * precision.size / 2
         error = sqrt(noise + 2 * chosen * chosen + 2 * selected * selected + moved * moved)
-        sampling = rows * size * share * rest if precision.has_sampling else 0.0
+        sampling = precision.sampling * size * share * rest
         reaches = [_NORMAL * sqrt(noise), _NORMAL * sqrt(noise + sampling), _NORMAL * sqrt(noise + sampling)]
         near, far, farthest = (ceil(reach + beyond * error) for reach, beyond in zip(reaches, _BEYOND, strict=True))
         result.append((near, far, farthest))

@@ -12,12 +12,18 @@ drawn, of probability at most half the error. The upper end is the mirror image.
 process: #{x <= Q} is Binomial(n, p) with p >= q, which is added to the noise. No density of the data, no distance
 between released values and no number of grid points takes part.
 
+Where rows count by weights, # sums them, and q n is q times the sum of all. The sampling error is then taken as normal,
+with the variance sum w^2 (1[x <= y] - q)^2 of independent draws at the released quantile y: from squared weights below,
+at and above y, which are measured too, and whose upper end is used. What lies at y counts on the side that makes the
+variance larger, so that a heap there is no exception.
+
 Requires
     Independent additive noise of a public law; cuts that were released before the counts; with sampling, records that
     are independent draws, or units that are (then all rows of a unit may be alike, and the sampling error is taken as
     normal).
 Evidence
-    verify/quantiles.py: coverage on smooth, heaped, rounded and zero-inflated values and on public files.
+    verify/quantiles.py: coverage on smooth, heaped, rounded and zero-inflated values and on public files, and with
+    weights that go with the value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +42,7 @@ from dalenius.core.release import Block
 from dalenius.errors import InternalError
 
 CONFIDENCE = 0.95
-# The part of the error that is left to a released number of records, where the number is not public.
+# The part of the error that is left to a released number of records, or to released squares of weights.
 _OF_SIZE = 1 / 40
 
 
@@ -44,6 +50,16 @@ def cuts_of(points: IntArray, count: int) -> IntArray:
     """Cuts of every cell in rising order, from the points of so many quantiles; one row a cell."""
     places = np.array(cut_places(count), dtype=np.int64)
     return np.sort(points[:, places[:, 0]] + places[:, 1], axis=1)
+
+
+def middles_of(points: IntArray, count: int) -> IntArray:
+    """The quantiles themselves among the points of so many."""
+    return points[:, [place for place, point in enumerate(points_of(count)) if not point.side]]
+
+
+def cuts_around(middles: IntArray) -> IntArray:
+    """Cuts below and above the quantiles of every cell, in rising order."""
+    return np.sort(np.concatenate([middles, middles + 1], axis=1), axis=1)
 
 
 class Quantiles:
@@ -54,20 +70,26 @@ class Quantiles:
     has_sampling: bool
     high: int
     low: int
+    middles: IntArray
     noise: Additive
     points: IntArray
     qs: list[Fraction]
     rows: int
     size: IntArray | None
     sizes: Block | None
+    squares: Block | None
     step: Fraction
+    unit: Fraction
 
     def __init__(self, parameters: Mapping[str, Any], blocks: Sequence[Block]) -> None:
         self.qs = [Fraction(q) for q in parameters["q"]]
         self.step = Fraction(str(parameters["step"]))
         self.low, self.high = (int(Fraction(str(end)) / self.step) for end in parameters["limits"])
         self.rows, self.has_sampling = rows_per_unit(parameters), bool(parameters.get("sampling", True))
-        *first, selected, counted = blocks
+        # What squared weights are measured in, where they are.
+        self.unit = Fraction(str(parameters.get("squares", 0)))
+        measured, self.squares = (blocks[:-1], blocks[-1]) if self.unit else (blocks, None)
+        *first, selected, counted = measured
         if not isinstance(counted.law, Additive):
             raise InternalError("Records between cuts are counted with additive noise.")
         self.noise = counted.law
@@ -75,10 +97,11 @@ class Quantiles:
         self.cuts = cuts_of(points, len(self.qs))
         self.counts = counted.values.reshape(len(points), -1)
         self.size, self.sizes = parameters.get("size"), first[0] if first else None
-        middles = [place for place, point in enumerate(points_of(len(self.qs))) if not point.side]
+        # The quantiles as they were selected: what the squares were cut at.
+        self.middles = middles_of(points, len(self.qs))
         lower, upper = self._walked(CONFIDENCE, False)
         # A point that the counts exclude gives way to the nearest one that they do not.
-        self.points = np.clip(points[:, middles], lower, upper)
+        self.points = np.clip(self.middles, lower, upper)
 
     @property
     def values(self) -> FloatArray:
@@ -106,20 +129,18 @@ class Quantiles:
     def _walked(self, confidence: float, is_sampling: bool) -> tuple[IntArray, IntArray]:
         """The ends that the counts certify, in steps."""
         tail = (1 - confidence) / 2
-        sizes = self._sizes(confidence) if is_sampling else [0] * len(self.counts)
         if is_sampling and self.size is None:
             tail *= 1 - 2 * _OF_SIZE
         below = np.cumsum(self.counts, axis=1)[:, :-1]
         above = self.counts.sum(axis=1)[:, None] - below
         places, parts = range(1, self.counts.shape[1]), self.counts.shape[1]
         lower, upper = [], []
-        for q in self.qs:
+        for place, q in enumerate(self.qs):
             away = (q.denominator - q.numerator) * below - q.numerator * above
-            by_size = {}
-            for n in set(sizes):
-                rank = Rank(a=q.numerator, b=q.denominator, size=n, rows=self.rows, is_upper=self.size is None)
-                by_size[n] = [reaches(self.noise, k, parts - k, rank, tail) for k in places]
-            reach = np.array([by_size[n] for n in sizes])
+            alone = [Rank(a=q.numerator, b=q.denominator)] * len(self.counts)
+            ranks = self._ranks(place, confidence) if is_sampling else alone
+            by_rank = {rank: [reaches(self.noise, k, parts - k, rank, tail) for k in places] for rank in set(ranks)}
+            reach = np.array([by_rank[rank] for rank in ranks])
             lower.append(self._first_end(away <= -reach[:, :, 0], is_lower=True))
             upper.append(self._first_end(away >= reach[:, :, 1], is_lower=False))
         # Two ends that exclude each other tell that one of them is wrong, not which.
@@ -133,6 +154,24 @@ class Quantiles:
         bound = self.low if is_lower else self.high
         chosen = np.where(number > 0, cuts[np.arange(len(cuts)), np.maximum(number - 1, 0)], bound)
         return np.clip(chosen, self.low, self.high)
+
+    def _ranks(self, place: int, confidence: float) -> list[Rank]:
+        """How the rank of a quantile varies from sample to sample, cell by cell."""
+        a, b = self.qs[place].numerator, self.qs[place].denominator
+        if self.squares is None:
+            is_upper = self.size is None
+            return [Rank(a=a, b=b, size=n, rows=self.rows, is_upper=is_upper) for n in self._sizes(confidence)]
+        assert isinstance(self.squares.law, Additive), "squares of weights are measured with additive noise"
+        law, unit, points = self.squares.law, float(self.unit), self.middles[:, [place]]
+        cuts = cuts_around(self.middles).astype(np.float64)
+        ends = np.pad(cuts, ((0, 0), (1, 1)), constant_values=((0, 0), (-np.inf, np.inf)))
+        is_below, is_above = ends[:, 1:] <= points, ends[:, :-1] > points
+        factors = np.where(is_below, (b - a) ** 2, np.where(is_above, a**2, max(a, b - a) ** 2)).astype(np.float64)
+        squares = (factors * self.squares.values.reshape(factors.shape)).sum(axis=1)
+        # A sum of noise has no heavier tail than a single draw of the same variance.
+        reach = -law.quantile((1 - confidence) * _OF_SIZE) * np.sqrt((factors**2).sum(axis=1))
+        upper = unit * (np.maximum(squares, 0.0) + reach)
+        return [Rank(a=a, b=b, rows=self.rows, squares=float(_rounded_up(ceil(each)))) for each in upper]
 
     def _sizes(self, confidence: float) -> list[int]:
         """Public, or the upper end of what was released; rounded up to three digits, so that few laws are computed."""

@@ -29,7 +29,9 @@ _SMOOTH = 8.0
 class Rank:
     """The rank of a share a / b in a sample of so many records; rows of one unit may be alike, up to `rows` of them.
 
-    `is_upper` says that the size is the upper end of a number that was released: there may be fewer records.
+    `is_upper` says that the size is the upper end of a number that was released: there may be fewer records. Where
+    records count by weights there is a normal law in place of the binomial one, of variance `squares`: the sum of what
+    each of them may move b times the rank, squared.
     """
 
     a: int
@@ -37,11 +39,16 @@ class Rank:
     size: int = 0
     rows: int = 1
     is_upper: bool = False
+    squares: float = 0.0
 
     @property
     def variance(self) -> float:
         """Of b times the rank."""
-        return float(self.rows * self.size * self.a * (self.b - self.a))
+        return self.rows * (self.squares + self.size * self.a * (self.b - self.a))
+
+    @property
+    def is_normal(self) -> bool:
+        return self.rows > 1 or self.squares > 0
 
 
 @lru_cache(maxsize=65536)
@@ -58,7 +65,7 @@ def reaches(law: Additive, below: int, above: int, rank: Rank, tail: float) -> t
     down = middle - (int(np.searchsorted(lower, tail, side="right")) - 1)
     up = len(masses) - int(np.searchsorted(upper[::-1], tail, side="right")) - middle
     # Quantiles of binomial laws rise with the number of records but for less than one record at a time.
-    slack = rank.b if rank.is_upper and rank.size and rank.rows == 1 else 0
+    slack = rank.b if rank.is_upper and rank.size and not rank.is_normal else 0
     return float(step * down + slack), float(step * up + slack)
 
 
@@ -69,7 +76,7 @@ def _masses(law: Additive, below: int, above: int, rank: Rank) -> tuple[int, Flo
     mean = float(law.noise.mean) * (below * (rank.b - rank.a) - above * rank.a)
     step = max(1, ceil((2 * _WIDE * sqrt(variance) + 2 * abs(mean)) / _GRID))
     whole = _turned_noise(law, below, above, rank.a, rank.b, step)
-    if rank.size:
+    if rank.variance:
         whole = whole * _turned_rank(rank, step)
     masses = np.fft.fftshift(np.fft.irfft(np.conj(whole), _GRID))
     return step, np.maximum(masses, 0.0)
@@ -88,9 +95,11 @@ def _turned_noise(law: Additive, below: int, above: int, a: int, b: int, step: i
 
 @lru_cache(maxsize=64)
 def _turned_rank(rank: Rank, step: int) -> ComplexArray:
-    """Characteristic function of b Binomial(n, q) - a n; of a normal number where rows of one unit may be alike."""
+    """Characteristic function of b Binomial(n, q) - a n; of a normal number where rows of one unit may be alike, or
+    count by weights.
+    """
     turns = _turns(step)
-    if rank.rows > 1:
+    if rank.is_normal:
         return np.exp(-rank.variance * turns * turns / 2).astype(np.complex128)
     q = rank.a / rank.b
     one = (1 - q) * np.exp(-1j * rank.a * turns) + q * np.exp(1j * (rank.b - rank.a) * turns)

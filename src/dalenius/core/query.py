@@ -10,8 +10,11 @@ from enum import StrEnum
 from itertools import product
 from math import isqrt, prod
 
+import numpy as np
+
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import CellSpace, Domain
+from dalenius.core.law import IntArray
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 
 LIMIT = 2**62
@@ -281,6 +284,11 @@ class RowsQuery:
     variables: tuple[str, ...]
     where: tuple[Filter, ...] = field(default=())
     space: CellSpace | None = None
+
+    def by_cell(self, lines: IntArray) -> list[IntArray]:
+        """Return the lines of every cell, in declared order, without the number of the cell."""
+        assert self.space is not None, "lines without cells are those of one list"
+        return np.split(lines[:, 1:], np.searchsorted(lines[:, 0], np.arange(1, self.space.size)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

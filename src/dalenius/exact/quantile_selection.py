@@ -7,7 +7,7 @@ two outputs' odds moves by at most base ** (-2 * change of s), and the draw is o
 weights. No floating point, no tables per data set.
 
 Where records count by weights, # sums weights, and a score is divided by a public grain and rounded down: what moves
-by c moves by at most ceil(c / grain) then.
+by c moves by at most ceil(c / grain) then, row by row.
 
 By depth the score is not cut at 0: s(y) = max(-D, b #{x < y} - a n, a n - b #{x <= y}). Its two parts are the same
 counts, each of which a row that is added or removed moves by a or by b - a, and a row that is replaced by at most b; a

@@ -19,6 +19,9 @@ from dalenius.core.law import IntArray
 from dalenius.core.randomness import RandomSource
 from dalenius.exact.quantile_selection import Aim, Records, Score, Weights, drawn_point, score_runs, score_weights
 
+# Grains by which one row may move a score, where records count by weights: rounding costs a part in so many.
+_MOST_MOVES = 32
+
 
 class RankStep(Protocol):
     """One selection: of which target, between which answered ones (-1: the lower bound, their number: the upper bound).
@@ -43,12 +46,30 @@ class RankStep(Protocol):
     def shift(self) -> int: ...
 
 
-def score_moves(step: RankStep, most: int, grain: int = 1) -> Fraction:
-    """How far a unit moves every score when its rows are added to the values of one selection, or removed.
-
-    `most` is what its rows count together at most: their number, or what their weights add up to.
+def grain_of(parts: int, heaviest: int) -> int:
+    """The unit in which scores are written, where a row that counts `heaviest` at most moves them by so many parts of
+    that: public, and coarse enough for short lists of weights.
     """
-    return Fraction(-(-max(step.part, step.parts - step.part) * most // grain))
+    return 1 if heaviest == 1 else -(-parts * heaviest // _MOST_MOVES)
+
+
+def row_moves(parts: int, heaviest: int) -> int:
+    """By how many grains one row moves a score; rounding down may add one."""
+    return -(-parts * heaviest // grain_of(parts, heaviest))
+
+
+def largest_part(step: RankStep) -> int:
+    """By how many parts of itself a record moves a score."""
+    return max(step.part, step.parts - step.part)
+
+
+def score_moves(step: RankStep, most: int, heaviest: int = 1) -> Fraction:
+    """How far a unit moves all scores together when its rows are added to the values of a level, or removed.
+
+    `most` is the number of its rows, each of which counts at most `heaviest`. Rows are rounded one by one, because they
+    may be in several parts.
+    """
+    return Fraction(most * row_moves(largest_part(step), heaviest))
 
 
 def part_of(records: Records, step: RankStep, answers: Mapping[int, int], count: int, *, is_open: bool) -> Records:
@@ -67,7 +88,8 @@ def part_of(records: Records, step: RankStep, answers: Mapping[int, int], count:
 class RankSelection:
     """How several ranks of a list are selected between two bounds.
 
-    `epsilons` are the losses of the levels when a unit's rows are added or removed, `most` what these rows count.
+    `epsilons` are the losses of the levels when a unit's rows are added or removed, `most` is the number of these rows
+    and `heaviest` what one of them counts at most.
     """
 
     low: int
@@ -76,7 +98,7 @@ class RankSelection:
     epsilons: Sequence[Fraction]
     most: int
     score: Score = Score.DISTANCE
-    grain: int = 1
+    heaviest: int = 1
 
     @property
     def is_open(self) -> bool:
@@ -85,13 +107,17 @@ class RankSelection:
 
     def weights(self, step: RankStep) -> Weights:
         """By the score of a point; made for the loss of the step's level."""
-        moved = score_moves(step, self.most, self.grain)
+        moved = score_moves(step, self.most, self.heaviest)
         return score_weights(self.epsilons[step.level], moved, self.low, self.high, self.score)
+
+    def grain(self, step: RankStep) -> int:
+        """The unit of the scores of a step."""
+        return grain_of(largest_part(step), self.heaviest)
 
     def aim(self, part: Records, step: RankStep, w: Weights) -> Aim:
         """The rank of a step among the records of its part."""
         rank = step.part * part.total + step.shift
-        return Aim(parts=step.parts, rank=rank, depth=w.depth, grain=self.grain)
+        return Aim(parts=step.parts, rank=rank, depth=w.depth, grain=self.grain(step))
 
     def draw(self, lists: Sequence[Records], rng: RandomSource) -> list[int]:
         """One grid point per target, in the order of the targets; each step selects from a list of its own place."""

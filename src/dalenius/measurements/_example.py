@@ -63,6 +63,13 @@ def on_values(step: Measurement, **more: Any) -> MeasurementExample:
     return MeasurementExample(step=step, variables={"x": VARIABLES["x"]}, rows=((-1,), (0,), (2,)), **more)
 
 
+def on_weights(step: Measurement, **more: Any) -> MeasurementExample:
+    """Over a number and a weight."""
+    weight = Variable(name="w", domain=Bounds(lower=Fraction(0), upper=Fraction(40), missing="0", outside="clamp"))
+    rows = ((2, 40), (2, 3), (-1, 40))
+    return MeasurementExample(step=step, variables={"x": VARIABLES["x"], "w": weight}, rows=rows, **more)
+
+
 def on_labels(step: Measurement, **more: Any) -> MeasurementExample:
     """Over one variable with a declared text and two that are not."""
     return MeasurementExample(step=step, variables={UNLISTED.name: UNLISTED}, rows=(("x",), ("y",), ("a",)), **more)

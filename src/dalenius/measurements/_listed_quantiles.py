@@ -58,7 +58,7 @@ def _chosen(
     points, rank = np.arange(low, high + 1), step.part * int(weights.sum()) + step.shift
     less = (inside[None, :] < points[:, None]) @ weights
     upto = (inside[None, :] <= points[:, None]) @ weights
-    score = np.maximum(step.parts * less - rank, rank - step.parts * upto) // selection.grain
+    score = np.maximum(step.parts * less - rank, rank - step.parts * upto) // selection.grain(step)
     w = selection.weights(step)
     weight = np.array([log(w[place]) for place in np.clip(score + w.depth, 0, len(w) - 1)])
     return np.asarray(weight - np.logaddexp.reduce(weight))

@@ -6,6 +6,8 @@ Guarantee
     move the scores of the selections that they are in by at most max(share, 1 - share) each when they are added or
     removed, however they are spread over cells and parts. Under replace one unit's rows leave and another's enter:
     twice that; where every selection is of one list, a replaced row moves one score and by at most one record.
+    Where rows count by weights, a row counts at most the largest declared one, and scores are rounded down to public
+    grains, by which a row may move a score once more.
     Quantiles of what a model says of random blocks of the data cost what they cost under replace: a unit with c rows
     replaces at most c entries of a list of public length, whichever relation makes two data sets neighbours.
 Requires
@@ -50,8 +52,8 @@ from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.quantile_selection import Records, Score, check_rate
-from dalenius.exact.several_quantiles import RankSelection, RankStep, spread
-from dalenius.measurements._example import CELLS, LISTS, MeasurementExample, on_cells, on_values
+from dalenius.exact.several_quantiles import RankSelection, RankStep, row_moves, spread
+from dalenius.measurements._example import CELLS, LISTS, MeasurementExample, on_cells, on_values, on_weights
 from dalenius.measurements._listed_quantiles import listed_quantiles, reports_of
 from dalenius.measurements.blocks.blocks import Blocks
 
@@ -66,8 +68,9 @@ class GridSelection:
 
     `epsilons` are what all levels of each kind lose together at the neighbours it was made for, and `sizes` the public
     or released numbers of records by which `targets` are ranks. `axis` names the answers of a cell where there are
-    several. Values are read in three other ways: by counts alone for a lower and an upper bound among `candidates`; as
-    |x| where they are bounds of it, at least one step (`is_absolute`); and as what a model says of random `blocks`.
+    several. Values are read in four other ways: by counts alone for a lower and an upper bound among `candidates`; as
+    |x| where they are bounds of it, at least one step (`is_absolute`); as what a model says of random `blocks`; and as
+    lines of cell, value and weight where a row counts up to `heaviest`.
     """
 
     name: str
@@ -87,6 +90,7 @@ class GridSelection:
     candidates: tuple[int, ...] = ()
     is_absolute: bool = False
     blocks: Blocks | None = None
+    heaviest: int | None = None
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Smith (2011)", "Kaplan, Schnapp & Stemmer (2022)")
     )
@@ -101,13 +105,13 @@ class GridSelection:
                 received=self.space.size,
                 limit=MOST_CELLS,
             )
-        if len(self.queries) != self.space.size:
+        if len(self.queries) != (self.space.size if self.heaviest is None else 1):
             raise ParameterError("There must be one list of values for each cell.")
         if self.candidates:
             self._check_candidates()
         for epsilon, moves in zip(self.level_epsilons, self.targets.moves, strict=True):
             for moved in moves:
-                check_rate(epsilon, Fraction(moved * self.neighbours.max_rows))
+                check_rate(epsilon, Fraction(self.neighbours.max_rows * row_moves(moved, self.heaviest or 1)))
 
     def _check_candidates(self) -> None:
         if len(self.candidates) < 2 or list(self.candidates) != sorted(set(self.candidates)):
@@ -127,7 +131,7 @@ class GridSelection:
         """How many times what is lost by a unit that is added one loses that is exchanged, or has its blocks change."""
         if self.blocks is None and not neighbours.is_replace:
             return Fraction(1)
-        if self.targets.is_whole and self.space.size == 1:
+        if self.targets.is_whole and self.space.size == 1 and self.heaviest is None:
             return 1 / max(max(q, 1 - q) for q in self.targets.qs)
         return Fraction(2)
 
@@ -161,6 +165,7 @@ class GridSelection:
                 "score": str(self.score),
                 "step": plain(self.step),
             }
+            | ({} if self.heaviest is None else {"heaviest": self.heaviest})
             | listed,
         )
 
@@ -190,17 +195,20 @@ class GridSelection:
         return RankSelection(
             low=low * fine,
             high=high * fine + fine - 1,
-            steps=self.targets.steps(size, self.level_epsilons, self.neighbours.max_rows),
+            steps=self.targets.steps(size, self.level_epsilons, self.neighbours.max_rows * (self.heaviest or 1)),
             epsilons=tuple(e for e, count in kinds for _ in range(count)),
             most=self.neighbours.max_rows,
             score=self.score,
+            heaviest=self.heaviest or 1,
         )
 
     def _lists(self, content: IntArray, steps: Sequence[RankStep], rng: RandomSource | None = None) -> list[Records]:
         """The list that each step selects from; a source of randomness parts records that share a value."""
         if not self.candidates:
-            values = np.clip(np.abs(content) if self.is_absolute else content, self.low, self.high)
-            return [Records.of(values if rng is None else spread(values, self.fineness, rng))] * len(steps)
+            read, weights = (content, None) if self.heaviest is None else content.T
+            values = np.clip(np.abs(read) if self.is_absolute else read, self.low, self.high)
+            values = values if rng is None else spread(values, self.fineness, rng)
+            return [Records.of(values, weights)] * len(steps)
         cuts, last = np.array(self.cuts[:-1]), len(self.candidates) - 1
         before = np.concatenate([[0], np.cumsum(content)])
         # A lower bound stands for all records up to the next candidate, an upper one for all down to the one before.
@@ -220,6 +228,11 @@ class GridSelection:
         places = {self.low, self.high + 1, *self.candidates, *(each + 1 for each in self.candidates)}
         return tuple(sorted(places))
 
+    def _cells(self, content: Sequence[IntArray]) -> Sequence[IntArray]:
+        """What was read, cell by cell."""
+        (query, *_) = self.queries
+        return query.by_cell(content[0]) if isinstance(query, RowsQuery) and query.space is not None else content
+
     def draw(self, rng: RandomSource) -> None:
         """Nothing: the weights need the data."""
 
@@ -227,8 +240,8 @@ class GridSelection:
         """Points of each cell, empty or not; structural zeros stay at zero."""
         structural, fine, blocks = set(self.space.structural_indices), self.fineness, self.blocks
         answers = np.zeros((self.space.size, self.targets.count), dtype=np.int64)
-        for cell, sealed in enumerate(exact):
-            content, selection = sealed.open_below_the_gate(), self.selection(cell, fine)
+        for cell, content in enumerate(self._cells([sealed.open_below_the_gate() for sealed in exact])):
+            selection = self.selection(cell, fine)
             listed = content if blocks is None else blocks.listed(blocks.drawn(content, rng))
             lists = self._lists(listed, selection.steps, rng)
             chosen = np.array(selection.draw(lists, rng)) // fine
@@ -256,7 +269,7 @@ class GridSelection:
         formula of the score alone, tests/measurements/test_grid_selection.py.
         """
         structural, parts = set(self.space.structural_indices), []
-        for cell, values in enumerate(content):
+        for cell, values in enumerate(self._cells(content)):
             zero = self._shown(np.zeros(self.targets.count, dtype=np.int64))
             parts.append(Listed(zero[None], np.zeros(1)) if cell in structural else self._law_of(values, cell))
         if self.fineness == 1:
@@ -281,7 +294,7 @@ class GridSelection:
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         """Single quantiles by both scores, of a list and of two cells; a median between its ends; points beside one;
-        bounds of |x|, and among candidates.
+        bounds of |x|, and among candidates; records that count by weights.
         """
         listed = {"queries": (ValuesQuery(value="x"),), "space": CellSpace(()), "low": -1, "high": 2}
         by_cell = listed | {"queries": LISTS, "space": CELLS}
@@ -289,6 +302,7 @@ class GridSelection:
         between, beside = BlockRanks(qs=half.qs), PointTargets(qs=half.qs, precision=Precision(count=0.1))
         outer, candidates = WholeList(qs=(Fraction(1, 4), Fraction(3, 4))), (-1, 0, 2)
         distance = {"score": Score.DISTANCE}
+        weighted = listed | {"queries": (RowsQuery(variables=("x", "w"), space=CellSpace(())),), "low": 0}
 
         def made(on: Callable[..., MeasurementExample], where: Any, targets: Targets, *eps: str, **more: Any) -> Any:
             epsilons = tuple(Fraction(e) for e in eps or ("2",))
@@ -301,6 +315,7 @@ class GridSelection:
             made(on_values, listed | {"low": 0}, beside, "3/2", "3/2", sizes=(3,)),
             made(on_cells, by_cell | {"low": 0}, WholeList(qs=(Fraction(3, 4),)), is_absolute=True, **distance),
             made(on_values, listed, outer, candidates=candidates, **distance),
+            made(on_weights, weighted, beside, "3/2", "3/2", sizes=(60,), heaviest=40),
         )
 
 

@@ -28,5 +28,6 @@ MEDIAN = OrderMethod(
         example(measure="median", of="income", definition="individual", epsilon=1),
         example(rows=["sex"], measure="median", of="income", method="exponential", epsilon=1),
         example(measure="median", of="income", method="exponential", score="distance", rho=1),
+        example(rows=["sex"], measure="median", of="income", weight="weight", rho=2),
     ),
 )

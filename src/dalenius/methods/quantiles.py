@@ -73,5 +73,6 @@ QUANTILES = OrderMethod(
         example(rows=["sex"], measure="quantiles", of="income", epsilon=2),
         example(measure="quantiles", of="age", q=["1/2"], rho=1),
         example(measure="quantiles", of="income", parts=10, error="noise", epsilon=8),
+        example(rows=["sex"], measure="quantiles", of="income", weight="weight", rho=2),
     ),
 )

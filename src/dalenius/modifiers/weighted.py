@@ -31,14 +31,7 @@ class WeightKeys(Part):
 
 def _apply(plan: SumPlan) -> SumPlan:
     question = plan.question
-    weight, weights = fixed_weight(question)
-    names = [weight, *plan.variables.values(), *(axis.variable for axis in question.space.axes)]
-    if len(set(names)) != len(names):
-        raise Unsupported(
-            "What is weighted, the weight, and the rows and columns must be different variables.", weight=weight
-        )
-    if weights.high == 0:
-        raise Unsupported(f"The largest declared weight of {weight!r} is 0: nothing would be counted.")
+    weight, weights = fixed_weight(question, *plan.variables.values())
     named = question.parameter("regularise")
     if named is None:
         return replace(plan, weight=Weight(variable=weight, bounds=weights), notes=(note("fixed_weights"), *plan.notes))

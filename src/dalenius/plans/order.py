@@ -77,10 +77,11 @@ class OrderMethod(Method):
     plan: Callable[[Question], TablePlan] = field(init=False)
     scopes: tuple[Scope, ...] = field(init=False)
     has_error: bool = field(init=False)
+    takes_weight: bool = field(init=False)
     without_error: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.plan, self.has_error = self._plan, self.ranks is not None
+        self.plan, self.has_error, self.takes_weight = self._plan, self.ranks is not None, self.ranks is not None
         at_hand = () if self.statistic is None else (Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
         self.scopes = (*(() if self.is_difference else (Scope.ALL_DATA,)), *at_hand)
         self.without_error = ("method",) if self.has_error and at_hand else ()

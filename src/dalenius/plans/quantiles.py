@@ -2,10 +2,11 @@
 between these.
 
 The points are released before their counts are taken, and the price of the counts does not depend on them, so that the
-prices add.
+prices add. Where rows count by weights, sums of weights take the place of counts, and for the error of sampling squared
+weights are measured below, at and above each quantile.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 from typing import Any
@@ -15,11 +16,12 @@ import numpy as np
 from dalenius.algebra.estimate_law import STRUCTURE
 from dalenius.algebra.estimates import QUANTILES, estimated
 from dalenius.algebra.points import PointTargets, Precision, cut_places
-from dalenius.algebra.quantiles import cuts_of
+from dalenius.algebra.quantiles import cuts_around, cuts_of, middles_of
+from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import RowFunction
+from dalenius.core.query import Power, RowFunction, RowsQuery, ValuesQuery
 from dalenius.core.rationals import plain
 from dalenius.core.release import INTERQUARTILE, Block, Table
 from dalenius.exact.quantile_selection import Score
@@ -29,72 +31,100 @@ from dalenius.plans.cells import cell_queries
 from dalenius.plans.design import design_law, public_size, sampling_notes, wants_sampling
 from dalenius.plans.priced import priced, selection_epsilon, share
 from dalenius.plans.sum_plan import CLIPPED, typical_records
+from dalenius.plans.weighted import fixed_weight
+from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.statistics.point_counts import PointCounts
+from dalenius.statistics.weighted_count import WeightedCount
 
 # Parts of the budget: for the number of records where it is not public, the quantiles, points beside them, and counts
 # between points.
 # With sampling any such split makes intervals of nearly the same width; this one keeps the quantiles themselves sharp.
 SIZE, MIDDLE, BESIDE, COUNTS = (Fraction(part, 20) for part in (1, 8, 4, 7))
+# What squares of weights take of the other parts, and what the largest one is measured in.
+SQUARES, GRID = Fraction(1, 8), 2**16
 QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 FINENESS = 256
+POINTS = "points"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CountedRows:
+    """How rows are listed and counted: each once, or by a weight; `typical` is what one counts in a preview.
+
+    `squares` is the expected sum of squared weights over that of weights: rather too large, because an offset that is
+    too small leaves the end of an interval to a point much farther away.
+    """
+
+    queries: tuple[ValuesQuery | RowsQuery, ...]
+    size: Count | WeightedCount
+    heaviest: int | None = None
+    typical: int = 1
+    squares: int = 1
+    step: Fraction = Fraction(1)
+
+    @classmethod
+    def of(cls, question: Question) -> "_CountedRows":
+        """As the request says."""
+        of, space, where = question.of, question.space, question.where
+        present = Power(of, exponent=0)
+        if question.weight is None:
+            counting = Count(replace(question.query, function=RowFunction.of(present)))
+            return cls(queries=cell_queries(question.domain, of, space, where), size=counting)
+        weight, bounds = fixed_weight(question, of)
+        function = RowFunction.of(Power(weight), present)
+        return cls(
+            queries=(RowsQuery(variables=(of, weight), where=where, space=space),),
+            size=WeightedCount(query=replace(question.query, function=function), largest=bounds.high),
+            heaviest=bounds.high,
+            typical=max((bounds.low + bounds.high) // 2, 1),
+            squares=-(-3 * bounds.high // 4),
+            step=bounds.step,
+        )
 
 
 def _made_of(step: GridSelection | Noisy, released: tuple[Block, ...], count: int) -> GridSelection | Noisy:
     """Points at ranks that released counts say, or counts between the cuts that released points make."""
-    values = released[-1].values
     if isinstance(step, GridSelection):
-        return replace(step, sizes=tuple(max(int(n), 1) for n in values))
+        return replace(step, sizes=tuple(max(int(n), 1) for n in released[-1].values))
     assert isinstance(step.statistic, PointCounts)
-    lists = values.reshape(step.statistic.cells.size, -1)
-    cuts = tuple(map(tuple, cuts_of(lists, count).tolist()))
-    return replace(step, statistic=replace(step.statistic, cuts=cuts))
+    (points,) = (block.values for block in released if block.role == POINTS)
+    lists = points.reshape(step.statistic.cells.size, -1)
+    cuts = cuts_of(lists, count) if step.statistic.grid is None else cuts_around(middles_of(lists, count))
+    return replace(step, statistic=replace(step.statistic, cuts=tuple(map(tuple, cuts.tolist()))))
 
 
 def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = "quantiles") -> TablePlan:
     """All quantiles of every cell, each between certified ends; one alone has no axis of its own but under
     `quantiles`.
     """
-    bounds, neighbours = question.bounds, question.neighbours
-    public = public_size(question)
-    whole = 1 - SIZE if public is not None else Fraction(1)
+    bounds, neighbours, rows = question.bounds, question.neighbours, _CountedRows.of(question)
+    is_weighted = rows.heaviest is not None
+    public = None if is_weighted else public_size(question)
+    has_sampling = wants_sampling(question, is_weighted=is_weighted)
+    # What the other parts share.
+    whole = (1 if public is None else 1 - SIZE) / (1 - SQUARES if is_weighted and has_sampling else Fraction(1))
     size = None
     if public is None:
-        counting = Count(replace(question.query, function=RowFunction.present(question.of)))
-        size = Noisy("count", counting, question.choose(counting.sensitivity(neighbours), share(question.budget, SIZE)))
-    queries = cell_queries(question.domain, question.of, question.space, question.where)
-    first = tuple(range(bounds.low, bounds.low + len(cut_places(len(qs)))))
-    between = PointCounts(queries=queries, cells=question.space, cuts=(first,) * question.space.size)
-    noise = question.choose(between.sensitivity(neighbours), share(question.budget, COUNTS / whole))
-    counts = Noisy(f"records of {question.of} between points", between, noise)
-    records, has_sampling = public or typical_records(question), wants_sampling(question)
+        noise = question.choose(rows.size.sensitivity(neighbours), share(question.budget, SIZE / whole))
+        size = Noisy("weighted count" if is_weighted else "count", rows.size, noise, rows.step)
+    counts = _between(question, rows, len(cut_places(len(qs))), COUNTS / whole)
+    records = public or typical_records(question)
     precision = Precision(
-        count=sqrt(float(noise.variance)),
+        count=sqrt(float(counts.mechanism.variance)),
         size=0.0 if size is None else sqrt(float(size.mechanism.variance)),
-        has_sampling=has_sampling,
+        sampling=float(neighbours.max_rows * rows.squares) if has_sampling else 0.0,
     )
     targets = PointTargets(qs=qs, precision=precision)
-    parts = zip((MIDDLE / whole, BESIDE / whole), targets.levels, strict=True)
-    # Records that share a value are parted where several quantiles may fall on it, and only there.
-    is_one = len(qs) == 1
-    points = GridSelection(
-        name=f"points of {question.of}",
-        space=question.space,
-        queries=queries,
-        low=bounds.low,
-        high=bounds.high,
-        epsilons=tuple(selection_epsilon(share(question.budget, part), levels) for part, levels in parts),
-        neighbours=neighbours,
-        targets=targets,
-        sizes=(records,) * question.space.size,
-        step=bounds.step,
-        score=Score.DEPTH if is_one else Score.DISTANCE,
-        fineness=1 if is_one else FINENESS,
-        role="points",
-    )
-    measurements = (*(() if size is None else (size,)), points, counts)
-    law = _law(question, qs, public, has_sampling)
+    points = _points(question, rows, targets, records * rows.typical, (MIDDLE / whole, BESIDE / whole))
+    measurements: tuple[Measurement, ...] = (*(() if size is None else (size,)), points, counts)
+    if is_weighted and has_sampling:
+        measurements = (*measurements, _between(question, rows, 2 * len(qs), SQUARES, grid=GRID))
+    law = _law(question, rows, qs, public, has_sampling)
+    notes = (CLIPPED, *sampling_notes(question, is_weighted=is_weighted))
+    if is_weighted:
+        notes = (note("fixed_weights"), *notes, *((note("design_error"),) if has_sampling else ()))
     return priced(
         question,
         measurements,
@@ -103,17 +133,62 @@ def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = 
         mechanism="grid_selection",
         strategy="quantiles",
         evidence=points.evidence,
-        preview=_preview(question, points, targets, records),
-        warnings=(CLIPPED, *sampling_notes(question)),
+        preview=_preview(question, points, records, rows.typical),
+        warnings=notes,
         limits=(float(bounds.lower), float(bounds.upper)),
         refusal=f"Selections do not fit {question.budget.definition!r}; use pure or zero_concentrated.",
         then=lambda step, released: _made_of(step, released, len(qs)),
     )
 
 
-def _law(question: Question, qs: tuple[Fraction, ...], size: int | None, has_sampling: bool) -> Joint:
+def _between(question: Question, rows: _CountedRows, cuts: int, part: Fraction, grid: int | None = None) -> Noisy:
+    """Records between so many cuts, or their squared weights, before these are known."""
+    first = tuple(range(question.bounds.low, question.bounds.low + cuts))
+    statistic = PointCounts(
+        queries=rows.queries,
+        cells=question.space,
+        cuts=(first,) * question.space.size,
+        heaviest=rows.heaviest,
+        grid=grid,
+    )
+    noise = question.choose(statistic.sensitivity(question.neighbours), share(question.budget, part))
+    what = "records" if rows.heaviest is None else "weights" if grid is None else "squared weights"
+    return Noisy(f"{what} of {question.of} between points", statistic, noise)
+
+
+def _points(
+    question: Question, rows: _CountedRows, targets: PointTargets, size: int, parts: tuple[Fraction, Fraction]
+) -> GridSelection:
+    """Quantiles, and the points beside them."""
+    shares = zip(parts, targets.levels, strict=True)
+    # Records that share a value are parted where several quantiles may fall on it, and only there.
+    is_one = len(targets.qs) == 1
+    return GridSelection(
+        name=f"points of {question.of}",
+        space=question.space,
+        queries=rows.queries,
+        low=question.bounds.low,
+        high=question.bounds.high,
+        epsilons=tuple(selection_epsilon(share(question.budget, part), levels) for part, levels in shares),
+        neighbours=question.neighbours,
+        targets=targets,
+        sizes=(size,) * question.space.size,
+        step=question.bounds.step,
+        score=Score.DEPTH if is_one else Score.DISTANCE,
+        fineness=1 if is_one else FINENESS,
+        role=POINTS,
+        heaviest=rows.heaviest,
+    )
+
+
+def _law(
+    question: Question, rows: _CountedRows, qs: tuple[Fraction, ...], size: int | None, has_sampling: bool
+) -> Joint:
     """All that a reader needs to find the ends again from the released blocks."""
-    bounds = question.bounds
+    bounds, weighted = question.bounds, {}
+    if rows.heaviest is not None:
+        weighted = {"weight": plain(rows.step)}
+        weighted |= {"squares": plain(Fraction(rows.heaviest**2, GRID))} if has_sampling else {}
     return Joint(
         STRUCTURE,
         {
@@ -124,22 +199,26 @@ def _law(question: Question, qs: tuple[Fraction, ...], size: int | None, has_sam
         }
         | ({} if size is None else {"size": size})
         | ({} if has_sampling else {"sampling": False})
+        | weighted
         | design_law(question),
     )
 
 
-def _preview(question: Question, points: GridSelection, targets: PointTargets, records: int) -> dict[str, Any]:
-    """In ranks: how far a quantile is off, and how far its intervals are expected to reach in a cell of
-    typical size.
+def _preview(question: Question, points: GridSelection, records: int, typical: int) -> dict[str, Any]:
+    """In ranks, or in records of a typical weight: how far a quantile is off, and how far its intervals are expected to
+    reach in a cell of typical size.
     """
-    rows, (middle, beside) = question.neighbours.max_rows, points.level_epsilons
-    far = targets.offsets(records, (middle, beside), rows)
-    scale = max(2 * float(max(q, 1 - q)) * rows / float(middle) for q in targets.qs)
-    both = {"half_width_95_with_sampling": max(each[1] for each in far)} if targets.precision.has_sampling else {}
+    targets, (middle, beside) = points.targets, points.level_epsilons
+    assert isinstance(targets, PointTargets), "there are points beside quantiles"
+    most = question.neighbours.max_rows * (points.heaviest or 1)
+    offsets = targets.offsets(records * typical, (middle, beside), most)
+    near, far = (-(-max(each[ring] for each in offsets) // typical) for ring in (0, 1))
+    scale = max(2 * float(max(q, 1 - q)) * most / float(middle) for q in targets.qs) / typical
+    both = {"half_width_95_with_sampling": far} if targets.precision.sampling else {}
     return {
         "cells": question.space.size * len(targets.qs),
         "records": records,
-        "half_width_95": max(each[0] for each in far),
+        "half_width_95": near,
         "rank_error": sqrt(2) * scale * sqrt(targets.levels[0]),
         "step": plain(points.step),
         **both,
@@ -150,7 +229,7 @@ def _tables(
     law: Joint, blocks: tuple[Block, ...], question: Question, qs: tuple[Fraction, ...], measure: str
 ) -> tuple[Table, ...]:
     space = question.space
-    shown, name = space, f"{measure} of {question.of}"
+    shown, weighted = space, "" if question.weight is None else "weighted "
     if measure == "quantiles":
         axis = Axis(variable="quantile", labels=tuple(plain(q) for q in qs))
         zeros = frozenset((*cell, k) for cell in space.structural_zeros for k in range(len(qs)))
@@ -161,7 +240,7 @@ def _tables(
     for array in arrays:
         array[list(shown.structural_indices)] = np.nan
     first = Table(
-        name=name,
+        name=f"{weighted}{measure} of {question.of}",
         space=shown,
         values=arrays[0],
         variance=arrays[1],

@@ -11,6 +11,7 @@ from dalenius.core.domain import Bounds
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
+from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import additive_table, priced, share
 from dalenius.spec.notes import note
@@ -22,13 +23,23 @@ FIXED_WEIGHTS = "fixed_weights"
 SHARE_FOR_VARIANCE = Fraction(1, 10)
 
 
-def fixed_weight(question: Question) -> tuple[str, Bounds]:
+def fixed_weight(question: Question, *variables: str) -> tuple[str, Bounds]:
     """The weight and its bounds, where the custodian declares that weights are fixed and none is negative; a refusal
-    elsewhere.
+    elsewhere, and where it is one of the variables that are weighted by it, or all weights are 0.
     """
     weight, is_fixed = str(question.weight), FIXED_WEIGHTS in question.policy.allow.acknowledge
     WeightedCount.of(question.domain, weight, question.space, is_fixed=is_fixed)
-    return weight, question.domain.variable(weight).bounds
+    bounds = question.domain.variable(weight).bounds
+    if not variables:
+        return weight, bounds
+    names = [weight, *variables, *(axis.variable for axis in question.space.axes)]
+    if len(set(names)) != len(names):
+        raise Unsupported(
+            "What is weighted, the weight, and the rows and columns must be different variables.", weight=weight
+        )
+    if bounds.high == 0:
+        raise Unsupported(f"The largest declared weight of {weight!r} is 0: nothing would be counted.")
+    return weight, bounds
 
 
 def plan_weighted(question: Question) -> TablePlan:

@@ -1,17 +1,18 @@
-"""Number of records of each cell between released cuts, which may lie elsewhere in every cell."""
+"""Records of each cell between released cuts, which may lie elsewhere in every cell: their number or their weights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Query, ValuesQuery
+from dalenius.core.query import Query, RowsQuery, ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.statistics._counted import counted
-from dalenius.statistics._example import Example, Rows, number
+from dalenius.statistics._example import Example, Rows, cells, group, number
 
 __all__ = ["PointCounts"]
 
@@ -20,19 +21,25 @@ __all__ = ["PointCounts"]
 class PointCounts:
     """How many values of a cell lie below its first cut, between each two neighbouring cuts, and from its last cut on.
 
+    Where rows count by weights from 0 to `heaviest`, the query lists cell, value and weight of each row. With a `grid`
+    a row adds its squared weight in so many parts of the largest one, rounded up.
+
     Guarantee: cuts are public when the values are counted, so that a row is in one part of one cell and the parts move
     as the cells of a frequency table do: a unit with c rows moves them by at most c in both norms when it is added or
-    removed, and by 2c and sqrt(2) c when it is replaced. Wherever the cuts lie, and if several fall together: the price
-    does not depend on them. Requires: the engine keeps at most c rows of a unit; cuts that were released before.
-    Evidence: exhaustive neighbours on tiny data, tests/statistics/test_point_counts.py.
+    removed, and by 2c and sqrt(2) c when it is replaced; times the largest weight, or the grid. Wherever the cuts lie,
+    and if several fall together: the price does not depend on them. Requires: the engine keeps at most c rows of a
+    unit; cuts that were released before; weights that are fixed. Evidence: exhaustive neighbours on tiny data,
+    tests/statistics/test_point_counts.py.
     """
 
-    queries: tuple[ValuesQuery, ...]
+    queries: tuple[ValuesQuery | RowsQuery, ...]
     cells: CellSpace
     cuts: tuple[tuple[int, ...], ...]
+    heaviest: int | None = None
+    grid: int | None = None
 
     @property
-    def query(self) -> ValuesQuery:
+    def query(self) -> ValuesQuery | RowsQuery:
         """The values of the first cell."""
         return self.queries[0]
 
@@ -52,19 +59,35 @@ class PointCounts:
     def combine(self, exact: Sequence[IntArray]) -> IntArray:
         """Counts between cuts; structural zeros hold nobody."""
         rows, impossible = [], set(self.cells.structural_indices)
-        for cell, (values, cuts) in enumerate(zip(exact, self.cuts, strict=True)):
-            below = np.searchsorted(np.sort(values, kind="stable"), np.array(cuts, dtype=np.int64))
-            parts = np.diff(below, prepend=0, append=len(values))
+        lists = self.query.by_cell(exact[0]) if isinstance(self.query, RowsQuery) else exact
+        for cell, (listed, cuts) in enumerate(zip(lists, self.cuts, strict=True)):
+            values, added = self._read(listed)
+            below = np.searchsorted(values, np.array(cuts, dtype=np.int64))
+            before = np.concatenate([[0], np.cumsum(added)])
+            parts = np.diff(before[below], prepend=0, append=before[-1])
             rows.append(np.zeros_like(parts) if cell in impossible else parts)
         return np.concatenate(rows).astype(np.int64)
 
+    def _read(self, listed: IntArray) -> tuple[IntArray, IntArray]:
+        """Values in rising order, and what each of them adds."""
+        if self.heaviest is None:
+            return np.sort(listed, kind="stable"), np.ones(len(listed), dtype=np.int64)
+        listed = listed[np.argsort(listed[:, 0], kind="stable")]
+        values, weights = listed.T
+        if self.grid is None:
+            return values, weights
+        return values, np.ceil(self.grid * np.minimum(weights / self.heaviest, 1.0) ** 2).astype(np.int64)
+
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """That of counts in as many cells, wherever the cuts will lie."""
-        return counted(neighbours.max_rows, self.space.possible, is_replace=neighbours.is_replace)
+        """That of counts in as many cells, wherever the cuts will lie, times what a row adds at most."""
+        moved = counted(neighbours.max_rows, self.space.possible, is_replace=neighbours.is_replace)
+        return moved if self.heaviest is None else moved.times(self.grid or self.heaviest)
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """One list with cuts inside it, two of them in one place; values that are missing."""
+        """One list with cuts inside it, two of them in one place; values that are missing; weights and their squares in
+        two cells.
+        """
         listed = ValuesQuery(value="x")
 
         def parted(cuts: tuple[int, ...]) -> Example:
@@ -78,4 +101,20 @@ class PointCounts:
                 statistic=statistic, variables=number(0, 3), rows=((0,), (1,), (3,), (None,)), released=released
             )
 
-        return parted((1, 2)), parted((0, 2, 2))
+        def weighted(**more: Any) -> Example:
+            space = cells("a", "b")
+            query = RowsQuery(variables=("x", "w"), space=space)
+            statistic = cls(queries=(query,), cells=space, cuts=((1, 2), (0, 1)), heaviest=3, **more)
+
+            def released(rows: Rows) -> list[int]:
+                lines = sorted((("a", "b").index(g), x, w) for g, x, w in rows)
+                return [int(s) for s in statistic.combine([np.array(lines, dtype=np.int64).reshape(-1, 3)])]
+
+            return Example(
+                statistic=statistic,
+                variables=group("a", "b") | number(0, 2, missing="0") | number(0, 3, name="w", missing="0"),
+                rows=(("a", 0, 3), ("a", 2, 1), ("b", 0, 3)),
+                released=released,
+            )
+
+        return parted((1, 2)), parted((0, 2, 2)), weighted(), weighted(grid=4)

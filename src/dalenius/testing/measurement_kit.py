@@ -75,10 +75,9 @@ def _check_neighbours(measurement: Any, neighbours: Neighbours) -> int:
     return compared
 
 
-def _plain(sealed: Any) -> list[Any]:
-    """Content as nested lists, whatever the number of its dimensions."""
-    content = sealed.open_below_the_gate()
-    return content.tolist() if isinstance(content, np.ndarray) else list(content)
+def _key(content: Any) -> Any:
+    """The same for equal contents, and for no others."""
+    return (content.shape, content.tobytes()) if isinstance(content, np.ndarray) else tuple(content)
 
 
 @dataclass
@@ -116,7 +115,7 @@ class _Trial:
         """Without pairs of the same contents, and without those that do not differ in content."""
         kept: dict[Any, Trial] = {}
         for trial in trials:
-            contents = [str([_plain(sealed) for sealed in self._content(data)]) for data in trial]
+            contents = [tuple(_key(sealed.open_below_the_gate()) for sealed in self._content(data)) for data in trial]
             if contents[1] != contents[2]:
                 kept.setdefault(tuple(contents), trial)
         return list(kept.values())
