@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import chdtri, ndtr, ndtri
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 
 from dalenius.algebra.replicates import Replicates, deconvolved
 
@@ -136,3 +136,17 @@ def test_deconvolution_is_near_the_normal_interval_for_normal_data_and_skew_for_
     # Where the number of rows was fixed, what resampling it added is taken off.
     fixed = replace(skew, records=np.array([4.0]))
     assert deconvolved(fixed, 0, 0.95)[0] < 0.95 * down
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 20, 100])
+@pytest.mark.parametrize("variance", [0.1, 1.0, 30.0, 1e4, 1e7])
+def test_an_error_beside_resampled_influences_is_covered_however_few_replicates(count: int, variance: float) -> None:
+    """A binomial test at .0005 does not reject 93.5 %, with the coverage of each interval averaged instead of drawn."""
+    rng, runs, error = np.random.default_rng([count, int(variance * 10)]), 1500, 0.2
+    totals = rng.normal(0.0, np.sqrt(1 + variance), (runs, count))
+    half = Replicates(totals=totals, noise=1.0, reach=1.0).beside(0.95, np.full(runs, error))
+    covered = 2 * norm.cdf(half / np.sqrt(variance + error)) - 1
+    assert covered.mean() > 0.935 - 3.3 * np.sqrt(0.935 * 0.065 / runs)
+    assert np.allclose(
+        Replicates(totals=2 * totals, noise=4.0, reach=1.0).beside(0.95, np.full(runs, 4 * error)), 2 * half
+    )

@@ -166,7 +166,7 @@ NO_LISTS = {
     "inference/small_area.py": "what a release says its cells are",
     "algebra/tabulation.py": "what a release says its cells are",
     "plans/blocks.py": "how answers of blocks are put together",
-    "plans/replicates.py": "guarantees that have a delta",
+    "plans/resampling.py": "guarantees that have a delta",
     "methods/total.py": "values of its own key `error`",
     "modifiers/sampling.py": "values of its own key `error`",
     "methods/propose_test_release.py": "estimates that the method knows a bound of, its own key",

@@ -14,7 +14,7 @@ from dalenius.algebra.estimator import Estimator
 from dalenius.algebra.families import fitted_family
 from dalenius.algebra.intervals import Estimated, estimate
 from dalenius.algebra.quantiles import Quantiles
-from dalenius.algebra.replicates import deconvolved, replicated, resampled, spread_of
+from dalenius.algebra.replicates import deconvolved, influences_of, replicated, resampled
 from dalenius.algebra.silent import beside_silent
 from dalenius.algebra.sums import MeasuredArrays, Sums
 from dalenius.algebra.windows import with_window
@@ -95,7 +95,7 @@ def _from_sums(law: EstimateLaw, blocks: Sequence[Block], cells: int) -> Estimat
     replicates, blocks = (blocks[-1], blocks[:-1]) if REPLICATES in law.more else (None, blocks)
     sums = sums_of(law, blocks, cells)
     if replicates is not None:
-        sums.replicates = spread_of(replicates, cells)
+        sums.replicates = replace(influences_of(replicates, cells), rows=law.rows_per_unit)
     made = estimate(estimator_of(law), sums, is_student=bool(law.more.get("student")))
     if SILENT in law.more:
         return beside_silent(sums, made)

@@ -22,6 +22,8 @@ from dalenius.core.query import RowsQuery
 
 # What a row adds where h is largest within the declared bounds; less is rounded up, so that no variance is too small.
 GRID = 2**24
+# Points of each variable at which evenly spread rows are looked at: exact for polynomials up to the 15th degree.
+_NODES = 8
 Exponents = tuple[int, ...]
 
 
@@ -126,9 +128,10 @@ class InfluenceRows:
         by_cell = np.broadcast_to(points, (len(points), cells)).T
         return replace(self, points=tuple(map(tuple, by_cell.tolist())))
 
-    def shares(self, rows: IntArray) -> tuple[IntArray, FloatArray]:
+    def shares(self, rows: IntArray | FloatArray) -> tuple[IntArray, FloatArray]:
         """The cell of each line, and h in parts of the largest one of its cell, between -1 and 1."""
-        cell, *values = rows.T
+        first, *values = rows.T
+        cell = np.asarray(first, dtype=np.int64)
         numbers, weights = np.array(values, dtype=np.float64), 1.0
         if self.weight is not None:
             multiple, common = self.weight

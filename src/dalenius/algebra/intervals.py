@@ -19,8 +19,9 @@ References
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from dalenius.algebra.dual import Dual
 from dalenius.algebra.estimate_law import INFLUENCE
 from dalenius.algebra.estimator import ROWS, Estimator, Quotient, Scale
 from dalenius.algebra.influence import influences
-from dalenius.algebra.sums import EXCESS, Form, Sums
+from dalenius.algebra.sums import EXCESS, Form, ResampledInfluences, Sums
 from dalenius.core.law import FloatArray
 
 _LEAST_DEGREES = 2.0
@@ -96,23 +97,44 @@ def _root(square: Estimated) -> Estimated:
     return Estimated(values=np.sqrt(square.values), variance=square.variance * slope, sampled=sampled, ends=ends)
 
 
-def _sampling(estimator: Estimator, sums: Sums, dual: Dual) -> tuple[FloatArray, FloatArray] | None:
-    """Variance of sampling of a number, and the variance of the noise in it; None where it was not measured."""
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """Variance of sampling, and the variance of the noise in it; or replicates of it, whose unit is so large."""
+
+    variance: FloatArray
+    uncertainty: FloatArray
+    replicates: ResampledInfluences | None = None
+    unit: FloatArray | float = 1.0
+
+    def times(self, factor: FloatArray | float) -> "_Spread":
+        return _Spread(factor * self.variance, factor**2 * self.uncertainty, self.replicates, factor * self.unit)
+
+    def reach(self, confidence: float, noise: FloatArray, *, fourth: FloatArray, **keywords: Any) -> FloatArray:
+        """Half-widths of noise and sampling, in standard errors."""
+        total = np.maximum(noise + self.variance, _TINY)
+        if self.replicates is None:
+            return reach(confidence, total, fourth=fourth, uncertainty=self.uncertainty, **keywords)
+        half = np.sqrt(self.unit) * self.replicates.beside(confidence, noise / np.maximum(self.unit, _TINY))
+        tails = reach(confidence, total, fourth=fourth) / reach(confidence, total, fourth=0 * fourth)
+        return np.asarray(np.nan_to_num(half, nan=np.inf) / np.sqrt(total) * tails)
+
+
+def _sampling(estimator: Estimator, sums: Sums, dual: Dual) -> _Spread | None:
+    """The error of sampling of a number; None where it was not measured."""
     if sums.replicates is not None:
-        spread, uncertainty = sums.replicates
-        unit = sums.rows * (influences(sums, dual)[-1] / float(sums.law.more["reach"])) ** 2
-        return unit * spread, unit**2 * uncertainty
+        unit = (influences(sums, dual)[-1] / float(sums.law.more["reach"])) ** 2
+        return _Spread(sums.replicates.sampling(), np.zeros(1), sums.replicates).times(unit)
     if INFLUENCE in sums.law.products:
         largest = influences(sums, dual)[-1]
         factor = sums.rows * largest**2 / float(sums.law.more[INFLUENCE])
         squares: Form | None = sums.measured.combined(sums.law.products[INFLUENCE]).times(factor)
     elif estimator.spread is not None:
         made = estimator.spread(sums, dual)
-        return None if made is None else (sums.rows * made[0], sums.rows**2 * made[1])
+        return None if made is None else _Spread(*made).times(sums.rows)
     else:
         squares = sums.squares(dual)
         squares = None if squares is None else squares.times(sums.rows)
-    return None if squares is None else (np.maximum(squares.values, 0.0), squares.variance)
+    return None if squares is None else _Spread(np.maximum(squares.values, 0.0), squares.variance)
 
 
 def influence_of(estimator: Estimator, sums: Sums) -> FloatArray:
@@ -163,32 +185,30 @@ def _quotient(estimator: Estimator, sums: Sums, value: Quotient, *, is_student: 
     deviation = top - np.nan_to_num(theta) * bottom
     residual = sums.form(deviation)
     noise = residual.variance
-    spread = _sampling(estimator, sums, deviation)
-    sampling, uncertainty = spread or (np.zeros(1), np.zeros(1))
     if INFLUENCE in sums.law.products or sums.replicates is not None:
         # Influences are those of the quotient itself.
-        spread = _sampling(estimator, sums, _moved(estimator, value))
-        assert spread is not None
-        sampling, uncertainty = spread[0] * b**2, spread[1] * b**4
+        stated = _sampling(estimator, sums, _moved(estimator, value))
+        assert stated is not None
+        stated = stated.times(b**2)
+    else:
+        stated = _sampling(estimator, sums, deviation)
+    spread = stated or _Spread(np.zeros(1), np.zeros(1))
     is_counted, is_binomial = (
         sums.law.weight is None and ROWS in sums,
         estimator.scale is Scale.SCORE and sums.law.weight is None,
     )
     records: FloatArray = sums.records if ROWS in sums else np.full(1, np.inf)
     if is_counted:
-        sampling = sampling * b / np.maximum(b - 1, 1)
+        spread = replace(spread, variance=spread.variance * b / np.maximum(b - 1, 1))
+    sampling, alone = spread.variance, _Spread(np.zeros(1), np.zeros(1))
+    if is_binomial:
+        spread = replace(spread, uncertainty=np.zeros(1))
     quadratic = (above.variance, above.covariance(below), below.variance)
 
     def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
         more = sampling if is_sampling else np.zeros(1)
-        q = reach(
-            confidence,
-            np.maximum(noise + more, _TINY),
-            fourth=residual.fourth,
-            uncertainty=uncertainty if is_sampling and not is_binomial else 0.0,
-            sampling=more,
-            records=records / sums.rows,
-            is_student=is_student,
+        q = (spread if is_sampling else alone).reach(
+            confidence, noise, fourth=residual.fourth, sampling=more, records=records / sums.rows, is_student=is_student
         )
         exact = None if is_sampling else residual.exact_half(confidence)
         if exact is not None:
@@ -207,7 +227,7 @@ def _quotient(estimator: Estimator, sums: Sums, value: Quotient, *, is_student: 
     variance = np.where(is_known, noise / b**2, np.nan)
     sampled = np.where(is_known, (noise + sampling) / b**2, np.nan)
     return Estimated(
-        values=theta, variance=variance, sampled=None if spread is None else sampled, ends=ends, counts=_counts(sums)
+        values=theta, variance=variance, sampled=None if stated is None else sampled, ends=ends, counts=_counts(sums)
     )
 
 
@@ -233,7 +253,6 @@ def _correlated(estimator: Estimator, sums: Sums, value: Quotient) -> Estimated:
     is_sure = _is_sure(estimator, sums)
     noise = residual.variance / root**2
     spread = _sampling(estimator, sums, _moved(estimator, value))
-    sampled, uncertainty = spread or (None, np.zeros(1))
 
     def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
         q = reach(confidence, np.maximum(residual.variance, _TINY), fourth=residual.fourth)
@@ -244,15 +263,16 @@ def _correlated(estimator: Estimator, sums: Sums, value: Quotient) -> Estimated:
         is_bounded = is_sure & (square > 0)
         lower = np.where(is_bounded, np.maximum(lower, -1.0), -1.0)
         upper = np.where(is_bounded, np.minimum(upper, 1.0), 1.0)
-        if not is_sampling or sampled is None:
+        if not is_sampling or spread is None:
             return lower, upper
-        both = np.maximum(noise + sampled, _TINY)
-        wide = reach(confidence, both, fourth=residual.fourth / root**4, uncertainty=uncertainty)
+        both = np.maximum(noise + spread.variance, _TINY)
+        wide = spread.reach(confidence, noise, fourth=residual.fourth / root**4)
         half = np.sqrt(np.maximum(wide**2 * both - q**2 * noise, 0.0))
         below, above = _sides(shown, lower, upper, half)
         return shown - np.hypot(shown - lower, below), shown + np.hypot(upper - shown, above)
 
-    return Estimated(values=shown, variance=noise, sampled=None if sampled is None else noise + sampled, ends=ends)
+    sampled = None if spread is None else noise + spread.variance
+    return Estimated(values=shown, variance=noise, sampled=sampled, ends=ends)
 
 
 def _sides(value: FloatArray, lower: FloatArray, upper: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -276,27 +296,25 @@ def _smooth(estimator: Estimator, sums: Sums, dual: Dual) -> Estimated:
     gradient = sums.form(dual)
     noise, is_sure = gradient.variance, _is_sure(estimator, sums)
     spread = _sampling(estimator, sums, Dual(value, dual.gradient))
-    sampled, uncertainty = spread or (None, np.zeros(1))
     shape = _SHAPES[estimator.scale]
 
     def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
         own = np.maximum(noise, _TINY)
         half = reach(confidence, own, fourth=gradient.fourth) * np.sqrt(own)
-        if not is_sampling or sampled is None:
+        if not is_sampling or spread is None:
             exact = gradient.exact_half(confidence)
             half = half if exact is None else exact
             below = above = half
         else:
-            total = np.maximum(noise + sampled, _TINY)
-            q = reach(confidence, total, fourth=gradient.fourth, uncertainty=uncertainty)
+            total = np.maximum(noise + spread.variance, _TINY)
+            q = spread.reach(confidence, noise, fourth=gradient.fourth)
             below, above = shape(value, np.sqrt(np.maximum(q**2 * total - half**2, 0.0)))
             below, above = np.hypot(half, below), np.hypot(half, above)
         lower, upper = (np.where(is_sure, end, np.nan) for end in (value - below, value + above))
         return lower, upper
 
-    return Estimated(
-        values=value, variance=noise + 0 * value, sampled=None if sampled is None else noise + sampled, ends=ends
-    )
+    sampled = None if spread is None else noise + spread.variance
+    return Estimated(values=value, variance=noise + 0 * value, sampled=sampled, ends=ends)
 
 
 def _plain(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:

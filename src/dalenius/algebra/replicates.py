@@ -50,6 +50,8 @@ _AT_THE_BOUND = 5.0
 _AT_THE_BOUND_MEASURED = 2.0
 # A measured V is looked for within so many standard errors, at so many points.
 _WITHIN, _MEASURED_POINTS, _OTHER_POINTS = 7.0, 121, 60
+# Without declared bounds V is looked for up to so many times the spread, more where few replicates tell it.
+_LEAST_BEYOND, _BEYOND, _FEW_BEYOND = 1e4, 1e2, 1e4
 # A share is looked at as if two more rows had the property and two more had not (Agresti & Coull 1998).
 _MORE_ROWS = 4.0
 
@@ -146,7 +148,7 @@ class Replicates:
         return np.asarray(float(stdtrit(self.count - 1, 0.5 + confidence / 2)) * np.sqrt(variance))
 
     def _calibrated(self, confidence: float) -> FloatArray:
-        from scipy.special import ndtr, ndtri
+        from scipy.special import ndtri
 
         if self.is_even:
             variance = self._even + (self.noise + self._most() * self.noise) / self.count + self.ratio_noise
@@ -157,18 +159,17 @@ class Replicates:
         v, weights, least = self._possible()
         sampling = self.rows * np.maximum(v - least, 0.0)
         variance = sampling + (1 + v) / self.count + (self.ratio_noise / self.noise)[:, None]
-        deviation = np.sqrt(variance)
-        # The mixture's probability is concave in the half-width: Newton's steps from too short a one never go too far.
-        half = float(ndtri(0.5 + confidence / 2)) * deviation.min(axis=1)
-        for _ in range(_STEPS):
-            z = half[:, None] / deviation
-            inside = (weights * (2 * ndtr(z) - 1)).sum(axis=1)
-            slope = (weights * np.exp(-z * z / 2) / deviation).sum(axis=1) * sqrt(2 / pi)
-            step = np.maximum(confidence - inside, 0.0) / np.maximum(slope, 1e-300)
-            half = half + step
-            if np.all(step <= _NEAR * half):
-                break
-        return np.asarray(half * np.sqrt(self.noise))
+        return _mixed_half(confidence, np.sqrt(variance * self.noise), weights)
+
+    def beside(self, confidence: float, error: FloatArray) -> FloatArray:
+        """Half-widths of a normal error of this variance together with one of the variance V that is resampled."""
+        if len(self.totals) > _AT_ONCE:
+            some = [slice(at, at + _AT_ONCE) for at in range(0, len(self.totals), _AT_ONCE)]
+            errors = np.broadcast_to(error, len(self.totals))
+            return np.concatenate([self._cells(part).beside(confidence, errors[part]) for part in some])
+        v, weights = self._posterior(np.zeros(len(self.totals)))
+        variance = self.rows * v + np.broadcast_to(error, len(v))[:, None] / self.noise
+        return _mixed_half(confidence, np.sqrt(variance * self.noise), weights)
 
     def _cells(self, some: slice) -> "Replicates":
         variance = np.asarray(self.records_variance)
@@ -205,9 +206,10 @@ class Replicates:
     def _posterior(self, least: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sums of squares from the least to the largest possible, in variances of the noise, and how likely each is."""
         is_bounded = self.records is not None
-        most = np.maximum(self._most() if is_bounded else np.full(len(least), 1e4), least + 1e-6)
+        most = np.maximum(self._most() if is_bounded else self._likely(), least + 1e-6)
         points = _POINTS if self.squares is None else _OTHER_POINTS
-        steps = np.append(0.0, np.geomspace(1e-5, 1.0, points))
+        first = np.full(len(most), 1e-5) if is_bounded else 0.1 / most
+        steps = np.hstack([np.zeros((len(most), 1)), np.geomspace(first, 1.0, points, axis=1)])
         v = least[:, None] + (most - least)[:, None] * steps
         at_the_bound = _AT_THE_BOUND
         log_measured: FloatArray | float = 0.0
@@ -226,11 +228,33 @@ class Replicates:
         weights = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True)) * prior
         return v, weights / weights.sum(axis=1, keepdims=True)
 
+    def _likely(self) -> FloatArray:
+        """A sum of squares beyond which hardly any is possible, in variances of the noise, where none is declared."""
+        beyond = max(_BEYOND, _FEW_BEYOND ** (2 / (self.count - 1)))
+        return np.asarray(np.maximum(_LEAST_BEYOND, beyond * self.spread / self.noise))
+
     def _most(self) -> FloatArray:
         """The largest sum of squares that the declared bounds allow, in variances of the noise."""
         assert self.records is not None
         many = self.records + 3 * np.sqrt(np.asarray(self.records_variance))
         return np.asarray(np.maximum(many, 1.0) * self.reach**2 / self.noise)
+
+
+def _mixed_half(confidence: float, deviation: FloatArray, weights: FloatArray) -> FloatArray:
+    """Half-widths of mixtures of normal laws about zero: deviations and weights of each cell in a row."""
+    from scipy.special import ndtr, ndtri
+
+    # The mixture's probability is concave in the half-width: Newton's steps from too short a one never go too far.
+    half = float(ndtri(0.5 + confidence / 2)) * deviation.min(axis=1)
+    for _ in range(_STEPS):
+        z = half[:, None] / deviation
+        inside = (weights * (2 * ndtr(z) - 1)).sum(axis=1)
+        slope = (weights * np.exp(-z * z / 2) / deviation).sum(axis=1) * sqrt(2 / pi)
+        step = np.maximum(confidence - inside, 0.0) / np.maximum(slope, 1e-300)
+        half = half + step
+        if np.all(step <= _NEAR * half):
+            break
+    return np.asarray(half)
 
 
 def replicates_of(
@@ -336,9 +360,9 @@ def replicated(
     return made, np.full(cells, scale / factor), scale * (moved + made.bagged / factor), counts
 
 
-def spread_of(block: Block, cells: int) -> tuple[FloatArray, FloatArray]:
-    """The variance of resampled sums without that of their noise, and the variance with which it is known."""
-    totals = block.values.astype(np.float64).reshape(cells, -1)
+def influences_of(block: Block, cells: int) -> Replicates:
+    """Resampled sums of how far rows move a number."""
     assert isinstance(block.law, Joint)
-    noise, spread = float(Fraction(str(block.law.parameters["sigma_squared"]))), totals.var(axis=1, ddof=1)
-    return np.maximum(spread - noise, 0.0), 2 * spread**2 / (totals.shape[1] - 1)
+    noise = float(Fraction(str(block.law.parameters["sigma_squared"])))
+    totals = block.values.astype(np.float64).reshape(cells, -1)
+    return Replicates(totals=totals, noise=noise, reach=float(block.law.parameters["reach"]))

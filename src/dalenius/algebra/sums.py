@@ -8,6 +8,7 @@ from several sums is known with all its covariances.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -107,6 +108,16 @@ class Form:
         return Form(self.measured, self.weights * factor, self.shift * factor)
 
 
+class ResampledInfluences(Protocol):
+    """Replicates of how far rows move a number, in parts of the largest influence."""
+
+    def sampling(self, kind: str = "unbiased") -> FloatArray:
+        """Variance of sampling."""
+
+    def beside(self, confidence: float, error: FloatArray) -> FloatArray:
+        """Half-widths of a normal error of this variance together with that of sampling."""
+
+
 class Sums:
     """The sums of a law in every cell, by name, as duals; and what is public of them."""
 
@@ -114,8 +125,7 @@ class Sums:
         """`forms` takes the place of those that the law states."""
         self.law, self.measured, self._forms = law, measured, forms
         self.places = {name: place for place, name in enumerate(law.sums)}
-        # The spread of resampled influences, without their noise, and its own variance.
-        self.replicates: tuple[FloatArray, FloatArray] | None = None
+        self.replicates: ResampledInfluences | None = None
 
     @cached_property
     def forms(self) -> Mapping[str, Form]:

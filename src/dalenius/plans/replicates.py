@@ -18,47 +18,30 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.algebra.estimate_law import STRUCTURE, EstimateLaw
-from dalenius.algebra.estimates import BOOTSTRAP, estimated, sums_of
+from dalenius.algebra.estimate_law import STRUCTURE
+from dalenius.algebra.estimates import BOOTSTRAP
 from dalenius.algebra.estimator import ROWS
-from dalenius.algebra.intervals import influence_of
 from dalenius.algebra.replicates import Replicates, sum_variance
-from dalenius.core.budget import Budget
-from dalenius.core.domain import Axis, Bounds, CellSpace
-from dalenius.core.law import FloatArray, Joint
-from dalenius.core.neighbours import Scope
-from dalenius.core.plan import TablePlan, TwoStepPlan
+from dalenius.core.domain import Axis, Bounds
+from dalenius.core.law import Joint
+from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
 from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Table
-from dalenius.errors import DaleniusError, ParameterError, TooLarge, Unsupported
-from dalenius.exact.resampling_price import Beside, ResamplingPrice, calibrated
-from dalenius.limits import REPLICATES, REPLICATES_OF_RHO, REPLICATES_OF_ROWS
+from dalenius.errors import DaleniusError, Unsupported
 from dalenius.measurements.resampled_totals import COUNT, SQUARES, ResampledTotals, beside, sums_law
 from dalenius.plans.cells import cell_queries
-from dalenius.plans.design import design_notes, has_sampling, no_sampling
-from dalenius.plans.priced import priced, share
-from dalenius.plans.sum_parts import influence_rows, reads_of, typical_influence
-from dalenius.plans.sum_plan import (
-    Classes,
-    SumPlan,
-    estimate_tables,
-    law_of,
-    named,
-    preview_of,
-    typical_blocks,
-    typical_records,
-)
+from dalenius.plans.influences import resampled_influences
+from dalenius.plans.priced import priced
+from dalenius.plans.resampling import check_resampling, cluster_notes, resampling_price, with_axis, with_spread
+from dalenius.plans.sum_plan import Classes, SumPlan, estimate_tables, named, typical_records
 from dalenius.plans.sum_table import as_table
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 
-_FEWEST, _USUAL = 2, 50
 # The share that a private number of rows takes, and the squares.
 _BESIDE = Fraction(1, 10)
 _LISTED_VALUES = 1 << 18
-# Influences are resampled in so many parts of the largest one.
-_REACH = 1 << 10
 _SCALAR = ({ROWS, "x"}, {"x"}, {ROWS, "x in"})
 
 
@@ -103,15 +86,10 @@ class Resampled:
             reach=1,
             factor=2,
             offset=1,
-            counting=replace(question.query, space=_with_axis(question.space, classes.axis)),
+            counting=replace(question.query, space=with_axis(question.space, classes.axis)),
             contributions=tuple(1 if k in classes.groups["x in"] else -1 for k in range(len(classes.axis))),
             evenness=Fraction(1),
         )
-
-
-def _with_axis(space: CellSpace, axis: Axis) -> CellSpace:
-    zeros = frozenset((*cell, k) for cell in space.structural_zeros for k in range(len(axis)))
-    return CellSpace((*space.axes, axis), zeros)
 
 
 def _value_counts(question: Question, bounds: Bounds) -> TableQuery | None:
@@ -123,7 +101,7 @@ def _value_counts(question: Question, bounds: Bounds) -> TableQuery | None:
     if is_axis or len(values) * question.space.size > _LISTED_VALUES:
         return None
     axis = Axis(variable=question.of, labels=tuple(map(str, values)), cuts=(*values, bounds.high + 1), level="value")
-    return replace(question.query, space=_with_axis(question.space, axis))
+    return replace(question.query, space=with_axis(question.space, axis))
 
 
 def as_replicates(plan: SumPlan) -> TablePlan:
@@ -132,7 +110,7 @@ def as_replicates(plan: SumPlan) -> TablePlan:
     """
     question, is_quotient = plan.question, ROWS in plan.reads
     if plan.weight is not None or set(plan.reads) not in _SCALAR:
-        return _resampled_influences(plan)
+        return resampled_influences(plan)
     if plan.classes is not None:
         added = Resampled.of_classes(question, plan.classes)
         scale = plan.per
@@ -154,106 +132,6 @@ def as_replicates(plan: SumPlan) -> TablePlan:
     )
 
 
-def _resampled_influences(plan: SumPlan) -> TablePlan:
-    """The estimate from its sums, and replicates of how far rows move it at the released numbers.
-
-    Half of the budget is for the sums. What rows move it by is one number, so that the price of the replicates does not
-    depend on how many sums there are.
-    """
-    question, half = plan.question, Fraction(1, 2)
-    _check(question)
-    sums = replace(plan, question=replace(question, budget=share(question.budget, half)), has_sampling=True)
-    parts = reads_of(sums)
-    price = _price(question, share(question.budget, half), _REACH, ())
-    step = ResampledTotals(
-        name=f"replicates of {named(plan)}",
-        space=question.space,
-        price=price,
-        failure=question.budget.delta * half,  # type: ignore[operator]
-        statement=None if question.budget.rho is not None else question.budget.epsilon * half,  # type: ignore[operator]
-        **_rows_of(plan),
-    )
-    more: dict[str, Any] = {} if plan.weight is None else {"heaviest": plan.weight.largest}
-    if plan.classes is not None:
-        more["classes"] = [
-            [name for name, places in plan.classes.groups.items() if k in places] for k in range(len(plan.classes.axis))
-        ]
-    law = law_of(sums, parts, replicates=price.replicates, reach=_REACH, **more)
-    before, stored, estimator = replace(law, more=more), law.to_law(), plan.estimator
-    cells = question.space.size
-
-    def then(last: ResampledTotals, released: tuple[Block, ...]) -> ResampledTotals:
-        points = influence_of(estimator, sums_of(before, released, cells))
-        if last.rows is not None:
-            return replace(last, rows=last.rows.at(points, cells))
-        shares = np.broadcast_to(points[:-1] / points[-1], (len(points) - 1, cells)).T
-        return replace(last, by_cell=tuple(map(tuple, np.rint(_REACH * shares).astype(int).tolist())))
-
-    made = priced(
-        question,
-        (*(part.measurement for part in parts), step),
-        lambda blocks: estimate_tables(stored, blocks, question.space, named(plan), estimator.name),
-        law=stored,
-        mechanism=step.noise.name,
-        strategy=BOOTSTRAP,
-        preview=_previewed(sums, law, parts, step),
-        warnings=(
-            *plan.notes,
-            note("resampled"),
-            *_clustered(question.neighbours.max_rows),
-            *design_notes(question, is_weighted=plan.weight is not None),
-        ),
-        evidence=step.evidence,
-        refusal=f"These replicates do not fit {question.budget.definition!r} at this budget.",
-    )
-    return TwoStepPlan(**vars(made), then=then, first=len(parts))
-
-
-def _rows_of(plan: SumPlan) -> dict[str, Any]:
-    """What is resampled: rows, or classes of them, none of which moves anything before something is released."""
-    if plan.classes is None:
-        return {"rows": influence_rows(plan)}
-    counting = replace(plan.question.query, space=_with_axis(plan.question.space, plan.classes.axis))
-    many = len(plan.classes.axis)
-    return {"counting": counting, "contributions": (0,) * many, "by_cell": ((0,) * many,) * plan.question.space.size}
-
-
-def _previewed(plan: SumPlan, law: EstimateLaw, parts: Any, step: ResampledTotals) -> dict[str, Any]:
-    """Both errors in a typical cell, whose values are spread evenly; rows of classes move the number by a third of the
-    most, in squares a ninth.
-    """
-    share_of_most = typical_influence(plan) if plan.classes is None else 1 / 9
-    records = law.size or typical_records(plan.question)
-    z: FloatArray = np.linspace(-1.0, 1.0, step.price.replicates)
-    z *= sqrt((float(step.price.sigma_squared) + records * step.price.reach**2 * share_of_most) / float(z.var(ddof=1)))
-    block = Block(name=step.name, space=CellSpace(()), values=np.rint(z).astype(np.int64), law=step.law)
-    alone = replace(law, more={key: value for key, value in law.more.items() if key not in ("replicates", "reach")})
-    typical = estimated(law.to_law(), (*typical_blocks(parts, records), block), 1)
-    preview = preview_of(plan.question, alone, parts, plan.question.space.size)
-    both = {} if typical.sampled is None else {"std_error_with_sampling": sqrt(float(typical.sampled[0]))}
-    return preview | both | {"replicates": step.price.replicates}
-
-
-def _price(question: Question, budget: Budget, reach: int, besides: tuple[Beside, ...]) -> ResamplingPrice:
-    """The noise of replicates for a budget, where every way to spread the rows of a unit over cells is priced."""
-    neighbours = question.neighbours
-    assert budget.delta is not None
-    start = ResamplingPrice(
-        reach=reach,
-        sigma_squared=Fraction(1),
-        replicates=_number(question),
-        is_replace=neighbours.is_replace,
-        has_cells=question.space.size > 1,
-        rows=neighbours.max_rows,
-        beside=besides,
-    )
-    _check_rows(start)
-    epsilon = None if budget.rho is not None else budget.epsilon
-    price = calibrated(start, epsilon=epsilon, rho=budget.rho, delta=budget.delta)
-    _check_failure(price, budget.delta)
-    return price
-
-
 def plan_replicates(
     question: Question,
     measure: str,
@@ -269,14 +147,14 @@ def plan_replicates(
     """The priced plan; `moments` is the half-width that two moments would give in the same typical cell, if there is
     one.
     """
-    _check(question)
+    check_resampling(question)
     neighbours, budget = question.neighbours, question.budget
     assert budget.delta is not None
     has_count = is_quotient and size is None
     has_squares = added.evenness != 1 and bool(question.parameter("squares", True))
     sums = (*((COUNT,) if has_count else ()), *((SQUARES,) if has_squares else ()))
     epsilon = None if budget.rho is not None else budget.epsilon
-    price = _price(question, budget, added.reach, beside(sums, added.reach, _BESIDE))
+    price = resampling_price(question, budget, added.reach, beside(sums, added.reach, _BESIDE))
     step = ResampledTotals(
         name=f"replicates of {name}",
         space=question.space,
@@ -311,7 +189,7 @@ def plan_replicates(
         warnings=(
             note("bounded"),
             note("resampled"),
-            *_clustered(neighbours.max_rows),
+            *cluster_notes(neighbours.max_rows),
             *(
                 ()
                 if question.domain.draws
@@ -328,77 +206,6 @@ def _stated(question: Question) -> dict[str, Any]:
     """How rows were drawn; how many rows a unit has is a part of the price, and stands in the law as such."""
     draws = question.domain.draws
     return {"draws": str(draws)} if draws else {}
-
-
-def _number(question: Question) -> int:
-    asked = question.parameter("replicates", _USUAL)
-    if question.neighbours.max_rows > 1:
-        most, where = REPLICATES_OF_ROWS, " where a unit has several rows"
-    elif question.budget.rho is not None:
-        most, where = REPLICATES_OF_RHO, ""
-    else:
-        most, where = REPLICATES, f" for a budget in epsilon, or {REPLICATES_OF_RHO:,} for one in rho"
-    if not _FEWEST <= int(asked) <= most:
-        raise ParameterError(
-            f"replicates must lie between {_FEWEST} and {most:,}{where}; received {asked}.", name="replicates"
-        )
-    return int(asked)
-
-
-def _check(question: Question) -> None:
-    """A bootstrap is priced by its loss distribution, which needs a delta; its noise is given."""
-    if question.budget.definition not in ("approximate", "zero_concentrated") or question.budget.delta is None:
-        raise Unsupported(
-            'error = "bootstrap" has no statement without a delta: use definition = "approximate" with epsilon and '
-            "delta, or"
-            ' "zero_concentrated" with rho and delta.',
-            key="error",
-        )
-    if question.scope is not Scope.ALL_DATA:
-        raise Unsupported(
-            f'error = "bootstrap" is priced under differential privacy; {question.definition.name!r} has no price '
-            "for it.",
-            key="error",
-        )
-    if not has_sampling(question):
-        raise Unsupported(
-            f'error = "bootstrap" measures the error of sampling. {no_sampling(question)} Use error = "noise", or '
-            "leave error out.",
-            key="error",
-        )
-    if question.mechanism is not None:
-        raise Unsupported(
-            'error = "bootstrap" is priced for discrete Gaussian noise; leave the mechanism out.', key="mechanism"
-        )
-
-
-def _check_rows(price: ResamplingPrice) -> None:
-    """Every way to spread the rows of a unit over cells is priced; there must not be too many."""
-    if not price.is_served:
-        most = "6 rows in a table, 24 in a single number" + (
-            ", counting those of both units" if price.is_replace else ""
-        )
-        raise Unsupported(
-            f'error = "bootstrap" is priced for neighbours that differ in at most {most}; here they differ in '
-            f"{price.touched}. Ask"
-            ' with error = "sampling", or declare a smaller max_rows.',
-            key="error",
-        )
-
-
-def _check_failure(price: ResamplingPrice, failure: Fraction) -> None:
-    """The account is charged a rho outside an event of this probability, which the arithmetic must be able to tell from
-    nothing.
-    """
-    try:
-        price.rho(failure)
-    except TooLarge:
-        raise Unsupported(
-            f"The price of these replicates cannot be told at delta = {float(failure):.3g}: it is too small, or the "
-            "replicates are too few or too many for so large a budget. A delta of at least 1e-9 and 10 to 200 "
-            "replicates are served at usual budgets.",
-            name="delta",
-        ) from None
 
 
 def _lists(question: Question) -> Any:
@@ -464,8 +271,7 @@ def _preview(
 
 def _typical(step: ResampledTotals, squares: float, records: int | None, *, is_even: bool) -> Replicates:
     """Replicates whose spread is the expected one."""
-    z: FloatArray = np.linspace(-1.0, 1.0, step.price.replicates)
-    z *= sqrt((float(step.price.sigma_squared) + squares) / float(z.var(ddof=1)))
+    z = with_spread(step.price.replicates, float(step.price.sigma_squared) + squares)
     law = step.law.parameters
     has_squares = SQUARES in step.sums
     unit = float(Fraction(str(law["square_unit"]))) if has_squares else 1.0
@@ -480,11 +286,6 @@ def _typical(step: ResampledTotals, squares: float, records: int | None, *, is_e
         squares=np.array([squares]) if has_squares else None,
         squares_variance=unit**2 * sum_variance(law, SQUARES) if has_squares else 0.0,
     )
-
-
-def _clustered(rows: int) -> tuple[str, ...]:
-    """What is assumed of the rows of one unit."""
-    return (note("clustered", rows=rows),) if rows > 1 else ()
 
 
 def _advice(preview: Mapping[str, Any], moments: float | None) -> tuple[str, ...]:

@@ -65,11 +65,15 @@ def combined() -> tuple[Modifier, ...]:
     return (GROUP, *(each for each in modifiers() if "margins" not in each.example.get("table", {})))
 
 
-def matrix(together: int = 1, shapes: Sequence[str] = tuple(SHAPES)) -> Iterator[Combination]:
-    """Every estimator with so many modifiers at once, in every shape; modifiers that ask for other values of one key
-    exclude one another.
+def matrix(
+    together: int = 1, shapes: Sequence[str] = tuple(SHAPES), estimators: Sequence[str] = ()
+) -> Iterator[Combination]:
+    """Every estimator, or the named ones, with so many modifiers at once, in every shape; modifiers that ask for other
+    values of one key exclude one another.
     """
     for name, method in sorted(methods().items()):
+        if estimators and name not in estimators:
+            continue
         for chosen in combinations(combined(), together):
             keys = [key for each in chosen for part in each.example.values() for key in part]
             if len(set(keys)) == len(keys):

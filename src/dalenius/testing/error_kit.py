@@ -112,7 +112,11 @@ def claims_error(method: Method, example: Request) -> bool:
 
 def findings(measure: str, example: Request, effort: SimulationEffort = QUICK, seed: str = "") -> list[ErrorFinding]:
     """Everything that one example does not keep."""
-    asked, seed = ReplicatedExample.of(measure, example, effort), seed or measure
+    return judge(ReplicatedExample.of(measure, example, effort), seed or measure)
+
+
+def judge(asked: ReplicatedExample, seed: str) -> list[ErrorFinding]:
+    """Everything that one example does not keep, with its replicates."""
     if asked.planned() is None:
         return [ErrorFinding("silence", "every world", "replicates are refused as cells and as a condition")]
     unkept, worlds = [*judge_gradients(asked, seed)], [*WORLDS][: asked.worlds]
@@ -193,8 +197,8 @@ def judge_variance(worlds: Sequence[Sequence[SimulatedTable]]) -> Iterator[Error
 def _relative_squares(table: SimulatedTable, kind: str) -> FloatArray | None:
     """Squared errors over what is stated for them, averaged over the cells of each replicate.
 
-    Cells near a limit are left out: their numbers are cut and vary less; so are cells that hold the same in every
-    sample.
+    Cells near a limit are left out, and cells some of whose numbers were cut, because they vary less; so are cells that
+    hold the same in every sample.
     """
     stated, truth = (table.variance, table.truth) if kind == "noise" else (table.sampled, table.process)
     if stated is None or truth is None or np.isnan(stated).all():
@@ -203,7 +207,7 @@ def _relative_squares(table: SimulatedTable, kind: str) -> FloatArray | None:
     with np.errstate(invalid="ignore", divide="ignore"):
         squares = (table.values - truth) ** 2 / np.nanmean(stated, axis=0)
         room = EDGE * np.sqrt(np.nanmax(stated, axis=0))
-    is_kept = np.isfinite(squares).all(axis=0)
+    is_kept = np.isfinite(squares).all(axis=0) & ~_is_cut(table.values)
     if kind != "noise":
         is_kept &= np.nanstd(table.truth, axis=0) > 0
     if table.limits is not None:
@@ -211,12 +215,20 @@ def _relative_squares(table: SimulatedTable, kind: str) -> FloatArray | None:
     return np.asarray(squares[:, is_kept].mean(axis=1)) if is_kept.any() else None
 
 
+def _is_cut(values: FloatArray) -> Any:
+    """Whether several replicates of a cell have the same largest or least number, which fractions do by being cut."""
+    if np.all(np.isnan(values) | (values == np.rint(values))):
+        return np.zeros(values.shape[1], dtype=np.bool_)
+    ends = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+    return np.any([(values == end).sum(axis=0) > 1 for end in ends], axis=0)
+
+
 def judge_gradients(example: ReplicatedExample, seed: str) -> Iterator[ErrorFinding]:
     """Finite differences at the exact sums of few replicates, in two worlds; cells near a limit are left out."""
-    one = replace(example, size=FEW_CELLS, releases=1)
+    one = replace(example, size=1 if example.is_alone else FEW_CELLS, releases=1)
     for world in ("skewed", "correlated")[: example.worlds]:
         source = error_worlds.expected(world, one.size)
-        made = run(plan(one.asked(), one.size), source, f"{seed} gradient")
+        made = run(one.plan(), source, f"{seed} gradient")
         if made is None or made.is_chosen:
             continue
         for part, ratios in gradients.stated_over_differences(made, made.silent_blocks()):
@@ -240,16 +252,19 @@ def _is_inside(made: SimulatedRelease) -> Any:
 def judge_preview(example: ReplicatedExample) -> Iterator[ErrorFinding]:
     """What the plan expects in a cell of evenly spread records, against a release on such records."""
     asked = replace(example, size=EVEN, releases=1)
-    planned = plan(asked.asked(), asked.size)
+    planned = asked.plan()
     source = error_worlds.even(int(planned.preview.get("records", RECORDS)))
     made = run(planned, source, "preview")
     if made is None or not made.release.tables:
         return
     silent, release = made.silent(), made.release
     first = release.tables[0]
-    margins = [part for part in planned.preview.get("margins", ()) if REPLICATE in part["axes"]]
+    # A public number of rows is spread over the cells of each margin, which even records are not.
+    margins = [p for p in planned.preview.get("margins", ()) if REPLICATE in p["axes"] and not example.is_sized]
     listed = {frozenset(axis.name for axis in table.space.axes) for table in release.tables}
     pairs = [("margin of error", planned.error, _size(asked, first, silent[0], _half_width(release, first)))]
+    if "margins" in planned.preview and example.is_sized:
+        pairs = []
     if margins and frozenset(margins[0]["axes"]) in listed:
         pairs = [
             (f"margin of error by {' x '.join(part['axes'])}", margin_of_error(part), _size(asked, table, true, half))
@@ -287,19 +302,26 @@ def _size(example: ReplicatedExample, table: Table, silent: Table, numbers: Floa
 
 
 def possible(example: ReplicatedExample, seed: str) -> tuple[float, float] | None:
-    """What the number can be by the declared bounds; None where other shares of the rows make more possible."""
+    """What the number can be by the declared bounds; None where other shares of the rows make more possible, or where
+    the smallest cells are not shown and the plan says that more is.
+    """
     rows = error_worlds.corner_rows()
     asked = replace(example, size=len(rows), releases=1)
-    tables = [] if asked.planned() is None else shown(asked, [error_worlds.corners()], f"{seed} corners")
+    planned = asked.planned()
+    tables = [] if planned is None else shown(asked, [error_worlds.corners()], f"{seed} corners")
     if not tables:
         return None
+    is_small = np.array([len(corner) == 2 for corner in rows])
+    is_hidden = bool(np.isnan(tables[0].truth[is_small]).any())
     is_other = np.array([len(corner) > 40 for corner in rows])
     few, many = (part[np.isfinite(part)] for part in (tables[0].truth[~is_other], tables[0].truth[is_other]))
     if not len(few) or not len(many):
         return None
     slack = 1e-6 * (few.max() - few.min() + 1)
     low, high = float(few.min() - slack), float(few.max() + slack)
-    return (low, high) if low <= many.min() and many.max() <= high else None
+    stated = planned.limits if planned is not None and planned.limits is not None and is_hidden else (low, high)
+    is_whole = low <= min(many.min(), stated[0]) and max(many.max(), stated[1]) <= high
+    return (low, high) if is_whole else None
 
 
 def judge_limits(tables: Sequence[SimulatedTable], limits: tuple[float, float], where: str) -> Iterator[ErrorFinding]:

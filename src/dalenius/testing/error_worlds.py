@@ -4,7 +4,7 @@ A world is a process of 60 points in six combinations of sex, region and status:
 and each point appears a Poisson number of times. Values have heaps and ties, one cell is
 empty, and what is asked about is skewed, even with a strong correlation, or zero in six of ten rows. `expected` holds
 every point as often as it is expected, so that what it has is what the process has. `degenerate` has nobody, one row,
-or equal rows.
+or equal rows. Where the number of rows is public there is one replicate of exactly as many rows to a file: `counted`.
 """
 
 from collections.abc import Mapping
@@ -80,13 +80,17 @@ WORLDS = {world.name: world for world in _worlds()}
 
 
 @cache
-def domain(replicates: int = REPLICATES) -> Domain:
-    """The declaration of every kit with a variable more."""
+def domain(replicates: int = REPLICATES, *, is_sized: bool = False) -> Domain:
+    """The declaration of every kit with a variable more; if `is_sized`, of a public number of rows."""
     labels = [str(label) for label in range(replicates)]
     variables = rule_kit.DATASET["variables"] | {
         REPLICATE: {"categories": labels, "missing": labels[0], "unseen": labels[0]}
     }
-    return load_dataset(rule_kit.DATASET | {"variables": variables}).domain()
+    sized: dict[str, Any] = {}
+    if is_sized:
+        rows = replicates * RATE * len(COMBINATIONS) * POINTS
+        sized = {"dataset": {**rule_kit.DATASET["dataset"], "size": rows}, "unit": {"relation": "replace"}}
+    return load_dataset(rule_kit.DATASET | sized | {"variables": variables}).domain()
 
 
 @cache
@@ -94,6 +98,15 @@ def sampled(world: str, replicates: int = REPLICATES, part: int = 0) -> Source:
     """Replicates of a world, each drawn anew; other ones in each part."""
     rng = np.random.default_rng([SEED, list(WORLDS).index(world), part])
     return _source(WORLDS[world], rng.poisson(RATE, (replicates, len(COMBINATIONS), POINTS)))
+
+
+@cache
+def counted(world: str, number: int) -> Source:
+    """One replicate of a world with exactly as many rows as are expected; another one for each number."""
+    rng = np.random.default_rng([SEED, list(WORLDS).index(world), number, 1])
+    shape = (1, len(COMBINATIONS), POINTS)
+    points = len(COMBINATIONS) * POINTS
+    return _source(WORLDS[world], rng.multinomial(RATE * points, np.full(points, 1 / points)).reshape(shape))
 
 
 @cache

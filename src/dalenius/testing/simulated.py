@@ -164,9 +164,9 @@ def run(plan: TablePlan, source: Source, seed: str) -> SimulatedRelease | None:
     return SimulatedRelease(plan=watched.plan, release=within(plan.limits, release), steps=tuple(watched.watched))
 
 
-def plan(request: Request, replicates: int) -> TablePlan:
-    """The plan under a policy that allows everything."""
-    return plan_of(error_worlds.domain(replicates), request, rule_kit.policy_of(None))
+def plan(request: Request, replicates: int, *, is_sized: bool = False) -> TablePlan:
+    """The plan under a policy that allows everything; of a public number of rows, if `is_sized`."""
+    return plan_of(error_worlds.domain(replicates, is_sized=is_sized), request, rule_kit.policy_of(None))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,21 +190,36 @@ LONG = SimulationEffort(limited=150, lists=10, chosen=150, numbers=200, worlds=3
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReplicatedExample:
-    """An example of a method, with replicates as cells where it takes them and one by one where not."""
+    """An example of a method, with replicates as cells where it takes them and one by one where not.
+
+    Where `is_sized` the number of rows is public; with `is_alone` each replicate is a whole file.
+    """
 
     request: Request
     size: int
     releases: int
     worlds: int
     is_cells: bool
+    is_sized: bool = False
+    is_alone: bool = False
 
     @classmethod
-    def of(cls, measure: str, example: Request, effort: SimulationEffort = QUICK) -> "ReplicatedExample":
+    def of(
+        cls, measure: str, example: Request, effort: SimulationEffort = QUICK, *, is_sized: bool = False
+    ) -> "ReplicatedExample":
         """With as many replicates as the method plans for and the effort allows."""
         request = {"table": {"measure": measure, **example["table"]}, "privacy": example["privacy"]}
         number = cls(
-            request=request, size=effort.numbers, releases=effort.numbers, worlds=effort.worlds, is_cells=False
+            request=request,
+            size=effort.numbers,
+            releases=effort.numbers,
+            worlds=effort.worlds,
+            is_cells=False,
+            is_sized=is_sized,
         )
+        if is_sized and not example["table"].get("rows"):
+            # The number of all rows is public, that of a part of them is not.
+            return replace(number, size=1, is_alone=True)
         few = replace(number, size=effort.chosen, releases=1, is_cells=True)
         first = few.planned()
         if first is None:
@@ -221,13 +236,19 @@ class ReplicatedExample:
     def planned(self) -> TablePlan | None:
         """The plan, or None where it is refused."""
         try:
-            return plan(self.asked(), self.size)
+            return self.plan()
         except RequestError:
             return None
+
+    def plan(self, number: int = 0) -> TablePlan:
+        """The plan of all replicates, or of one of them. Raises `RequestError` where it is refused."""
+        return plan(self.asked(number), self.size, is_sized=self.is_sized)
 
     def asked(self, number: int = 0) -> Request:
         """The request with the replicates as an axis more, or about one of them."""
         table = dict(self.request["table"])
+        if self.is_alone:
+            return self.request
         if not self.is_cells:
             table["where"] = {**table.get("where", {}), REPLICATE: [str(number)]}
             return {**self.request, "table": table}
@@ -244,12 +265,17 @@ class ReplicatedExample:
 
     def runs(self, sources: Sequence[Source], seed: str) -> Iterator[SimulatedRelease]:
         """Every release that replied; of each file in turn, or of each replicate of the first."""
-        asked = plan(self.asked(), self.size) if self.is_cells else None
+        asked = self.plan() if self.has_files else None
         for number in range(self.releases):
-            source = sources[number if self.is_cells else 0]
-            made = run(asked or plan(self.asked(number), self.size), source, f"{seed} {number}")
+            source = sources[number if self.has_files else 0]
+            made = run(asked or self.plan(number), source, f"{seed} {number}")
             if made is not None and made.release.tables:
                 yield made
+
+    @property
+    def has_files(self) -> bool:
+        """Whether each release is about a file of its own."""
+        return self.is_cells or self.is_alone
 
     def has_replicates(self, table: Table) -> bool:
         """Whether a table has a cell for each replicate."""
@@ -287,8 +313,11 @@ class SimulatedTable:
 
 def in_world(example: ReplicatedExample, world: str, seed: str) -> list[SimulatedTable]:
     """Every table of the releases of an example in a world."""
-    parts = example.releases if example.is_cells else 1
-    sources = [error_worlds.sampled(world, example.size, part) for part in range(parts)]
+    parts = range(example.releases if example.has_files else 1)
+    if example.is_alone:
+        sources = [error_worlds.counted(world, part) for part in parts]
+    else:
+        sources = [error_worlds.sampled(world, example.size, part) for part in parts]
     return shown(example, sources, seed, error_worlds.expected(world, example.size))
 
 
@@ -356,7 +385,7 @@ def _truths(
 ) -> list[list[tuple[Table, ...]]]:
     """Tables without noise, of each file and each release."""
     if not made[0].is_chosen:
-        places = range(len(made)) if example.is_cells else [0] * len(made)
+        places = range(len(made)) if example.has_files else [0] * len(made)
         of_others = [[one.silent(of_file[k]) for one, k in zip(made, places, strict=True)] for of_file in files[1:]]
         return [[one.silent() for one in made], *of_others]
     plainly = example.plainly()
