@@ -46,15 +46,17 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
     if table.measure == INTERQUARTILE:
         return _distance_ends(release, table, confidence, is_sampling=False)
     is_adjusted = not table.is_unbiased or any(a.get("name") in _MOVING for a in release.adjustments)
-    law = _law_of(release, table)
+    law, block = _law_of(release, table), _block_of(release, table)
     centre = table.values
     if isinstance(release.law, Censored):
         return _possible(table, *release.law.ends(table.values, confidence))
     if isinstance(release.law, Kernel):
-        return _possible(table, *release.law.ends(_kernel_values(release, table), confidence))
-    if isinstance(release.law, Thinned) and (sampled := _block_of(release, table)) is not None:
+        # An adjustment may have moved what is shown.
+        through = table.values if block is None else block.values.astype(np.float64)
+        return _possible(table, *release.law.ends(through, confidence))
+    if isinstance(release.law, Thinned) and block is not None:
         # Sums of such cells have normal ends, as those of combined blocks.
-        return _possible(table, *thinned.ends(release.law, sampled.values, confidence))
+        return _possible(table, *thinned.ends(release.law, block.values, confidence))
     hidden = next((a for a in release.adjustments if a.get("name") == SHOWN_FROM), None)
     if hidden is not None:
         return _possible(table, *_rounded_ends(table, int(hidden["least"]), confidence))
@@ -75,12 +77,6 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
         if note.get("name") == POSSIBLE and note.get("table") == table.name:
             lower, upper = (np.clip(end, note["lower"], note["upper"]) for end in (lower, upper))
     return lower, upper
-
-
-def _kernel_values(release: Release, table: Table) -> FloatArray:
-    """What was measured through a perturbation table: an adjustment may have moved what is shown."""
-    block = _block_of(release, table)
-    return table.values if block is None else block.values.astype(np.float64)
 
 
 def _block_of(release: Release, table: Table) -> Block | None:
@@ -163,10 +159,9 @@ def _measured(release: Release, table: Table) -> tuple[FloatArray, Law | None]:
 
     An adjustment moves what is shown, not what was measured: a valid interval is the measured one.
     """
-    for block in release.blocks:
-        is_same = block.name == table.name and block.role == "table" and block.space.shape == table.shape
-        if is_same and isinstance(block.law, Additive):
-            return block.values.astype(np.float64) * float(block.law.step), block.law
+    block = _block_of(release, table)
+    if block is not None and block.role == "table" and isinstance(block.law, Additive):
+        return block.values.astype(np.float64) * float(block.law.step), block.law
     if release.is_joint:
         from dalenius.algebra import joint
 
@@ -180,13 +175,11 @@ def _measured(release: Release, table: Table) -> tuple[FloatArray, Law | None]:
 
 def _law_of(release: Release, table: Table) -> Law | None:
     """The law of the block that a table shows unchanged: the same cells, each with the variance of one draw."""
-    for block in release.blocks:
-        is_same = block.name == table.name and block.role == "table" and block.space.shape == table.shape
-        if is_same and isinstance(block.law, Additive):
-            drawn = np.delete(table.variance, list(table.space.structural_indices))
-            if np.allclose(drawn, block.law.variance, rtol=1e-9):
-                return block.law
-    return None
+    block = _block_of(release, table)
+    if block is None or block.role != "table" or not isinstance(block.law, Additive):
+        return None
+    drawn = np.delete(table.variance, list(table.space.structural_indices))
+    return block.law if np.allclose(drawn, block.law.variance, rtol=1e-9) else None
 
 
 def margin(release: Release, *names: str) -> Table:

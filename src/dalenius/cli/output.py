@@ -73,6 +73,7 @@ def complain(error: DaleniusError, *, as_json: bool) -> None:
 def translated(error: Exception) -> DaleniusError:
     """Any exception as one of ours; what is not ours is named, never quoted, because it might quote data."""
     import sqlite3
+    from traceback import extract_tb
 
     if isinstance(error, DaleniusError):
         return error
@@ -85,10 +86,8 @@ def translated(error: Exception) -> DaleniusError:
         return StorageError(f"A file could not be read or written: {error.strerror}{place}.{after}")
     if isinstance(error, ModuleNotFoundError) and (root := str(error.name).split(".")[0]) in _EXTRAS:
         return MissingExtra(_EXTRAS[root], root)
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    where = "" if frame is None else f" in {Path(frame.tb_frame.f_code.co_filename).name}, line {frame.tb_lineno}"
+    frames = extract_tb(error.__traceback__)
+    where = f" in {Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
     return InternalError(f"A fault of ours ({type(error).__name__}{where}); please report it.{after}")
 
 

@@ -31,12 +31,17 @@ Stage = Callable[[str], None]
 
 @dataclass(frozen=True)
 class GateResult:
-    """What came through the door."""
+    """Measured blocks by step, in order; None where a step gave no reply."""
 
-    blocks: tuple[Block, ...]
-    silent: tuple[str, ...]
-    # What each step gave, in order; None where it was silent.
-    by_step: tuple[Block | None, ...] = ()
+    by_step: tuple[Block | None, ...]
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return tuple(block for block in self.by_step if block is not None)
+
+    @property
+    def is_silent(self) -> bool:
+        return None in self.by_step
 
 
 def with_keys(plan: TablePlan, fingerprint: str, secret: bytes) -> TablePlan:
@@ -90,7 +95,6 @@ def _drive(
     plan: Plan, source: Source, neighbours: Neighbours, reserved: Cost, rng: RandomSource, stage: Stage
 ) -> GateResult:
     by_step: list[Block | None] = []
-    silent: list[str] = []
     taken: list[Measurement] = []
     summed: Cost | None = None
     steps = plan.steps()
@@ -106,17 +110,12 @@ def _drive(
         stage("measuring")
         exact = _fetch(source, measurement.needs)
         outcome = measurement.run(exact, drawn, rng)
-        if isinstance(outcome, NoReply):
-            silent.append(measurement.name)
-            by_step.append(None)
-        else:
-            by_step.append(measurement.block(outcome))
+        by_step.append(None if isinstance(outcome, NoReply) else measurement.block(outcome))
         try:
             measurement = steps.send(outcome)
         except StopIteration:
             measurement = None
-    blocks = tuple(block for block in by_step if block is not None)
-    return GateResult(blocks=blocks, silent=tuple(silent), by_step=tuple(by_step))
+    return GateResult(tuple(by_step))
 
 
 def _begins_batch(plan: Plan, taken: Sequence[Measurement], neighbours: Neighbours, reserved: Cost) -> bool:

@@ -364,7 +364,7 @@ def _measured(plan: TablePlan, domain: Domain) -> tuple[Block, ...]:
         passage = gate.run(keyed, _NoRecords(domain), plan.neighbours, plan.reservation, SystemRandomness())
     except AfterCharge:
         return ()
-    return () if passage.silent else passage.blocks
+    return () if passage.is_silent else passage.blocks
 
 
 class _NoRecords:

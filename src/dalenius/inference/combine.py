@@ -24,9 +24,9 @@ from dalenius.core.estimate import short
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.core.search import narrow
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.errors import ParameterError
 from dalenius.inference.observation import refuse_censored
-from dalenius.inference.observe import Seen, observe, refuse_others, refuse_repeats
+from dalenius.inference.observe import Seen, check_same_cells, check_together, observe
 from dalenius.rendering import draw_cells, grid, two_lines
 
 if TYPE_CHECKING:
@@ -89,12 +89,9 @@ def combine(releases: Sequence[Release | Seen], *names: str) -> Combined:
     """Inverse-variance mean of several releases of the same table."""
     if len(releases) < 2:
         raise ParameterError("At least two releases are needed to combine.")
-    refuse_repeats(releases)
-    refuse_others(releases)
+    check_together(releases)
     observation = [observe(r, *names, of_process=False) for r in releases]
-    for other in observation[1:]:
-        if [(a.name, a.labels) for a in other.axes] != [(a.name, a.labels) for a in observation[0].axes]:
-            raise Unsupported("The releases show different tables; only releases of the same cells are combined.")
+    check_same_cells(observation)
     for one in observation:
         refuse_censored(one, "means of several releases")
     spread = np.stack([np.maximum(s.variance(np.maximum(s.guess, 0.0)), 1e-300) for s in observation])

@@ -102,6 +102,11 @@ class LoglinearFit:
             for label, b, e in zip(self.labels, self.fit.coefficients, errors, strict=True)
         }
 
+    @property
+    def _listed(self) -> list[Estimate]:
+        """The coefficients that are shown."""
+        return [e for e in self.coefficients.values() if not self.shown or e.name in self.shown]
+
     def odds_ratio(self, label: str, *, confidence: float = 0.95) -> Estimate:
         """exp of a coefficient, with a profile-likelihood interval."""
         log = self.coefficient(label, confidence=confidence)
@@ -116,14 +121,12 @@ class LoglinearFit:
             f"Log-linear model {self.model.notation} of {' x '.join(self.observation.names)}",
             f"  {fit if free > 0 else 'saturated: as many coefficients as cells, nothing left to test'}",
         ]
-        table = self.coefficients
-        wanted = [label for label in self.labels if not self.shown or label in self.shown]
-        width = max([40, *(len(label) for label in wanted[:_MOST_PRINTED])])
+        table = self._listed
+        width = max([40, *(len(e.name) for e in table[:_MOST_PRINTED])])
         lines.append(f"  {'coefficient':{width}s} {'estimate':>10s} {'std. error':>10s}")
-        for label in wanted[:_MOST_PRINTED]:
-            lines.append(f"  {label:{width}s} {_cell(table[label])}")
-        if len(wanted) > _MOST_PRINTED:
-            lines.append(f"  … and {len(wanted) - _MOST_PRINTED} more")
+        lines += [f"  {e.name:{width}s} {_cell(e)}" for e in table[:_MOST_PRINTED]]
+        if len(table) > _MOST_PRINTED:
+            lines.append(f"  … and {len(table) - _MOST_PRINTED} more")
         return "\n".join([*lines, f"  {sampling_note(self.observation)}", *(f"  {n}" for n in self.observation.notes)])
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,16 +146,13 @@ class LoglinearFit:
         return two_lines(*(line.strip() for line in str(self).split("\n")[:2]))
 
     def _repr_html_(self) -> str:
-        table = [e for e in self.coefficients.values() if not self.shown or e.name in self.shown]
-        lines = [[e.name, short(e.value), short(e.std_error)] for e in table]
+        lines = [[e.name, short(e.value), short(e.std_error)] for e in self._listed]
         first, *rest = (line.strip() for line in str(self).split("\n")[:2])
         return grid(first, ["Coefficient", "Value", "Standard error"], lines, labels=1, notes=rest)
 
     def plot(self, path: object = None) -> "Axes":
         """Coefficients with two standard errors."""
-        table = [
-            e for e in self.coefficients.values() if e.name != "(all)" and (not self.shown or e.name in self.shown)
-        ]
+        table = [e for e in self._listed if e.name != "(all)"]
         axes = figure(path, height=1 + 0.22 * len(table))
         place = np.arange(len(table))[::-1]
         axes.errorbar([e.value for e in table], place, xerr=[2 * e.std_error for e in table], fmt="o", markersize=3)

@@ -121,17 +121,13 @@ def _exact_block(release: Release, table: Table, names: tuple[str, ...]) -> Bloc
     return ranked[0] if ranked else None
 
 
-def refuse_repeats(releases: Sequence[object]) -> None:
-    """One release given twice is one measurement: counting it twice would break every error rate."""
-    entries = [r.provenance.ledger_entry for r in releases if isinstance(r, Release)]
-    named = [entry for entry in entries if entry]
+def check_together(releases: Sequence[object]) -> None:
+    """Raise `Unsupported` where releases are not independent, or not of one number of one version of a data set."""
+    made = [r for r in releases if isinstance(r, Release)]
+    # One release given twice is one measurement: counting it twice would break every error rate.
+    named = [r.provenance.ledger_entry for r in made if r.provenance.ledger_entry]
     if len(set(named)) < len(named) or len({id(r) for r in releases}) < len(releases):
         raise Unsupported("The same release was given twice; only independent releases are combined.")
-
-
-def refuse_others(releases: Sequence[object]) -> None:
-    """Raise `Unsupported` where releases are not about the same number of the same version of a data set."""
-    made = [r for r in releases if isinstance(r, Release)]
     sources = {(r.provenance.population, r.provenance.dataset, r.provenance.version) for r in made}
     if len(sources) > 1:
         raise Unsupported(
@@ -147,20 +143,23 @@ def refuse_others(releases: Sequence[object]) -> None:
         )
 
 
+def check_same_cells(tables: Sequence[Seen]) -> None:
+    """Raise `Unsupported` where tables differ in their axes."""
+    cells = [[(axis.name, axis.labels) for axis in table.axes] for table in tables]
+    if any(other != cells[0] for other in cells[1:]):
+        raise Unsupported("The releases show different tables; only releases of the same cells are combined.")
+
+
 def _several(releases: Sequence[Release], names: Sequence[str]) -> Observed:
     """Independent releases of the same table: each cell was observed several times."""
-    refuse_repeats(releases)
-    refuse_others(releases)
+    check_together(releases)
     parts = [_single(release, names) for release in releases]
     if not parts:
         raise Unsupported("There is no release to analyse.")
-    first = parts[0]
     single = [p for p in parts if isinstance(p, Observed)]
     if len(single) < len(parts):
         raise Unsupported("Only releases with a law for each cell can be combined cell by cell.")
-    for other in single[1:]:
-        if [a.labels for a in other.axes] != [a.labels for a in first.axes] or other.names != first.names:
-            raise Unsupported("The releases show different tables; only releases of the same cells are combined.")
+    check_same_cells(single)
     if len(single) == 1:
         return single[0]
     if any(isinstance(p.channel, Grouped) for p in single):

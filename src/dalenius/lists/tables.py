@@ -140,11 +140,13 @@ def _unanswered(stored: Sequence[Mapping[str, Any]], filters: Sequence[Filter], 
     return left
 
 
+@dataclass(frozen=True, eq=False)
 class _Matching:
     """How the labels of stored tables relate to what is asked for."""
 
-    def __init__(self, cross: Cross, domain: Domain, conditions: Mapping[str, Values]) -> None:
-        self.cross, self.domain, self.conditions = cross, domain, conditions
+    cross: Cross
+    domain: Domain
+    conditions: Mapping[str, Values]
 
     def selections(self, table: Table, space: CellSpace) -> list[_Selection] | None:
         """For each axis of the table, where its labels go; None if the answer is not a sum of cells."""

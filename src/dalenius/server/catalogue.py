@@ -5,19 +5,36 @@ A look-up costs one read of the ledger's head; only lines that are new since the
 
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from math import prod
 from typing import Any
 
 from dalenius.core.release import Status
+from dalenius.errors import LedgerCorrupt, StorageError
 from dalenius.ledger import schema
 from dalenius.ledger.entry import Entry
 from dalenius.ledger.ledger import connect
-from dalenius.ledger.store import read_head
+from dalenius.ledger.store import ConnectionLost, read_head
+from dalenius.server import logs
+from dalenius.server.errors import Unavailable
 from dalenius.server.views import ReleaseView
 from dalenius.spec.canonical import digest, method_of
+
+
+@contextmanager
+def outages() -> Iterator[None]:
+    """Turn a database that went away into one refusal; the ledger finds its way back by itself."""
+    try:
+        yield
+    except LedgerCorrupt as error:
+        logs.event("ledger broken", 50, message=error.message)
+        raise
+    except ConnectionLost:
+        raise Unavailable("The ledger cannot be reached now; try again.") from None
+    except StorageError as error:
+        raise Unavailable(error.message) from None
 
 
 class Catalogue:
@@ -35,7 +52,7 @@ class Catalogue:
 
     def refreshed(self) -> Mapping[str, ReleaseView]:
         """Releases as of now, oldest first; do not change the mapping."""
-        with self._lock:
+        with self._lock, outages():
             try:
                 if self._store is None:
                     self._store = connect(self._location)

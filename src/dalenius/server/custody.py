@@ -11,6 +11,7 @@ from dalenius.ledger.account import Account
 from dalenius.ledger.statement import Statement
 from dalenius.ledger.verify import VerifyReport
 from dalenius.server.accounts import READERS, RELEASERS, Role, User, named, require
+from dalenius.server.catalogue import outages
 from dalenius.server.errors import Forbidden, NotFound
 from dalenius.server.releasing import Releasing, deactivated, renewed
 from dalenius.server.views import ApprovalRule, JobView, ReleaseView
@@ -30,7 +31,7 @@ class Custody:
         """Movements and balances: one's own, or everybody's for custodian and auditor."""
         require(user, *(READERS if everybody else (*RELEASERS, Role.AUDITOR)))
         self._check_population(population)
-        with self._desk.outages():
+        with outages():
             return self._desk.ledger.reader.statement(population, None if everybody else user.name)
 
     def populations(self, user: User) -> tuple[str, ...]:
@@ -43,18 +44,18 @@ class Custody:
 
     def ledger_lines(self, user: User, population: str | None, form: str) -> str:
         require(user, *READERS)
-        with self._desk.outages():
+        with outages():
             return self._desk.ledger.reader.export(form, population)
 
     def verify(self, user: User) -> VerifyReport:
         """Recompute the chain, the totals and the digests of the stored releases."""
         require(user, *READERS)
-        with self._desk.outages():
+        with outages():
             return self._desk.ledger.reader.verify()
 
     def account(self, user: User, population: str) -> Account:
         require(user, *READERS)
-        with self._desk.outages():
+        with outages():
             return self._desk.ledger.reader.account(population)
 
     def grant(self, user: User, population: str, rho: str, delta: str, note: str = "") -> None:
@@ -62,7 +63,7 @@ class Custody:
         self._check_population(population)
         served = next(s for s in self._desk.served.values() if s.curator.domain.population == population)
         relation = served.curator.domain.neighbours.relation
-        with self._desk.outages():
+        with outages():
             self._desk.ledger.declarations.grant(population, relation, rho, delta, by=user.name, note=note[:200])
 
     def set_quota(self, user: User, population: str, analyst: str, rho: str, delta: str) -> None:
@@ -70,7 +71,7 @@ class Custody:
         require(user, Role.CUSTODIAN)
         if self._accounts.find(analyst) is None:
             raise NotFound("There is no such user.")
-        with self._desk.outages():
+        with outages():
             self._desk.ledger.quota_in_every_account(population, analyst, rho, delta, by=user.name)
 
     def approval_rule(self, user: User, population: str) -> ApprovalRule:
@@ -106,7 +107,7 @@ class Custody:
                 )  # fmt: skip
                 return False
             by = f"{proposed[1]} and {by}"
-        with self._desk.outages():
+        with outages():
             self._desk.ledger.declarations.approval(population, text or None, by=by)
         self._store.write("DELETE FROM proposals WHERE population = ?", population)
         return True
@@ -162,7 +163,7 @@ class Custody:
         require(user, Role.CUSTODIAN)
         if entry not in self._desk.catalogue.refreshed():
             raise NotFound("There is no such release.")
-        with self._desk.outages():
+        with outages():
             self._desk.ledger.set_status(entry, status, by=user.name)
         return self._reading.release_view(user, entry)
 

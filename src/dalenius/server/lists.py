@@ -15,6 +15,7 @@ from dalenius.errors import NotRegistered, PolicyError, RequestError, Unsupporte
 from dalenius.lists.rules import check, check_keys, refused
 from dalenius.lists.tables import answer_from_list
 from dalenius.server import downloads
+from dalenius.server.catalogue import outages
 from dalenius.server.operations import RequestService, Served
 from dalenius.server.views import ReleaseView
 from dalenius.spec.canonical import canonical
@@ -53,9 +54,8 @@ class Lists:
         asked = self._asked(served)
         if asked is None:
             return None
-        with self._desk.outages():
-            own = self._desk.catalogue.by_key(asked.key)
-            views = [*self._desk.catalogue.by_request(asked.digest), *([own] if own else [])]
+        own = self._desk.catalogue.by_key(asked.key)
+        views = [*self._desk.catalogue.by_request(asked.digest), *([own] if own else [])]
         return next((view for view in reversed(views) if view.status == Status.PUBLISHED), None)
 
     def _asked(self, served: Served) -> _Asked | None:
@@ -83,9 +83,7 @@ class Lists:
         if document is None:
             return None
         if asked is not None:
-            with self._desk.outages():
-                views = self._desk.catalogue.by_request(asked.digest)
-            for view in reversed(views):
+            for view in reversed(self._desk.catalogue.by_request(asked.digest)):
                 if view.status != Status.WITHDRAWN:
                     return view.entry
         return self._desk.release(served, document, analyst=LIST_QUOTA, approved_by="", stage=lambda _: None)
@@ -126,8 +124,7 @@ class Lists:
         if asked.refusal is not None:
             reason = f"the list was released before it. {asked.refusal.message}"
             raise refused(stored, str(asked.refusal.detail.get("rule", "policy")), reason)
-        with self._desk.outages():
-            own = self._desk.catalogue.by_key(asked.key)
+        own = self._desk.catalogue.by_key(asked.key)
         is_current = own is not None and own.entry == stored.provenance.ledger_entry
         check(answer, stored, curator.policy, is_current=is_current)
 
@@ -135,7 +132,7 @@ class Lists:
         with self._lock:
             stored = self._releases.get(view.entry)
         if stored is None:
-            with self._desk.outages():
+            with outages():
                 stored = downloads.read(self._desk.ledger.reader.release(view.entry))
             with self._lock:
                 self._releases[view.entry] = stored

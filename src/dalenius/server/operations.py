@@ -8,8 +8,8 @@ import fcntl
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -25,11 +25,10 @@ from dalenius.curator.planner import bounded
 from dalenius.ledger import Charge, Ledger
 from dalenius.ledger.account import QUOTA
 from dalenius.ledger.policy import check_ledger, ensure_quotas
-from dalenius.ledger.store import ConnectionLost
 from dalenius.limits import ATOMS
 from dalenius.postprocess import check_show
 from dalenius.server import logs
-from dalenius.server.catalogue import Catalogue
+from dalenius.server.catalogue import Catalogue, outages
 from dalenius.server.config import DatasetEntry, ServerConfig
 from dalenius.server.errors import NotFound, Unavailable
 from dalenius.server.views import QuotaView, ReleaseView
@@ -94,19 +93,6 @@ class RequestService:
                 raise errors.Conflict(f"Two data sets are named {curator.domain.name!r}.", received=curator.domain.name)
             self.served[curator.domain.name] = Served(entry, curator)
 
-    @contextmanager
-    def outages(self) -> Iterator[None]:
-        """Turn a database that went away into one refusal; the ledger finds its way back by itself."""
-        try:
-            yield
-        except errors.LedgerCorrupt as error:
-            logs.event("ledger broken", 50, message=error.message)
-            raise
-        except ConnectionLost:
-            raise Unavailable("The ledger cannot be reached now; try again.") from None
-        except errors.StorageError as error:
-            raise Unavailable(error.message) from None
-
     def find(self, name: str) -> Served:
         try:
             return self.served[name]
@@ -146,7 +132,7 @@ class RequestService:
         check_show(request.show, request.method, request.margins(curator.domain))
         rules.check_show(request.show, curator.policy)
         try:
-            with self.outages():
+            with outages():
                 return curator.adjustments(request)
         except (errors.NotPublic, errors.UnknownName):
             # A release that is not public is answered like one that is not there.
@@ -168,7 +154,7 @@ class RequestService:
     def is_registered(self, served: Served) -> bool:
         """Whether this version of the data set is; that an earlier version on the same population is, says nothing."""
         domain = served.curator.domain
-        with self.outages():
+        with outages():
             return self.ledger.reader.registration(domain.name, domain.version) is not None
 
     def unregistered(self) -> list[str]:
@@ -200,7 +186,7 @@ class RequestService:
         with bounded(_BATCH_ATOMS) if isinstance(document, BatchDocument) else nullcontext():
             plan = curator.planner.plan_stored(document) if is_stored else curator.plan(document)
         form = form_of(document, curator.domain)
-        with self.outages():
+        with outages():
             registration = self.ledger.reader.registration(curator.domain.name, curator.domain.version)
         if registration is None:
             raise errors.NotRegistered(f"{served.name} is not registered yet; the custodian does that first.")
@@ -220,7 +206,7 @@ class RequestService:
         if as_new:
             charge = replace(charge, key=hashlib.sha256(f"preview {charge.key}".encode()).hexdigest())
         try:
-            with self.outages():
+            with outages():
                 self.ledger.quote(charge)
         except Unavailable:
             raise
@@ -230,8 +216,7 @@ class RequestService:
 
     def stored(self, quote: Quote) -> ReleaseView | None:
         """The release under the request's own key, whatever its status."""
-        with self.outages():
-            return self.catalogue.by_key(quote.charge.key)
+        return self.catalogue.by_key(quote.charge.key)
 
     def release(self, served: Served, document: Asked, *, analyst: str, approved_by: str, stage: Stage) -> str:
         """Charge, measure, store: the entry under which the release is stored."""
@@ -246,7 +231,7 @@ class RequestService:
                 time.sleep(tick - (time.monotonic() - started) % tick)
             stage(name)
 
-        with self.outages():
+        with outages():
             release = served.curator.release(
                 document, analyst=analyst, approved_by=approved_by, is_official=not analyst, status=status, stage=held
             )
@@ -260,7 +245,7 @@ class RequestService:
             return
         curator = self.find(dataset).curator
         population = curator.domain.population
-        with self.outages(), self._lock:
+        with outages(), self._lock:
             if population in self.ledger.reader.populations():
                 ensure_quotas(
                     self.ledger,
@@ -274,7 +259,7 @@ class RequestService:
 
     def approval_above(self, population: str) -> int | None:
         """The rho, in ledger units, above which a second person approves; None where nobody need."""
-        with self.outages():
+        with outages():
             lines = [e for e in self.ledger.reader.entries(population) if e.kind == "approval"]
         above = lines[-1].body["above"] if lines else None
         return None if above is None else int(above)
@@ -283,7 +268,7 @@ class RequestService:
         """What an analyst may spend and has spent in an account; nothing about anybody else."""
         self.apply_quota(dataset, analyst)
         population = self.find(dataset).curator.domain.population
-        with self.outages():
+        with outages():
             balances = self.ledger.reader.account(population).balances
         own = (balance.to_dict() for balance in balances if balance.key[1:] == (account, QUOTA, analyst))
         nothing: dict[str, Any] = {"spent": {"rho": "0", "delta": "0"}, "limit": None, "left": None, "charges": 0}

@@ -15,6 +15,7 @@ from dalenius.errors import DaleniusError, NotPublic
 from dalenius.postprocess import adjusted
 from dalenius.server import downloads, presentation
 from dalenius.server.accounts import Role, User, require
+from dalenius.server.catalogue import outages
 from dalenius.server.errors import NotFound
 from dalenius.server.lists import Lists
 from dalenius.server.operations import Document, RequestService
@@ -53,8 +54,7 @@ class Reading:
         self, user: User, dataset: str = "", query: str = "", status: str = "", offset: int = 0, limit: int = 50
     ) -> tuple[int, tuple[ReleaseView, ...]]:
         """How many there are and one page of them, newest first."""
-        with self.desk.outages():
-            every = self.desk.catalogue.refreshed().values()
+        every = self.desk.catalogue.refreshed().values()
         words = query.casefold().split()
         views = [
             view
@@ -79,8 +79,7 @@ class Reading:
         return all(word in self._searched[view.entry] for word in words)
 
     def release_view(self, user: User, entry: str) -> ReleaseView:
-        with self.desk.outages():
-            view = self.desk.catalogue.refreshed().get(entry)
+        view = self.desk.catalogue.refreshed().get(entry)
         shown = self.shown(user, view)
         if shown is None:
             raise NotFound("There is no such release.")
@@ -92,7 +91,7 @@ class Reading:
         view = self.release_view(user, entry)
         release = self._cache.get(entry)
         if release is None:
-            with self.desk.outages():
+            with outages():
                 release = downloads.read(self.desk.ledger.reader.release(entry))
             if view.cells <= _MOST_CACHED_CELLS:
                 self._keep(self._cache, entry, release)
@@ -125,8 +124,7 @@ class Reading:
     def anchored(self, user: User, entry: str) -> Release:
         """The release tied to the first publication on the same rows that shares a margin; measured values stay."""
         view, release = self.release_view(user, entry), self.release(user, entry)
-        with self.desk.outages():
-            every = tuple(self.desk.catalogue.refreshed().values())
+        every = tuple(self.desk.catalogue.refreshed().values())
         for earlier in takewhile(lambda other: other.entry != entry, every):
             if earlier.status == Status.PUBLISHED and presentation.may_anchor(earlier, view):
                 published = self.release(user, earlier.entry)

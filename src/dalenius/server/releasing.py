@@ -174,8 +174,7 @@ class Releasing:
             entry = self.desk.release(served, request, analyst=job.name, approved_by=approved_by, stage=stage)
         except (errors.BudgetExhausted, errors.NotPublic, errors.Conflict) as error:
             raise self._public_error(user, served, request, error) from None
-        with self.desk.outages():
-            view = self.desk.catalogue.refreshed().get(entry)
+        view = self.desk.catalogue.refreshed().get(entry)
         if self.reading.shown(user, view) is None:
             # The charge of a worker that died was completed for somebody else, who holds the release back.
             raise NotReleased

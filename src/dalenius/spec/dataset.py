@@ -137,7 +137,7 @@ class VariablePart(Part):
         """The declared variable; a feature is taken of the records."""
         if self.feature is not None:
             return feature_variable(self, name, records or {})
-        domain = self._categories() if self.bounds is None else self._bounds()
+        domain = self._domain()
         levels = self.hierarchies.items() if self.bounds is None else ()
         hierarchies = tuple(Hierarchy.of(level, groups, cast(Categories, domain)) for level, groups in levels)
         if self.lookup is not None and self.unlisted:
@@ -156,6 +156,9 @@ class VariablePart(Part):
             is_unlisted=self.unlisted,
             lookup=None if self.lookup is None else self.lookup.lookup(domain),
         )
+
+    def _domain(self) -> Categories | Bounds:
+        return self._categories() if self.bounds is None else self._bounds()
 
     def _categories(self) -> Categories:
         if self.categories is None:
@@ -210,27 +213,17 @@ class RecordPart(VariablePart):
             raise DocumentError("A record of dates has no categories, bounds or lookup.")
         return self
 
+    def _domain(self) -> Categories | Bounds:
+        return super()._domain() if self.dates is None else record_range(self.dates)
+
     def variable(self, name: str, records: Mapping[str, Variable] | None = None) -> Variable:
-        if self.dates is None:
-            return replace(super().variable(name), table=self.table or "")
-        return Variable(
-            name=name,
-            domain=record_range(self.dates),
-            label=self.label,
-            column=self.column,
-            is_confirmed=self.confirmed,
-            is_sensitive=self.sensitive,
-            is_date=True,
-            table=self.table or "",
-        )
+        return replace(super().variable(name), table=self.table or "", is_date=self.dates is not None)
 
 
+# A translation is for readers only. Requests, releases and digests use the document's own words, so a translation can
+# be added or mended at any time without a new version of the data.
 class TranslationPart(Part):
-    """[translations.LANGUAGE]: the document's words = words of that language; what is left out keeps its own.
-
-    A translation is for readers only. Requests, releases and digests use the document's own words, so a translation can
-    be added or mended at any time without a new version of the data.
-    """
+    """[translations.LANGUAGE]: the document's words = words of that language; what is left out keeps its own."""
 
     section: ClassVar[str] = "[translations.…]"
 

@@ -157,7 +157,7 @@ def run(plan: TablePlan, source: Source, seed: str) -> SimulatedRelease | None:
     """A release of a plan with recorded noise, as the curator makes it; None where a step was silent."""
     watched = WatchedPlan(plan=gate.with_keys(plan, seed, SECRET))
     passed = gate.run(cast(Any, watched), source, plan.neighbours, plan.reservation, RecordedRandomness(seed))
-    if passed.silent:
+    if passed.is_silent:
         return None
     provenance = plan.provenance(source.domain, request={}, digest="0" * 64, software="kit")
     release = Release(blocks=passed.blocks, tables=plan.assemble(passed.blocks), law=plan.law, provenance=provenance)

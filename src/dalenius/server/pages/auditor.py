@@ -6,7 +6,6 @@ from fastapi.responses import Response
 from dalenius.core import registry
 from dalenius.core.evidence import UNVETTED
 from dalenius.server import messages
-from dalenius.server.errors import NotFound
 from dalenius.server.pages.page import Caller, Member
 from dalenius.server.pages.refusal import PageRoute
 
@@ -20,8 +19,6 @@ def statement(visit: Member, population: str = "") -> Response:
     user, custody = visit.user, visit.services.custody
     populations = custody.populations(user)
     chosen = population or (populations[0] if populations else "")
-    if chosen not in populations:
-        raise NotFound("There is no such population here.")
     movements = custody.statement(user, chosen, everybody=user.may_read_ledger)
     lines, words = movements.lines[::-1], messages.catalogue(visit.wording.language)
     return visit.render(

@@ -22,8 +22,7 @@ def ready(request: Request) -> Response:
     """Ready to plan and release."""
     services = services_of(request)
     try:
-        with services.desk.outages():
-            services.desk.catalogue.refreshed()
+        services.desk.catalogue.refreshed()
         services.store.read("SELECT 1")
         missing = services.desk.unregistered()
     except Exception:
