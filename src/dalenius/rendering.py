@@ -12,11 +12,17 @@ import numpy as np
 from dalenius.errors import MissingExtra
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
     from matplotlib.axes import Axes
+    from pandas import DataFrame as PandasFrame
+    from polars import DataFrame as PolarsFrame
 
     FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+else:
+    # Packages of extras are imported where they are used.
+    Axes = PandasFrame = PolarsFrame = FloatArray = Any
+
+# Types that other modules share; what is defined here needs no list.
+__all__ = ["Axes", "PandasFrame", "PolarsFrame"]
 
 MOST_CELLS = 60
 _MOST_ROWS = 60
@@ -60,7 +66,7 @@ def figure(path: object = None, *, width: float = 6.0, height: float = 3.5) -> A
     return make(figsize=(width, height), layout="constrained").subplots()
 
 
-def finish(axes: Any, path: object = None) -> "Axes":
+def finish(axes: Any, path: object = None) -> Axes:
     """The axes as they were drawn, as pandas returns them; with a `path` their figure is written there."""
     from matplotlib.text import Text
 
@@ -135,7 +141,7 @@ def _cell(text: str, side: str) -> str:
     return f"<td{style}>{escape(text)}</td>"
 
 
-def pandas_frame(columns: Mapping[str, Sequence[object]]) -> "pd.DataFrame":
+def pandas_frame(columns: Mapping[str, Sequence[object]]) -> PandasFrame:
     """Columns as a pandas data frame (needs the extra `formats`)."""
     try:
         import pandas as pd
@@ -144,7 +150,7 @@ def pandas_frame(columns: Mapping[str, Sequence[object]]) -> "pd.DataFrame":
     return pd.DataFrame(dict(columns))
 
 
-def polars_frame(columns: Mapping[str, Sequence[object]]) -> "pl.DataFrame":
+def polars_frame(columns: Mapping[str, Sequence[object]]) -> PolarsFrame:
     """Columns as a polars data frame (needs the extra `formats`); whole numbers beside others become floats."""
     try:
         import polars as pl
@@ -162,14 +168,14 @@ def _of_one_type(values: Sequence[object]) -> list[object]:
 
 def draw_cells(
     labels: Sequence[str],
-    values: "FloatArray",
-    lower: "FloatArray",
-    upper: "FloatArray",
+    values: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
     *,
     title: str = "",
     caption: str = "",
     path: object = None,
-) -> "Axes":
+) -> Axes:
     """Every cell as a dot on its interval; of many cells the largest, and the caption says so."""
     order = np.arange(len(values))
     if len(values) > MOST_CELLS:

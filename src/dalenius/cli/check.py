@@ -76,9 +76,7 @@ def check(
     say((f"A valid {kind} document.", "green"))
     if unconfirmed := facts.get("unconfirmed"):
         say(f"Not confirmed yet, so not usable: {', '.join(unconfirmed)}.")
-    for name, sentence in facts.get("derived", {}).items():
-        say((name, "bold"), f": {sentence}")
-    for name, sentence in facts.get("extensions", {}).items():
+    for name, sentence in (facts.get("derived", {}) | facts.get("extensions", {})).items():
         say((name, "bold"), f": {sentence}")
 
 

@@ -16,7 +16,7 @@ References
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +31,7 @@ from dalenius.inference.interval import check_among, checked
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.observation import Observed
 from dalenius.inference.observe import Source, observe
-from dalenius.rendering import draw_cells, grid, two_lines
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from dalenius.rendering import Axes, draw_cells, grid, two_lines
 
 MODELS = ("saturated", "independence")
 GOOD_RHAT = 1.01
@@ -135,7 +132,7 @@ class Posterior:
         notes = [*str(self).split("\n")[1:2], *self.observation.notes]
         return grid(str(self).split("\n")[0], heads, lines, labels=len(self.axes), notes=notes)
 
-    def plot(self, path: object = None) -> "Axes":
+    def plot(self, path: object = None) -> Axes:
         """Posterior means and 95 % intervals of every true count."""
         ends = self.intervals()
         labels = [" | ".join(label) for label in CellSpace(self.axes).labels()]

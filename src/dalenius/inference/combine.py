@@ -15,7 +15,7 @@ References
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +27,7 @@ from dalenius.core.search import narrow
 from dalenius.errors import ParameterError
 from dalenius.inference.observation import refuse_censored
 from dalenius.inference.observe import Seen, check_same_cells, check_together, observe
-from dalenius.rendering import draw_cells, grid, two_lines
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from dalenius.rendering import Axes, draw_cells, grid, two_lines
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,7 +74,7 @@ class Combined:
         first, second = str(self).split("\n")[:2]
         return grid(first, heads, lines, labels=len(self.axes), notes=[second.strip(), *self.notes])
 
-    def plot(self, path: object = None) -> "Axes":
+    def plot(self, path: object = None) -> Axes:
         """Combined values with two standard errors."""
         labels = [" | ".join(label) for label in CellSpace(self.axes).labels()]
         values, half = self.values.reshape(-1), 2 * self.std_error.reshape(-1)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dalenius.algebra.tabulation import header, tidy_list
 from dalenius.core.domain import Axis, CellSpace
@@ -10,12 +10,7 @@ from dalenius.core.estimate import Interval, Kind, level, short
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Table
 from dalenius.errors import ParameterError
-from dalenius.rendering import draw_cells, grid, pandas_frame, polars_frame, two_lines
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-    from matplotlib.axes import Axes
+from dalenius.rendering import Axes, PandasFrame, PolarsFrame, draw_cells, grid, pandas_frame, polars_frame, two_lines
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,11 +109,11 @@ class IntervalTable:
         heads = [name for name in header(table) if name != "std_error"]
         return dict(zip(heads, [*map(list, labels), *numbers, status], strict=True))
 
-    def to_frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> PandasFrame:
         """A pandas data frame, one row a cell (needs the extra `formats`)."""
         return pandas_frame(self._columns())
 
-    def to_polars(self) -> "pl.DataFrame":
+    def to_polars(self) -> PolarsFrame:
         """A polars data frame, one row a cell (needs the extra `formats`)."""
         return polars_frame(self._columns())
 
@@ -137,7 +132,7 @@ class IntervalTable:
         notes = [f"Intervals of each {self.kind}, by {self.method}.{together}", *self.notes]
         return grid("Intervals of each cell", heads, lines, labels=len(self.axes), notes=notes)
 
-    def plot(self, path: object = None) -> "Axes":
+    def plot(self, path: object = None) -> Axes:
         """Every cell with its interval; of many cells the largest."""
         labels = [" | ".join(label) for label in self.labels()]
         caption = f"{level(self.confidence)} interval, {self.kind}"

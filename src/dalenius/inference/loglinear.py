@@ -15,7 +15,7 @@ References
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import exp, inf, nan, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc
@@ -30,10 +30,7 @@ from dalenius.inference.formula import Model
 from dalenius.inference.independence import sampling_note
 from dalenius.inference.observe import Seen, Source, observe
 from dalenius.inference.profile import FARTHEST, coefficient_interval, covariance
-from dalenius.rendering import figure, finish, grid, two_lines
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from dalenius.rendering import Axes, figure, finish, grid, two_lines
 
 _MOST_PRINTED = 40
 
@@ -150,7 +147,7 @@ class LoglinearFit:
         first, *rest = (line.strip() for line in str(self).split("\n")[:2])
         return grid(first, ["Coefficient", "Value", "Standard error"], lines, labels=1, notes=rest)
 
-    def plot(self, path: object = None) -> "Axes":
+    def plot(self, path: object = None) -> Axes:
         """Coefficients with two standard errors."""
         table = [e for e in self._listed if e.name != "(all)"]
         axes = figure(path, height=1 + 0.22 * len(table))

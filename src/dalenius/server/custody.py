@@ -147,10 +147,13 @@ class Custody:
         """What would refuse a waiting release even with this custodian's approval: the asker's quota, the account."""
         require(user, Role.CUSTODIAN)
         job = self._jobs.find(job_id)
-        served = self._desk.find(job.dataset)
-        request = self._desk.read_request(job.dataset, load_asked(job.request))
-        quote = self._desk.quote(served, request, job.name, approved_by=user.name)
-        refusal = self._desk.refusal(quote, as_new=False)
+        try:
+            served = self._desk.find(job.dataset)
+            request = self._desk.read_request(job.dataset, load_asked(job.request))
+            quote = self._desk.quote(served, request, job.name, approved_by=user.name)
+            refusal = self._desk.refusal(quote, as_new=False)
+        except DaleniusError as error:
+            refusal = error
         return None if isinstance(refusal, ApprovalRequired) else refusal
 
     def refuse(self, user: User, job_id: str, reason: str = "") -> None:

@@ -1,13 +1,9 @@
 """An estimate in a notebook."""
 
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from dalenius.core.estimate import Estimate, level, short
-from dalenius.rendering import figure, finish, grid
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from dalenius.rendering import Axes, figure, finish, grid
 
 __all__ = ["EstimateDisplay"]
 
@@ -26,7 +22,7 @@ class EstimateDisplay:
             notes.insert(0, f"Interval of the {interval.kind}.")
         return grid(estimate.name, heads, [line], labels=0, notes=notes)
 
-    def plot(self, path: object = None) -> "Axes":
+    def plot(self, path: object = None) -> Axes:
         """Draw the estimate with its interval on one line."""
         estimate, axes = self._estimate, figure(path, height=1.6)
         if estimate.interval is not None:

@@ -1,7 +1,6 @@
 """Releases where people work with them: two lines in a terminal, tables and pictures in a notebook."""
 
 from html import escape
-from typing import TYPE_CHECKING
 
 from dalenius import rendering
 from dalenius.algebra import tabulation
@@ -9,7 +8,7 @@ from dalenius.algebra.tabulation import bounds, columns, errors_in_words
 from dalenius.core.estimate import level
 from dalenius.core.law import FloatArray
 from dalenius.core.release import SELECTION, Release, Subject, Table
-from dalenius.rendering import draw_cells, framed, paragraphs, text_grid, two_lines
+from dalenius.rendering import Axes, PandasFrame, PolarsFrame, draw_cells, framed, paragraphs, text_grid, two_lines
 from dalenius.shown import answers
 from dalenius.shown.answers import labelled_table
 from dalenius.shown.crossed import crossed
@@ -25,11 +24,6 @@ from dalenius.shown.speech import (
     unit_of,
 )
 from dalenius.shown.words import word
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-    from matplotlib.axes import Axes
 
 __all__ = ["ReleaseDisplay"]
 
@@ -102,13 +96,13 @@ class ReleaseDisplay:
     def margin(self, *names: str) -> Table:
         return tabulation.margin(self._release, *names)
 
-    def pandas(self, table: Table, confidence: float) -> "pd.DataFrame":
+    def pandas(self, table: Table, confidence: float) -> PandasFrame:
         return rendering.pandas_frame(answers.columns(self._release.owner(table), table, confidence))
 
-    def polars(self, table: Table, confidence: float) -> "pl.DataFrame":
+    def polars(self, table: Table, confidence: float) -> PolarsFrame:
         return rendering.polars_frame(answers.columns(self._release.owner(table), table, confidence))
 
-    def plot(self, path: object, table: Table, confidence: float) -> "Axes":
+    def plot(self, path: object, table: Table, confidence: float) -> Axes:
         """Draw every cell of a table on its interval."""
         stored = self._release.owner(table)
         release = as_read(stored)

@@ -1,12 +1,7 @@
 """The outcome of a test in a notebook."""
 
-from typing import TYPE_CHECKING
-
 from dalenius.core.estimate import TestResult, short
-from dalenius.rendering import figure, finish, grid
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from dalenius.rendering import Axes, figure, finish, grid
 
 __all__ = ["SignificanceDisplay"]
 
@@ -22,7 +17,7 @@ class SignificanceDisplay:
         notes = [f"By {self._test.method}.", *self._test.assumptions]
         return grid(self._test.name, ["Statistic", "Degrees of freedom", "p-value"], [line], labels=0, notes=notes)
 
-    def plot(self, path: object = None) -> "Axes":
+    def plot(self, path: object = None) -> Axes:
         """Draw the statistic against its simulated null distribution, where there is one."""
         axes = figure(path)
         simulated = self._test.details.get("simulated")

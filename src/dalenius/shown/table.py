@@ -1,15 +1,8 @@
 """One table by itself: its labels, values and standard errors, without the words of a release."""
 
-from typing import TYPE_CHECKING
-
 from dalenius import rendering
 from dalenius.algebra import tabulation
 from dalenius.core.release import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-    from matplotlib.axes import Axes
 
 __all__ = ["TableDisplay"]
 
@@ -32,13 +25,13 @@ class TableDisplay:
         title = f"{self._table.measure.capitalize()}: {self._names}"
         return rendering.grid(title, list(columns), lines, labels=len(self._table.space.axes))
 
-    def pandas(self) -> "pd.DataFrame":
+    def pandas(self) -> rendering.PandasFrame:
         return rendering.pandas_frame(tabulation.plain_columns(self._table))
 
-    def polars(self) -> "pl.DataFrame":
+    def polars(self) -> rendering.PolarsFrame:
         return rendering.polars_frame(tabulation.plain_columns(self._table))
 
-    def plot(self, path: object = None) -> "Axes":
+    def plot(self, path: object = None) -> rendering.Axes:
         """Draw every cell with two standard errors of the noise."""
         table = self._table
         labels, half = [" | ".join(label) or "total" for label in table.space.labels()], 2 * table.std_error

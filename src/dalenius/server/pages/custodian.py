@@ -13,14 +13,12 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Status
 from dalenius.errors import DaleniusError, Undeclared
 from dalenius.ledger.policy import policy_digest
-from dalenius.server.accounts import Role, User, require
-from dalenius.server.custody import Custody
+from dalenius.server.accounts import Role, require
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
 from dalenius.server.pages.page import Caller, Form, Visit
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.wording import Wording, concentrated_epsilon
-from dalenius.server.views import JobView
 from dalenius.spec.coding import Remark
 from dalenius.spec.content import ODD, worth_a_look
 
@@ -177,7 +175,7 @@ def approvals(visit: Custodian) -> Response:
             "title": visit.wording.request_title(job.dataset, job.request),
             "preview": _or_none(releasing.preview, user, job.dataset, dict(job.request)),
             "quota": _or_none(releasing.quota_of_job, user, job),
-            "refusal": _approval_error(custody, user, job),
+            "refusal": custody.approval_refusal(user, job.id),
         }
         for job in custody.approvals(user)
     ]
@@ -190,14 +188,6 @@ def _or_none(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
     except DaleniusError:
         return None
-
-
-def _approval_error(custody: Custody, user: User, job: JobView) -> DaleniusError | None:
-    """Why a waiting request could not be released even if it were approved."""
-    try:
-        return custody.approval_refusal(user, job.id)
-    except DaleniusError as error:
-        return error
 
 
 @router.post("/approvals/{job_id}")
