@@ -21,7 +21,9 @@ def with_advice(
     if not isinstance(refusal, BudgetExhausted | QuotaExhausted):
         return refusal
     unit = "rho" if document.privacy.rho is not None else "epsilon"
-    amounts = _below(getattr(document.privacy, unit))
+    # Amounts of two digits below the one that was refused, smallest first.
+    every = (Fraction(m) * Fraction(10) ** e for e in range(_SMALLEST - 1, 3) for m in range(10, 100))
+    amounts = [amount for amount in every if amount < getattr(document.privacy, unit)]
 
     def refusal_of(amount: Fraction) -> DaleniusError | None:
         privacy = document.privacy.model_copy(update={unit: amount})
@@ -41,9 +43,3 @@ def with_advice(
     else:
         advice += f" No smaller {unit} would be paid and served."
     return type(refusal)(refusal.message + advice, **refusal.detail)
-
-
-def _below(amount: Fraction) -> list[Fraction]:
-    """Amounts of two digits below one, smallest first."""
-    steps = [Fraction(m) * Fraction(10) ** e for e in range(_SMALLEST - 1, 3) for m in range(10, 100)]
-    return [step for step in steps if step < amount]

@@ -24,7 +24,7 @@ import numpy as np
 from dalenius.algebra import joint
 from dalenius.core import registry
 from dalenius.core.budget import Budget
-from dalenius.core.contracts import AdditiveMeasurement, Adjustment, Definition, Measurement
+from dalenius.core.contracts import AdditiveMeasurement, Adjustment, Definition
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.evidence import UNVETTED
 from dalenius.core.law import Additive, Censored, IntArray, Joint, Law, Withheld
@@ -188,7 +188,7 @@ def _check_methods(plan: TablePlan, policy: PolicyDocument) -> None:
     if plan.neighbours.scope.is_data_dependent and plan.definition in policy.allow.acknowledge:
         return
     for measurement in plan.measurements:
-        name = _mechanism(measurement, plan)
+        name = measurement.mechanism.name if isinstance(measurement, AdditiveMeasurement) else plan.mechanism
         if not policy.allows_mechanism(name, measurement.evidence):
             raise NotAllowed(
                 f"The policy does not open the mechanism {name!r} (evidence: {measurement.evidence.level}).",
@@ -251,10 +251,6 @@ def has_foreign_parts(plan: TablePlan) -> bool:
         elif not callable(part):
             waiting += getattr(part, "__dict__", {}).values()
     return False
-
-
-def _mechanism(measurement: Measurement, plan: TablePlan) -> str:
-    return measurement.mechanism.name if isinstance(measurement, AdditiveMeasurement) else plan.mechanism
 
 
 def _check_counts(rules: TableRules, request: RequestDocument) -> None:

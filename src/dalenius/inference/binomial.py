@@ -131,7 +131,9 @@ def _is_laplace(release: Release) -> bool:
 
 def released_law(noise: Noise, size: int, probability: float) -> tuple[int, FloatArray]:
     """First value and probabilities of Binomial(size, probability) + noise."""
-    return noise.first, np.convolve(_pmf(size, probability), noise.pmf)
+    k = np.arange(size + 1)
+    binomial = np.exp(_log_ways(size, k) + xlogy(k, probability) + xlog1py(size - k, -probability))
+    return noise.first, np.convolve(binomial, noise.pmf)
 
 
 def likelihood_ratio(values: IntArray, noise: Noise, size: int, probability: float) -> FloatArray:
@@ -177,9 +179,3 @@ def _likelihood_ratio(values: IntArray, noise: Noise, size: int, probability: fl
 def _log_ways(size: int, counts: IntArray) -> FloatArray:
     """log of the number of ways to choose so many of `size`."""
     return np.asarray(gammaln(size + 1.0) - gammaln(counts + 1.0) - gammaln(size - counts + 1.0))
-
-
-def _pmf(size: int, p: float) -> FloatArray:
-    """Binomial probabilities of 0, …, size."""
-    k = np.arange(size + 1)
-    return np.asarray(np.exp(_log_ways(size, k) + xlogy(k, p) + xlog1py(size - k, -p)))

@@ -80,15 +80,6 @@ def refuse_clusters(draws: Draws) -> None:
         )
 
 
-def refuse_census(draws: Draws) -> None:
-    """Raise `Unsupported` for a census, where an error of sampling is asked for."""
-    if draws is Draws.CENSUS:
-        raise Unsupported(
-            "The data are a census, which has no error of sampling. Ask about the population (kind = 'population').",
-            draws=str(draws),
-        )
-
-
 def refuse_weights(draws: Draws) -> None:
     """Raise `Unsupported` for weighted numbers of a data set that does not say how its records were drawn."""
     if not draws.has_sampling(is_weighted=True):
@@ -102,7 +93,11 @@ def refuse_weights(draws: Draws) -> None:
 def refuse_parameters(counts: Drawn | SeenTable) -> None:
     """Raise `Unsupported` where intervals with an error of sampling cannot be given."""
     refuse_clusters(counts.draws)
-    refuse_census(counts.draws)
+    if counts.draws is Draws.CENSUS:
+        raise Unsupported(
+            "The data are a census, which has no error of sampling. Ask about the population (kind = 'population').",
+            draws=str(counts.draws),
+        )
 
 
 def refuse_several_rows(rows: int) -> None:

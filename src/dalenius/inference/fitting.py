@@ -160,7 +160,9 @@ def statistics(
         if alternative is not None:
             distance = distance - fitted(alternative).distance
         return distance, below.mean.reshape(values.shape)
-    per = max(_most_cells(observation) // max(observation.possible.size, 1), 1)
+    # Of simulated tables fewer are worked on at once where the noise is wide.
+    width = len(observation.channel.noise.pmf) if isinstance(observation.channel, Shifted) else 1000
+    per = max(min(_MOST_CELLS, 100_000_000 // width) // max(observation.possible.size, 1), 1)
     if len(values) > per:
         parts = [
             statistics(
@@ -183,12 +185,6 @@ def statistics(
 def _part(start: FloatArray | None, axes: int, first: int, end: int) -> FloatArray | None:
     """The same rows of a start that has one table for each."""
     return start if start is None or start.ndim == axes else start[first:end]
-
-
-def _most_cells(observation: Observed) -> int:
-    """Cells of simulated tables that are worked on at once: fewer where the noise is wide."""
-    width = len(observation.channel.noise.pmf) if isinstance(observation.channel, Shifted) else 1000
-    return min(_MOST_CELLS, 100_000_000 // width)
 
 
 def _start(observation: Observed, null: Model, start: FloatArray | None) -> FloatArray:

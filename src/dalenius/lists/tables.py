@@ -50,11 +50,6 @@ class _SummedTable:
     source: Table
     selections: list[_Selection]
 
-    @property
-    def is_picked(self) -> bool:
-        """Whether every cell of the answer is one cell of the list: nothing is added up."""
-        return all(selection.counts.max(initial=0) <= 1 for selection in self.selections)
-
 
 def answer_from_list(
     release: Release,
@@ -193,7 +188,8 @@ def _answer(release: Release, pieces: Sequence[_SummedTable], asked: Mapping[str
     law: Law = Joint("list", {"list": about.digest, "tables": names})
     if isinstance(release.law, Censored):
         # Such a list has no sums: each cell of the answer is one of its own, under its own law.
-        law, blocks = release.law, tuple(_block(table, release.law) for table in tables)
+        law = release.law
+        blocks = tuple(Block(name=t.name, space=t.space, values=t.values.astype(np.int64), law=law) for t in tables)
     return release.with_(
         blocks=blocks,
         tables=tables,
@@ -232,15 +228,12 @@ def _summed(array: FloatArray, selections: Sequence[_Selection]) -> FloatArray:
     return out
 
 
-def _block(table: Table, law: Censored) -> Block:
-    return Block(name=table.name, space=table.space, values=table.values.astype(np.int64), law=law)
-
-
 def _variance(release: Release, piece: _SummedTable) -> FloatArray:
     """Exact: of one cell what the list says, of a sum what the list's law says."""
     law, table, selections = release.law, piece.source, piece.selections
     is_one_draw = isinstance(law, Additive) or (isinstance(law, Joint) and law.structure == "nested")
-    if piece.is_picked or is_one_draw:
+    is_picked = all(selection.counts.max(initial=0) <= 1 for selection in selections)
+    if is_picked or is_one_draw:
         return _summed(table.variance.reshape(table.shape), selections)
     if isinstance(law, Joint) and law.structure == "margins":
         return _component_variance(law, table, selections)

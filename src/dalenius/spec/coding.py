@@ -54,7 +54,8 @@ def canonical_text(value: object) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return _digits(value)
+        # Python refuses to print integers of thousands of digits; no category is that long.
+        return str(value) if value.bit_length() < 10_000 else "an integer of many digits"
     if isinstance(value, float):
         if isnan(value):
             return None
@@ -65,11 +66,6 @@ def canonical_text(value: object) -> str | None:
         return value.decode("utf-8", "surrogateescape")
     text = str(value)
     return None if text in ("NaT", "<NA>") else text
-
-
-def _digits(value: int) -> str:
-    # Python refuses to print integers of thousands of digits; no category is that long.
-    return str(value) if value.bit_length() < 10_000 else "an integer of many digits"
 
 
 def _decimal_text(value: Decimal) -> str | None:

@@ -103,13 +103,9 @@ class _NoKeys(dict[str, Any]):
     __hash__ = object.__hash__  # type: ignore[assignment]
 
 
-def _same(keys: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(keys)
-
-
 # Static, so that a class of methods and an instance of it are asked alike.
 _ALWAYS: Callable[[Domain], bool] = staticmethod(lambda _: True)
-_SAME: Callable[[Mapping[str, Any]], dict[str, Any]] = staticmethod(_same)
+_SAME: Callable[[Mapping[str, Any]], dict[str, Any]] = staticmethod(lambda keys: {**keys})
 _NOTHING: Callable[[Mapping[str, Any]], None] = staticmethod(lambda _: None)
 
 
