@@ -14,8 +14,7 @@ from dalenius.server.downloads import is_spoken, render
 from dalenius.server.pages.comparison import difference_margin
 from dalenius.server.pages.page import Caller
 from dalenius.server.pages.refusal import PageRoute
-from dalenius.server.pages.shown import Shown, listed
-from dalenius.server.pages.spoken import spoken_release
+from dalenius.server.pages.shown import Shown, listed, spoken_release
 from dalenius.server.views import Download
 from dalenius.shown.cells import known
 from dalenius.shown.speech import DEFAULT

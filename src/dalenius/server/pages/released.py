@@ -15,14 +15,13 @@ from dalenius.errors import NotAllowed
 from dalenius.server.downloads import formats
 from dalenius.server.pages import numbers
 from dalenius.server.pages.copies import copies
-from dalenius.server.pages.drawing import draw
 from dalenius.server.pages.page import Caller
 from dalenius.server.pages.refusal import PageRoute
 from dalenius.server.pages.shown import Shown, dict_of, listed
 from dalenius.server.pages.wording import Wording
-from dalenius.shown import speech
-from dalenius.shown.cells import INTERVAL, MARGIN, Cell
-from dalenius.shown.crosstab import Crosstab, Margins, Places, asked_layout, lay_out
+from dalenius.shown import charts, speech
+from dalenius.shown.cells import INTERVAL, MARGIN, UNRELIABLE, Cell
+from dalenius.shown.crosstab import Crosstab, Margins, Places, asked_layout, flat, lay_out
 from dalenius.shown.display import Display, displayed
 from dalenius.shown.speech import has_error
 from dalenius.spec.axis import COMPLETE
@@ -266,3 +265,53 @@ def cite(visit: Caller, entry: str) -> Response:
     return shown.answer(
         "release/cite.html", "cite", citation=citation, copies=copies(view.dataset, shown.document(), base)
     )
+
+
+def draw(
+    shown: Shown, crosstab: Crosstab, display: Display, kind: str, confidence: str, *, has_margins: bool
+) -> tuple[str, str]:
+    """The chart as SVG, and the sentence below it: what is drawn, and what is left out."""
+    if kind == "none":
+        return "", ""
+    wording = shown.wording
+    cells = flat(crosstab)
+
+    def text(value: float) -> str:
+        return wording.percent(value, 0) if crosstab.show != "value" else wording.num(value, display.digits)
+
+    marks = [
+        charts.Mark(
+            group=" · ".join(part for part in (item["layer"], item["row"]) if part)
+            if crosstab.column_axes
+            else item["layer"],
+            label=item["column"] or item["row"],
+            value=item["cell"].value,
+            lower=item["cell"].lower,
+            upper=item["cell"].upper,
+            is_unreliable=item["cell"].mark == UNRELIABLE,
+        )
+        for item in cells
+    ]
+    if kind == "heat":
+        width = max(len(cells) // max(len({(i["layer"], i["row"]) for i in cells}), 1), 1)
+        lines = [marks[i : i + width] for i in range(0, len(marks), width)][: charts.MOST_BARS]
+        rows = [line[0].group or line[0].label for line in lines]
+        columns = [m.label for m in lines[0]] if crosstab.column_axes else [""]
+        drawn_cells = len(lines) * min(width, charts.MOST_COLUMNS)
+        note = _with_rest(wording, wording.t("release.chart_note_heat"), drawn_cells, len(marks))
+        title = wording.t("release.heat_title", name=shown.heading)
+        return charts.heat(rows, columns, lines, title=title, description=note, show=text), note
+    note = wording.t("release.chart_note" if has_margins else "release.chart_note_plain", level=confidence)
+    filled = sum(mark.value is not None for mark in marks)
+    if not filled:
+        return "", ""
+    note = _with_rest(wording, note, min(filled, charts.MOST_BARS), len(marks))
+    drawn = charts.bars(marks, title=wording.t("release.chart_title", name=shown.heading), description=note, show=text)
+    return drawn, note
+
+
+def _with_rest(wording: Wording, note: str, drawn: int, every: int) -> str:
+    """The note, with how many numbers are left out."""
+    if drawn >= every:
+        return note
+    return f"{note} {wording.t('release.chart_cut', n=wording.num(drawn), all=wording.num(every))}"

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from fastapi.responses import Response
 
-from dalenius.core.domain import Axis, Domain
+from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.release import Provenance, Release, Table
 from dalenius.errors import DaleniusError
 from dalenius.server.errors import NotFound
@@ -229,3 +229,45 @@ def dict_of(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
     for key, value in pairs:
         labels.setdefault(key, []).append(value)
     return labels
+
+
+def spoken_release(shown: Shown, release: Release) -> Release:
+    """Translate a whole release; what the dataset document does not translate stays."""
+    universe = shown.universe["text"]
+    spoken = _spoken_part(shown, release)
+    return spoken if release.members else spoken.with_(subject=replace(spoken.about, universe=universe))
+
+
+def _spoken_part(shown: Shown, release: Release) -> Release:
+    guarantee = shown.wording.guarantee(release.provenance)
+    whole = release.with_(provenance=replace(release.provenance, guarantee=guarantee))
+    if release.members:
+        return whole.with_members([_spoken_part(shown, member) for member in release.members])
+    subject = release.about
+    names = {*subject.labels, *(condition.variable for condition in subject.where)}
+    return whole.with_(
+        tables=tuple(replace(table, space=_spoken_space(shown, table.space)) for table in release.tables),
+        # A table finds what it was measured by through its cells, which must have the same names.
+        blocks=tuple(replace(block, space=_spoken_space(shown, block.space)) for block in release.blocks),
+        subject=replace(
+            subject,
+            dataset=shown.wording.dataset_title(release.provenance.dataset) or subject.dataset,
+            labels={name: _spoken_label(shown, name, subject.label(name)) for name in names},
+            where=tuple(shown.wording.condition(shown.dataset, condition) for condition in subject.where),
+        ),
+    )
+
+
+def _spoken_space(shown: Shown, space: CellSpace) -> CellSpace:
+    return replace(space, axes=tuple(_distinct_axis(shown, axis) for axis in space.axes))
+
+
+def _distinct_axis(shown: Shown, axis: Axis) -> Axis:
+    spoken = shown.spoken_axis(axis)
+    # Two groups that a translation calls alike stay apart under their own words.
+    return axis if len(set(spoken.labels)) < len(axis) else spoken
+
+
+def _spoken_label(shown: Shown, name: str, stored: str) -> str:
+    label = shown.wording.label(shown.dataset, name)
+    return stored if label == name else label
