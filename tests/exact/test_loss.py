@@ -85,13 +85,3 @@ def test_mixed_units_only_over_report():
     pb, qb = np.exp(b.log_pmf(x)), np.exp(b.log_pmf(x - 1))
     true = np.maximum(np.outer(pa, pb) - np.exp(0.7) * np.outer(qa, qb), 0).sum()
     assert true <= float(together.delta(F(7, 10))) * (1 + 1e-12) <= true * 1.01
-
-
-@pytest.mark.parametrize("order", [F(3, 2), F(2), F(10)])
-def test_renyi(order):
-    law = DiscreteLaplace(F(1, 2))
-    x = np.arange(-300, 301)
-    p, q = law.log_pmf(x), law.log_pmf(x - 2)
-    a = float(order)
-    true = np.log(np.exp(a * p + (1 - a) * q).sum()) / (a - 1)
-    assert float(loss.of_shift(law, 2).renyi(order)) == pytest.approx(true, rel=1e-9)

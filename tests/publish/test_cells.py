@@ -7,8 +7,8 @@ import pytest
 from verify import _spines as spines
 
 import dalenius
-from dalenius.core import domain as core_domain
-from dalenius.core.domain import Numbered, numbered
+from dalenius.core import cells as core_cells
+from dalenius.core.cells import Numbered, numbered
 from dalenius.core.release import Release
 from dalenius.errors import DocumentError
 from dalenius.inference.contrast import total
@@ -25,7 +25,7 @@ def release(monkeypatch: pytest.MonkeyPatch) -> Release:
     """A list along a hierarchy that counts as large."""
     monkeypatch.setattr(_cells, "LARGE", 50)
     monkeypatch.setattr("dalenius.publish._files.MOST_IN_TEXT", 50)
-    monkeypatch.setattr(core_domain, "MOST_HELD", 40)
+    monkeypatch.setattr(core_cells, "MOST_HELD", 40)
     declared = spines.domain(BLOCKS)
     plan = spines.planned(declared)
     return spines.release_of(
@@ -89,7 +89,7 @@ def test_other_cells_and_missing_cells_are_refused(release: Release, tmp_path: P
 
 
 def test_numbered_labels_are_those_that_would_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core_domain, "MOST_HELD", 3)
+    monkeypatch.setattr(core_cells, "MOST_HELD", 3)
     short, long = numbered(3), numbered(5)
     assert short == ("0", "1", "2") and isinstance(long, Numbered)
     assert tuple(long) == ("0", "1", "2", "3", "4") and long[-1] == "4" and long[1:3] == ("1", "2")

@@ -42,7 +42,6 @@ class PrivacyProfile:
     sharpened        a smaller one from the loss distribution, computed only where a cost is asked for
     curve            delta(epsilon) at any epsilon, exact or rounded up
     estimate         about what the curve would say, in floats: for searching, never for a statement
-    renyi_curve      Renyi divergence at an order > 1, rounded up
     shifts           the step as products of shifted noises
     """
 
@@ -54,7 +53,6 @@ class PrivacyProfile:
     sharpened: Callable[[], tuple[Fraction, Fraction]] | None = None
     curve: Callable[[Fraction], Fraction] | None = None
     estimate: Callable[[Fraction], float | None] | None = None
-    renyi_curve: Callable[[Fraction], Fraction] | None = None
     shifts: Moves = ()
     evidence: Evidence = field(default=PROVED)
 
@@ -92,15 +90,6 @@ class PrivacyProfile:
             if self.rho is not None:
                 bounds.append(self.rho_delta + conversions.rho_to_delta(self.rho, epsilon))
         return min(bounds)
-
-    def renyi(self, order: Fraction) -> Fraction:
-        """Renyi divergence of the given order, at most order * rho; only for steps without a failure probability."""
-        if self.renyi_curve is not None:
-            return self.renyi_curve(order)
-        rho, failure = self.zero_concentrated()
-        if failure:
-            raise Unsupported("A Renyi divergence is infinite where the loss can be infinite.")
-        return order * rho
 
     def cost(self) -> Cost:
         """What the master account is charged."""

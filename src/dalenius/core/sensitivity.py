@@ -12,8 +12,6 @@ from math import ceil, isqrt
 
 from dalenius.errors import ParameterError
 
-_MOST_PATTERNS = 2000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
@@ -46,21 +44,6 @@ class Sensitivity:
     def norms(cls, *, l0: int, l1: int | Fraction, l2_squared: int | Fraction, linf: int | Fraction) -> "Sensitivity":
         """From norms alone, where the extreme patterns are too many to list."""
         return cls(l0=l0, l1=Fraction(l1), l2_squared=Fraction(l2_squared), linf=Fraction(linf))
-
-    def beside(self, other: "Sensitivity") -> "Sensitivity":
-        """Both answers are released: the unit moves both, so the changes stand side by side."""
-        patterns = None
-        both = (self.patterns, other.patterns)
-        if both[0] is not None and both[1] is not None and len(both[0]) * len(both[1]) <= _MOST_PATTERNS:
-            mixed = {tuple(sorted(p + q, reverse=True)) for p in both[0] for q in both[1]}
-            patterns = tuple(sorted(mixed))
-        return Sensitivity(
-            l0=self.l0 + other.l0,
-            l1=self.l1 + other.l1,
-            l2_squared=self.l2_squared + other.l2_squared,
-            linf=max(self.linf, other.linf),
-            patterns=patterns,
-        )
 
     def times(self, factor: int) -> "Sensitivity":
         """The same answers on a grid `factor` times finer."""

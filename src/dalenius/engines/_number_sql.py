@@ -39,7 +39,7 @@ class Dialect(Protocol):
     def whole(self, column: str, kind: str) -> str | None:
         """The 64-bit integer that it is, for types that hold nothing else."""
 
-    def real(self, column: str, kind: str) -> tuple[str, bool] | None:
+    def real(self, column: str, kind: str) -> tuple[str, bool]:
         """A double within one part in 2^52, NULL where there is none; whether it prints as the decimal meant."""
 
     def nearest(self, expression: str) -> str:
@@ -93,11 +93,8 @@ def number_sql(dialect: Dialect, bounds: Bounds, column: str, kind: str, *, valu
     whole = dialect.whole(column, kind)
     if whole is not None and bounds.step == 1:
         return NumberSQL(whole, None, _of_whole(bounds, value), False)
-    double = dialect.real(column, kind)
+    expression, is_exact = dialect.real(column, kind)
     missing = f"WHEN {dialect.is_missing(value, kind)} THEN {missing_number(bounds)}"
-    if double is None:
-        return NumberSQL(plain, None, f"CASE {missing} END", True)
-    expression, is_exact = double
     # A number that is no double, or so small that some databases refuse to divide it.
     doubtful = f"WHEN {real} IS NULL OR ({real} <> 0 AND abs({real}) < {_SMALLEST_DOUBLE}) THEN NULL"
     cases = [missing, doubtful, *_outside(dialect, bounds, real)]

@@ -268,7 +268,3 @@ class Session:
         if before is not None and kinds != before.kinds:
             raise InternalError("The columns of the table changed after it was opened; open it again.")
         self.tables[address.relation] = TableOfRecords(relation=address.relation, kinds=kinds)
-
-    @property
-    def kinds(self) -> Mapping[str, str]:
-        return self.tables[self.relation].kinds

@@ -11,6 +11,7 @@ codes, and chosen by the same keyed hash as on every other engine.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -439,12 +440,4 @@ def _whole(batch: Batch) -> Batch:
 def _remembering(variable: Variable) -> Callable[[object], int]:
     """The scalar reader, each distinct value once."""
     read = reader(variable)
-    codes: dict[object, int] = {}
-
-    def remembered(value: object) -> int:
-        code = codes.get(value)
-        if code is None:
-            code = codes[value] = read(value)[0]
-        return code
-
-    return remembered
+    return cache(lambda value: read(value)[0])

@@ -59,7 +59,7 @@ class PostgreSQLDialect:
             return f"CAST(CAST({column} AS INTEGER) AS BIGINT)"
         return f"CAST({column} AS BIGINT)" if kind in _WHOLE else None
 
-    def real(self, column: str, kind: str) -> tuple[str, bool] | None:
+    def real(self, column: str, kind: str) -> tuple[str, bool]:
         """A cast that would fail, for a number beyond all doubles, is not made."""
         if kind in _FLOATS:
             return f"CAST({column} AS DOUBLE PRECISION)", True

@@ -58,7 +58,7 @@ class SparkDialect:
     def whole(self, column: str, kind: str) -> str | None:
         return f"CAST({column} AS BIGINT)" if kind in (*_WHOLE, "boolean") else None
 
-    def real(self, column: str, kind: str) -> tuple[str, bool] | None:
+    def real(self, column: str, kind: str) -> tuple[str, bool]:
         """Every number of a type of this engine has a double."""
         if kind in (*_WHOLE, *_FLOATS, "boolean") or kind.startswith("decimal"):
             return f"CAST({column} AS DOUBLE)", kind in (*_FLOATS, "boolean")

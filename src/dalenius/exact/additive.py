@@ -332,17 +332,10 @@ def assembled(
                 bounds.append(_ranked_delta(products, sensitivity.patterns, cell_rho, at))
         return min(bounds)
 
-    def renyi(order: Fraction) -> Fraction:
-        bounds = [order * rho] if rho is not None else []
-        with suppress(TooLarge):
-            bounds.append(max(d.renyi(order) for d in product_losses(products)))
-        return min(bounds)
-
     def estimate(at: Fraction) -> float | None:
         is_listed = 0 < len(products) <= _MOST_MOVES and loss.is_symmetric(law)
         return loss_estimate.delta_of(products, at) if is_listed else None
 
-    is_pure = epsilon is not None and not delta
     return PrivacyProfile(
         relation=relation,
         epsilon=epsilon,
@@ -352,7 +345,6 @@ def assembled(
         sharpened=sharpened,
         curve=curve,
         estimate=estimate,
-        renyi_curve=renyi if is_pure and rho is not None and products else None,
         shifts=products,
         evidence=evidence,
     )

@@ -110,7 +110,7 @@ def profile(
     stated = additive.assembled(
         law, sensitivity, relation, epsilon=epsilon, delta=delta, rho=rho, sharpened=sharpened, evidence=evidence
     )
-    return stated if has_curve else replace(stated, curve=None, estimate=None, renyi_curve=None, shifts=())
+    return stated if has_curve else replace(stated, curve=None, estimate=None, shifts=())
 
 
 @lru_cache(maxsize=4096)

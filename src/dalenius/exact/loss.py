@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from dalenius.core.integer_law import StatedSymmetry
 from dalenius.core.law import IntegerLaw
-from dalenius.core.rationals import exp_enclosure, log_upper, round_up
+from dalenius.core.rationals import exp_enclosure, log_upper
 from dalenius.errors import TooLarge
 from dalenius.exact.convolution import convolved
 
@@ -71,18 +71,6 @@ class LossDistribution:
         """P(loss > epsilon), rounded up."""
         start = max(epsilon // self.unit + 1 - self.first, 0)
         return min(Fraction(1), Fraction(self.infinite + sum(self.masses[start:]), 1 << BITS))
-
-    def renyi(self, order: Fraction) -> Fraction:
-        """Renyi divergence of an order above 1, rounded up: log E exp((order - 1) loss) / (order - 1)."""
-        if self.infinite:
-            raise TooLarge("A Renyi divergence is infinite where the loss can be infinite.")
-        growth = exp_enclosure((order - 1) * self.unit, BITS)[1]
-        factor = exp_enclosure((order - 1) * self.unit * self.first, BITS)[1]
-        total = 0
-        for mass in self.masses:
-            total += mass * factor
-            factor = -(-factor * growth >> BITS)
-        return max(round_up(log_upper(Fraction(total, 1 << (2 * BITS))) / (order - 1), 10**15), Fraction(0))
 
     def beside(self, other: "LossDistribution") -> "LossDistribution":
         """Both steps, independent: the losses add."""

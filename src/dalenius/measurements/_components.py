@@ -10,8 +10,8 @@ import numpy as np
 
 from dalenius.algebra.amounts import Amounts
 from dalenius.core import conversions
+from dalenius.core.cells import Axis, CellSpace, numbered
 from dalenius.core.conditions import Filter
-from dalenius.core.domain import Axis, CellSpace, numbered
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import IntArray, Joint

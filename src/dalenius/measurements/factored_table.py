@@ -26,7 +26,7 @@ import numpy as np
 
 from dalenius.algebra.range_law import RangeLaw
 from dalenius.algebra.ranges import Factor, row_cost, swap_cost
-from dalenius.core.domain import Axis, CellSpace, numbered
+from dalenius.core.cells import Axis, CellSpace, numbered
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import IntArray, Joint

@@ -87,7 +87,7 @@ class KeyedList(TableStep):
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """The whole list, however few of its cells a table shows."""
         exact = self.mechanism.profile(Count(self.query).sensitivity(neighbours), neighbours.relation)
-        return replace(exact, estimate=None, renyi_curve=None, evidence=self.evidence)
+        return replace(exact, estimate=None, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> IntArray:
         """The keyed noise of every cell; the random source is not used."""

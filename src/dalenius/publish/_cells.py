@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.core.domain import MOST_HELD
+from dalenius.core.cells import MOST_HELD
 from dalenius.core.release import Release
 from dalenius.errors import DocumentError
 

@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 
 from dalenius.algebra.tabulation import tidy, tidy_list
-from dalenius.core.domain import Axis, CellSpace, Numbered, numbered
+from dalenius.core.cells import Axis, CellSpace, Numbered, numbered
 from dalenius.core.law import FloatArray, IntArray, law_from_dict
 from dalenius.core.release import FORMAT, Block, Provenance, Release, Status, Subject, Table, labels_of
 from dalenius.errors import DocumentError

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from dalenius.core import registry
 from dalenius.core.budget import MOST_EPSILON, Cost
-from dalenius.core.domain import MOST_CELLS
+from dalenius.core.cells import MOST_CELLS
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Relation
 from dalenius.errors import DocumentError, ParameterError

@@ -41,7 +41,8 @@ class BlockModel:
     """One number that describes a list of values.
 
     `fit(values, unit)` is the estimate from values counted in units, `corrected` the one whose bias is of second order
-    in one over the number of values, and `central` the one whose median is off by as little. `variance(theta, spread)`
+    in one over the number of values (the same unless it is stated), and `central` the one whose median is off by as
+    little (the corrected one unless it is stated). `variance(theta, spread)`
     is the variance of the estimate times the number of values, where the values have about the standard deviation
     `spread`; `inflation` by how much more, relative to one over the number of values. Where all is said by three sums,
     `sums` gives the estimates from them, by the name of the correction: many blocks are then summed at once.
@@ -53,9 +54,9 @@ class BlockModel:
     """
 
     fit: Fit
-    corrected: Fit
-    central: Fit
     variance: Callable[[float, float], float]
+    corrected: Fit | None = None
+    central: Fit | None = None
     inflation: float = 0.0
     least: int = 10
     sums: Mapping[str, FitSums] | None = None
@@ -71,7 +72,8 @@ class BlockModel:
 def estimate(name: str, correction: str, values: IntArray, unit: Any) -> float:
     """A model's estimate of one block; not a number where it has none."""
     model = MODELS[name]
-    fits = {"analytic": model.corrected, "central": model.central, "none": model.fit}
+    corrected = model.corrected or model.fit
+    fits = {"analytic": corrected, "central": model.central or corrected, "none": model.fit}
     fit = model.jackknifed if correction == "jackknife" else fits[correction]
     try:
         return jackknife(model.fit, values, unit) if fit is None else fit(values, unit)
@@ -97,24 +99,27 @@ def estimates_of_sums(name: str, correction: str, sums: Iterable[Sums], unit: fl
         return [fitted(block) for block in blocks]
 
 
-def of_sums(model: "SumsModel", **more: object) -> BlockModel:
+def of_sums(
+    fit: FitSums,
+    corrected: FitSums | None = None,
+    central: FitSums | None = None,
+    *,
+    is_binary: bool = False,
+    **more: Any,
+) -> BlockModel:
     """A model that three sums say all about: its estimates of a list of values are those of the list's sums."""
+    corrected = corrected or fit
+    sums = {"none": fit, "analytic": corrected, "central": central or corrected}
 
     def of_values(fit: FitSums) -> Fit:
         def fitted(values: IntArray, unit: float) -> float:
-            told = (values != 0).astype(np.int64) if model.is_binary else values
+            told = (values != 0).astype(np.int64) if is_binary else values
             return fit((len(told), int(told.sum()), int((told * told).sum())), unit)
 
         return fitted
 
-    return BlockModel(
-        fit=of_values(model.fit),
-        corrected=of_values(model.corrected),
-        central=of_values(model.central),
-        sums={"none": model.fit, "analytic": model.corrected, "central": model.central},
-        is_binary=model.is_binary,
-        **more,  # type: ignore[arg-type]
-    )
+    plain, *others = (of_values(each) for each in sums.values())
+    return BlockModel(fit=plain, corrected=others[0], central=others[1], sums=sums, is_binary=is_binary, **more)
 
 
 def jackknife(fit: Fit, values: IntArray, unit: Any) -> float:
@@ -139,16 +144,6 @@ def grouped_jackknife(fit: Fit, values: IntArray, unit: Any) -> float:
     groups = np.argsort(np.argsort(keys, kind="stable"), kind="stable") % GROUPS
     without = [fit(ordered[groups != group], unit) for group in range(GROUPS)]
     return GROUPS * fit(ordered, unit) - (GROUPS - 1) * fsum(without) / GROUPS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SumsModel:
-    """Estimates from the three sums of a block."""
-
-    fit: FitSums
-    corrected: FitSums
-    central: FitSums
-    is_binary: bool = False
 
 
 def _mean(sums: Sums, unit: float, added: float = 0.0) -> float:
@@ -196,10 +191,6 @@ def _beta(values: IntArray, unit: float) -> float:
     return mean * (mean * (1 - mean) / variance - 1)
 
 
-def _corrected_beta(values: IntArray, unit: float) -> float:
-    return jackknife(_beta, values, unit)
-
-
 def _trigamma(x: float) -> float:
     early = 0.0
     while x < 6:
@@ -238,15 +229,6 @@ def _binomial(theta: float) -> float:
     return float((1 + odds) ** 2 / odds)
 
 
-def _elsewhere(values: IntArray, unit: Any) -> float:
-    """A function of the custodian's runs in processes of its own; without them a block has no estimate."""
-    return nan
-
-
-def _firth(rows: IntArray, design: logistic.Design) -> float:
-    return logistic.fitted(rows, design, is_penalised=True)
-
-
 def _spread_of_part(theta: float, spread: float) -> float:
     """Of a mean or deviation of half of the values, some of which might belong to the other half."""
     return 3 * spread**2
@@ -255,8 +237,6 @@ def _spread_of_part(theta: float, spread: float) -> float:
 def _of_mixture(fit: Fit, variance: Callable[[float, float], float]) -> BlockModel:
     return BlockModel(
         fit=fit,
-        corrected=fit,
-        central=fit,
         variance=variance,
         inflation=10.0,
         least=50,
@@ -270,26 +250,22 @@ def _of_mixture(fit: Fit, variance: Callable[[float, float], float]) -> BlockMod
 MODELS: Mapping[str, BlockModel] = {
     "beta": BlockModel(
         fit=_beta,
-        corrected=_corrected_beta,
-        central=_corrected_beta,
+        corrected=lambda values, unit: jackknife(_beta, values, unit),
         variance=lambda theta, spread: 2.2 * theta**2,
         inflation=6.0,
         least=20,
     ),
     "exponential": of_sums(
-        SumsModel(
-            fit=_rate,
-            corrected=lambda sums, unit: _rate(sums, unit, 1),
-            central=lambda sums, unit: _rate(sums, unit, 1 / 3),
-        ),
+        _rate,
+        corrected=lambda sums, unit: _rate(sums, unit, 1),
+        central=lambda sums, unit: _rate(sums, unit, 1 / 3),
         variance=lambda theta, spread: theta**2,
         inflation=2.0,
         is_firth=True,
     ),
     "function": BlockModel(
-        fit=_elsewhere,
-        corrected=_elsewhere,
-        central=_elsewhere,
+        # A function of the custodian's runs in processes of its own; without them a block has no estimate.
+        fit=lambda values, unit: nan,
         # Of what it estimates nothing is known; as if it were a mean.
         variance=lambda theta, spread: spread**2,
         least=1,
@@ -303,23 +279,18 @@ MODELS: Mapping[str, BlockModel] = {
         inflation=6.0,
         least=20,
     ),
-    "gaussian_mean": of_sums(
-        SumsModel(fit=_mean, corrected=_mean, central=_mean), variance=lambda theta, spread: spread**2
-    ),
+    "gaussian_mean": of_sums(_mean, variance=lambda theta, spread: spread**2),
     "gaussian_variance": of_sums(
-        SumsModel(
-            fit=_variance,
-            corrected=lambda sums, unit: _variance(sums, unit, 1),
-            central=lambda sums, unit: _variance(sums, unit, 5 / 3),
-        ),
+        _variance,
+        corrected=lambda sums, unit: _variance(sums, unit, 1),
+        central=lambda sums, unit: _variance(sums, unit, 5 / 3),
         variance=lambda theta, spread: 2 * theta**2,
         inflation=1.0,
     ),
-    "huber": BlockModel(fit=_huber, corrected=_huber, central=_huber, variance=lambda theta, spread: 1.05 * spread**2),
+    "huber": BlockModel(fit=_huber, variance=lambda theta, spread: 1.05 * spread**2),
     "logistic": BlockModel(
         fit=lambda rows, design: logistic.fitted(rows, design, is_penalised=False),
-        corrected=_firth,
-        central=_firth,
+        corrected=lambda rows, design: logistic.fitted(rows, design, is_penalised=True),
         # Even odds, and a predictor that is spread independently of the others.
         variance=lambda theta, spread: 4 / spread**2,
         inflation=6.0,
@@ -329,26 +300,23 @@ MODELS: Mapping[str, BlockModel] = {
         is_slow=True,
     ),
     "logit": of_sums(
-        SumsModel(
-            fit=_logit,
-            corrected=lambda sums, unit: _logit(sums, unit, 1 / 2),
-            central=lambda sums, unit: _logit(sums, unit, 1 / 6),
-            is_binary=True,
-        ),
+        _logit,
+        corrected=lambda sums, unit: _logit(sums, unit, 1 / 2),
+        central=lambda sums, unit: _logit(sums, unit, 1 / 6),
+        is_binary=True,
         variance=lambda theta, spread: _binomial(theta),
         inflation=1.0,
         is_firth=True,
     ),
-    "median": BlockModel(
-        fit=_median, corrected=_median, central=_median, variance=lambda theta, spread: pi / 2 * spread**2
-    ),
+    "median": BlockModel(fit=_median, variance=lambda theta, spread: pi / 2 * spread**2),
     "mixture_lower_deviation": _of_mixture(partial(mixture.deviation, component=0), _spread_of_part),
     "mixture_lower_mean": _of_mixture(partial(mixture.mean, component=0), _spread_of_part),
     "mixture_upper_deviation": _of_mixture(partial(mixture.deviation, component=1), _spread_of_part),
     "mixture_upper_mean": _of_mixture(partial(mixture.mean, component=1), _spread_of_part),
     "mixture_upper_share": _of_mixture(mixture.share, lambda theta, spread: 0.5),
     "poisson": of_sums(
-        SumsModel(fit=_mean, corrected=_mean, central=lambda sums, unit: _mean(sums, unit, 1 / 6)),
+        _mean,
+        central=lambda sums, unit: _mean(sums, unit, 1 / 6),
         variance=lambda theta, spread: abs(theta),
         is_firth=True,
     ),

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from dalenius.algebra.tree_split import inner_part, part_cells
-from dalenius.core.domain import MOST_CELLS
+from dalenius.core.cells import MOST_CELLS
 from dalenius.errors import Unsupported
 from dalenius.plans.allotments import Allotment
 from dalenius.plans.margins.levels import LevelCandidate, LevelSetting

@@ -5,7 +5,7 @@ from typing import ClassVar
 from dalenius.algebra.shares import GaussianNoise, LaplaceNoise, NoisePrecision, optimise
 from dalenius.algebra.tree_shares import node_gains, table_weights
 from dalenius.algebra.tree_split import SplitSearch, split_candidates
-from dalenius.core.domain import MOST_CELLS
+from dalenius.core.cells import MOST_CELLS
 from dalenius.plans.allotments import Allotment
 from dalenius.plans.margins.levels import LevelCandidate, LevelSetting
 from dalenius.plans.margins.measured import measured
