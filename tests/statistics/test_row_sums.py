@@ -1,6 +1,7 @@
 """Sums measured together: known norms of every basis, and every replacement of total beside squares."""
 
 from itertools import product
+from math import comb, prod
 
 import numpy as np
 import pytest
@@ -57,30 +58,84 @@ def test_parts_of_a_whole_cost_what_the_whole_costs(arrays: int) -> None:
     assert (persons.l1, persons.l2_squared) == (54, 54**2)
 
 
+def reached(basis: Parabola) -> tuple[int, int]:
+    """The largest l1 norm and squared l2 norm over every replacement."""
+    l1 = l2 = 0
+    for x, y in product(range(basis.low, basis.high + 1), repeat=2):
+        moved = (basis.first * abs(x - y), basis.second * abs((x - basis.centre) ** 2 - (y - basis.centre) ** 2))
+        l1, l2 = max(l1, sum(moved)), max(l2, sum(each**2 for each in moved))
+        assert max(moved) <= sums(basis, 2).sensitivity(REPLACED).linf
+    return l1, l2
+
+
 @pytest.mark.parametrize("is_pure", [True, False])
-@pytest.mark.parametrize("high", range(1, 24))
+@pytest.mark.parametrize("high", [*range(1, 24), 40, 41])
 @pytest.mark.parametrize("low", [-3, 0, 5])
 def test_every_replacement_stays_within_both_norms_of_a_parabola(low: int, high: int, is_pure: bool) -> None:
     basis = Parabola.of(low, low + high, is_pure=is_pure)
-    norms, l1, l2 = sums(basis, 2).sensitivity(REPLACED), 0, 0
-    for x, y in product(range(low, low + high + 1), repeat=2):
-        moved = (basis.first * abs(x - y), basis.second * abs((x - basis.centre) ** 2 - (y - basis.centre) ** 2))
-        l1, l2 = max(l1, sum(moved)), max(l2, sum(each**2 for each in moved))
-        assert max(moved) <= norms.linf
+    norms, (l1, l2) = sums(basis, 2).sensitivity(REPLACED), reached(basis)
     assert l1 <= norms.l1 and l2 <= norms.l2_squared
     # The norm that it is weighed for is reached, and is that of the total alone but for the half step of an odd width.
-    reached, stated = (l1, norms.l1) if is_pure else (l2, norms.l2_squared)
-    assert reached == stated
+    largest, stated = (l1, norms.l1) if is_pure else (l2, norms.l2_squared)
+    assert largest == stated
     alone = basis.first * high if is_pure else (basis.first * high) ** 2
     if high % 2 == 0:
         assert stated == alone
 
 
-def test_squares_that_weigh_too_much_are_refused() -> None:
+@pytest.mark.parametrize("second", [1, 5, 16, 17, 20, 40, 200])
+@pytest.mark.parametrize("high", [1, 2, 3, 8, 9, 20, 31])
+def test_squares_of_any_weight_are_paid_for(high: int, second: int) -> None:
+    """From 1.665 times the total on the largest move lies elsewhere, and squares cost something."""
+    basis = Parabola(low=2, high=2 + high, first=10 * (high - high // 2), second=second)
+    norms, (l1, l2) = sums(basis, 2).sensitivity(REPLACED), reached(basis)
+    assert l1 <= norms.l1 and l2 <= norms.l2_squared
+    # Moves of whole values are of one parity, so that a bound over all of them may exceed the largest by a step.
+    assert l2 > norms.l2_squared * (1 - 2 / high) if high > 8 else norms.l2_squared < 4 * l2
+    if high == 20:
+        assert (norms.l2_squared > (basis.first * high) ** 2) == (second > 16)
+
+
+def test_values_and_weights_that_are_none_are_refused() -> None:
     with pytest.raises(ParameterError):
-        Parabola(low=0, high=10, first=1, second=1)
+        Parabola(low=0, high=10, first=1, second=0)
     with pytest.raises(ParameterError):
         Parabola.of(3, 3, is_pure=True)
+
+
+@pytest.mark.parametrize("degrees", [(1, 1), (2, 2), (4,), (1, 2)])
+@pytest.mark.parametrize("multiple", [1, 3])
+def test_products_of_distances_from_both_bounds_of_two_variables_stay_within_the_price_of_one(
+    degrees: tuple[int, ...], multiple: int
+) -> None:
+    """Every row, added, removed, replaced or dropping out: as a plan writes its functions, times a weight."""
+    bounds = dict(zip(("x", "y"), ((-1, 2), (0, 2)), strict=True))
+    roles = list(bounds)[: len(degrees)]
+    places = list(product(*(range(degree + 1) for degree in degrees)))
+    functions = [
+        RowFunction.of(
+            *(Power(role, offset=-bounds[role][0], exponent=i) for role, i in zip(roles, place, strict=True)),
+            *(
+                Power(role, slope=-1, offset=bounds[role][1], exponent=degree - i)
+                for role, degree, i in zip(roles, degrees, place, strict=True)
+            ),
+            multiple=multiple * prod(comb(d, i) for d, i in zip(degrees, place, strict=True)),
+        )
+        for place in places
+    ]
+    total = multiple * prod((bounds[role][1] - bounds[role][0]) ** d for role, d in zip(roles, degrees, strict=True))
+    points = product(*(range(bounds[role][0], bounds[role][1] + 1) for role in roles))
+    rows = [tuple(f.value(dict(zip(roles, point, strict=True))) for f in functions) for point in points]
+    rows.append((0,) * len(functions))
+    norms = {each: sums(Simplex(total=total), len(functions)).sensitivity(each) for each in (ADDED, REPLACED)}
+    assert {sum(row) for row in rows} == {0, total} and min(min(row) for row in rows) == 0
+    for first, second in product(rows, repeat=2):
+        moved = [abs(a - b) for a, b in zip(first, second, strict=True)]
+        assert sum(moved) <= norms[REPLACED].l1 and sum(m * m for m in moved) <= norms[REPLACED].l2_squared
+        assert max(first) <= norms[ADDED].linf
+        assert sum(first) <= norms[ADDED].l1 and sum(m * m for m in first) <= norms[ADDED].l2_squared
+    # Opposite corners reach both norms.
+    assert max(sum(abs(a - b) for a, b in zip(*pair, strict=True)) for pair in product(rows, repeat=2)) == 2 * total
 
 
 @pytest.mark.parametrize("halvings", [1, 2, 3])

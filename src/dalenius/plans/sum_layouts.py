@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from math import prod
 
 from dalenius.algebra.estimator import ROWS
-from dalenius.plans.sum_parts import SumPart, parabola, reads_apart, single, spread_apart
+from dalenius.plans.sum_parts import SumPart, parabola, powers, reads_apart, single, spread_apart
 from dalenius.plans.sum_plan import MeasuredPart, SumPlan
 from dalenius.spec.question import Question
 
+# Powers and products that are measured at the price of one are at most so many: the noise of a sum grows with them.
+MOST_ARRAYS = 9
 Parts = tuple[SumPart, ...]
 
 
@@ -47,10 +50,29 @@ def declared(plan: SumPlan) -> Layout:
 
 def layouts(plan: SumPlan) -> Iterator[Callable[[], Layout]]:
     """All ways, the plainest first; each may be refused."""
-    if plan.size is not None and plan.reads == (ROWS, "x") and plan.products:
-        yield from (partial(_on_parabola, plan, is_pure=is_pure) for is_pure in _norms(plan.question))
+    if plan.size is not None and "x" not in plan.raw and "x x" in (*plan.reads, *plan.products):
+        shapes = [partial(_on_parabola, plan, is_pure=is_pure) for is_pure in _norms(plan.question)]
+        if plan.reads == (ROWS, "x"):
+            yield from shapes
+            return
+        yield from (partial(declared, plan), *shapes)
     else:
         yield partial(declared, plan)
+    if plan.classes is not None:
+        return
+    for degrees in _boxes(plan, plan.reads):
+        yield partial(_boxed, plan, degrees)
+    if not plan.products or plan.uses_influence or plan.weight is not None:
+        return
+    for degrees in _boxes(plan, plan.products):
+        if len(plan.products) > 1 and _covers(degrees, plan.products):
+            yield partial(_spread_boxed, plan, degrees)
+        if ROWS in plan.reads or len(degrees) > 1:
+            yield partial(_boxed, plan, degrees)
+
+
+def _covers(degrees: dict[str, int], names: tuple[str, ...]) -> bool:
+    return all(name.split().count(role) <= degree for name in names for role, degree in degrees.items())
 
 
 def _norms(question: Question) -> list[bool]:
@@ -59,10 +81,37 @@ def _norms(question: Question) -> list[bool]:
     return ([] if budget.epsilon is None else [True]) + ([] if budget.rho is budget.delta is None else [False])
 
 
+def _boxes(plan: SumPlan, names: tuple[str, ...]) -> list[dict[str, int]]:
+    """Degrees of the roles up to which powers are measured together: those of all these sums, and of products of
+    single roles.
+    """
+    roles = [role for role in sorted(plan.variables) if role in plan.bounds]
+    highest = {role: max(name.split().count(role) for name in names) for role in roles}
+    every = [dict.fromkeys(roles, 1)] if len(roles) > 1 else []
+    every += [highest] if sum(highest.values()) > 1 and highest not in every else []
+    arrays = [prod(degree + 1 for degree in degrees.values()) for degrees in every]
+    return [degrees for degrees, many in zip(every, arrays, strict=True) if many <= MOST_ARRAYS]
+
+
+def _boxed(plan: SumPlan, degrees: dict[str, int]) -> Layout:
+    """Powers and products up to these degrees together, every other sum by itself."""
+    return _beside(plan, powers(plan, degrees, 1))
+
+
+def _beside(plan: SumPlan, together: SumPart) -> Layout:
+    """What is told together, and every other sum by itself."""
+    told = {*together.sums} if plan.size is None else {*together.sums, ROWS}
+    reads = (together, *(single(plan, name, is_product=False) for name in plan.reads if name not in told))
+    has_more = bool({*plan.products} - {*together.products})
+    spread = spread_apart(plan, together.products) if has_more else ()
+    return Layout.of(reads, spread, plan.estimator.spread_share)
+
+
+def _spread_boxed(plan: SumPlan, degrees: dict[str, int]) -> Layout:
+    """What the error of sampling needs together."""
+    return Layout.of(reads_apart(plan), (powers(plan, degrees, 2),), plan.estimator.spread_share)
+
+
 def _on_parabola(plan: SumPlan, *, is_pure: bool) -> Layout:
     """Total and squares of a public number of rows together."""
-    together = parabola(plan, is_pure=is_pure)
-    reads = (together, *(single(plan, name, is_product=False) for name in plan.reads if name not in together.sums))
-    told = {*together.products}
-    spread = spread_apart(plan, told) if set(plan.products) - told else ()
-    return Layout.of(reads, spread, plan.estimator.spread_share)
+    return _beside(plan, parabola(plan, is_pure=is_pure))

@@ -14,14 +14,14 @@ from dalenius.algebra.estimate_law import INFLUENCE, LinearForm
 from dalenius.algebra.estimator import ROWS
 from dalenius.algebra.influence import InfluenceRows
 from dalenius.algebra.intervals import mean_square
-from dalenius.algebra.shapes import EVEN, SKEWED, mean_bernstein, mean_power
+from dalenius.algebra.shapes import EVEN, SKEWED, mean_bernstein, mean_power, mean_product
 from dalenius.algebra.sums import MeasuredArrays, Sums, product_of
 from dalenius.core.domain import CellSpace
 from dalenius.core.query import Power, RowFunction, RowsQuery, TableQuery
 from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import share
-from dalenius.plans.sum_plan import Held, MeasuredPart, SumPlan, law_of_forms, named, typical_records
+from dalenius.plans.sum_plan import TYPICAL, Held, MeasuredPart, SumPlan, law_of_forms, named
 from dalenius.spec.question import Question
 from dalenius.statistics import Parabola, Separate, Simplex
 from dalenius.statistics.count import Count
@@ -126,12 +126,12 @@ def power_of(plan: SumPlan, name: str, weighted: int) -> RowFunction:
 def typical_of(plan: SumPlan, name: str, weighted: int, shape: int = EVEN) -> float:
     """The mean of what a row adds, where values have a shape and weights are spread evenly."""
     typical = 1.0 if plan.weight is None else mean_power(plan.weight.least, plan.weight.largest, weighted)
-    for role in plan.variables:
-        power = name.split().count(role)
-        if power:
-            bounds, centre = plan.bounds[role], plan.centre(role)
-            typical *= mean_power(bounds.low - centre, bounds.high - centre, power, shape)
-    return typical
+    factors = [
+        (plan.bounds[role].low - plan.centre(role), plan.bounds[role].high - plan.centre(role), power)
+        for role in plan.variables
+        if (power := name.split().count(role))
+    ]
+    return typical * mean_product(factors, shape)
 
 
 def _row_sums(plan: SumPlan, queries: tuple[TableQuery, ...], basis: Any, *, most: int) -> tuple[RowSums, int]:
@@ -179,18 +179,18 @@ def powers(plan: SumPlan, degrees: Mapping[str, int], weighted: int) -> SumPart:
     last = len(places) - 1
     held = {name: Held(form.turned(last).scaled(unit)) for name, form in box(ends, degrees).items()}
     is_product = plan.weight is None or weighted == 2
+    reads = [name for name in plan.reads if name != ROWS or plan.size is None]
     row = typical_of(plan, ROWS, weighted) * most / heaviest / unit
 
-    def means(shape: int) -> tuple[float, ...]:
-        apart = (zip(degrees.values(), place, strict=True) for place in places)
-        return tuple(row * prod(mean_bernstein(degree, i, shape) for degree, i in each) for each in apart)
-
+    typical, skewed = (
+        tuple(row * mean_bernstein([*degrees.values()], place, shape) for place in places) for shape in _SHAPES
+    )
     return SumPart(
         name=f"{'weighted ' if plan.weight is not None else ''}{_words_of(plan, degrees)} from both bounds",
         statistic=statistic,
-        typical=means(EVEN),
-        skewed=means(SKEWED),
-        sums={name: one for name, one in held.items() if weighted == 1 and name in plan.reads},
+        typical=typical,
+        skewed=skewed,
+        sums={name: one for name, one in held.items() if weighted == 1 and name in reads},
         products={name: one for name, one in held.items() if name in plan.products and is_product},
     )
 
@@ -331,7 +331,7 @@ def typical_influence(plan: SumPlan, shape: int = EVEN) -> float:
     reads = plan.reads
     forms = {name: LinearForm.array(place) for place, name in enumerate(reads)}
     heaviest = {} if plan.weight is None else {"heaviest": plan.weight.largest}
-    sums = typical_records(plan.question) * np.array([[typical_of(plan, name, 1, shape)] for name in reads])
+    sums = TYPICAL * np.array([[typical_of(plan, name, 1, shape)] for name in reads])
     exact = MeasuredArrays(sums, np.zeros((len(reads), 1)), np.zeros((len(reads), 1)))
     law = law_of_forms(plan, forms, {}, 0.0, **heaviest)
 

@@ -1,22 +1,28 @@
-"""One table of an estimator's numbers: of all ways to measure its sums the one with the least predicted error."""
+"""One table of an estimator's numbers: of all ways to measure its sums the one with the least predicted widths."""
 
 from dalenius.core.plan import TablePlan
 from dalenius.errors import TooLarge, Unsupported
-from dalenius.plans.sum_layouts import layouts
-from dalenius.plans.sum_plan import SumPlan, finished, law_of
+from dalenius.plans.sum_layouts import Layout, layouts
+from dalenius.plans.sum_plan import SumPlan, finished
+from dalenius.plans.sum_shares import MeasuredLayout, shared
 
 
 def as_table(plan: SumPlan) -> TablePlan:
     """Return the priced plan. Raises the refusal of the last way where none can be planned."""
-    plans: list[TablePlan] = []
+    starts: list[MeasuredLayout] = []
+    others: list[Layout] = []
     refusal: Exception | None = None
     for make in layouts(plan):
         try:
-            made = make().measured(plan.question)
-            plans.append(finished(plan, made, law_of(plan, made)))
+            layout = make()
+            if starts:
+                others.append(layout)
+            else:
+                starts.append(MeasuredLayout.of(plan, layout))
         except (Unsupported, TooLarge) as error:
             refusal = error
-    if not plans:
+    if not starts:
         assert refusal is not None
         raise refusal
-    return min(plans, key=lambda each: float(each.preview["std_error"]))
+    made = shared(starts[0], others)
+    return finished(plan, made.parts, made.law)

@@ -72,8 +72,8 @@ class RowSums:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Totals of both signs, shifted squares, products with a weight, halved sums, powers from both bounds, and a
-        total beside its squares.
+        """Totals of both signs, shifted squares, products with a weight, halved sums, powers and products from both
+        bounds, and a total beside its squares.
         """
         space, both = cells("a", "b"), group("a", "b") | number(-1, 2)
         rows: tuple[Row, ...] = (("a", -1), ("a", 2), ("b", 0), ("b", 2), ("b", None))
@@ -114,6 +114,13 @@ class RowSums:
                 is_tight=False,
             )
 
+        def corners(halvings: int = 0) -> RowSums:
+            ends = (Power("x", offset=1), Power("x", slope=-1, offset=2))
+            others = (Power("w"), Power("w", slope=-1, offset=3))
+            functions = [RowFunction.of(own, other) for own in ends for other in others]
+            queries = tuple(TableQuery(space=space, function=one, halvings=halvings) for one in functions)
+            return cls(queries=queries, basis=Simplex(total=9))
+
         heavy: tuple[Row, ...] = (("a", -1, 3), ("a", 2, 3), ("b", 0, 3), ("b", 2, 3), ("b", 1, None))
         between = Filter(variable="x", low=-1, high=-1), Filter(variable="x", low=2, high=2)
         outside = cls(queries=tuple(TableQuery(space=space, where=(each,)) for each in between), basis=Simplex(total=1))
@@ -138,6 +145,8 @@ class RowSums:
                 rows=heavy,
                 is_tight=False,
             ),
+            Example(statistic=corners(), variables=weighted, rows=heavy, is_tight=False),
+            Example(statistic=corners(1), variables=weighted, rows=heavy, is_tight=False),
             Example(statistic=outside, variables=both, rows=rows, is_tight=False),
             Example(
                 statistic=cls(
