@@ -41,6 +41,8 @@ TABLES: dict[str, dict[str, Any]] = {
     "weighted mean": {"rows": ["g"], "measure": "mean", "of": "x", "weight": "w"},
     "weighted mean, noise alone": {"measure": "mean", "of": "x", "weight": "w", "error": "noise"},
     "weighted total": {"rows": ["g"], "measure": "total", "of": "x", "weight": "w"},
+    "distribution": {"rows": ["g"], "measure": "distribution", "of": "x", "at": [0, 1]},
+    "weighted distribution": {"rows": ["g"], "measure": "distribution", "of": "x", "at": [0, 1], "weight": "w"},
     "weighted ratio": {"measure": "ratio", "of": "x", "other": "y", "weight": "w"},
 }
 POLICY = {"allow": {"acknowledge": ["fixed_weights"]}}

@@ -3,7 +3,9 @@
 Records are counted between neighbouring points, and again in runs of several such bins where that makes sums of bins
 more exact; all counts of a curve are joined by least squares. What is off at a point is a linear form of independent
 noise, and of the counts of a sample where the process behind the records is asked about. How far the worst point is off
-follows from replays of both at fixed pseudo-random points, so that every product shows the same band.
+follows from replays of both at fixed pseudo-random points, so that every product shows the same band. Records may count
+by weights: then squared weights were measured too, and bins vary independently by those, as if records had been drawn
+one by one with replacement. In margins of a list bins are classes, and the exact variance of their sums is used.
 
 Requires
     Independent additive noise of public laws; units that are independent draws of the process, for the band with
@@ -16,8 +18,8 @@ References
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -77,77 +79,171 @@ def point_variances(
     return np.asarray(square - 2 * shares * mixed + shares**2 * float((whole**2 * noise).sum()))
 
 
-@dataclass(frozen=True, eq=False)
-class CountedLevel:
-    """The counts of one level of all curves: a row each, with the variance of their noise."""
+class BinNoise(Protocol):
+    """What is off in the bins of every curve."""
 
-    values: FloatArray
-    variance: float
+    def variances(self, shares: FloatArray) -> FloatArray:
+        """Of the count below each point less its share of all; a row for each curve."""
+
+    def replayed(self, curve: int, shares: FloatArray) -> FloatArray:
+        """Replays of what is off at the points of one curve; a row for each replay."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LevelNoise:
+    """Of bins that were joined from runs of several lengths, alike in all curves."""
+
+    bins: int
+    widths: tuple[int, ...]
+    variances_of_levels: tuple[float, ...]
+    is_normal: tuple[bool, ...]
+    is_known: bool
+
+    def variances(self, shares: FloatArray) -> FloatArray:
+        return point_variances(self.bins, self.widths, self.variances_of_levels, shares, self.is_known)
+
+    def replayed(self, curve: int, shares: FloatArray) -> FloatArray:
+        below, whole = self._replays
+        return np.asarray(below - whole[:, None] * shares)
+
+    @cached_property
+    def _replays(self) -> tuple[FloatArray, FloatArray]:
+        """Of the counts below every point, and of all records."""
+        made = joined(self.bins, self.widths, self.variances_of_levels, self.is_known)
+        normal = normal_numbers(made.shape[1], 1)
+        many = [nodes_of(self.bins, w) for w in self.widths]
+        scale = np.repeat(np.sqrt(self.variances_of_levels), many)
+        drawn = np.where(np.repeat(self.is_normal, many), normal, two_sided(normal)) * scale
+        below = np.cumsum(drawn @ made.T, axis=1)
+        return below[:, :-1], below[:, -1]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassNoise:
+    """Of bins that are classes in the cells of a margin: two bins of a cell share the same covariance, whichever they
+    are, so that it follows from the variances of a bin and of all bins together.
+    """
+
+    bins: int
+    of_bin: FloatArray
+    of_all: FloatArray
     is_normal: bool
+
+    @property
+    def _own(self) -> FloatArray:
+        """The part of a bin's variance that it does not share."""
+        if self.bins == 1:
+            return np.zeros_like(self.of_bin)
+        common = (self.of_all / self.bins - self.of_bin) / (self.bins - 1)
+        return np.asarray(np.maximum(self.of_bin - common, 0.0))
+
+    def variances(self, shares: FloatArray) -> FloatArray:
+        """Sums of k bins vary about k / bins of all by own k (bins - k) / bins."""
+        place = np.arange(1, self.bins) / self.bins
+        own = self._own[:, None] * self.bins * place * (1 - place)
+        return np.asarray(own + self.of_all[:, None] * (place - shares) ** 2)
+
+    def replayed(self, curve: int, shares: FloatArray) -> FloatArray:
+        own, whole = self._replays
+        place = np.arange(1, self.bins) / self.bins
+        of_all = np.sqrt(self.of_all[curve]) * whole[:, None] * (place - shares)
+        return np.asarray(np.sqrt(self._own[curve]) * own + of_all)
+
+    @cached_property
+    def _replays(self) -> tuple[FloatArray, FloatArray]:
+        """Sums of bins about their mean, for a variance of one, and all bins together."""
+        normal = normal_numbers(self.bins + 1, 1)
+        drawn = normal if self.is_normal else two_sided(normal)
+        about = drawn[:, :-1] - drawn[:, :-1].mean(axis=1, keepdims=True)
+        return np.cumsum(about, axis=1)[:, :-1], drawn[:, -1]
 
 
 class Distribution:
-    """What a release of distribution functions says, curve by curve and point by point (the last axis)."""
+    """What a release of distribution functions says, curve by curve and point by point (the last axis).
 
-    has_sampling = True
-    bins: int
-    counted: "list[CountedLevel]"
-    is_known: bool
+    Where records count by weights, `squares` are the measured sums of squared weights in every bin, from which the
+    error of sampling follows; without them there is none.
+    """
+
+    has_sampling: bool
+    noise: BinNoise
     records: FloatArray
     rows: int
+    squares: FloatArray
     values: FloatArray
-    variances: tuple[float, ...]
-    widths: tuple[int, ...]
 
-    def __init__(self, parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> None:
-        points = len(parameters["points"])
-        self.bins, curves = points + 1, cells // points
-        self.widths = tuple(int(w) for w in parameters["widths"])
-        size, self.rows = parameters.get("size"), rows_per_unit(parameters)
-        self.is_known = size is not None
-        self.counted = [_counted(block, curves) for block in blocks]
-        self.variances = tuple(level.variance for level in self.counted)
-        stacked = np.concatenate([level.values for level in self.counted], axis=1)
-        made = joined(self.bins, self.widths, self.variances, self.is_known)
-        below = np.cumsum(stacked @ made.T, axis=1)
-        if size is not None:
-            below = below + int(size) * np.cumsum(_shares_of_total(self.bins, self.widths, self.variances))
-        self.records = np.where(below[:, -1] >= 1, below[:, -1], np.nan)
+    def __init__(
+        self,
+        counts: FloatArray,
+        noise: BinNoise,
+        *,
+        rows: int = 1,
+        least: float = 1.0,
+        squares: FloatArray | None = None,
+        is_weighted: bool = False,
+    ) -> None:
+        self.noise, self.rows, self.has_sampling = noise, rows, squares is not None or not is_weighted
+        below = np.cumsum(counts, axis=1)
+        self.records = np.where(below[:, -1] >= least, below[:, -1], np.nan)
         raw = np.clip(below[:, :-1] / self.records[:, None], 0.0, 1.0)
         # Halfway between the least rising curve above and the largest below: no rising curve is farther than before.
         above, under = np.maximum.accumulate(raw, axis=1), np.minimum.accumulate(raw[:, ::-1], axis=1)
         self.values = np.asarray((above + under[:, ::-1]) / 2)
+        shares = np.diff(self.values, axis=1, prepend=0.0, append=1.0)
+        self.squares = self.records[:, None] * np.maximum(shares, 0.0) if squares is None else squares
+
+    @classmethod
+    def of_blocks(cls, parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int) -> "Distribution":
+        """From counts of runs, and squares of weights after them where they were measured."""
+        points = len(parameters["points"])
+        bins, curves = points + 1, cells // points
+        widths, size = tuple(int(w) for w in parameters["widths"]), parameters.get("size")
+        levels = [_counted(block, curves, int(parameters.get("unit", 1))) for block in blocks[: len(widths)]]
+        noise = LevelNoise(
+            bins=bins,
+            widths=widths,
+            variances_of_levels=tuple(level.variance for level in levels),
+            is_normal=tuple(level.is_normal for level in levels),
+            is_known=size is not None,
+        )
+        made = joined(bins, widths, noise.variances_of_levels, noise.is_known)
+        counts = np.concatenate([level.values for level in levels], axis=1) @ made.T
+        if size is not None:
+            counts = counts + int(size) * _shares_of_total(bins, widths, noise.variances_of_levels)
+        squares = None
+        if "squares" in parameters:
+            squares = upper_squares(*_counted(blocks[-1], curves, int(parameters["squares"]))[:2])
+        return cls(
+            counts,
+            noise,
+            rows=rows_per_unit(parameters),
+            least=float(parameters.get("least", 1.0)),
+            squares=squares,
+            is_weighted="weight" in parameters,
+        )
 
     def variance(self, *, with_sampling: bool) -> FloatArray:
         """Of every point, flat."""
-        f = self.values
-        noise = point_variances(self.bins, self.widths, self.variances, np.nan_to_num(f), self.is_known)
-        sampling = self.rows * f * (1 - f) / self.records[:, None] if with_sampling else 0.0
-        return np.asarray(noise / self.records[:, None] ** 2 + sampling).reshape(-1)
+        f, records = self.values, self.records[:, None]
+        noise = self.noise.variances(np.nan_to_num(f)) / records**2
+        if not with_sampling:
+            return np.asarray(noise).reshape(-1)
+        running = np.cumsum(self.squares, axis=1)
+        below, above = running[:, :-1], running[:, -1:] - running[:, :-1]
+        return np.asarray(noise + self.rows * ((1 - f) ** 2 * below + f**2 * above) / records**2).reshape(-1)
 
     def half_widths(self, confidence: float, is_sampling: bool) -> FloatArray:
         """How far the worst point of each curve is off, with this probability."""
-        below, whole = self._noise()
         halves = []
-        for shares, n in zip(self.values, self.records, strict=True):
+        for curve, (shares, n) in enumerate(zip(self.values, self.records, strict=True)):
             if np.isnan(n):
                 halves.append(np.nan)
                 continue
-            off = below - whole[:, None] * shares
+            off = self.noise.replayed(curve, shares)
             if is_sampling:
-                off = off + np.sqrt(self.rows * n) * _bridges(shares)
+                off = off + np.sqrt(self.rows) * _bridges(shares, self.squares[curve])
             halves.append(float(np.quantile(np.abs(off).max(axis=1), confidence)) / n)
         return np.array(halves)
-
-    def _noise(self) -> tuple[FloatArray, FloatArray]:
-        """Replayed noise of the counts below every point, and of all records."""
-        made = joined(self.bins, self.widths, self.variances, self.is_known)
-        normal = normal_numbers(made.shape[1], 1)
-        scale = np.concatenate([np.full(level.values.shape[1], level.variance**0.5) for level in self.counted])
-        light = np.concatenate([np.full(level.values.shape[1], level.is_normal) for level in self.counted])
-        drawn = np.where(light, normal, two_sided(normal)) * scale
-        below = np.cumsum(drawn @ made.T, axis=1)
-        return below[:, :-1], below[:, -1]
 
     def ends(self, confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
         """A band of one width along each curve, flat."""
@@ -155,18 +251,36 @@ class Distribution:
         return (self.values - half).reshape(-1), (self.values + half).reshape(-1)
 
 
-def _counted(block: Block, curves: int) -> CountedLevel:
+class CountedLevel(NamedTuple):
+    """The counts of one level of all curves: a row each, with the variance of their noise."""
+
+    values: FloatArray
+    variance: float
+    is_normal: bool
+
+
+def _counted(block: Block, curves: int, unit: int) -> CountedLevel:
     if not isinstance(block.law, Additive):
         raise InternalError("Runs of bins are counted with additive noise.")
     noise = block.law.noise
-    values = block.values.astype(np.float64).reshape(curves, -1)
-    return CountedLevel(values, float(noise.variance), noise.name == "discrete_gaussian")
+    values = unit * block.values.astype(np.float64).reshape(curves, -1)
+    return CountedLevel(values, unit**2 * float(noise.variance), noise.name == "discrete_gaussian")
 
 
-def _bridges(shares: FloatArray) -> FloatArray:
-    """Replayed sampling error of a curve at its points, times the root of the number of records."""
-    parts = np.diff(shares, prepend=0.0, append=1.0)
-    moved = normal_numbers(len(parts), 2) * np.sqrt(np.maximum(parts, 0.0))
+def upper_squares(values: FloatArray, variance: FloatArray | float) -> FloatArray:
+    """Squares of weights in every bin, none below zero, whose sum is two standard errors of its noise above what was
+    measured; `variance` is that of one bin, and each row is a curve.
+    """
+    squares, bins = np.maximum(values, 0.0), values.shape[1]
+    upper = np.maximum(values.sum(axis=1), 0.0) + 2 * np.sqrt(bins * np.asarray(variance))
+    measured = squares.sum(axis=1)
+    shares = np.where(measured[:, None] > 0, squares / np.maximum(measured, 1e-300)[:, None], 1 / bins)
+    return np.asarray(shares * upper[:, None])
+
+
+def _bridges(shares: FloatArray, squares: FloatArray) -> FloatArray:
+    """Replayed sampling error of a curve at its points, times the number of records."""
+    moved = normal_numbers(len(squares), 2) * np.sqrt(squares)
     running = np.cumsum(moved, axis=1)
     return np.asarray(running[:, :-1] - running[:, -1:] * shares)
 

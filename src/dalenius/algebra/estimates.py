@@ -1,8 +1,9 @@
 """What the law of an estimate makes of the measured blocks: numbers, both errors, and intervals."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -52,8 +53,9 @@ def is_certified(law: Law) -> bool:
 
 def curves_of(law: Law, cells: int) -> int | None:
     """How many curves so many cells show, whose intervals hold at all points of each; None elsewhere."""
-    is_curve = isinstance(law, Joint) and law.parameters.get("estimate") == CURVES
-    return cells // len(law.parameters["points"]) if is_curve else None  # type: ignore[union-attr]
+    stated = law.parameters if isinstance(law, Joint) else {}
+    stated = stated["estimate"] if isinstance(stated.get("estimate"), Mapping) else stated
+    return cells // len(stated["points"]) if stated.get("estimate") == CURVES else None
 
 
 def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
@@ -63,15 +65,19 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
         stated = EstimateLaw.of(law)
         return within_limits(_from_sums(stated, blocks, cells), stated.limits, has_sampling=stated.has_sampling)
     if name == QUANTILES:
-        made = _flat(Quantiles(law.parameters, blocks))
+        made = flat(Quantiles(law.parameters, blocks))
     elif name == BLOCK_QUANTILES:
-        made = _flat(BlockQuantiles(law.parameters, blocks))
+        made = flat(BlockQuantiles(law.parameters, blocks))
     elif name == BOOTSTRAP:
         made = resampled(law.parameters, blocks, cells)
     else:
         # Intervals of distribution functions are bands: they hold at all points of a curve at once.
-        made = _flat(Distribution(law.parameters, blocks, cells))
-    return within_limits(made, law.parameters["limits"], has_sampling=draws_of(law.parameters).has_sampling())
+        made = flat(Distribution.of_blocks(law.parameters, blocks, cells))
+    return within_limits(made, law.parameters["limits"], has_sampling=_has_sampling(law.parameters))
+
+
+def _has_sampling(parameters: Mapping[str, Any]) -> bool:
+    return draws_of(parameters).has_sampling(is_weighted="weight" in parameters)
 
 
 def within_limits(made: Estimated, limits: Sequence[str], *, has_sampling: bool) -> Estimated:
@@ -134,7 +140,8 @@ def deconvolved_ends(
     return np.clip(np.nan_to_num(lower, nan=low), low, high), np.clip(np.nan_to_num(upper, nan=high), low, high)
 
 
-def _flat(made: Quantiles | BlockQuantiles | Distribution) -> Estimated:
+def flat(made: Quantiles | BlockQuantiles | Distribution) -> Estimated:
+    """Numbers, errors and intervals of every cell."""
     return Estimated(
         values=made.values.reshape(-1),
         variance=made.variance(with_sampling=False),

@@ -14,15 +14,18 @@ from typing import Any
 import numpy as np
 
 from dalenius.algebra import joint
+from dalenius.algebra.distributions import ClassNoise, Distribution, upper_squares
 from dalenius.algebra.estimate_law import EstimateLaw, LinearForm
-from dalenius.algebra.estimates import estimator_of, within_limits
+from dalenius.algebra.estimates import CURVES, estimator_of, flat, within_limits
 from dalenius.algebra.intervals import Estimated, estimate
 from dalenius.algebra.sums import EXCESS, MeasuredArrays, Sums
+from dalenius.core.estimate import draws_of, rows_per_unit
 from dalenius.core.law import Additive, FloatArray, Joint, Law, law_from_dict
 from dalenius.core.release import Block
 
 LISTS = "estimates of lists"
 """The law of a list of estimates."""
+_MeasuredList = tuple[Mapping[str, Any], Sequence[FloatArray], Sequence[FloatArray], float]
 
 
 def is_list_of_estimates(law: Law) -> bool:
@@ -37,15 +40,10 @@ def margins_of(law: Joint) -> int:
 
 def estimates_of_lists(law: Joint, blocks: Sequence[Block]) -> tuple[Estimated, ...]:
     """The estimates of every margin, in the order in which they are shown."""
+    lists = _measured_lists(law, blocks)
+    if law.parameters["estimate"].get("estimate") == CURVES:
+        return tuple(_curves(law.parameters["estimate"], lists, margin) for margin in range(margins_of(law)))
     stated = EstimateLaw.of(Joint("estimate", law.parameters["estimate"]))
-    lists, first = [], 0
-    for part in law.parameters["lists"]:
-        own, many = law_from_dict(part["law"]), int(part["blocks"])
-        assert isinstance(own, Joint)
-        measured = blocks[first : first + many]
-        excess = EXCESS if any(_is_heavy(block.law) for block in measured) else 0.0
-        lists.append((part, joint.estimates(measured, own), joint.variances(own), excess))
-        first += many
     made = []
     for margin in range(margins_of(law)):
         arrays = [_arrays(part, values, variances, margin, excess) for part, values, variances, excess in lists]
@@ -60,6 +58,48 @@ def estimates_of_lists(law: Joint, blocks: Sequence[Block]) -> tuple[Estimated, 
             within_limits(estimate(estimator_of(stated), sums), stated.limits, has_sampling=stated.has_sampling)
         )
     return tuple(made)
+
+
+def _measured_lists(law: Joint, blocks: Sequence[Block]) -> list[_MeasuredList]:
+    """Every list with what least squares makes of its blocks."""
+    lists: list[_MeasuredList] = []
+    first = 0
+    for part in law.parameters["lists"]:
+        own, many = law_from_dict(part["law"]), int(part["blocks"])
+        assert isinstance(own, Joint)
+        measured = blocks[first : first + many]
+        excess = EXCESS if any(_is_heavy(block.law) for block in measured) else 0.0
+        lists.append((part, joint.estimates(measured, own), joint.variances(own), excess))
+        first += many
+    return lists
+
+
+def _curves(parameters: Mapping[str, Any], lists: Sequence[_MeasuredList], margin: int) -> Estimated:
+    """Distribution functions of every cell of a margin; the second list is of squared weights."""
+    (counts, noise), *squared = (_bins(*each, margin) for each in lists)
+    squares = [upper_squares(values, own.of_bin) for values, own in squared]
+    is_weighted = "weight" in parameters
+    made = Distribution(
+        counts,
+        noise,
+        rows=rows_per_unit(parameters),
+        least=float(parameters.get("least", 1.0)),
+        squares=squares[0] if squares else None,
+        is_weighted=is_weighted,
+    )
+    has_sampling = draws_of(parameters).has_sampling(is_weighted=is_weighted)
+    return within_limits(flat(made), parameters["limits"], has_sampling=has_sampling)
+
+
+def _bins(
+    part: Mapping[str, Any], values: Sequence[FloatArray], variances: Sequence[FloatArray], excess: float, margin: int
+) -> tuple[FloatArray, ClassNoise]:
+    """The classes of every cell of a margin, a row each, and what is off in them."""
+    classes = int(part["classes"])
+    counts = values[2 * margin + 1].reshape(-1, classes)
+    of_bin = np.broadcast_to(variances[2 * margin + 1], (counts.size,)).reshape(-1, classes).mean(axis=1)
+    of_all = np.broadcast_to(variances[2 * margin], (len(counts),))
+    return counts, ClassNoise(bins=classes, of_bin=of_bin, of_all=of_all, is_normal=not excess)
 
 
 def _is_heavy(law: Law) -> bool:
