@@ -22,8 +22,8 @@ Requires
     are independent draws, or units that are (then all rows of a unit may be alike, and the sampling error is taken as
     normal).
 Evidence
-    verify/quantiles.py: coverage on smooth, heaped, rounded and zero-inflated values and on public files, and with
-    weights that go with the value.
+    verify/quantiles.py: coverage on smooth, heaped, rounded and zero-inflated values and on public files;
+    verify/weighted_quantiles.py with weights that go with the value.
 """
 
 from collections.abc import Mapping, Sequence
