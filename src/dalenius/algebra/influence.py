@@ -22,8 +22,6 @@ from dalenius.core.query import RowsQuery
 
 # What a row adds where h is largest within the declared bounds; less is rounded up, so that no variance is too small.
 GRID = 2**24
-# Points of each variable at which evenly spread rows are looked at: exact for polynomials up to the 15th degree.
-_NODES = 8
 Exponents = tuple[int, ...]
 
 
