@@ -73,10 +73,8 @@ def hellinger_kernel(epsilon: Fraction, largest: int, top: int) -> Kernel:
     return Kernel(name="hellinger", firsts=(0,) * len(rows), rows=whole, scale=_SCALE // 2, is_clamped=True)
 
 
-class HellingerParameters(Part):
+class HellingerParameters(Part, section="[privacy.noise] of hellinger"):
     """What a request may state: the largest count, and the nominal epsilon unless it is the budget's."""
-
-    section: ClassVar[str] = "[privacy.noise] of hellinger"
 
     largest: Whole
     epsilon: Exact | None = None

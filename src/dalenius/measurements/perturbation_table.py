@@ -48,10 +48,8 @@ _MOST_ENTRIES = 20_000
 _LONGEST_TEXT = 4_000_000
 
 
-class PerturbationTableParameters(Part):
+class PerturbationTableParameters(Part, section="[privacy.noise] of perturbation_table"):
     """What a request states: the table itself, as text with the columns i, j, p."""
-
-    section: ClassVar[str] = "[privacy.noise] of perturbation_table"
 
     table: Annotated[str, StringConstraints(strict=True, max_length=_LONGEST_TEXT)]
     name: Name = "imported"

@@ -46,10 +46,8 @@ _ESTIMATED_BITS = 144
 _LISTED_BITS, _DIGITS_BITS = 160, 36
 
 
-class AveragedLaplaceParameters(Part):
+class AveragedLaplaceParameters(Part, section="[privacy.noise] of averaged_laplace"):
     """What a request may state: the number of terms, and the rate unless it is calibrated."""
-
-    section: ClassVar[str] = "[privacy.noise] of averaged_laplace"
 
     terms: Whole
     rate: Exact | None = None

@@ -43,10 +43,8 @@ _WORD = 16
 _MOST_LIMIT = 1000
 
 
-class CustomUtilityParameters(Part):
+class CustomUtilityParameters(Part, section="[privacy.noise] of custom_utility"):
     """What a request may state: the losses of -limit, …, limit, and the rate unless it is calibrated."""
-
-    section: ClassVar[str] = "[privacy.noise] of custom_utility"
 
     losses: tuple[Whole, ...]
     rate: Exact | None = None

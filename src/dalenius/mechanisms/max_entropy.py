@@ -39,10 +39,8 @@ _GRID = 1 << 40
 _BITS = 160
 
 
-class MaxEntropyParameters(Part):
+class MaxEntropyParameters(Part, section="[privacy.noise] of max_entropy"):
     """What a request may state: range and variance, which fix the law."""
-
-    section: ClassVar[str] = "[privacy.noise] of max_entropy"
 
     limit: Whole
     variance: Exact

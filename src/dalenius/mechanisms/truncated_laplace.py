@@ -49,10 +49,8 @@ _LEAST_RATE = Fraction(1, 1 << 40)
 _ONE_CELL = Sensitivity.of_patterns(((1,),))
 
 
-class TruncatedLaplaceParameters(Part):
+class TruncatedLaplaceParameters(Part, section="[privacy.noise] of truncated_laplace"):
     """What a request may state: the limit, and the rate unless it is calibrated."""
-
-    section: ClassVar[str] = "[privacy.noise] of truncated_laplace"
 
     limit: Whole
     rate: Exact | None = None

@@ -43,10 +43,8 @@ _EDGE = 1e-6
 _ONE_CELL = Sensitivity.of_patterns(((1,),))
 
 
-class TruncatedNormalParameters(Part):
+class TruncatedNormalParameters(Part, section="[privacy.noise] of truncated_normal"):
     """What a request may state: the limit, and epsilon as in the paper, or the variance of the law that is cut."""
-
-    section: ClassVar[str] = "[privacy.noise] of truncated_normal"
 
     limit: Whole
     epsilon: Exact | None = None

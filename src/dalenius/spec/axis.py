@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise, product
 from math import ceil, prod
 from types import MappingProxyType
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -47,10 +47,8 @@ Ranges = Annotated[dict[Name, RangesOf] | tuple[dict[Name, Range], ...], BeforeV
 """Ranges of axes: which of each axis, or boxes."""
 
 
-class AxisPart(Part):
+class AxisPart(Part, section="an axis"):
     """An axis over a part of a variable: a level, categories, groups, cuts, or classes of one width."""
-
-    section: ClassVar[str] = "an axis"
 
     variable: Name
     level: Name | None = None
@@ -76,10 +74,8 @@ class AxisPart(Part):
         return self
 
 
-class ConditionPart(Part):
+class ConditionPart(Part, section="a condition"):
     """A condition on a numeric variable (both ends included), or on groups of a declared level."""
-
-    section: ClassVar[str] = "a condition"
 
     at_least: Exact | None = None
     at_most: Exact | None = None

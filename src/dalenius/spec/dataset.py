@@ -20,10 +20,8 @@ from dalenius.spec.show import PublishedPart
 Groups = dict[Name, tuple[Category, ...]]
 
 
-class DatasetPart(Part):
+class DatasetPart(Part, section="[dataset]"):
     """[dataset]: which data, of which population."""
-
-    section: ClassVar[str] = "[dataset]"
 
     name: Name
     population: Name
@@ -43,10 +41,8 @@ class DatasetPart(Part):
     size: Whole | None = usual(None, "Public size of the population, if there is one.", ge=0)
 
 
-class UnitPart(Part):
+class UnitPart(Part, section="[unit]"):
     """[unit]: whose presence is protected."""
-
-    section: ClassVar[str] = "[unit]"
 
     relation: Literal["add-remove", "replace"] = "add-remove"
     id: Name | None = None
@@ -60,10 +56,8 @@ class UnitPart(Part):
         return self
 
 
-class DesignPart(Part):
+class DesignPart(Part, section="[design]"):
     """[design]: how the rows were drawn, on which every error of sampling rests."""
-
-    section: ClassVar[str] = "[design]"
 
     draws: Literal["independent", "census", "clusters"] = Field(
         description="independent: units were drawn one by one, with known chances; census: everybody is there; "
@@ -71,10 +65,8 @@ class DesignPart(Part):
     )
 
 
-class VariablePart(Part):
+class VariablePart(Part, section="[variables.…]"):
     """[variables.X]: a category list, or bounds with a step."""
-
-    section: ClassVar[str] = "[variables.…]"
 
     label: Text = ""
     column: Text = ""
@@ -190,10 +182,8 @@ class VariablePart(Part):
         return Bounds(lower=lower, upper=upper, step=self.step, missing=missing, outside=self.outside)
 
 
-class RecordPart(VariablePart):
+class RecordPart(VariablePart, section="[records.…]"):
     """[records.X]: a column of the rows of persons, of which features are taken; nobody can ask for it by itself."""
-
-    section: ClassVar[str] = "[records.…]"
 
     dates: tuple[Name, Name] | None = usual(None, "First and last day of a column of dates, as 2024-12-31.")
     table: Name | None = usual(None, "The further table that it stands in.")
@@ -222,10 +212,8 @@ class RecordPart(VariablePart):
 
 # A translation is for readers only. Requests, releases and digests use the document's own words, so a translation can
 # be added or mended at any time without a new version of the data.
-class TranslationPart(Part):
+class TranslationPart(Part, section="[translations.…]"):
     """[translations.LANGUAGE]: the document's words = words of that language; what is left out keeps its own."""
-
-    section: ClassVar[str] = "[translations.…]"
 
     title: Text = ""
     variables: dict[Name, Text] = usual(dict, "Labels of variables.")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -19,10 +19,8 @@ _CHOICES = (Take.ANY, Take.ALL)
 _NO_AND_YES = ("no", "yes")
 
 
-class LookupPart(Part):
+class LookupPart(Part, section="lookup"):
     """lookup = { … }: a public table in which the values of a column are keys."""
-
-    section: ClassVar[str] = "lookup"
 
     file: Text = usual("", "CSV with a header, relative to this document; it is read in.")
     key: Name = usual("key", "Column of the file that holds the keys.")
@@ -93,20 +91,16 @@ def record_range(dates: tuple[str, str]) -> Bounds:
     return Bounds(lower=Fraction(first), upper=Fraction(last), outside=DROP)
 
 
-class TableOfRecordsPart(Part):
+class TableOfRecordsPart(Part, section="[tables.…]"):
     """[tables.X]: a further table of the same persons."""
-
-    section: ClassVar[str] = "[tables.…]"
 
     source: Text = usual("", "File, relative to this document, or address; of a database the same one.")
     table: Text = usual("", "Table inside a DuckDB file or a database.")
     id: Name | None = usual(None, "Column that names the person, if it has another name.")
 
 
-class FeaturePart(Part):
+class FeaturePart(Part, section="feature"):
     """feature = { … }: what is taken of the rows of a person."""
-
-    section: ClassVar[str] = "feature"
 
     take: Literal["any", "all", "min", "max", "count", "sum", "first"]
     of: Name | None = usual(None, "The record that it is taken of; the variable's own name.")

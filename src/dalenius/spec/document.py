@@ -86,6 +86,11 @@ class Part(BaseModel):
     naming: ClassVar[tuple[str, ...]] = ()
     takes_categories: ClassVar[bool] = False
 
+    def __init_subclass__(cls, *, section: str = "", **others: Any) -> None:
+        """Take the name of the section, for refusals, where the class is declared."""
+        super().__init_subclass__(**others)
+        cls.section = section or cls.section
+
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_keys(cls, value: Any) -> Any:

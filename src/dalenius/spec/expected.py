@@ -12,7 +12,7 @@ from fractions import Fraction
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -29,10 +29,8 @@ Sizes = dict[frozenset[str], tuple[tuple[str, ...], FloatArray]]
 """Axes and sizes of every table that a file holds, by its set of axes."""
 
 
-class ExpectedPart(Part):
+class ExpectedPart(Part, section="expected"):
     """`expected` of a list of margins: a file of sizes, as written or as read."""
-
-    section: ClassVar[str] = "expected"
 
     file: Text = usual("", "A release.json, or a CSV file with a column for each axis and one called count.")
     public: bool = usual(False, "Whether the file is public; needed where it is not a release.")

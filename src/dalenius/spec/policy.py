@@ -17,10 +17,8 @@ from dalenius.spec.show import ShowPart
 STRONG = (Level.PROVED, Level.ENUMERATED, Level.COMPUTATIONAL)
 
 
-class QuotaPart(Part):
+class QuotaPart(Part, section="a quota"):
     """[analysts.NAME] or [sensitive.VARIABLE]: a cap inside the budget."""
-
-    section: ClassVar[str] = "a quota"
 
     rho: Exact
     delta: Exact | None = None
@@ -34,10 +32,8 @@ class QuotaPart(Part):
         return self
 
 
-class BudgetPart(QuotaPart):
+class BudgetPart(QuotaPart, section="[budget]"):
     """[budget]: what all releases about the population may cost together, for ever."""
-
-    section: ClassVar[str] = "[budget]"
 
     rho: Exact = exact(2)
     delta: Exact = exact("1e-6")
@@ -47,18 +43,14 @@ class BudgetPart(QuotaPart):
         return Cost(relation=relation, rho=self.rho, delta=self.delta)
 
 
-class WavePart(QuotaPart):
+class WavePart(QuotaPart, section="[[waves]]"):
     """[[waves]]: what one version of a series may spend; versions that are not listed are refused."""
-
-    section: ClassVar[str] = "[[waves]]"
 
     version: Name
 
 
-class AllowPart(Part):
+class AllowPart(Part, section="[allow]"):
     """[allow]: which methods may be used; None means every one whose evidence is allowed."""
-
-    section: ClassVar[str] = "[allow]"
 
     definitions: tuple[Name, ...] | None = None
     mechanisms: tuple[Name, ...] | None = None
@@ -84,10 +76,8 @@ class AllowPart(Part):
         return self
 
 
-class TableRules(Part):
+class TableRules(Part, section="[table]"):
     """[table]: the properties of table servers as explicit options; each works on released values or on the law."""
-
-    section: ClassVar[str] = "[table]"
 
     threshold: Whole | None = Field(default=None, ge=1, description="Released counts below it are not shown.")
     maximum_entropy: bool = Field(default=False, strict=True)

@@ -27,10 +27,8 @@ Stated = int | Exact | str | tuple[int, ...]
 Option = bool | int | Exact | str | tuple[str, ...] | Ranges | dict[str, int]
 
 
-class TablePart(Part):
+class TablePart(Part, section="[table]"):
     """[table]: what is counted or summed, and how it is laid out."""
-
-    section: ClassVar[str] = "[table]"
 
     rows: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
     columns: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
@@ -106,10 +104,8 @@ def _check_expected(table: TablePart) -> None:
         raise DocumentError("Expected sizes are weights already: leave weights out.")
 
 
-class PrivacyPart(Part):
+class PrivacyPart(Part, section="[privacy]"):
     """[privacy]: definition and amounts; mechanism and strategy are the planner's unless named."""
-
-    section: ClassVar[str] = "[privacy]"
 
     definition: Name
     epsilon: Exact | None = None

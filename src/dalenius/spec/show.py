@@ -1,6 +1,6 @@
 """[show]: what is done to released numbers before readers see them; arithmetic on what was released, free of charge."""
 
-from typing import ClassVar, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 
@@ -8,10 +8,8 @@ from dalenius.errors import DocumentError
 from dalenius.spec.document import Exact, Part, Text, flag, usual
 
 
-class ShowPart(Part):
+class ShowPart(Part, section="[show]"):
     """[show] of a request or a policy. The measured values stay in the release, and intervals are made of them."""
-
-    section: ClassVar[str] = "[show]"
 
     consistent: bool = flag("Tables agree, by least squares.")
     published: bool = flag("Respect the totals that the dataset document declares.")
@@ -33,10 +31,8 @@ class ShowPart(Part):
         return self == ShowPart()
 
 
-class PublishedPart(Part):
+class PublishedPart(Part, section="[[published]]"):
     """[[published]]: exact totals that are public already, and where they were published."""
-
-    section: ClassVar[str] = "[[published]]"
 
     over: tuple[str, ...] = usual((), "Variables in whose cells the totals are; none for all.")
     totals: tuple[Exact, ...] = Field(description="One for each cell, in declared order, the last variable fastest.")
