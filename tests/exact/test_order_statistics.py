@@ -48,7 +48,7 @@ def test_smooth_bounds_cover_and_are_smooth(values, q, place, new, is_replace):
     sizes = []
     for data in (left, right):
         m = index_rule(q, len(data))
-        size = smooth_replace(data, m, m, base, 1) if is_replace else smooth_add_remove(data, m, base, 1)
+        size = smooth_replace(data, m, m, base) if is_replace else smooth_add_remove(data, m, base)
         assert size >= local_of_monotone(data, answer, is_replace=is_replace)
         sizes.append(size)
     assert abs(answer(left) - answer(right)) <= min(sizes)

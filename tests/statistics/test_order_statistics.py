@@ -144,9 +144,9 @@ def test_the_fast_search_equals_the_dense_one(monkeypatch):
         n = int(rng.integers(1, 60))
         data = prepare(np.sort(rng.integers(0, 1000, n) ** 2 // 1000), 0, 1000)
         m, base = int(rng.integers(1, n + 1)), rational_base(Fraction(int(rng.integers(2, 90)), 100))
-        dense = smooth_replace(data, m, m, base, 1)
+        dense = smooth_replace(data, m, m, base)
         monkeypatch.setattr("dalenius.exact.order_statistics._DENSE", 0)
-        fast = smooth_replace(data, m, m, base, 1)
+        fast = smooth_replace(data, m, m, base)
         monkeypatch.undo()
         assert 0 <= fast - dense <= dense / 2**99
 

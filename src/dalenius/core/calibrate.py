@@ -29,14 +29,8 @@ class StatedFamily:
     """A family in which a request stated some parameters; the size is what remains."""
 
     name: str
-    member: Callable[[Fraction], Mechanism]
-    neighbours: Callable[[Sensitivity, Budget], Sequence[Fraction]]
-
-    def family(self, size: Fraction, budget: Budget) -> Mechanism:
-        return self.member(size)
-
-    def guesses(self, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:
-        return self.neighbours(sensitivity, budget)
+    family: Callable[[Fraction, Budget], Mechanism]
+    guesses: Callable[[Sensitivity, Budget], Sequence[Fraction]]
 
 
 def calibrate(

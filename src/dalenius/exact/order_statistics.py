@@ -129,15 +129,15 @@ def weights(base: Fraction, count: int) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=4)
-def reaching_weights(base: Fraction, span: int, least: int) -> tuple[int, ...]:
-    """Weights up to the first distance from which a change of `span` counts for no more than `least`; public."""
-    if span <= least:
+def reaching_weights(base: Fraction, span: int) -> tuple[int, ...]:
+    """Weights up to the first distance from which a change of `span` counts for no more than one step; public."""
+    if span <= 1:
         return weights(base, 0)
     rate = -log_upper(base)
     if rate <= 0 or rate < Fraction(1, 1 << _LEAST_RATE_BITS):
         raise ParameterError("The smoothness beta is too small; use at least 0.00001.", name="beta")
-    w = list(weights(base, floor(log_upper(Fraction(span, least)) / rate) + 2))
-    while w[-1] * span > least * w[0]:
+    w = list(weights(base, floor(log_upper(Fraction(span)) / rate) + 2))
+    while w[-1] * span > w[0]:
         w.append(-(-w[-1] * base.numerator // base.denominator))
     return tuple(w)
 
@@ -151,16 +151,16 @@ def rational_base(beta: Fraction) -> Fraction:
     return Fraction((lower.numerator << 64) // lower.denominator + 2, 1 << 64)
 
 
-def smooth_replace(data: Sorted, left: int, right: int, base: Fraction, least: int, spread: int = 1) -> Fraction:
-    """max(least, max over i <= left, j >= right, j - i >= spread of (x_j - x_i) w_{j-i-spread} / w_0).
+def smooth_replace(data: Sorted, left: int, right: int, base: Fraction, spread: int = 1) -> Fraction:
+    """max(1, max over i <= left, j >= right, j - i >= spread of (x_j - x_i) w_{j-i-spread} / w_0).
 
     left = right = m and spread = 1: the smooth sensitivity under replace of the m-th order statistic. left = h,
-    right = h + 1, spread = 2: twice that of the mean of the two middle values of n = 2h. `least` (at least 1) is a
+    right = h + 1, spread = 2: twice that of the mean of the two middle values of n = 2h. One step is a
     public floor; windows that cannot exceed it are not visited, so the work does not depend on the values.
     """
-    w = reaching_weights(base, data.high - data.low, least)
+    w = reaching_weights(base, data.high - data.low)
     K = len(w) - 1
-    best = least * w[0]
+    best = w[0]
     if K > _DENSE:
         far = _divide_and_conquer(data, left, right, weights(base, 2 * K + 2 * spread), spread)
         return Fraction(max(best, far), w[0])
@@ -205,14 +205,14 @@ def _divide_and_conquer(data: Sorted, left: int, right: int, w: tuple[int, ...],
     return best + (best >> 100) + 1
 
 
-def smooth_add_remove(data: Sorted, m: int, base: Fraction, least: int) -> Fraction:
+def smooth_add_remove(data: Sorted, m: int, base: Fraction) -> Fraction:
     """A smooth bound under add-remove for an index rule m(n) with 0 <= m(n+1) - m(n) <= 1.
 
-    max(least, max_k w_k A_k / w_0) with A_k the widest window of k + 1 gaps x_{i+k+1} - x_i with i <= m + k + 1 and
+    max(1, max_k w_k A_k / w_0) with A_k the widest window of k + 1 gaps x_{i+k+1} - x_i with i <= m + k + 1 and
     i + k + 1 >= m - k - 1: every local change is one gap next to the index, and one more added or removed record
     turns a window of size k into one of size k + 1 whose rank moved by at most one more.
     """
-    w = reaching_weights(base, data.high - data.low, least)
+    w = reaching_weights(base, data.high - data.low)
     K = len(w) - 1
     if K > _MOST_REACH:
         raise ParameterError(
@@ -220,7 +220,7 @@ def smooth_add_remove(data: Sorted, m: int, base: Fraction, least: int) -> Fract
         )
     origin = m - 2 * K - 2
     x = data.window(origin, m + 2 * K + 2)
-    best = least * w[0]
+    best = w[0]
     for k in range(K + 1):
         first, last = m - 2 * k - 2, m + k + 1
         a = x[first - origin : last - origin + 1]

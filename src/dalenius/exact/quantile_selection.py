@@ -92,7 +92,7 @@ def score_weights(epsilon: Fraction, change: Fraction, low: int, high: int, scor
 def _score_weights(epsilon: Fraction, change: Fraction, low: int, high: int, score: Score) -> Weights:
     base = rational_base(epsilon / (2 * change))
     span = max(high - low, 1) << _FAR_BITS
-    from_zero = reaching_weights(base, span, 1)
+    from_zero = reaching_weights(base, span)
     if score is Score.DISTANCE:
         return Weights(from_zero)
     deeper = [from_zero[0]]

@@ -5,7 +5,7 @@ Guarantee
     round(f + scale * S * Z), an exact rounding of the ideal real mechanism.
 Requires
     A statistic whose `smooth` is at least its local sensitivity everywhere and beta-smooth, for the same relation; one
-    row to a unit; a public floor of S (at least one step).
+    row to a unit; a public floor of S (one step).
 Noise
     Heavy tails. The scale depends on the data and is withheld; the answer is cut to the declared bounds.
 Evidence
@@ -32,7 +32,7 @@ from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Outcome, Value
 from dalenius.core.sealed import Sealed
-from dalenius.errors import ParameterError, Unsupported
+from dalenius.errors import Unsupported
 from dalenius.exact.ideal_rounding import rounded, saturated
 from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.smooth_noise import Cauchy, SmoothNoise
@@ -65,8 +65,8 @@ class SmoothStatistic(Protocol):
     def value(self, values: IntArray) -> int:
         """The exact answer."""
 
-    def smooth(self, values: IntArray, base: Fraction, neighbours: Neighbours, least: int = 1) -> Fraction:
-        """The smooth sensitivity, at least `least`."""
+    def smooth(self, values: IntArray, base: Fraction, neighbours: Neighbours) -> Fraction:
+        """The smooth sensitivity, at least one step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,19 +77,16 @@ class Smooth(StatisticStep):
     statistic: SmoothStatistic
     noise: SmoothNoise
     neighbours: Neighbours
-    least: int = 1
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Nissim, Raskhodnikova & Smith (2007)", "docs/explanation/errata.md")
     )
 
     def __post_init__(self) -> None:
-        if self.least < 1:
-            raise ParameterError("The floor of a smooth sensitivity is at least one step.", name="least")
         if self.neighbours.max_rows > 1:
             raise Unsupported("Smooth sensitivities are stated for one row to a unit.")
         # Refusals come before data are read: an empty list shows whether the statistic is served at all.
         base = rational_base(self.noise.beta)
-        self.statistic.smooth(np.array([], dtype=np.int64), base, self.neighbours, self.least)
+        self.statistic.smooth(np.array([], dtype=np.int64), base, self.neighbours)
 
     @property
     def law(self) -> Withheld:
@@ -109,7 +106,7 @@ class Smooth(StatisticStep):
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         values = exact[0].open_below_the_gate()
-        size = self.statistic.smooth(values, rational_base(self.noise.beta), self.neighbours, self.least)
+        size = self.statistic.smooth(values, rational_base(self.noise.beta), self.neighbours)
         centre = Fraction(self.statistic.value(values))
         answer = saturated(rounded(centre, size * self.noise.scale, drawn))
         low, high = self.statistic.low * self.statistic.unit, self.statistic.high * self.statistic.unit
@@ -118,7 +115,7 @@ class Smooth(StatisticStep):
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
         """Every answer, by the noise's distribution function. Guard: tests/measurements/test_smooth.py."""
         low, high = self.statistic.low * self.statistic.unit, self.statistic.high * self.statistic.unit
-        size = self.statistic.smooth(content[0], rational_base(self.noise.beta), self.neighbours, self.least)
+        size = self.statistic.smooth(content[0], rational_base(self.noise.beta), self.neighbours)
         centre, scale = self.statistic.value(content[0]), float(size * self.noise.scale)
         edges = [(k + 0.5 - centre) / scale for k in range(low, high)]
         below = [0.0, *(self.noise.distribution(z) for z in edges), 1.0]

@@ -81,7 +81,7 @@ class AveragedLaplace(CentredNoise, GeometricNoise):
         terms, rate = parameters.terms, parameters.rate
         if rate is not None:
             return cls(rate=rate, terms=terms)
-        return StatedFamily(cls.name, lambda size: cls(rate=size, terms=terms), cls.guesses)
+        return StatedFamily(cls.name, lambda size, _: cls(rate=size, terms=terms), cls.guesses)
 
     @property
     def variance(self) -> float:

@@ -91,7 +91,7 @@ class CustomUtility:
                 return ()
             return (budget.epsilon / (sensitivity.l1 * max(unit.largest_loss(1), Fraction(1))),)
 
-        return StatedFamily(cls.name, lambda size: replace(unit, rate=size), neighbours)
+        return StatedFamily(cls.name, lambda size, _: replace(unit, rate=size), neighbours)
 
     @cached_property
     def losses(self) -> tuple[int, ...]:

@@ -84,7 +84,7 @@ class TruncatedLaplace(ExponentialNoise):
         limit, rate = parameters.limit, parameters.rate
         if rate is not None:
             return cls(rate=rate, limit=limit)
-        return StatedFamily(cls.name, lambda size: cls(rate=size, limit=limit), cls.guesses)
+        return StatedFamily(cls.name, lambda size, _: cls(rate=size, limit=limit), cls.guesses)
 
     @property
     def support(self) -> tuple[int | None, int | None]:

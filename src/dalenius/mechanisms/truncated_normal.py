@@ -99,7 +99,7 @@ class TruncatedNormal(finite_noise.SquaredExponential):
                 return cls.guesses(sensitivity, budget)
             return (budget.epsilon / (sensitivity.l1 * max(2 * limit - 1, 1)),)
 
-        return StatedFamily(cls.name, lambda size: cls(rate=size, limit=limit), near)
+        return StatedFamily(cls.name, lambda size, _: cls(rate=size, limit=limit), near)
 
     @property
     def decay(self) -> Fraction:

@@ -51,18 +51,16 @@ class Difference(OrderStatistic, ABC):
             raise Unsupported("Groups are served for quantiles and extremes.")
         return local_of_difference(data, self.lower, self.upper, is_replace=neighbours.is_replace)
 
-    def smooth(
-        self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1
-    ) -> Fraction:
-        """A smooth upper bound with exp(-beta) = base, at least twice `least`, in steps."""
+    def smooth(self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours) -> Fraction:
+        """A smooth upper bound with exp(-beta) = base, at least two steps."""
         data = self.sorted_single(values, neighbours)
         n = len(data)
         ends = (self.lower(n), self.upper(n))
         if neighbours.is_replace:
             if not n:
-                return Fraction(2 * least)
-            return sum((smooth_replace(data, m, m, base, least) for m in ends), Fraction(0))
-        return sum((smooth_add_remove(data, m, base, least) for m in ends), Fraction(0))
+                return Fraction(2)
+            return sum((smooth_replace(data, m, m, base) for m in ends), Fraction(0))
+        return sum((smooth_add_remove(data, m, base) for m in ends), Fraction(0))
 
     def distance(self, values: Sequence[int] | IntArray, bound: int, neighbours: Neighbours) -> int:
         """How many records can change before one more could move the answer by more than `bound` steps; never too

@@ -70,9 +70,7 @@ class OrderStatistic(ABC):
         return local_of_monotone(data, self.answer, is_replace=neighbours.is_replace, group=group)
 
     @abstractmethod
-    def smooth(
-        self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1
-    ) -> Fraction:
+    def smooth(self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours) -> Fraction:
         """A smooth bound of the local sensitivity with exp(-beta) = base, in 1 / unit steps."""
 
     @abstractmethod

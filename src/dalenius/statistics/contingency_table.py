@@ -54,8 +54,8 @@ class ContingencyTable:
             return 2
         return 1 if owners and self.query.space.possible and not self.is_complete else 0
 
-    def smooth(self, cells: Sequence[int] | IntArray, neighbours: Neighbours, least: int = 1) -> Fraction:
-        return Fraction(max(least, int(self.sensitivity(neighbours).l1)))
+    def smooth(self, cells: Sequence[int] | IntArray, neighbours: Neighbours) -> Fraction:
+        return Fraction(max(1, int(self.sensitivity(neighbours).l1)))
 
     def bootstrap(self, cells: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
         """Largest l1 change between neighbours made of these rows only, exactly."""

@@ -41,21 +41,19 @@ class Extreme(OrderStatistic):
     def answer(self, data: Sorted) -> int:
         return data.at(self.position(len(data)))
 
-    def smooth(
-        self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1
-    ) -> Fraction:
-        """The larger of `least` and the smooth sensitivity with exp(-beta) = base, in steps.
+    def smooth(self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours) -> Fraction:
+        """The smooth sensitivity with exp(-beta) = base, at least one step.
 
         Exact under replace; a smooth upper bound under add-remove.
         """
         data = self.sorted_single(values, neighbours)
         m = self.position(len(data))
         if not neighbours.is_replace:
-            return smooth_add_remove(data, m, base, least)
+            return smooth_add_remove(data, m, base)
         if not 1 <= m <= len(data):
             # The answer is a declared bound whatever the values are, at every data set of this size.
-            return Fraction(least)
-        return smooth_replace(data, m, m, base, least)
+            return Fraction(1)
+        return smooth_replace(data, m, m, base)
 
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
         """Largest change between neighbours of any size made of these values only, in steps.

@@ -71,11 +71,9 @@ class Mean:
         removed = max(top - m, m - bottom) / (n - 1) if n > 1 else Fraction(0)
         return max(added, removed)
 
-    def smooth(
-        self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1
-    ) -> Fraction:
+    def smooth(self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours) -> Fraction:
         """Of size times the mean: the global value."""
-        return max(Fraction(least), self.sensitivity(neighbours).l1)
+        return max(Fraction(1), self.sensitivity(neighbours).l1)
 
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> Fraction:
         """Largest change between neighbours made of these values only, exactly, lists staying non-empty."""

@@ -46,10 +46,8 @@ class Quantile(OrderStatistic):
             return data.at((n + 1) // 2) + data.at(n // 2 + 1) if n else 2 * self.low
         return data.at(index_rule(self.q, n))
 
-    def smooth(
-        self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1
-    ) -> Fraction:
-        """The larger of `least` and the smooth sensitivity with exp(-beta) = base, in 1 / unit steps.
+    def smooth(self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours) -> Fraction:
+        """The smooth sensitivity with exp(-beta) = base, in 1 / unit steps; at least one of them.
 
         Exact under replace; a smooth upper bound under add-remove.
         """
@@ -57,12 +55,12 @@ class Quantile(OrderStatistic):
         n = len(data)
         if neighbours.is_replace:
             if self.is_midpoint and n % 2 == 0:
-                return smooth_replace(data, n // 2, n // 2 + 1, base, least, spread=2)
+                return smooth_replace(data, n // 2, n // 2 + 1, base, spread=2)
             m = (n + 1) // 2 if self.is_midpoint else index_rule(self.q, n)
-            return self.unit * smooth_replace(data, m, m, base, -(-least // self.unit))
+            return self.unit * smooth_replace(data, m, m, base)
         if self.is_midpoint:
             raise Unsupported("The smooth median under add-remove uses the lower median; drop is_midpoint.")
-        return smooth_add_remove(data, index_rule(self.q, n), base, least)
+        return smooth_add_remove(data, index_rule(self.q, n), base)
 
     def distance(self, values: Sequence[int] | IntArray, bound: int, neighbours: Neighbours) -> int:
         """How many records can change before one more could move the answer by more than `bound` steps.

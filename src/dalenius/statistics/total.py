@@ -77,11 +77,9 @@ class Total:
         top, bottom = max(self.high, 0), min(self.low, 0)
         return max(max(top - v, v - bottom) for v in [*numbers, 0])
 
-    def smooth(
-        self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours, least: int = 1
-    ) -> Fraction:
+    def smooth(self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours) -> Fraction:
         """The global value: data at distance one can already have it, and it is constant."""
-        return Fraction(max(least, int(self.sensitivity(neighbours).l1)))
+        return Fraction(max(1, int(self.sensitivity(neighbours).l1)))
 
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours, declared: Sequence[int] = ()) -> int:
         """Largest change between neighbours made of these values (and of declared further ones) only.

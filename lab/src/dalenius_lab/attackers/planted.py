@@ -289,10 +289,7 @@ FAULTS = _named(
             Corner("quantiles", "zero_concentrated", {"table": {**_NOT_BY_CELL, "q": ["1/2"], "parts": None}}),
         ),
         "the smooth sensitivity is its floor": _at(
-            Extreme,
-            "smooth",
-            lambda _: lambda self, values, base, neighbours, least=1: Fraction(least),
-            Corner("maximum"),
+            Extreme, "smooth", lambda _: lambda self, values, base, neighbours: Fraction(1), Corner("maximum")
         ),
         "a person's rows count as one in residual components": _at(
             Residual, "profile", _one_row, _residual("zero_concentrated", delta=None)
