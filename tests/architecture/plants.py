@@ -6,7 +6,7 @@ STATISTIC = '''
     from dataclasses import dataclass
 
     from dalenius.core.query import Aggregate, Power, RowFunction, TableQuery
-    from dalenius.statistics._bounded_sum import bounded_sum
+    from dalenius.statistics._moves import bounded_sum
     from dalenius.statistics._example import Example, cells, group, number
 
     __all__ = ["Energy"]

@@ -14,8 +14,8 @@ from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.engines.memory import MemorySource
 from dalenius.statistics import Simplex
-from dalenius.statistics._bounded_sum import bounded_sum
 from dalenius.statistics._example import cells, group, number
+from dalenius.statistics._moves import bounded_sum
 from dalenius.testing.statistic_kit import ALL_NEIGHBOURS, small_pairs
 
 Moves = set[tuple[int, ...]]

@@ -19,7 +19,7 @@ from dalenius.ledger import Ledger
 from dalenius.ledger.account import WARNINGS
 from dalenius.ledger.charge import PUBLIC_ATTRIBUTES
 from dalenius.spec.load import load_dataset, load_policy, load_request
-from dalenius.statistics import _public, count, magnitude_table
+from dalenius.statistics import _moves, count, magnitude_table
 from dalenius.testing.asking import plan_of
 from dalenius_lab.attackers.neighbour_fuzzer import judged
 from dalenius_lab.attackers.worlds import World
@@ -108,7 +108,7 @@ def test_persons_whose_rows_are_thought_to_keep_their_place_are_found() -> None:
     assert audit_plan(domain, plan(table, domain), pairs=150).is_kept
 
     def as_rows(query: Any, neighbours: Neighbours) -> int:
-        return _public.reachable(query, replace(neighbours, unit="row"))
+        return _moves.reachable(query, replace(neighbours, unit="row"))
 
     with patch.object(count, "reachable", as_rows):
         assert not audit_plan(domain, plan(table, domain), pairs=150).is_kept

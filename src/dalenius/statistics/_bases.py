@@ -7,7 +7,7 @@ from typing import Protocol
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
-from dalenius.statistics._bounded_sum import bounded_sum
+from dalenius.statistics._moves import bounded_sum
 
 
 class Basis(Protocol):

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import TableQuery
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.statistics._counted import counted
 from dalenius.statistics._example import Example, cells, group
-from dalenius.statistics._public import reachable
+from dalenius.statistics._moves import counted, reachable
 
 __all__ = ["Count"]
 
@@ -28,13 +27,7 @@ class Count:
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Norms, and the extreme patterns while there are few rows to a unit."""
-        rows, cells = neighbours.max_rows, self._reachable(neighbours)
-        return counted(rows, cells, is_replace=neighbours.is_replace)
-
-    def _reachable(self, neighbours: Neighbours) -> int:
-        """Cells that one row can be in; where its number may be missing, it can always come and go."""
-        is_certain = all(neighbours.keeps(name) for name in self.query.function.variables)
-        return min(self.query.space.possible, max(reachable(self.query, neighbours), 0 if is_certain else 1))
+        return counted(neighbours.max_rows, reachable(self.query, neighbours), is_replace=neighbours.is_replace)
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:

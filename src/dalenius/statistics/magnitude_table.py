@@ -13,9 +13,8 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.statistics._bounded_sum import bounded_sum
 from dalenius.statistics._example import Example, Rows, cells, group, number
-from dalenius.statistics._public import reachable
+from dalenius.statistics._moves import bounded_sum, is_fixed, reachable
 
 __all__ = ["MagnitudeTable", "Membership"]
 
@@ -79,11 +78,8 @@ class MagnitudeTable:
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """From the declared bounds."""
-        cells, is_complete = reachable(self.query, neighbours), self.is_complete
-        if cells == 0:
-            cells = 0 if all(neighbours.keeps(name) for name in self.query.function.variables) else 1
-            is_complete = self.is_complete or self.keeps_values
-        cells = min(self.query.space.possible, cells)
+        cells = reachable(self.query, neighbours)
+        is_complete = self.is_complete or (self.keeps_values and is_fixed(self.query, neighbours))
         return bounded_sum(neighbours, cells=cells, low=self.low, high=self.high, is_complete=is_complete)
 
     def local(self, cells: Sequence[int] | IntArray, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:

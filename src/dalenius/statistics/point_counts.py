@@ -11,8 +11,8 @@ from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Query, RowsQuery, ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.statistics._counted import counted
 from dalenius.statistics._example import Example, Rows, cells, group, number
+from dalenius.statistics._moves import counted
 
 __all__ = ["PointCounts"]
 

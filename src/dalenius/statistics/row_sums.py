@@ -14,7 +14,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
 from dalenius.statistics._bases import Basis, Parabola, Separate, Simplex
 from dalenius.statistics._example import Example, Row, cells, group, number
-from dalenius.statistics._public import reachable
+from dalenius.statistics._moves import reachable
 
 __all__ = ["RowSums"]
 
@@ -60,14 +60,9 @@ class RowSums:
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """From what a row can add."""
-        open_cells, basis = self.query.space.possible, self.basis
-        if isinstance(basis, Separate):
-            entered = reachable(self.query, neighbours)
-            if entered == 0:
-                is_public = all(neighbours.keeps(name) for name in self.query.function.variables)
-                entered = 0 if is_public else 1
-            open_cells = min(open_cells, entered)
-        moved = basis.sensitivity(neighbours, open_cells, len(self.queries))
+        is_single = isinstance(self.basis, Separate)
+        cells = reachable(self.query, neighbours) if is_single else self.query.space.possible
+        moved = self.basis.sensitivity(neighbours, cells, len(self.queries))
         return moved.halved(self.query.halvings) if self.query.halvings else moved
 
     @classmethod

@@ -12,8 +12,8 @@ from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import RowsQuery
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.statistics._bounded_sum import bounded_sum
 from dalenius.statistics._example import Example, Rows, cells, group, number
+from dalenius.statistics._moves import bounded_sum
 
 __all__ = ["SquaredInfluence"]
 

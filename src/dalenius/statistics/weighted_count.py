@@ -8,8 +8,8 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.statistics._counted import MOST_ROWS_FOR_PATTERNS, counted
 from dalenius.statistics._example import Example, cells, group, number
+from dalenius.statistics._moves import MOST_ROWS_FOR_PATTERNS, counted
 
 __all__ = ["WeightedCount"]
 
