@@ -65,11 +65,22 @@ class NoiseLaw(Protocol):
         """Logarithm of the probability, vectorised; -inf outside the support."""
 
 
-@runtime_checkable
-class IntegerLaw(NoiseLaw, Hashable, Protocol):
-    """A distribution on the integers with exact weights. Every mechanism is one."""
+class DrawnLaw(Hashable, Protocol):
+    """What samplers need of a distribution on the integers."""
 
     name: ClassVar[str]
+
+    @property
+    def support(self) -> tuple[int | None, int | None]:
+        """Smallest and largest value, None where there is none."""
+
+    def weights(self, bits: int) -> WeightTable:
+        """Enclosed weights; exact arithmetic."""
+
+
+@runtime_checkable
+class IntegerLaw(NoiseLaw, DrawnLaw, Protocol):
+    """A distribution on the integers with exact weights. Every mechanism is one."""
 
     @property
     def parameters(self) -> Mapping[str, Fraction | int]:
@@ -82,9 +93,6 @@ class IntegerLaw(NoiseLaw, Hashable, Protocol):
     @property
     def variance(self) -> float:
         """Variance; for analysis, not for privacy."""
-
-    def weights(self, bits: int) -> WeightTable:
-        """Enclosed weights; exact arithmetic."""
 
 
 @runtime_checkable

@@ -6,17 +6,16 @@ Poisson(2^j). So a file of ten million rows with a hundred different values take
 have exactly the law of counting row by row. Multiplicities are never kept: each is added to its total and forgotten.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
-from math import log
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.core.law import FloatArray, IntArray, IntegerLaw, WeightTable
+from dalenius.core.integer_law import DrawnLaw
+from dalenius.core.law import IntArray, WeightTable
 from dalenius.core.randomness import RandomSource, words
 from dalenius.exact.sampling import ExactSampler, TableSampler, sampler_of
 
@@ -38,22 +37,7 @@ class PoissonLaw:
 
     rate: int
     name: ClassVar[str] = "poisson"
-
-    @property
-    def parameters(self) -> Mapping[str, Fraction | int]:
-        return {"rate": self.rate}
-
-    @property
-    def support(self) -> tuple[int | None, int | None]:
-        return (0, None)
-
-    @property
-    def mean(self) -> float:
-        return float(self.rate)
-
-    @property
-    def variance(self) -> float:
-        return float(self.rate)
+    support: ClassVar[tuple[int, None]] = (0, None)
 
     def weights(self, bits: int) -> WeightTable:
         """rate^k / k! over its largest value, from the peak outwards, until less than a unit is left outside."""
@@ -71,14 +55,6 @@ class PoissonLaw:
             left=1 if first else 0,
             right=1,
         )
-
-    def log_pmf(self, k: IntArray) -> FloatArray:
-        """k log rate - rate - log k!."""
-        from scipy.special import gammaln
-
-        x = np.asarray(k, dtype=np.float64)
-        inside = np.maximum(x, 0.0)
-        return np.where(x < 0, -np.inf, inside * log(self.rate) - self.rate - gammaln(inside + 1))
 
 
 def _outwards(work: int, ratio: Callable[[int], tuple[int, int]], most: int | None) -> list[tuple[int, int]]:
@@ -104,7 +80,7 @@ class ByteSampler:
     what more bits would have decided: the law is exactly the stated one.
     """
 
-    def __init__(self, law: IntegerLaw) -> None:
+    def __init__(self, law: DrawnLaw) -> None:
         self._table = TableSampler(law)
         guide = self._table.guide.reshape(256, 256)
         is_decided = (guide == guide[:, :1]).all(axis=1) & (guide[:, 0] >= 0) & (guide[:, 0] < _UNDECIDED)

@@ -21,7 +21,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.core.law import IntArray, IntegerLaw
+from dalenius.core.integer_law import DrawnLaw
+from dalenius.core.law import IntArray
 from dalenius.core.randomness import RandomSource, words
 from dalenius.errors import InternalError, ParameterError, TooLarge
 
@@ -46,7 +47,7 @@ class WideLaw(Protocol):
         """A sampler of exactly this law."""
 
 
-def sample(law: IntegerLaw, size: int, rng: RandomSource) -> IntArray:
+def sample(law: DrawnLaw, size: int, rng: RandomSource) -> IntArray:
     """Independent draws from exactly the stated law, as signed 64-bit integers.
 
     A law that could leave the 64-bit range is refused before anything is drawn.
@@ -57,7 +58,7 @@ def sample(law: IntegerLaw, size: int, rng: RandomSource) -> IntArray:
 
 
 @lru_cache(maxsize=128)
-def sampler_of(law: IntegerLaw) -> ExactSampler:
+def sampler_of(law: DrawnLaw) -> ExactSampler:
     """The sampler of a law; tables are kept."""
     if isinstance(law, WideLaw):
         wide = law.exact_sampler()
@@ -79,7 +80,7 @@ class Thresholds:
     is_initial: bool
     low: list[int]
 
-    def __init__(self, law: IntegerLaw, precision: int, bits: int) -> None:
+    def __init__(self, law: DrawnLaw, precision: int, bits: int) -> None:
         table = law.weights(bits)
         if len(table.lower) > LARGEST_TABLE:
             raise TooLarge(
@@ -129,7 +130,7 @@ class TableSampler:
 
     def __init__(
         self,
-        law: IntegerLaw,
+        law: DrawnLaw,
         *,
         first_type: type[np.unsignedinteger[Any]] = np.uint16,
         guide_bits: int = 16,

@@ -5,17 +5,17 @@ two-sided geometric of any scale is a short table for the leading part, with the
 digit; nothing is rejected and nothing is approximated.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from dalenius.core.law import FloatArray, IntArray, WeightTable
+from dalenius.core.law import IntArray, WeightTable
 from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import exp_enclosure
-from dalenius.errors import InternalError, TooLarge
+from dalenius.errors import TooLarge
 from dalenius.exact.sampling import CHUNK, LARGEST_VALUE, TableSampler
 
 _DIGIT_BITS = 8
@@ -51,27 +51,12 @@ def falling(
 class _Piece:
     """A law on integers used inside a sampler; `table` gives its weights."""
 
-    low: int | None
-    high: int | None
+    support: tuple[int | None, int | None]
     table: Callable[[int], WeightTable]
     name: ClassVar[str] = "piece"
-    mean: ClassVar[float] = 0.0
-    variance: ClassVar[float] = 0.0
-
-    @property
-    def parameters(self) -> Mapping[str, Fraction | int]:
-        return {}
-
-    @property
-    def support(self) -> tuple[int | None, int | None]:
-        return (self.low, self.high)
 
     def weights(self, bits: int) -> WeightTable:
         return self.table(bits)
-
-    def log_pmf(self, k: IntArray) -> FloatArray:
-        """Pieces are drawn from, never analysed."""
-        raise InternalError("a piece of a sampler has no public law")
 
 
 def _digit(rate: Fraction, count: int) -> _Piece:
@@ -81,7 +66,7 @@ def _digit(rate: Fraction, count: int) -> _Piece:
         lower, upper, _ = falling(rate, count, bits)
         return WeightTable(bits, 0, lower, upper)
 
-    return _Piece(0, count - 1, table)
+    return _Piece((0, count - 1), table)
 
 
 def _leading(rate: Fraction, gap: Fraction) -> _Piece:
@@ -92,7 +77,7 @@ def _leading(rate: Fraction, gap: Fraction) -> _Piece:
         left_lower, left_upper, _ = falling(rate, None, bits, gap)
         return WeightTable(bits, -len(left_lower), left_lower[::-1] + lower, left_upper[::-1] + upper, rest, rest)
 
-    return _Piece(None, None, table)
+    return _Piece((None, None), table)
 
 
 class TwoSidedGeometric:

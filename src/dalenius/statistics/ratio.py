@@ -19,7 +19,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio:
-    """sum(x) / sum(y), with x in [low, high] and y in [least, most], least >= 0; `undefined` when sum(y) is 0.
+    """sum(x) / sum(y), with x in [low, high] and y in [least, most], least >= 0; 0 when sum(y) is 0.
 
     Guarantee: none globally: a denominator near zero makes the ratio as sensitive as one likes. Release both totals and
     divide. Where every y >= 1 the local sensitivity is exact: with the other rows fixed, the ratio is a quotient of
@@ -33,7 +33,6 @@ class Ratio:
     high: int
     least: int
     most: int
-    undefined: int = 0
 
     def __post_init__(self) -> None:
         if not 0 <= self.least <= self.most or self.low > self.high:
@@ -52,7 +51,7 @@ class Ratio:
         return self._quotient(sum(x for x, _ in rows), sum(y for _, y in rows))
 
     def _quotient(self, above: int, below: int) -> Fraction:
-        return Fraction(above, below) if below else Fraction(self.undefined)
+        return Fraction(above, below) if below else Fraction(0)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Refused: it has no useful bound."""
