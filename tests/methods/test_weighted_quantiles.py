@@ -15,9 +15,11 @@ from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError
+from dalenius.inference.cells import intervals
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.notes import note
 from dalenius.testing.asking import plan_of
+from dalenius.testing.recorded import release_of
 
 FIXED = {"allow": {"acknowledge": ["fixed_weights"]}}
 STEP = Fraction(1, 100)
@@ -110,6 +112,21 @@ def test_weights_decide_where_the_median_is() -> None:
     assert (
         table.sampled is not None and (table.sampled >= table.variance).all() and table.sampled[0] > table.variance[0]
     )
+
+
+def test_readers_get_both_intervals_from_the_release_alone() -> None:
+    domain, rng = domain_of(), np.random.default_rng(3)
+    x = np.rint(rng.normal(50, 10, 3000)).tolist()
+    columns = {"sex": ["f"] * 3000, "x": x, "w": (rng.integers(1, 40, 3000) / 10).tolist(), "v": [1] * 3000}
+    request = {
+        "table": {"measure": "quantiles", "of": "x", "weight": "w"},
+        "privacy": {"definition": "zero_concentrated", "rho": 1},
+    }
+    release = release_of(plan_of(domain, request, FIXED), domain, columns, request, "both")
+    noise, both = (intervals(release, kind=kind) for kind in ("population", "parameter"))
+    assert "weights" in noise.method and "normal rank" in both.method
+    assert (both.lower <= noise.lower).all() and (noise.upper <= both.upper).all()
+    assert np.abs(noise.values - [43.3, 50, 56.7]).max() < 2
 
 
 def test_squares_are_measured_for_the_error_of_sampling_alone() -> None:

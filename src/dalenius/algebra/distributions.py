@@ -130,24 +130,25 @@ class ClassNoise:
     is_normal: bool
 
     @property
-    def _own(self) -> FloatArray:
-        """The part of a bin's variance that it does not share."""
+    def own(self) -> FloatArray:
+        """The part of a bin's variance that it does not share: own + common is that of a bin, and bins * own +
+        bins^2 * common that of all.
+        """
         if self.bins == 1:
-            return np.zeros_like(self.of_bin)
-        common = (self.of_all / self.bins - self.of_bin) / (self.bins - 1)
-        return np.asarray(np.maximum(self.of_bin - common, 0.0))
+            return self.of_bin
+        return np.asarray(self.of_bin - (self.of_all / self.bins - self.of_bin) / (self.bins - 1))
 
     def variances(self, shares: FloatArray) -> FloatArray:
         """Sums of k bins vary about k / bins of all by own k (bins - k) / bins."""
         place = np.arange(1, self.bins) / self.bins
-        own = self._own[:, None] * self.bins * place * (1 - place)
+        own = self.own[:, None] * self.bins * place * (1 - place)
         return np.asarray(own + self.of_all[:, None] * (place - shares) ** 2)
 
     def replayed(self, curve: int, shares: FloatArray) -> FloatArray:
         own, whole = self._replays
         place = np.arange(1, self.bins) / self.bins
         of_all = np.sqrt(self.of_all[curve]) * whole[:, None] * (place - shares)
-        return np.asarray(np.sqrt(self._own[curve]) * own + of_all)
+        return np.asarray(np.sqrt(max(self.own[curve], 0.0)) * own + of_all)
 
     @cached_property
     def _replays(self) -> tuple[FloatArray, FloatArray]:

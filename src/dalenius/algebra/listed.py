@@ -117,14 +117,13 @@ def _arrays(
     if not classes:
         variance = np.broadcast_to(variances[margin], values[margin].shape)
         return values[margin][None, :], variance[None, :], excess
-    by_class = values[2 * margin + 1].reshape(-1, classes).T
-    shape = by_class.shape[1]
-    of_class = np.broadcast_to(variances[2 * margin + 1], (shape * classes,)).reshape(-1, classes).mean(axis=1)
-    of_all = np.broadcast_to(variances[2 * margin], (shape,))
-    # own + common is the variance of a class, classes * own + classes^2 * common that of all.
-    common = (of_all / classes - of_class) / (classes - 1) if classes > 1 else np.zeros(shape)
-    own = np.broadcast_to(of_class - common, (classes, shape))
-    return (np.concatenate([by_class, np.zeros((1, shape))]), np.concatenate([own, common[None, :]]), excess)
+    counts, noise = _bins(part, values, variances, excess, margin)
+    own = np.broadcast_to(noise.own, (classes, len(counts)))
+    return (
+        np.concatenate([counts.T, np.zeros((1, len(counts)))]),
+        np.concatenate([own, (noise.of_bin - noise.own)[None, :]]),
+        excess,
+    )
 
 
 def class_forms(first: int, classes: int, groups: Mapping[str, Sequence[int]], unit: Fraction) -> dict[str, LinearForm]:

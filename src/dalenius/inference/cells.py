@@ -46,6 +46,11 @@ SELECTED = {
     Kind.NOISE: "released points between which noisy counts certify the quantile",
     Kind.NOISE_AND_SAMPLING: "released points between which noisy counts and a binomial rank certify the quantile",
 }
+WEIGHTED = {
+    Kind.NOISE: "released points between which noisy sums of weights certify the quantile",
+    Kind.NOISE_AND_SAMPLING: "released points between which noisy sums of weights and a normal rank certify the "
+    "quantile",
+}
 DECONVOLUTION = "deconvolution"
 SAMPLE = "binomial sampling with a known chance, and the published noise"
 
@@ -318,7 +323,9 @@ def estimate_intervals(
     if together and is_certified(release.law):
         # Quantiles of one cell share their counts: errors are added, as nothing is known of their dependence.
         level = 1 - (1 - confidence) / max(cells, 1)
-    methods = SELECTED if is_certified(release.law) else METHODS
+    is_weighted = isinstance(release.law, Joint) and "weight" in release.law.parameters
+    certified = WEIGHTED if is_weighted else SELECTED
+    methods = certified if is_certified(release.law) else METHODS
     how = RESAMPLED[kind] if is_resampled(release.law) else methods[kind] if curves is None else BANDS[kind]
     if method == DECONVOLUTION:
         if not is_sampling or not isinstance(release.law, Joint) or not is_resampled(release.law):
