@@ -216,7 +216,7 @@ def smooth_add_remove(data: Sorted, m: int, base: Fraction) -> Fraction:
     K = len(w) - 1
     if K > _MOST_REACH:
         raise ParameterError(
-            "beta is too small for bounds so wide; take a larger beta, a larger floor or narrower bounds.", name="beta"
+            "beta is too small for bounds so wide; take a larger beta or narrower bounds.", name="beta"
         )
     origin = m - 2 * K - 2
     x = data.window(origin, m + 2 * K + 2)
