@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import log
+from math import isfinite, log, nan
 from typing import Any
 
+from dalenius.algebra.estimates import is_estimate
 from dalenius.core.budget import Budget, Cost
 from dalenius.core.contracts import Definition
 from dalenius.core.evidence import Level
@@ -137,9 +138,19 @@ def _fits(asked: BatchAsked, plans: Plans) -> bool:
 
 
 def _score(plans: Plans) -> float:
-    """How noisy the tables are together: the product of their variances, as far as they are known."""
-    laws = [[step.law for step in plan.measurements if isinstance(step.law, Additive)] for plan in plans]
-    return sum(log(max(law.variance, 1e-12)) / len(own) for own in laws for law in own)
+    """How noisy the tables are together: the product of their variances, as far as they are known.
+
+    Sums of an estimate may be measured in other units in another currency, so that its own predicted error counts.
+    """
+    return sum(_log_variance(plan) for plan in plans)
+
+
+def _log_variance(plan: TablePlan) -> float:
+    error = float(plan.preview.get("std_error", nan)) if is_estimate(plan.law) else nan
+    if isfinite(error):
+        return 2 * log(max(error, 1e-6))
+    laws = [step.law for step in plan.measurements if isinstance(step.law, Additive)]
+    return sum(log(max(law.variance, 1e-12)) / len(laws) for law in laws)
 
 
 def batch_of(asked: BatchAsked, plans: Plans) -> BatchPlan:
