@@ -23,6 +23,8 @@ from dalenius_lab.attackers.planted import FAULTS, PLAIN_COUNT
 SEED = 20_26
 # Plans of each part, of a fault at most, and processor seconds after which one of them is given up.
 PLANS, PLANS_UNTIL_FOUND, SECONDS = 12, 300, 60.0
+# Estimators with which each pair of modifiers is attacked: those of fewest sums, whose laws can be listed.
+PLAINEST = 4
 Keys = Mapping[str, Mapping[str, object]]
 
 
@@ -33,11 +35,12 @@ class Part:
     method: str
     definition: str
     strategy: str = ""
+    modifiers: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """For the record."""
-        return " / ".join(filter(None, (self.method, self.definition, self.strategy)))
+        return " / ".join(filter(None, (self.method, self.definition, self.strategy, *self.modifiers)))
 
     @property
     def keys(self) -> Keys:
@@ -55,7 +58,9 @@ class Part:
 
 
 def parts() -> Iterator[Part]:
-    """From the registry: each method under each definition between fixed neighbours, then each strategy."""
+    """From the registry: each method under each definition between fixed neighbours, then each strategy, then each pair
+    of modifiers with the plainest estimators that it plans for.
+    """
     definitions = registry.every("definitions")
     for name, method in registry.every("methods").items():
         for definition, made in definitions.items():
@@ -65,6 +70,9 @@ def parts() -> Iterator[Part]:
     for strategy in (*registry.names("plans.margins.strategies"), *STRATEGIES):
         for definition in ("pure", "zero_concentrated"):
             yield Part("count", definition, strategy)
+    plain = sorted(coverage.ESTIMATES, key=lambda method: len(method.estimator.reads))[:PLAINEST]
+    for pair in coverage.attacked_pairs():
+        yield from (Part(method.name, "zero_concentrated", modifiers=pair) for method in plain)
 
 
 def _say(text: str) -> None:
@@ -73,14 +81,22 @@ def _say(text: str) -> None:
 
 def _neighbours(plans: int) -> dict[str, Any]:
     whole, refused, given_up = neighbour_fuzzer.Findings(), [], []
+    attacked = set[tuple[str, ...]]()
     for part in parts():
         try:
             findings = neighbour_fuzzer.fuzz(
-                SEED, plans, method=part.method, definition=part.definition, keys=part.keys, seconds=SECONDS
+                SEED,
+                plans,
+                method=part.method,
+                definition=part.definition,
+                keys=part.keys,
+                modifiers=part.modifiers,
+                seconds=SECONDS,
             )
         except InternalError:
             refused.append(part.name)
             continue
+        attacked.add(part.modifiers)
         _say(f"{part.name}: {findings.planned} plans, {findings.triples} triples, {len(findings.broken)} broken")
         given_up += [part.name] if findings.planned < plans else []
         whole.add(findings)
@@ -95,6 +111,7 @@ def _neighbours(plans: int) -> dict[str, Any]:
         "kinds_that_reach_their_charge": sum(ratio > 0.999 for ratio in whole.worst.values()),
         "parts": sum(1 for _ in parts()),
         "parts_refused": refused,
+        "pairs_of_modifiers_never_attacked": [" / ".join(p) for p in coverage.attacked_pairs() if p not in attacked],
         "parts_given_up": given_up,
     }
 
@@ -148,7 +165,7 @@ def run(quick: bool = False) -> dict[str, Any]:
     hostile, planted = _hostile(1000 // share), _planted(1 if quick else 5)
     unplanned = [" / ".join(facet) for facet in coverage.unplanned(1)]
     broken = neighbours["above_the_charge"] + at_data["above_the_charge"]
-    is_whole = not unplanned and not neighbours["parts_given_up"]
+    is_whole = not (unplanned or neighbours["parts_given_up"] or neighbours["pairs_of_modifiers_never_attacked"])
     return {
         "ok": is_whole and not broken and not hostile["wrong"] and not planted["missed"],
         "neighbours": neighbours,

@@ -8,6 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from dalenius.audit.charges import ALLOWED
+from dalenius.core import registry
 from dalenius.engines import _relation
 from dalenius.errors import DaleniusError, InternalError
 from dalenius.testing.asking import plan_of
@@ -71,6 +72,14 @@ def test_a_planted_fault_is_found(fault: Fault) -> None:
 def test_everything_that_can_be_asked_is_drawn_and_planned_by_an_attacker() -> None:
     """From the registry: methods, keys, definitions, strategies, kinds of noise and steps, between every kind of neighbours."""
     assert coverage.unplanned(1, is_short=True) == []
+
+
+def test_every_pair_of_modifiers_that_plans_is_drawn() -> None:
+    chance, pairs = random.Random(3), coverage.attacked_pairs()
+    assert len(pairs) > 10
+    assert {name for pair in pairs for name in pair} == {"group", *registry.names("modifiers")}
+    for pair in pairs:
+        assert ("modifiers", *pair) in coverage.searched(("modifiers", *pair), chance), pair
 
 
 def test_what_is_excepted_from_the_attackers_cannot_be_planned() -> None:

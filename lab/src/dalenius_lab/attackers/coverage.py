@@ -6,7 +6,7 @@ cannot be planned is excepted by a reason.
 """
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from itertools import combinations
@@ -19,9 +19,10 @@ from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.plan import TablePlan
 from dalenius.errors import DaleniusError
 from dalenius.plans.counts.ranges import STRATEGIES
-from dalenius.plans.modifier import modifiers
+from dalenius.plans.modifier import Modifier, modifiers
 from dalenius.spec.document import Part
 from dalenius.spec.request import PrivacyPart, TablePart
+from dalenius.testing.combinations import GROUP, refusal
 from dalenius_lab.attackers import at_the_data, grammar, neighbour_fuzzer
 
 Facet = tuple[str, str, str]
@@ -47,15 +48,8 @@ _FUNCTION = (
     "range as any model's is"
 )
 ESTIMATES = tuple(method for method in registry.every("methods").values() if hasattr(method, "sum_plan"))
-_ONE_KEY = "both are values of one key"
-_BOOTSTRAP = "a bootstrap has no price for lists, nor for bounds that are learned"
-_LEARNED = "bounds are learned for means of a table, without weights"
 EXCEPTED: dict[Facet, str] = {
-    ("modifiers", "bootstrap", "sampling"): _ONE_KEY,
-    ("modifiers", "bootstrap", "margins"): _BOOTSTRAP,
-    ("modifiers", "bootstrap", "learned_bounds"): _BOOTSTRAP,
-    ("modifiers", "learned_bounds", "margins"): _LEARNED,
-    ("modifiers", "learned_bounds", "weighted"): _LEARNED,
+    ("modifiers", "group", "public_size"): "the size is used where neighbours differ in one row",
     ("modifiers", "margins", "public_size"): "the size of a cell is not public",
     ("modifiers", "public_size", "weighted"): "the sum of weights is not public",
     **{
@@ -117,13 +111,36 @@ def possible() -> list[Facet]:
         facets += [("key", name, key) for key in method.Parameters.model_fields]
         if Scope.ALL_DATA in method.scopes:
             facets += [("neighbours", name, kind) for kind in KINDS]
-    facets += [("modifiers", *pair) for pair in combinations(registry.names("modifiers"), 2)]
+    facets += [("modifiers", *pair) for pair in planning_pairs()]
     facets += [("key", part, key) for part, made in PARTS.items() for key in made.model_fields if key != "keys"]
     for strategy in (*registry.names("plans.margins.strategies"), *STRATEGIES):
         facets += [("strategy", strategy, kind) for kind in KINDS]
     facets += [("mechanism", "", name) for name in registry.names("mechanisms")]
     facets += [("step", "", name) for name in registry.names("measurements")]
     return facets
+
+
+def attacked_pairs() -> list[tuple[str, str]]:
+    """Pairs of modifiers that take part in a plan together."""
+    return [pair for pair in planning_pairs() if ("modifiers", *pair) not in EXCEPTED]
+
+
+@cache
+def planning_pairs() -> tuple[tuple[str, str], ...]:
+    """Pairs of modifiers that plan together for some estimator, as one number, as a table, or as a list."""
+    every = {each.name: each for each in (GROUP, *modifiers())}
+    # The plainest estimators first: one that plans is enough.
+    methods = sorted(ESTIMATES, key=lambda method: len(method.estimator.reads))
+    pairs = combinations(sorted(every), 2)
+    return tuple(pair for pair in pairs if _plans([every[name] for name in pair], methods))
+
+
+def _plans(pair: Sequence[Modifier], methods: Sequence[Any]) -> bool:
+    keys = [key for each in pair for part in each.example.values() for key in part]
+    shapes = ("list",) if "margins" in keys else ("table", "number")
+    chosen = [each for each in pair if "margins" not in each.example.get("table", {})]
+    is_one_key = len(set(keys)) < len(keys)
+    return not is_one_key and any(not refusal(method, chosen, shape) for shape in shapes for method in methods)
 
 
 def unplanned(seed: int, *, is_short: bool = False) -> list[Facet]:
@@ -155,6 +172,7 @@ def searched(facet: Facet, chance: random.Random, patience: int = PATIENCE) -> s
         if what == "modifiers":
             if "public_size" in facet and kind_of(neighbours) != PUBLIC:
                 continue
+            request["privacy"].pop("group", None)
             grammar.combine(request, chance, name, value)
         written = set(_written(request, neighbours))
         if facet not in written and what != "modifiers" and not (what == "step" and value not in KERNELS):
@@ -217,6 +235,8 @@ def _combined(request: Mapping[str, Any], plan: TablePlan) -> Iterator[Facet]:
     }
     if isinstance(law, Joint) and (_size_of(law) is not None):
         names.add("public_size")
+    if plan.group > 1:
+        names.add(GROUP.name)
     yield from (("modifiers", *pair) for pair in combinations(sorted(names), 2))
 
 

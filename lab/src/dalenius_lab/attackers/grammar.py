@@ -15,6 +15,7 @@ from dalenius.plans.block_design import FUNCTION
 from dalenius.plans.counts.ranges import STRATEGIES
 from dalenius.plans.modifier import modifiers
 from dalenius.spec.load import load_policy
+from dalenius.testing.combinations import GROUP
 
 Document = dict[str, Any]
 
@@ -178,7 +179,7 @@ def request_of(
 
 def combine(request: Document, chance: random.Random, *names: str) -> None:
     """Add what asks for two modifiers of an estimate, or for the named ones."""
-    table, every = request["table"], {each.name: each for each in modifiers()}
+    table, every = request["table"], {each.name: each for each in (GROUP, *modifiers())}
     names = names or tuple(chance.sample(sorted(every), 2))
     if "public_size" in names:
         # It is that of all rows.
@@ -186,6 +187,7 @@ def combine(request: Document, chance: random.Random, *names: str) -> None:
         table.pop("where", None)
     for name in names:
         table |= {key: SMALL.get(key, value) for key, value in every[name].example.get("table", {}).items()}
+        request["privacy"] |= every[name].example.get("privacy", {})
     if "weighted" in names and chance.random() < 0.3:
         table |= chance.choice(REGULARISED)
     if "margins" in table:

@@ -7,7 +7,7 @@ and then steered: a raw value of the worst pair is changed, and the change is ke
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
@@ -144,10 +144,12 @@ def fuzz(
     method: str = "",
     definition: str = "",
     keys: Mapping[str, Mapping[str, object]] | None = None,
+    modifiers: Sequence[str] = (),
     is_ended_by_fault: bool = False,
     seconds: float = inf,
 ) -> Findings:
-    """So many plans, each on so many pairs; a method, a definition or keys of a part of the request may be fixed.
+    """So many plans, each on so many pairs; a method, a definition, keys of a part of the request or modifiers of an
+    estimate may be fixed.
 
     Refused requests, and those with laws that are too wide to be listed, do not count: an attacker that is mostly
     refused would report that it found nothing. A fixed key that is None is left out of the request. After so many
@@ -157,6 +159,9 @@ def fuzz(
     begun = time.process_time()
     while findings.planned < requests and time.process_time() - begun < seconds:
         world, request = drawn(chance, method, definition)
+        if modifiers:
+            request["privacy"].pop("group", None)
+            grammar.combine(request, chance, *modifiers)
         for part, fixed in (keys or {}).items():
             merged = request[part] | fixed
             request[part] = {name: value for name, value in merged.items() if value is not None}
