@@ -3,7 +3,7 @@
 Where the error of sampling was estimated, the three columns `…_with_sampling` stand before the status.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import isnan
 from statistics import NormalDist
@@ -12,10 +12,12 @@ import numpy as np
 
 from dalenius.algebra import thinned
 from dalenius.algebra.estimates import estimated, is_estimate
+from dalenius.algebra.estimator import ROWS
 from dalenius.algebra.intervals import Estimated
+from dalenius.algebra.lattice import half_widths
 from dalenius.algebra.listed import LISTS, estimates_of_lists, is_list_of_estimates, margins_of
 from dalenius.core.domain import CellSpace
-from dalenius.core.law import WEIGHTED_LIST, Additive, Censored, FloatArray, Joint, Kernel, Law, Thinned
+from dalenius.core.law import WEIGHTED_LIST, Additive, Censored, FloatArray, Joint, Kernel, Law, Thinned, law_from_dict
 from dalenius.core.release import ADDITIVE, INTERQUARTILE, POSSIBLE, SELECTION, SHOWN_FROM, Block, Release, Table
 from dalenius.errors import DaleniusError, ParameterError, RequestError
 from dalenius.rendering import in_words
@@ -70,6 +72,9 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
 
         laws = [block.law for block in release.blocks]
         half = reach(laws, confidence) * table.std_error
+        if table.measure == "count":
+            blocks, is_sum = _counting(release)
+            half = half_widths(blocks, table, confidence, half, is_sum=is_sum)
     lower, upper = centre - half, centre + half
     if table.measure == "count":
         lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
@@ -77,6 +82,24 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
         if note.get("name") == POSSIBLE and note.get("table") == table.name:
             lower, upper = (np.clip(end, note["lower"], note["upper"]) for end in (lower, upper))
     return lower, upper
+
+
+def _counting(release: Release) -> tuple[tuple[Block, ...], bool]:
+    """The blocks of which counts are made, and whether nothing else is known of them; none where they are no sums."""
+    from dalenius.algebra.joint import is_combined
+
+    law, blocks = release.law, release.blocks
+    if not isinstance(law, Joint):
+        return (), False
+    if law.structure == LISTS:
+        first = law.parameters["lists"][0]
+        law, blocks = law_from_dict(first["law"]), blocks[: int(first["blocks"])]
+    if isinstance(law, Joint) and is_combined(law):
+        # Impossible cells have draws of their own, so that knowing them takes these out of sums and no more.
+        return blocks, law.parameters.get("total") is None
+    sums = law.parameters.get("sums") if isinstance(law, Joint) and is_estimate(law) else None
+    is_plain = isinstance(sums, Mapping) and set(sums.get(ROWS, {}).values()) == {"1"}
+    return (blocks[:1], True) if is_plain else ((), False)
 
 
 def _block_of(release: Release, table: Table) -> Block | None:
