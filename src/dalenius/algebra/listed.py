@@ -26,6 +26,8 @@ from dalenius.core.release import Block
 LISTS = "estimates of lists"
 """The law of a list of estimates."""
 _MeasuredList = tuple[Mapping[str, Any], Sequence[FloatArray], Sequence[FloatArray], float]
+_PIECE = 1 << 16
+"""Cells whose estimates are made at once."""
 
 
 def is_list_of_estimates(law: Law) -> bool:
@@ -47,16 +49,7 @@ def estimates_of_lists(law: Joint, blocks: Sequence[Block]) -> tuple[Estimated, 
     made = []
     for margin in range(margins_of(law)):
         arrays = [_arrays(part, values, variances, margin, excess) for part, values, variances, excess in lists]
-        cells = max(values.shape[1] for values, _, _ in arrays)
-        measured_arrays = MeasuredArrays(
-            np.concatenate([np.broadcast_to(each[0], (len(each[0]), cells)) for each in arrays]),
-            np.concatenate([np.broadcast_to(each[1], (len(each[1]), cells)) for each in arrays]),
-            np.concatenate([np.full((len(each[0]), 1), each[2]) for each in arrays]),
-        )
-        sums = Sums(stated, measured_arrays)
-        made.append(
-            within_limits(estimate(estimator_of(stated), sums), stated.limits, has_sampling=stated.has_sampling)
-        )
+        made.append(_in_pieces(stated, arrays))
     return tuple(made)
 
 
@@ -100,6 +93,39 @@ def _bins(
     of_bin = np.broadcast_to(variances[2 * margin + 1], (counts.size,)).reshape(-1, classes).mean(axis=1)
     of_all = np.broadcast_to(variances[2 * margin], (len(counts),))
     return counts, ClassNoise(bins=classes, of_bin=of_bin, of_all=of_all, is_normal=not excess)
+
+
+def _in_pieces(stated: EstimateLaw, arrays: Sequence[tuple[FloatArray, FloatArray, float]]) -> Estimated:
+    """The estimates of one margin, some cells at a time: each takes several arrays for every sum."""
+    cells = max(values.shape[1] for values, _, _ in arrays)
+    whole = [tuple(np.broadcast_to(own, (len(own), cells)) for own in each[:2]) for each in arrays]
+    excess = np.concatenate([np.full((len(values), 1), excess) for values, _, excess in arrays])
+
+    def piece(first: int) -> Estimated:
+        own = slice(first, first + _PIECE)
+        values, variance = (np.concatenate([each[k][:, own] for each in whole]) for k in (0, 1))
+        made = estimate(estimator_of(stated), Sums(stated, MeasuredArrays(values, variance, excess)))
+        return within_limits(made, stated.limits, has_sampling=stated.has_sampling)
+
+    starts = range(0, cells, _PIECE)
+    if len(starts) == 1:
+        return piece(0)
+
+    def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
+        pairs = [piece(first).ends(confidence, is_sampling) for first in starts]
+        return np.concatenate([lower for lower, _ in pairs]), np.concatenate([upper for _, upper in pairs])
+
+    parts = [_numbers(piece(first)) for first in starts]
+    values, variance = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+    sampled = np.concatenate([part[2] for part in parts]) if len(parts[0]) > 2 else None
+    return Estimated(values=values, variance=variance, sampled=sampled, ends=ends)
+
+
+def _numbers(made: Estimated) -> list[FloatArray]:
+    """Of every cell: the number and its variances, without what they are made of."""
+    shape = made.values.shape
+    every = [made.values, made.variance, *(() if made.sampled is None else (made.sampled,))]
+    return [np.array(np.broadcast_to(each, shape)) for each in every]
 
 
 def _is_heavy(law: Law) -> bool:
