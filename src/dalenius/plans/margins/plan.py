@@ -61,8 +61,10 @@ def plan_margins(
     allowed = question.policy.allow.mechanisms
     only = allowed[0] if allowed is not None and len(allowed) == 1 else None
     expected = question.expected
-    if expected is not None and amounts is not None:
-        raise Unsupported("Expected sizes are those of counts; totals are not planned by them.", key="expected")
+    if expected is not None and (amounts is not None or classes is not None):
+        raise Unsupported(
+            "Expected sizes are those of counts; totals and classes are not planned by them.", key="expected"
+        )
     asked = question.objective
     objective = asked if expected is None else "cells"
     largest = max(expected.weights) if expected is not None else 1
