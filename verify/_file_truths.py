@@ -237,11 +237,12 @@ def curves(asked: Asked, space: CellSpace, points: Sequence[float]) -> Truth:
     """Shares of rows that are at most so large, point by point within each cell."""
     found = [estimate(asked, space, "distribution", lambda x, p=p: x <= p + 1e-9, None) for p in points]  # type: ignore[misc]
 
-    def together(of: Callable[[Truth], Any]) -> tuple[FloatArray, FloatArray]:
-        low, high = zip(*(of(one) for one in found), strict=True)
+    def together(ends: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+        low, high = zip(*ends, strict=True)
         return np.stack(low, axis=-1).ravel(), np.stack(high, axis=-1).ravel()
 
-    return Truth(own=together(lambda one: one.own), of_file=together(lambda one: one.of_file))
+    of_file = [one.of_file for one in found if one.of_file is not None]
+    return Truth(own=together([one.own for one in found]), of_file=together(of_file) if of_file else None)
 
 
 def quantile_sets(asked: Asked, space: CellSpace, qs: Sequence[Fraction]) -> Truth:

@@ -223,7 +223,7 @@ def test_nothing_but_the_values_differs_between_calm_and_wild_data(definition, c
                     "shape": list(table.shape),
                     "variance": [str(v) for v in table.variance],
                     "stages": stages,
-                    "silent": passage.silent,
+                    "silent": passage.is_silent,
                     "on the grid": bool(np.all(table.values == np.round(table.values))),
                 }
             )

@@ -207,7 +207,7 @@ def answered(plan: TablePlan, document: Document) -> Release:
         neighbours=neighbours.to_dict(), cost=plan.reservation.to_dict(), mechanism=plan.mechanism,
         strategy=plan.strategy, evidence=plan.evidence.to_dict(), software="", request={}, digest="",
     )  # fmt: skip
-    tables = plan.assemble(passage.blocks) if not passage.silent else ()
+    tables = plan.assemble(passage.blocks) if not passage.is_silent else ()
     return Release(blocks=passage.blocks, tables=tables, law=plan.law, provenance=provenance)
 
 

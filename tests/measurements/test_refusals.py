@@ -52,7 +52,6 @@ def persons(neighbours: Neighbours) -> Neighbours:
         ("local_laplace", AT, {"epsilon": Fraction(0)}, ParameterError),
         ("local_laplace", AT, {"neighbours": ONE_FOR_ONE}, Unsupported),
         ("local_laplace", WITHIN, {"group": 2}, Unsupported),
-        ("smooth", ANY, {"least": 0}, ParameterError),
         ("propose_test_release", ANY, {"bound": 0}, ParameterError),
         ("propose_test_release", ANY, {"delta": Fraction(0)}, ParameterError),
         ("propose_test_release", ANY, {"neighbours": PERSONS}, Unsupported),

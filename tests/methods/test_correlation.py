@@ -90,6 +90,6 @@ def test_intervals_with_sampling_hold_for_numbers_that_are_not_normal(
 @pytest.mark.parametrize("measure", ["correlation", "covariance"])
 def test_the_error_of_sampling_is_left_out_on_request(measure: str, tmp_path: Path) -> None:
     pair = {"measure": measure, "of": "x", "other": "y"}
-    (with_sampling,), (alone,) = asked(pair), asked({**pair, "error": "noise"})
+    (with_sampling,), (alone,) = asked(pair, 20), asked({**pair, "error": "noise"}, 20)
     assert with_sampling.sampled is not None and alone.sampled is None
     assert (alone.variance < with_sampling.variance).all()

@@ -1,7 +1,7 @@
 """Propose-test-release: exact (epsilon, delta) through requests, a statistic that brings a distance alone, and no reply as an outcome."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import exp
@@ -95,7 +95,7 @@ def test_a_test_or_an_answer_at_twice_its_loss_is_found(relation: Relation) -> N
     step = step_of(relation, bound=2)
     for fault in (replace(step, test=2 * step.test), replace(step, epsilon=2 * step.epsilon)):
         # The threshold and the bound stay those of the honest step.
-        planted = Planted(**{name: getattr(fault, name) for name in fault.__dataclass_fields__})
+        planted = Planted(**{each.name: getattr(fault, each.name) for each in fields(fault)})
         assert worst_delta(planted, relation, Fraction(2)) > Fraction(6, 100)
 
 

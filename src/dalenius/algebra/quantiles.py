@@ -171,7 +171,7 @@ class Quantiles:
         # A sum of noise has no heavier tail than a single draw of the same variance.
         reach = -law.quantile((1 - confidence) * _OF_SIZE) * np.sqrt((factors**2).sum(axis=1))
         upper = unit * (np.maximum(squares, 0.0) + reach)
-        return [Rank(a=a, b=b, rows=self.rows, squares=float(_rounded_up(ceil(each)))) for each in upper]
+        return [Rank(a=a, b=b, rows=self.rows, squares=float(_rounded_up(max(ceil(each), 1)))) for each in upper]
 
     def _sizes(self, confidence: float) -> list[int]:
         """Public, or the upper end of what was released; rounded up to three digits, so that few laws are computed."""

@@ -60,14 +60,15 @@ def plan_distribution(question: Question, points: tuple[int, ...]) -> TablePlan:
     return _plan_table(question, points, weight)
 
 
-def check_shown(points: int, cells: int) -> None:
-    """Raise `TooLarge` where so many cells would have more points than are shown."""
-    if points * cells > MOST_SHOWN:
+def check_shown(points: int, cells: int, allowed: int = MOST_SHOWN) -> None:
+    """Raise `TooLarge` where so many cells would have more points than are shown, or than a policy allows."""
+    most = min(MOST_SHOWN, allowed)
+    if points * cells > most:
         raise TooLarge(
-            f"Distributions are shown at {MOST_SHOWN:,} points of all cells together at most; received {points} points "
+            f"Distributions are shown at {most:,} points of all cells together at most; received {points} points "
             f"in {cells:,} cells.",
             received=points * cells,
-            limit=MOST_SHOWN,
+            limit=most,
         )
 
 
@@ -252,7 +253,8 @@ def _listed(
         for power, part in enumerate(parts, start=1)
     ]
     margins = plans[0].preview["margins"][::2]
-    check_shown(len(points), sum(margin["cells"] for margin in margins))
+    shown = sum(margin["cells"] for margin in margins)
+    check_shown(len(points), shown, question.policy.allow.most_cells)
     stated: dict[str, Any] = {
         "estimate": CURVES,
         "points": list(_points_axis(question, points).labels),

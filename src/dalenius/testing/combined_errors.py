@@ -32,6 +32,12 @@ _BOUNDS = "one step chooses the bounds and adds the noise: the kit does not know
 KNOWN = {
     ("", "", "list", "limits"): "quotients of a list stay one sum over another, so that lists add up; "
     "`infer intervals` cuts them to the bounds",
+    (
+        "",
+        "weighted",
+        "",
+        "limits",
+    ): "cells of few rows are hidden, so that corners do not show what weights make possible",
     ("total", "learned_bounds", "", "coverage"): _BOUNDS,
     ("total", "learned_bounds", "", "variance"): _BOUNDS,
 }

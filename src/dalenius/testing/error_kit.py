@@ -261,16 +261,18 @@ def judge_preview(example: ReplicatedExample) -> Iterator[ErrorFinding]:
     first = release.tables[0]
     # A public number of rows is spread over the cells of each margin, which even records are not.
     margins = [p for p in planned.preview.get("margins", ()) if REPLICATE in p["axes"] and not example.is_sized]
-    listed = {frozenset(axis.name for axis in table.space.axes) for table in release.tables}
+    # Curves have an axis of points more.
+    names = {name for part in planned.preview.get("margins", ()) for name in part["axes"]}
+    axes = [frozenset(axis.name for axis in table.space.axes if axis.name in names) for table in release.tables]
     pairs = [("margin of error", planned.error, _size(asked, first, silent[0], _half_width(release, first)))]
     if "margins" in planned.preview and example.is_sized:
         pairs = []
-    if margins and frozenset(margins[0]["axes"]) in listed:
+    if margins and frozenset(margins[0]["axes"]) in axes:
         pairs = [
             (f"margin of error by {' x '.join(part['axes'])}", margin_of_error(part), _size(asked, table, true, half))
             for part in margins
-            for table, true in zip(release.tables, silent, strict=True)
-            if table.measure == first.measure and {axis.name for axis in table.space.axes} == set(part["axes"])
+            for table, true, own in zip(release.tables, silent, axes, strict=True)
+            if table.measure == first.measure and own == frozenset(part["axes"])
             for half in (_half_width(release, table),)
         ]
     if first.sampled is not None and "std_error_with_sampling" in planned.preview:
@@ -302,26 +304,19 @@ def _size(example: ReplicatedExample, table: Table, silent: Table, numbers: Floa
 
 
 def possible(example: ReplicatedExample, seed: str) -> tuple[float, float] | None:
-    """What the number can be by the declared bounds; None where other shares of the rows make more possible, or where
-    the smallest cells are not shown and the plan says that more is.
-    """
+    """What the number can be by the declared bounds; None where other shares of the rows make more possible."""
     rows = error_worlds.corner_rows()
     asked = replace(example, size=len(rows), releases=1)
-    planned = asked.planned()
-    tables = [] if planned is None else shown(asked, [error_worlds.corners()], f"{seed} corners")
+    tables = [] if asked.planned() is None else shown(asked, [error_worlds.corners()], f"{seed} corners")
     if not tables:
         return None
-    is_small = np.array([len(corner) == 2 for corner in rows])
-    is_hidden = bool(np.isnan(tables[0].truth[is_small]).any())
     is_other = np.array([len(corner) > 40 for corner in rows])
     few, many = (part[np.isfinite(part)] for part in (tables[0].truth[~is_other], tables[0].truth[is_other]))
     if not len(few) or not len(many):
         return None
     slack = 1e-6 * (few.max() - few.min() + 1)
     low, high = float(few.min() - slack), float(few.max() + slack)
-    stated = planned.limits if planned is not None and planned.limits is not None and is_hidden else (low, high)
-    is_whole = low <= min(many.min(), stated[0]) and max(many.max(), stated[1]) <= high
-    return (low, high) if is_whole else None
+    return (low, high) if low <= many.min() and many.max() <= high else None
 
 
 def judge_limits(tables: Sequence[SimulatedTable], limits: tuple[float, float], where: str) -> Iterator[ErrorFinding]:
@@ -375,9 +370,11 @@ KNOWN: dict[str, dict[str, str]] = {
     "exponential_family 0": {"gradient": "the variance is that of replays of the fit, which is not linear"},
     "labels 0": {"silence": "cells are the labels that were found, and no condition is taken"},
     "mean 2": {"limits": _LIST},
+    "median 5": {"preview": _GRID},
     "quantile 0": {"preview": _GRID},
     "quantiles 1": {"preview": _GRID},
     "quantiles 2": {"preview": _GRID},
+    "quantiles 3": {"preview": _GRID},
     "sample_and_aggregate 1": {
         "coverage": "blocks are drawn anew in each release: the median of others is no truth (`verify/blocks.py`)"
     },

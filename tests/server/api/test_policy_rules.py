@@ -60,6 +60,6 @@ def test_a_plan_within_the_cap_is_released(make_site: Callable[..., Site]) -> No
 def test_an_analyst_is_told_that_a_weight_is_not_used(make_site: Callable[..., Site]) -> None:
     site = make_site(rows=60)
     document = asked("total")
-    document["table"] = {**document["table"], "measure": "median", "weight": "income"}
+    document["table"] = {**document["table"], "measure": "maximum", "weight": "income"}
     answer = site.release("ana", document)
     assert answer.status_code == 400 and error_code(answer) == "unsupported"
