@@ -45,12 +45,14 @@ TREE = {"rows": ["sex", "region"], "margins": [["sex", "region"], ["sex", "regio
 
 
 def answer(release: Release) -> dict[str, Any]:
-    """A digest of the document without what is the ledger's own, and what was charged."""
+    """A digest of the document without what is the ledger's own, and what was charged.
+
+    Numbers count by twelve digits: the last bits of a logarithm depend on the processor.
+    """
     blank = replace(release.provenance, ledger_entry="", ledger_head="", cost={}, software="")
-    return {
-        "release": sha256(write_json(release.with_(provenance=blank, subject=None))).hexdigest(),
-        "cost": dict(release.provenance.cost),
-    }
+    document = write_json(release.with_(provenance=blank, subject=None))
+    rounded = json.dumps(json.loads(document, parse_float=lambda digits: f"{float(digits):.12g}"))
+    return {"release": sha256(rounded.encode()).hexdigest(), "cost": dict(release.provenance.cost)}
 
 
 class Source(RecordedRandomness):
