@@ -60,9 +60,9 @@ class DuckDBSource:
         self.domain = domain
         self._secret = secret
         self._session = session = DuckDBSession(data, table, delimiter)
-        self._check_columns()
+        check_columns(self.domain.source_columns, session.types, is_nested)
         check_texts(domain, {n: is_text(kind) for n, kind in session.types.items()})
-        session.keep(self._columns())
+        session.keep(self.domain.source_columns)
         self._fetched = FetchedColumns.of(domain, session.relation, session.types)
         session.relation, session.types = self._fetched.relation, dict(self._fetched.types)
         self._held = HeldRows(domain, secret, self._fetched, session.stream)
@@ -214,7 +214,7 @@ class DuckDBSource:
         for path in [*self._session.relation.files, *(log for log in logs if log.exists())]:
             digest.add_file(path)
         if self._session.relation.frame is not None:
-            for name in sorted(self._columns()):
+            for name in sorted(self.domain.source_columns):
                 digest_column(digest, name, self._session.relation.frame.column(name))
         return digest.hexdigest()
 
@@ -278,15 +278,6 @@ class DuckDBSource:
                 "that is never closed would hide every row after it, so such files are refused: write the data as "
                 "Parquet, or without line ends inside fields."
             )
-
-    def _columns(self) -> list[str]:
-        return list(self.domain.source_columns)
-
-    def _check_columns(self) -> None:
-        check_columns(self._columns(), self._session.types)
-        for name in self._columns():
-            if is_nested(self._session.types[name]):
-                raise DocumentError(f"The column {name!r} is nested; a declared variable needs plain values.")
 
     def rows_of_persons(self) -> RowsOfPersons:
         """All rows as narrow codes, with the person of each; for features, which are taken of every row."""
