@@ -212,8 +212,6 @@ WHERE population = ? AND account = ? AND kind = ? AND name = ?
   AND spent_rho + ? <= limit_rho AND spent_delta + ? <= limit_delta
 """
 
-ADD_CHARGE = CHARGES_TABLE.insert
-
 TAKE_LEASE = """
 UPDATE charges SET lease = ?, lease_until = ?, changed = ?, salt = ?
 WHERE key = ? AND lease = ? AND is_done = 0 AND fingerprint = ? AND plan_digest = ?
@@ -230,9 +228,6 @@ ON CONFLICT DO NOTHING
 """
 
 SET_STATUS = "UPDATE releases SET status = ?, changed = ?, salt = ? WHERE entry = ? AND status = ?"
-
-ADD_REGISTRATION = REGISTRATIONS_TABLE.insert
-ADD_CHECK = CHECKS_TABLE.insert
 
 _RELEASED = [f"r.{column}" for column in RELEASES_TABLE.stored]
 _CHARGED = [f"c.{column}" for column in CHARGES_TABLE.stored]
