@@ -38,7 +38,6 @@ def axis_positions(axis: Axis, codes: IntArray) -> IntArray:
 
 
 def passes(condition: Filter, variable: Variable, codes: IntArray) -> NDArray[np.bool_]:
-    """Which coded rows pass a filter."""
     if variable.is_numeric:
         mask: NDArray[np.bool_] = np.asarray(codes != DROPPED_NUMBER)
         if condition.low is not None:

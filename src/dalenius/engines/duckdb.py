@@ -149,7 +149,6 @@ class DuckDBSource:
         return self.lists((query,))[0]
 
     def lists(self, queries: Sequence[ValuesQuery]) -> tuple[Sealed[IntArray], ...]:
-        """Sorted values for each of several queries, read in one pass."""
         for query in queries:
             _ = self.domain.variable(query.value).bounds
         counted = [counted_variable(query, self.domain) for query in queries]
@@ -236,7 +235,6 @@ class DuckDBSource:
         return self._session.relation.is_csv
 
     def contents(self, name: str) -> Iterator[tuple[object, int]]:
-        """Distinct raw values of a variable as this engine reads them, with their counts; for the custodian alone."""
         column = name_of(self.domain.variable(name).source_column)
         statement = f"SELECT {column} AS v, count(*) AS n FROM {self._session.relation.sql} GROUP BY {column}"
         yield from self._listed(statement, "v", "n")
@@ -280,7 +278,6 @@ class DuckDBSource:
             )
 
     def rows_of_persons(self) -> RowsOfPersons:
-        """All rows as narrow codes, with the person of each; for features, which are taken of every row."""
         return self._held.all_rows()
 
     def _may_group(self, query: TableQuery, names: Sequence[str]) -> bool:

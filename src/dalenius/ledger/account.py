@@ -68,7 +68,6 @@ class Balance(NamedTuple):
     charges: int = 0
 
     def covers(self, units: Units) -> bool:
-        """Whether the charge fits within the limit."""
         return self.spent_rho + units.rho <= self.limit_rho and self.spent_delta + units.delta <= self.limit_delta
 
     def after(self, units: Units) -> "Balance":

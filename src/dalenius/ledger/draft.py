@@ -30,7 +30,6 @@ class Needs(NamedTuple):
 
     @classmethod
     def of_all(cls, parts: Iterable["Needs"]) -> "Needs":
-        """Return what several commands must see together."""
         needs = list(parts)
         if len(needs) == 1:
             return needs[0]

@@ -137,7 +137,6 @@ class StateTable(NamedTuple):
 
     @property
     def insert(self) -> str:
-        """The statement that adds a whole row."""
         return f"INSERT INTO {self.name} ({', '.join(self.stored)}) VALUES ({', '.join('?' * len(self.stored))})"
 
 

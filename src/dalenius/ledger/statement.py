@@ -210,7 +210,6 @@ _DECLARED: dict[str, Callable[[Mapping[str, Any]], str]] = {
 
 
 def check_form(form: str) -> None:
-    """Raise `UnknownName` unless the form of an export is known."""
     if form not in FORMS:
         raise UnknownName.among("format", form, FORMS)
 
