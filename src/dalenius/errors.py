@@ -41,10 +41,6 @@ from difflib import get_close_matches
 from typing import ClassVar
 
 
-class DaleniusWarning(UserWarning):
-    """A choice that is allowed, and that the caller should know about."""
-
-
 class DaleniusError(Exception):
     """Root of the tree; `detail` keeps the things that disagreed."""
 
@@ -52,6 +48,15 @@ class DaleniusError(Exception):
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
     http_status: ClassVar[int] = 500
+
+    def __init_subclass__(
+        cls, code: str | None = None, exit_code: int | None = None, http_status: int | None = None
+    ) -> None:
+        """Take what a class states where it is declared; what it leaves out is its parent's."""
+        super().__init_subclass__()
+        for name, value in (("code", code), ("exit_code", exit_code), ("http_status", http_status)):
+            if value is not None:
+                setattr(cls, name, value)
 
     def __init__(self, message: str, **detail: object) -> None:
         super().__init__(message)
@@ -63,24 +68,16 @@ class DaleniusError(Exception):
         return {"error": {"code": self.code, "message": self.message, "detail": dict(self.detail)}}
 
 
-class RequestError(DaleniusError):
+class RequestError(DaleniusError, code="bad_request", exit_code=2, http_status=400):
     """What was asked cannot be answered as asked."""
 
-    code = "bad_request"
-    exit_code = 2
-    http_status = 400
 
-
-class DocumentError(RequestError):
+class DocumentError(RequestError, code="bad_document"):
     """A document is not of its schema."""
 
-    code = "bad_document"
 
-
-class DocumentLimit(DocumentError):
+class DocumentLimit(DocumentError, code="document_limit"):
     """A document holds more than is parsed: bytes, depth, entries, or dots of a key."""
-
-    code = "document_limit"
 
     @property
     def http_status(self) -> int:  # type: ignore[override]
@@ -88,10 +85,8 @@ class DocumentLimit(DocumentError):
         return 413 if self.detail.get("limit") == "size" else 422
 
 
-class UnknownName(RequestError):
+class UnknownName(RequestError, code="unknown_name"):
     """A name that was not declared."""
-
-    code = "unknown_name"
 
     @classmethod
     def among(cls, kind: str, name: str, known: Iterable[str]) -> "UnknownName":
@@ -108,34 +103,24 @@ class UnknownName(RequestError):
         )
 
 
-class ParameterError(RequestError):
+class ParameterError(RequestError, code="bad_parameter"):
     """A number outside what is accepted."""
 
-    code = "bad_parameter"
 
-
-class TooLarge(RequestError):
+class TooLarge(RequestError, code="too_large"):
     """More cells, or larger numbers, than are served."""
 
-    code = "too_large"
 
-
-class Unsupported(RequestError):
+class Unsupported(RequestError, code="unsupported"):
     """A combination that no valid method covers."""
 
-    code = "unsupported"
 
-
-class OtherRows(Unsupported):
+class OtherRows(Unsupported, code="other_rows"):
     """What was released counts other records than what is asked for."""
 
-    code = "other_rows"
 
-
-class MissingExtra(RequestError):
+class MissingExtra(RequestError, code="missing_extra"):
     """What was asked needs packages that are not installed; the extra that brings them is named."""
-
-    code = "missing_extra"
 
     def __init__(self, extra: str, module: str, *, instead: str = "") -> None:
         without = f" Without it: {instead}" if instead else ""
@@ -146,10 +131,8 @@ class MissingExtra(RequestError):
         )
 
 
-class MissingDistribution(RequestError):
+class MissingDistribution(RequestError, code="missing_distribution"):
     """A verb belongs to another distribution that is not installed."""
-
-    code = "missing_distribution"
 
     def __init__(self, verb: str, distribution: str) -> None:
         super().__init__(
@@ -160,130 +143,83 @@ class MissingDistribution(RequestError):
         )
 
 
-class Conflict(RequestError):
+class Conflict(RequestError, code="conflict", http_status=409):
     """The same key was used before for something else."""
 
-    code = "conflict"
-    http_status = 409
 
-
-class BudgetError(DaleniusError):
+class BudgetError(DaleniusError, code="budget", exit_code=3, http_status=403):
     """Refused; nothing was spent."""
 
-    code = "budget"
-    exit_code = 3
-    http_status = 403
 
-
-class BudgetExhausted(BudgetError):
+class BudgetExhausted(BudgetError, code="budget_exhausted"):
     """The population's account cannot pay the cost."""
 
-    code = "budget_exhausted"
 
-
-class QuotaExhausted(BudgetError):
+class QuotaExhausted(BudgetError, code="quota_exhausted"):
     """The analyst's quota cannot pay the cost."""
 
-    code = "quota_exhausted"
 
-
-class ApprovalRequired(BudgetError):
+class ApprovalRequired(BudgetError, code="approval_required"):
     """A second person must approve a cost of this size."""
 
-    code = "approval_required"
 
-
-class LedgerMismatch(BudgetError):
+class LedgerMismatch(BudgetError, code="ledger_mismatch"):
     """The ledger does not belong to this population or this file."""
 
-    code = "ledger_mismatch"
 
-
-class AnchorMismatch(LedgerMismatch):
+class AnchorMismatch(LedgerMismatch, code="anchor_mismatch", exit_code=6):
     """The store is not the one that its anchor knows: an older copy, a new one, or another ledger's."""
 
-    code = "anchor_mismatch"
-    exit_code = 6
 
-
-class PolicyError(DaleniusError):
+class PolicyError(DaleniusError, code="policy", exit_code=4, http_status=403):
     """The custodian's rules forbid it."""
 
-    code = "policy"
-    exit_code = 4
-    http_status = 403
 
-
-class NotRegistered(PolicyError):
+class NotRegistered(PolicyError, code="not_registered"):
     """The data set was never judged and registered."""
 
-    code = "not_registered"
 
-
-class DataChanged(PolicyError):
+class DataChanged(PolicyError, code="data_changed"):
     """The file is not the one that was registered."""
 
-    code = "data_changed"
 
-
-class Unconfirmed(PolicyError):
+class Unconfirmed(PolicyError, code="unconfirmed"):
     """A declaration drafted from data was not confirmed by the custodian."""
 
-    code = "unconfirmed"
 
-
-class Undeclared(PolicyError):
+class Undeclared(PolicyError, code="undeclared"):
     """Most values of a file lie outside what was declared, and the custodian did not consent to that."""
 
-    code = "undeclared"
     # The confidential report on the content, for whoever registers; never part of the message or of `to_dict`.
     report: object = None
 
 
-class PolicyDiffers(PolicyError):
+class PolicyDiffers(PolicyError, code="policy_differs"):
     """The policy is not the one that the ledger recorded for this data set."""
 
-    code = "policy_differs"
 
-
-class NotAllowed(PolicyError):
+class NotAllowed(PolicyError, code="not_allowed"):
     """Weak evidence, or a definition that the policy does not open."""
 
-    code = "not_allowed"
 
-
-class NotPublic(PolicyError):
+class NotPublic(PolicyError, code="not_public"):
     """Confidential or embargoed content was asked for as a release."""
 
-    code = "not_public"
 
-
-class Interrupted(DaleniusError):
+class Interrupted(DaleniusError, code="interrupted", exit_code=130):
     """Somebody stopped the command; the message says what was charged by then."""
 
-    code = "interrupted"
-    exit_code = 130
 
-
-class Undelivered(DaleniusError):
+class Undelivered(DaleniusError, code="undelivered", exit_code=5):
     """The release is stored in the ledger and could not be written or shown; asking again is free."""
 
-    code = "undelivered"
-    exit_code = 5
 
-
-class InternalError(DaleniusError):
+class InternalError(DaleniusError, code="internal", exit_code=70, http_status=500):
     """A fault of ours."""
 
-    code = "internal"
-    exit_code = 70
-    http_status = 500
 
-
-class AfterCharge(InternalError):
+class AfterCharge(InternalError, code="after_charge"):
     """The one message after data were touched: the charge stands."""
-
-    code = "after_charge"
 
     def __init__(self, entry: str | None = None) -> None:
         super().__init__(
@@ -293,16 +229,9 @@ class AfterCharge(InternalError):
         )
 
 
-class LedgerCorrupt(InternalError):
+class LedgerCorrupt(InternalError, code="ledger_corrupt", exit_code=6):
     """The ledger failed its own verification, or its files were replaced while it was open."""
 
-    code = "ledger_corrupt"
-    exit_code = 6
 
-
-class StorageError(InternalError):
+class StorageError(InternalError, code="storage", exit_code=7, http_status=503):
     """A disk or a database refused: full, read-only, or not there."""
-
-    code = "storage"
-    exit_code = 7
-    http_status = 503

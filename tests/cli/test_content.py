@@ -113,7 +113,7 @@ def test_a_refused_file_is_told_which_declared_columns_it_lacks(folder: Path) ->
 def test_every_engine_refuses_alike(folder: Path) -> None:
     domain = load_dataset(folder / "dataset.toml").domain()
     with pytest.raises(UnknownName, match="lack 3 of 3 declared columns") as caught:
-        MemorySource.of(domain, {word: [1] for word in WORDS})
+        MemorySource.open(domain, {word: [1] for word in WORDS})
     assert not [word for word in WORDS if word in str(caught.value.to_dict())]
 
 

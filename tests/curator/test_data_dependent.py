@@ -188,7 +188,7 @@ def test_refusals_say_what_would_be_accepted():
 
 def release(plan, outputs, seed="seed"):
     status = [("owner", "share", "mixed")[i % 3] for i in range(len(outputs))]
-    source = MemorySource.of(domain(), {"status": status, "output": outputs})
+    source = MemorySource.open(domain(), {"status": status, "output": outputs})
     passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness(seed))
     return plan.assemble(passage.blocks)[0]
 
@@ -206,7 +206,7 @@ def test_nothing_but_the_values_differs_between_calm_and_wild_data(definition, c
     digest, seen = plan_digest(plan, policy(definition)), []
     for outputs in (CALM, WILD, SAME, NOBODY):
         status = [("owner", "share", "mixed")[i % 3] for i in range(len(outputs))]
-        source = MemorySource.of(domain(), {"status": status, "output": outputs})
+        source = MemorySource.open(domain(), {"status": status, "output": outputs})
         stages: list[str] = []
         passage = gate.run(
             plan, source, plan.neighbours, plan.reservation, RecordedRandomness("leak"), stage=stages.append

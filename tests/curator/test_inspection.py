@@ -49,7 +49,7 @@ LIST = {"measure": "total", "of": "output"}
 
 
 def test_totals():
-    source = MemorySource.of(domain(), COLUMNS)
+    source = MemorySource.open(domain(), COLUMNS)
     report = inspect_plan(plan("bootstrap", TABLE), source, record=0)
     assert report["sensitivity of the whole table"] == 430
     assert report["scales"] == [430.0, 430.0]
@@ -61,7 +61,7 @@ def test_totals():
 
 
 def test_order_statistics():
-    source = MemorySource.of(domain(), COLUMNS)
+    source = MemorySource.open(domain(), COLUMNS)
     report = inspect_plan(plan("individual", LIST, measure="median"), source)
     assert (report["exact answer"], report["sensitivity"]) == (30, 370)
     assert report["against an intruder who knows the algorithm"]["delta at least"] >= 0
@@ -73,7 +73,7 @@ def test_order_statistics():
 
 
 def test_rows_follow_the_declared_rules():
-    source = MemorySource.of(domain(), COLUMNS)
+    source = MemorySource.open(domain(), COLUMNS)
     step = plan("bootstrap", TABLE).measurements[0]
     cells, values = rows_of(source, step.statistic.query.space, (), "output")
     assert cells.tolist() == [0, 1, 0, -1]

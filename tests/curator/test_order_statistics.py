@@ -46,7 +46,7 @@ def plan(asked, relation=Relation.ADD_REMOVE):
 
 def released(planned, relation=Relation.ADD_REMOVE):
     values = np.linspace(100, 300, 801).round(1).tolist()
-    source = MemorySource.of(domain(relation), {"x": values})
+    source = MemorySource.open(domain(relation), {"x": values})
     neighbours = domain(relation).neighbours
     passage = gate.run(planned, source, neighbours, planned.reservation, RecordedRandomness("order"))
     return planned.assemble(passage.blocks)[0]

@@ -198,7 +198,7 @@ def planned(document: Document, request: Document) -> TablePlan | None:
 
 def answered(plan: TablePlan, document: Document) -> Release:
     domain = load_dataset(document).domain()
-    source = MemorySource.of(domain, ROWS)
+    source = MemorySource.open(domain, ROWS)
     neighbours = getattr(plan, "neighbours", domain.neighbours)
     plan = gate.with_keys(plan, "a fingerprint", b"a secret of the extremes")
     passage = gate.run(plan, source, neighbours, plan.reservation, RecordedRandomness("extremes"))

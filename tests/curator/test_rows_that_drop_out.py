@@ -88,7 +88,7 @@ def totals(rows: tuple[Row, ...]) -> list[int]:
 
 def exact(measurement: Any, relation: str, kind: str, rows: tuple[Row, ...]) -> list[Any]:
     columns = {name: [str(row[k]) for row in rows] for k, name in enumerate(("g", "x", "c"))}
-    source = MemorySource.of(load_dataset(dataset(relation, kind)).domain(), columns)
+    source = MemorySource.open(load_dataset(dataset(relation, kind)).domain(), columns)
     fetch = [source.table(q) if hasattr(q, "space") else source.values(q) for q in measurement.needs]
     return [sealed.open_below_the_gate() for sealed in fetch]
 

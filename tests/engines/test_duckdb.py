@@ -68,14 +68,14 @@ def test_every_kind_gives_the_same_answers(kind: str, tmp_path: Path) -> None:
     is_file = kind in ("parquet", "csv", "tsv", "duckdb")
     data = _write(kind, tmp_path) if is_file else _frame(kind)
     source = DuckDBSource(DOMAIN, data, b"s")
-    reference = MemorySource.of(DOMAIN, ROWS, b"s")
+    reference = MemorySource.open(DOMAIN, ROWS, b"s")
     for query in (COUNT, TOTAL):
         np.testing.assert_array_equal(
             source.table(query).open_below_the_gate(), reference.table(query).open_below_the_gate()
         )
     assert source.judge()["rows_kept"] == reference.judge()["rows_kept"]
     assert source.fingerprint(b"k") == DuckDBSource(DOMAIN, data, b"s").fingerprint(b"k")
-    assert MemorySource.of(DOMAIN, _frame("pandas"), b"s").judge()["rows"] == 12
+    assert MemorySource.open(DOMAIN, _frame("pandas"), b"s").judge()["rows"] == 12
 
 
 def test_open_by_document_relative_to_it(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_open_by_document_relative_to_it(tmp_path: Path) -> None:
     space = CellSpace((axis_of("sex", source.domain),))
     assert source.table(TableQuery(space=space)).open_below_the_gate().tolist() == [5, 5]
     with pytest.raises(DocumentError, match="no data file"):
-        open_source(document, base=tmp_path / "elsewhere")
+        open_source(document.at(tmp_path / "elsewhere"))
 
 
 def test_any_changed_byte_changes_the_fingerprint(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_many_categories_and_their_nulls() -> None:
         domain = document.domain()
         data = {"x": ["c0", None, "other", f"c{size - 1}"]}
         query = TableQuery(space=CellSpace((axis_of("x", domain),)))
-        expected = MemorySource.of(domain, data).table(query).open_below_the_gate()
+        expected = MemorySource.open(domain, data).table(query).open_below_the_gate()
         assert expected[:3].tolist() == [1, 1, 1]
         for streams in (False, True):
             source = DuckDBSource(domain, data)
@@ -152,7 +152,7 @@ def test_open_classes_hold_declared_values_only(
     columns = {"x": data}
     streamed = DuckDBSource(domain, columns)
     streamed._may_group = lambda query, names: False  # type: ignore[method-assign]
-    sources = [MemorySource.of(domain, columns), DuckDBSource(domain, columns), streamed]
+    sources = [MemorySource.open(domain, columns), DuckDBSource(domain, columns), streamed]
     for source in (*sources, DuckDBSource(domain, path)):
         assert source.table(TableQuery(space=space)).open_below_the_gate().tolist() == counts
 

@@ -56,7 +56,7 @@ def answers(source: Any) -> list[list[int]]:
 def test_counts_by_point_answer_as_the_rows_do(missing: str, outside: str, monkeypatch: pytest.MonkeyPatch) -> None:
     domain, table = domain_of(missing, outside), pa.table({"x": VALUES * 3, "y": [1.0] * (3 * len(VALUES))})
     counted = answers(DuckDBSource(domain, table))
-    assert counted == answers(MemorySource.of(domain, {"x": VALUES * 3, "y": [1] * (3 * len(VALUES))}))
+    assert counted == answers(MemorySource.open(domain, {"x": VALUES * 3, "y": [1] * (3 * len(VALUES))}))
     monkeypatch.setattr(_grid_counts, "MOST_POINTS", 0)
     assert counted == answers(DuckDBSource(domain, table))
 

@@ -55,7 +55,7 @@ def test_both_ways_of_counting_agree_with_the_reference(seed: int) -> None:
     rng = np.random.default_rng(seed)
     domain = domain_of(rng)
     data: dict[str, Any] = {name: pa.array(column_of(rng, 60), pa.int64()) for name in SIZES}
-    source, reference = DuckDBSource(domain, pa.table(data)), MemorySource.of(domain, pa.table(data))
+    source, reference = DuckDBSource(domain, pa.table(data)), MemorySource.open(domain, pa.table(data))
     queries = [query_of(domain, rng) for _ in range(6)]
     told = source.tables(queries)
     for query, counts in zip(queries, told, strict=True):

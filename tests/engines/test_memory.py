@@ -20,7 +20,7 @@ def space(*names: str) -> CellSpace:
 
 def table(**options: object) -> list[int]:
     query = TableQuery(**options)  # type: ignore[arg-type]
-    return MemorySource.of(DOMAIN, toy_rows()).table(query).open_below_the_gate().tolist()
+    return MemorySource.open(DOMAIN, toy_rows()).table(query).open_below_the_gate().tolist()
 
 
 def test_every_declared_cell_comes_back_in_declared_order() -> None:
@@ -62,7 +62,7 @@ def test_extremes_of_empty_cells_are_the_bounds() -> None:
 
 
 def test_values() -> None:
-    source = MemorySource.of(DOMAIN, toy_rows())
+    source = MemorySource.open(DOMAIN, toy_rows())
     ages = source.values(ValuesQuery(value="age")).open_below_the_gate()
     # 101 and -1 lie outside and are dropped, as is the missing one.
     assert ages.tolist() == [18, 34, 34, 35, 44, 51, 51, 70, 88]
@@ -70,7 +70,7 @@ def test_values() -> None:
 
 def test_a_person_counts_with_at_most_the_declared_rows() -> None:
     domain = toy_domain(unit_id="person", max_rows=1)
-    source = MemorySource.of(domain, toy_rows(), secret=b"s")
+    source = MemorySource.open(domain, toy_rows(), secret=b"s")
     report = source.judge()
     # Three rows of p1 and two of p2 are over by two and one; one row has no person.
     assert (report["rows"], report["rows_kept"]) == (12, 8)
@@ -85,7 +85,7 @@ def test_one_person_more_does_not_move_the_others() -> None:
     newcomer = [row for row in rows if row["person"] == "p2"]
 
     def coded(data: list[dict[str, object]]) -> list[tuple[int, ...]]:
-        batch = next(iter(MemorySource.of(domain, data, secret=b"s").scan(list(domain.variables))))
+        batch = next(iter(MemorySource.open(domain, data, secret=b"s").scan(list(domain.variables))))
         return sorted(zip(*(batch[name].tolist() for name in domain.variables), strict=True))
 
     before, after = coded(others), coded(newcomer + others)
@@ -95,7 +95,7 @@ def test_one_person_more_does_not_move_the_others() -> None:
 
 
 def test_the_custodians_report() -> None:
-    report = MemorySource.of(DOMAIN, toy_rows()).judge()
+    report = MemorySource.open(DOMAIN, toy_rows()).judge()
     assert report["rows_in_structural_zeros"] == 1
     assert report["variables"]["sex"] == {"valid": 10, "missing": 1, "unseen": 1, "outside": 0, "unreadable": 0}
     assert report["variables"]["age"]["outside"] == 2
@@ -104,7 +104,7 @@ def test_the_custodians_report() -> None:
 
 
 def test_answers_are_sealed() -> None:
-    sealed = MemorySource.of(DOMAIN, toy_rows()).table(TableQuery(space=CellSpace(())))
+    sealed = MemorySource.open(DOMAIN, toy_rows()).table(TableQuery(space=CellSpace(())))
     assert "12" not in repr(sealed)
     with pytest.raises(NotPublic):
         np.asarray(sealed)
@@ -112,8 +112,8 @@ def test_answers_are_sealed() -> None:
 
 def test_what_is_not_a_table_is_refused() -> None:
     with pytest.raises(UnknownName, match="column"):
-        MemorySource.of(DOMAIN, {"sex": ["female"]})
+        MemorySource.open(DOMAIN, {"sex": ["female"]})
     with pytest.raises(RequestError, match="received int"):
-        MemorySource.of(DOMAIN, 3)
+        MemorySource.open(DOMAIN, 3)
     with pytest.raises(RequestError, match="same length"):
-        MemorySource.of(DOMAIN, {"sex": [1], "region": [], "status": [], "age": [], "income": []})
+        MemorySource.open(DOMAIN, {"sex": [1], "region": [], "status": [], "age": [], "income": []})

@@ -292,7 +292,7 @@ def test_what_the_server_says_does_not_reach_the_user(tables: Tables, toys: str)
     for broken in ("SELECT 1 / (age - 34) FROM", "SELECT CAST(region AS INTEGER) FROM"):
         for call in (source._session.run, source._session.stream):
             with pytest.raises(InternalError) as caught:
-                list(call(f"{broken} {source._session.relation}"))
+                list(call(f"{broken} {source._tables[''].relation}"))
             assert str(caught.value) == "The data could not be read by the engine."
     assert counted(source) == len(toy_rows()), "the next question opens another connection"
 

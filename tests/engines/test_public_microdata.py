@@ -38,7 +38,7 @@ def test_public_microdata(name: str) -> None:
     domain = DOCUMENT.domain()
     with path.open(newline="") as stream:
         rows = [{key: text or None for key, text in row.items()} for row in csv.DictReader(stream)]
-    fast, plain = DuckDBSource(domain, path, b"s"), MemorySource.of(domain, rows, b"s")
+    fast, plain = DuckDBSource(domain, path, b"s"), MemorySource.open(domain, rows, b"s")
     cuts = axis_of(AxisPart(variable="age", cuts=(0, 18, 40, 65, 100)), domain)
     space = CellSpace((axis_of("sex", domain), axis_of("educ", domain), cuts))
     for aggregate in Aggregate:

@@ -15,7 +15,6 @@ import pytest
 from tests.ledger.overlap_load import charge
 
 from dalenius.core.budget import MASTER, UNIT
-from dalenius.core.neighbours import Relation
 from dalenius.ledger import Ledger, administer, state
 from dalenius.ledger.account import TOTAL, BalanceKey
 from dalenius.ledger.administer import DeclareOverlap, Grant, Register
@@ -42,7 +41,7 @@ class Book:
             Register(
                 population=name, dataset=name, version="1", fingerprint="fingerprint", domain_digest="d", by=""
             ).decide(self.draft)
-            Grant(population=name, relation=Relation.ADD_REMOVE, body=body, by="").decide(self.draft)
+            Grant(population=name, body=body, by="").decide(self.draft)
 
     def neighbours(self, name: str) -> list[str]:
         return sorted(other for other in self.own if frozenset({name, other}) in self.pairs)

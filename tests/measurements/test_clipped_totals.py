@@ -75,7 +75,7 @@ def two_steps(seed, relation=Relation.ADD_REMOVE):
         "age": [30] * 6000,
     }
     plan = plan_of(declared, totals("1/4"))
-    source = MemorySource.of(declared, columns)
+    source = MemorySource.open(declared, columns)
     passage = gate.run(plan, source, declared.neighbours, plan.reservation, RecordedRandomness(seed))
     return plan, plan.assemble(passage.blocks), columns
 

@@ -31,7 +31,7 @@ Ask = Callable[..., tuple[Table, ...]]
 def ask() -> Ask:
     """Tables shown for a request."""
     domain = DatasetDocument.from_dict(DATASET).domain()
-    source = MemorySource.of(domain, COLUMNS)
+    source = MemorySource.open(domain, COLUMNS)
 
     def answer(definition: str = "pure", amount: object = 40, *, strategy: str | None = None, **table: Any) -> Any:
         amounts = {"rho" if definition == "zero_concentrated" else "epsilon": amount}

@@ -32,6 +32,6 @@ def asked(table: Mapping[str, Any], epsilon: int = 900) -> tuple[Table, ...]:
     domain = DatasetDocument.from_dict(DATASET).domain()
     request = {"table": dict(table), "privacy": {"definition": "pure", "epsilon": epsilon}}
     plan = plan_of(domain, request, {})
-    source = MemorySource.of(domain, COLUMNS)
+    source = MemorySource.open(domain, COLUMNS)
     passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness("pairs"))
     return plan.assemble(passage.blocks)

@@ -50,7 +50,7 @@ def asked(
     domain = DatasetDocument.from_dict(document).domain()
     table = {"measure": "exponential_family", "of": of, "family": family, **more}
     plan = plan_of(domain, {"table": table, "privacy": {"definition": "pure", "epsilon": epsilon}}, {})
-    source = MemorySource.of(domain, columns())
+    source = MemorySource.open(domain, columns())
     passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness("family"))
     shown = plan.assemble(passage.blocks)[0]
     return shown, estimated(plan.law, passage.blocks, shown.space.size)  # type: ignore[arg-type]

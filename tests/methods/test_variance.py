@@ -78,7 +78,7 @@ def test_the_interval_holds_where_noise_is_half_as_large_as_the_variance() -> No
     table = {"rows": ["g"], "measure": "variance", "of": "x", "error": "noise"}
     request = {"table": table, "privacy": {"definition": "zero_concentrated", "rho": "0.2"}}
     plan = plan_of(domain, request, {})
-    source = MemorySource.of(domain, columns)
+    source = MemorySource.open(domain, columns)
     passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness("noise"))
     made = estimated(plan.law, passage.blocks, 400)  # type: ignore[arg-type]
     lower, upper = made.ends(0.95, False)

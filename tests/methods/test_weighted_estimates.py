@@ -53,7 +53,7 @@ def asked(table: dict[str, Any], epsilon: int = 900) -> tuple[Table, ...]:
     """With so large a budget that noise hardly shows; the last two records lack the number or the weight."""
     domain = DatasetDocument.from_dict(DATASET).domain()
     plan = plan_of(domain, {"table": table, "privacy": {"definition": "pure", "epsilon": epsilon}}, POLICY)
-    source = MemorySource.of(domain, COLUMNS)
+    source = MemorySource.open(domain, COLUMNS)
     passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness("weighted"))
     tables = plan.assemble(passage.blocks)
     lower, upper = estimated(plan.law, passage.blocks, tables[0].space.size).ends(  # type: ignore[arg-type]

@@ -100,7 +100,7 @@ def test_weights_decide_where_the_median_is() -> None:
     columns = {"sex": ["f", "m", "f"] * 33, "x": x, "w": [1 if v <= 66 else 4 for v in x], "v": [1] * 99}
     plan = planned(domain, rho=200, rows=["sex"])
     released = gate.run(
-        plan, MemorySource.of(domain, columns), plan.neighbours, plan.reservation, RecordedRandomness("medians")
+        plan, MemorySource.open(domain, columns), plan.neighbours, plan.reservation, RecordedRandomness("medians")
     )
     (table,) = plan.assemble(released.blocks)
     assert table.name == "weighted median of x"

@@ -60,7 +60,7 @@ def columns() -> Mapping[str, list[Any]]:
 
 @cache
 def source(draws: str | None) -> MemorySource:
-    return MemorySource.of(DatasetDocument.from_dict(declared(draws)).domain(), columns())
+    return MemorySource.open(DatasetDocument.from_dict(declared(draws)).domain(), columns())
 
 
 def planned(request: Mapping[str, Any], draws: str | None = None, max_rows: int = ROWS) -> TablePlan:

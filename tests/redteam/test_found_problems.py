@@ -11,7 +11,6 @@ import pytest
 from tests.redteam.conftest import VARIABLES, Open, ask
 
 from dalenius import Curator
-from dalenius.core.neighbours import Relation
 from dalenius.core.query import ValuesQuery
 from dalenius.core.rationals import rational
 from dalenius.errors import AfterCharge, DaleniusError, DataChanged, NotAllowed
@@ -239,9 +238,7 @@ def test_a_grant_is_not_repeated_when_the_anchor_fails(tmp_path: Path) -> None:
         "relation": "add-remove",
         "note": "",
     }
-    jobs = tuple(
-        Submission(Grant(population="p", relation=Relation.ADD_REMOVE, body=body, by="custodian")) for _ in range(2)
-    )
+    jobs = tuple(Submission(Grant(population="p", body=body, by="custodian")) for _ in range(2))
     settled, failures = ledger._writer._settled, []
 
     def fail_once(draft: Any) -> None:

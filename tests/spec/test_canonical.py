@@ -125,7 +125,7 @@ def test_any_order_and_its_way_back(names: list[str], first: int, second: int, d
     request = ask(rows=items[: cut[0]], columns=items[cut[0] : cut[1]], layers=items[cut[1] :])
     form = canonical(request, DOMAIN)
     assert form.digest == canonical(ask(rows=NAMES), DOMAIN).digest
-    source = MemorySource.of(DOMAIN, toy_rows())
+    source = MemorySource.open(DOMAIN, toy_rows())
     asked = source.table(TableQuery(space=request.space(DOMAIN))).open_below_the_gate()
     measured = source.table(TableQuery(space=form.space)).open_below_the_gate()
     np.testing.assert_array_equal(rearranged(measured, form.space, request.space(DOMAIN)), asked)

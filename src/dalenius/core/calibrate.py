@@ -50,7 +50,6 @@ def calibrate(
             raise ParameterError(f"The definition {definition.name!r} needs {name}.", name=name)
 
     def member(size: Fraction, fits: Fits) -> Mechanism | None:
-        """The member at a size, if there is one and it fits."""
         try:
             made: Mechanism = (
                 mechanism.tailored(size, budget, sensitivity)
@@ -134,7 +133,6 @@ def _doublings(size: Fraction) -> Iterator[Fraction]:
 def _descend(
     member: Callable[[Fraction], Mechanism | None], size: Fraction, halvings: int
 ) -> tuple[Fraction, Mechanism | None]:
-    """Halve until a member fits."""
     for _ in range(halvings):
         size /= 2
         fitting = member(size)

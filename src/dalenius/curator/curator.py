@@ -61,9 +61,6 @@ class Curator:
     `inspection`.
     """
 
-    domain: Domain
-    holding: RegisteredSource
-    planner: Planner
     policy: PolicyDocument
 
     def __init__(
@@ -76,11 +73,11 @@ class Curator:
         rng: RandomSource | None = None,
         owns_ledger: bool = False,
     ) -> None:
-        self.holding = RegisteredSource(document, ledger=ledger, policy=policy, data=data)
+        self.holding: RegisteredSource = RegisteredSource(document, ledger=ledger, policy=policy, data=data)
         self.document, self.policy, self.ledger = document, self.holding.policy, ledger
-        self.domain = self.holding.domain
+        self.domain: Domain = self.holding.domain
         self._functions: dict[str, OwnFunction] = {}
-        self.planner = Planner(domain=self.domain, policy=self.policy, functions=self._functions)
+        self.planner: Planner = Planner(domain=self.domain, policy=self.policy, functions=self._functions)
         self._owns_ledger = owns_ledger
         self._rng = rng or SystemRandomness()
 
@@ -223,9 +220,7 @@ class Curator:
         self.holding.registered_fingerprint()
         stage("charging the ledger")
         bind(self.ledger, self.domain, self.policy, analyst or "custodian")
-        ensure_quotas(
-            self.ledger, self.domain.population, analyst, self.policy, overlaps=charge.overlaps, is_official=is_official
-        )
+        self._ensure_quotas(charge)
         first, lease = Status(status or self.policy.release), new_lease()
         try:
             reservation = self.ledger.reserve(charge, lease)
@@ -248,16 +243,13 @@ class Curator:
         quotas: list[Command] = []
         if self.ledger.reader.find(charge.key) is None:
             self._check_new(document, plan)
-            ensure_quotas(
-                self.ledger,
-                self.domain.population,
-                analyst,
-                self.policy,
-                overlaps=charge.overlaps,
-                is_official=is_official,
-                declarations=Declarations(quotas.append),
-            )
+            self._ensure_quotas(charge, Declarations(quotas.append))
         return self.ledger.quote(charge, quotas)
+
+    def _ensure_quotas(self, charge: Charge, declarations: Declarations | None = None) -> None:
+        who: dict[str, Any] = {"overlaps": charge.overlaps, "is_official": charge.is_official}
+        population = self.domain.population
+        ensure_quotas(self.ledger, population, charge.analyst, self.policy, **who, declarations=declarations)
 
     def _priced(self, document: batch.Asked, **who: Any) -> tuple[TablePlan, Canonical, Charge]:
         plan, form = self.planner.plan_stored(document), batch.form_of(document, self.domain)

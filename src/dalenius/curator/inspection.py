@@ -25,7 +25,7 @@ from dalenius.core.sealed import Confidential
 from dalenius.curator.memo import plan_digest
 from dalenius.curator.planner import Planner
 from dalenius.curator.source import RegisteredSource
-from dalenius.engines import axis_positions, passes
+from dalenius.engines import scanned_cells
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.bootstrap_totals import BootstrapTotals
 from dalenius.measurements.inspection import actual_data
@@ -226,15 +226,8 @@ def rows_of(
     for batch in source.scan(list(dict.fromkeys(names)) or list(source.domain.variables)[:1]):
         rows = len(next(iter(batch.values()), ()))
         x = np.zeros(rows, dtype=np.int64) if value is None else np.asarray(batch[value], dtype=np.int64)
-        inside = x != DROPPED_NUMBER
-        flat = np.zeros(len(x), dtype=np.int64)
-        for axis in space.axes:
-            place = axis_positions(axis, np.asarray(batch[axis.variable], dtype=np.int64))
-            inside &= place >= 0
-            flat = flat * len(axis) + np.maximum(place, 0)
-        for condition in where:
-            codes = np.asarray(batch[condition.variable], dtype=np.int64)
-            inside &= passes(condition, source.domain.variable(condition.variable), codes)
+        flat, inside = scanned_cells(space, where, source.domain, batch, rows)
+        inside &= x != DROPPED_NUMBER
         inside &= ~np.isin(flat, np.asarray(space.structural_indices, dtype=np.int64))
         cells.append(np.where(inside, flat, -1))
         values.append(np.where(x == DROPPED_NUMBER, 0, x))

@@ -25,9 +25,6 @@ class RegisteredSource:
 
     extensions: tuple[registry.Extension, ...] = ()
     """The engine, where another distribution brings it."""
-    notices: tuple[str, ...]
-    policy: PolicyDocument
-    trusts_earlier: bool
 
     def __init__(
         self, document: DatasetDocument, *, ledger: Ledger, policy: PolicyDocument | None, data: object = None
@@ -39,13 +36,13 @@ class RegisteredSource:
         self._source: Source | None = None
         self._checked: tuple[object, ...] | None = None
         # Whether a stamp that an earlier process saw is enough; a server reads its files once for itself.
-        self.trusts_earlier = True
+        self.trusts_earlier: bool = True
         if policy is not None and policy.population and policy.population != self.domain.population:
             raise NotAllowed(
                 f"This policy is meant for the population {policy.population!r}, not for {self.domain.population!r}."
             )
-        self.policy = policy_in_force(ledger, self.domain, policy)
-        self.notices = notices(ledger, self.domain, policy)
+        self.policy: PolicyDocument = policy_in_force(ledger, self.domain, policy)
+        self.notices: tuple[str, ...] = notices(ledger, self.domain, policy)
 
     @property
     def source(self) -> Source:

@@ -11,13 +11,12 @@ from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan, margin_of_error
 from dalenius.curator.planner import Planner
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
-from dalenius.ledger.odometer import power_under_rho
+from dalenius.ledger.odometer import LEVEL, power_under_rho
 from dalenius.spec.request import RequestDocument
 
 # Amounts of two digits, as people write them.
 AMOUNTS = tuple(Fraction(m) * Fraction(10) ** e for e in range(-5, 2) for m in range(10, 100))
 _FACTORS = tuple(Fraction(f) for f in ("1/8", "1/4", "1/2", "1", "2", "4", "8"))
-_LEVEL = Fraction(1, 20)
 _MOST_GUESSES = 6
 
 
@@ -173,5 +172,5 @@ def _at(planner: Planner, request: RequestDocument, amount: Fraction) -> TradeOf
 
 def _point(plan: TablePlan, unit: str, amount: Fraction, margin: float) -> TradeOff:
     cost = plan.reservation
-    power = float(power_under_rho(cost.rho, cost.delta, _LEVEL))
+    power = float(power_under_rho(cost.rho, cost.delta, LEVEL))
     return TradeOff(unit=unit, amount=amount, margin=margin, rho=cost.rho, power=power)

@@ -30,14 +30,9 @@ def engine_for(data: object) -> type[Engine]:
 
 
 def open_source(
-    document: DatasetDocument,
-    domain: Domain | None = None,
-    *,
-    base: str | Path | None = None,
-    secret: bytes = b"",
-    data: Any = None,
+    document: DatasetDocument, domain: Domain | None = None, *, secret: bytes = b"", data: Any = None
 ) -> Source:
-    """The microdata of a dataset document: `data`, or what it names, relative to `base` (its own folder).
+    """The microdata of a dataset document: `data`, or what it names, relative to its own folder.
 
     `domain` is the document's own unless it is given as it was registered.
     """
@@ -47,9 +42,8 @@ def open_source(
         if not dataset.source:
             raise DocumentError('The dataset document names no file: source = "…" in [dataset].')
         is_address = "://" in dataset.source
-        folder = Path(document.base if base is None else base)
-        data = dataset.source if is_address else folder / dataset.source
-        others = _named_tables(document, folder)
+        data = dataset.source if is_address else document.base / dataset.source
+        others = _named_tables(document)
     elif document.tables:
         data, others = _given_tables(document, data)
     return engine_for(data).open(
@@ -72,13 +66,13 @@ def _given_tables(document: DatasetDocument, data: Any) -> tuple[Any, dict[str, 
     return data[document.dataset.name], {name: data[name] for name in document.tables}
 
 
-def _named_tables(document: DatasetDocument, base: str | Path) -> dict[str, Any]:
+def _named_tables(document: DatasetDocument) -> dict[str, Any]:
     """Where further tables lie: files beside the document, or tables of the own database."""
     places: dict[str, Any] = {}
     for name, part in document.tables.items():
         source = part.source or ("" if "://" in document.dataset.source else document.dataset.source)
         is_file = bool(source) and "://" not in document.dataset.source and "://" not in source
-        places[name] = (Path(base) / source if is_file else source, part.table)
+        places[name] = (document.base / source if is_file else source, part.table)
     return places
 
 

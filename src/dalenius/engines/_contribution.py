@@ -44,7 +44,6 @@ def kept(domain: Domain, secret: bytes, person: str, rows: Iterable[tuple[int, S
 
 
 def kept_rows(domain: Domain, secret: bytes, columns: Mapping[str, NDArray[Any]], people: People) -> NDArray[np.bool_]:
-    """Which rows of whole coded columns count."""
     numbers, present = people.numbers, people.present
     rows = CountingRows(domain, secret, numbers_of_digits if people.are_digits else _looked_up(people))
     for start in range(0, len(numbers), ROWS_AT_ONCE):

@@ -33,14 +33,10 @@ os.register_at_fork(after_in_child=_let_go_of_all)
 class DuckDBSession:
     """What is read, how its columns are typed, and statements about it."""
 
-    connection: Any
-    relation: ReadableTable
-    types: dict[str, str]
-
     def __init__(self, data: Any, table: str, delimiter: str) -> None:
         import duckdb
 
-        self.connection = duckdb.connect(":memory:")
+        self.connection: Any = duckdb.connect(":memory:")
         _OPEN.add(self)
         # What protects is set, or raises. A notebook without ipywidgets has no progress bar, and DuckDB refuses to set
         # one there.
@@ -49,7 +45,7 @@ class DuckDBSession:
         with suppress(duckdb.Error):
             self.connection.execute("SET enable_progress_bar = false")
         try:
-            self.relation = attach(self.connection, data, table, delimiter)
+            self.relation: ReadableTable = attach(self.connection, data, table, delimiter)
             described = self.connection.sql(f"DESCRIBE SELECT * FROM {self.relation.sql}").fetchall()
         except (duckdb.Error, OSError, UnicodeDecodeError, csv.Error) as error:
             # The parser's own message may quote the content of the file.
@@ -57,7 +53,7 @@ class DuckDBSession:
                 "The data could not be read. A CSV (with a header, in UTF-8), Parquet or DuckDB file, an Arrow"
                 f" table or a data frame is accepted. Reader's complaint: {type(error).__name__}."
             ) from None
-        self.types = {str(row[0]): str(row[1]) for row in described}
+        self.types: dict[str, str] = {str(row[0]): str(row[1]) for row in described}
 
     def keep(self, names: Sequence[str]) -> None:
         """Copy the columns of a table in memory: what was digested is what is counted, whatever becomes of theirs."""

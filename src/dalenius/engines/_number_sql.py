@@ -5,9 +5,11 @@ decides alike: whole numbers on a grid of ones, and doubles that lie safely insi
 Whatever is left comes back as it stands in the table, and the scalar reader of `spec.coding` decides it.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from dalenius.core.domain import DROP, Bounds
 from dalenius.spec.coding import DROPPED_NUMBER
@@ -16,61 +18,108 @@ _LARGEST = 2**63 - 1
 _SMALLEST_DOUBLE = 1e-200
 
 
-class Dialect(Protocol):
-    """The few words in which one database differs from another; columns and expressions are SQL texts."""
+Template = Callable[..., str]
+
+
+class Dialect(ABC):
+    """The few words in which one database differs from another; columns and expressions are SQL texts.
+
+    Kinds are the database's names of types: of whole numbers, floats, Booleans and texts. Of `bare` kinds, texts are
+    compared byte by byte as they are.
+    """
 
     double: ClassVar[str]
     bigint: ClassVar[str]
-    fence: ClassVar[str]
+    fence: ClassVar[str] = ""
+    wholes: ClassVar[tuple[str, ...]]
+    floats: ClassVar[tuple[str, ...]]
+    truth: ClassVar[str]
     texts: ClassVar[tuple[str, ...]]
+    bare: ClassVar[tuple[str, ...]] = ()
+    sorts_with_nan: ClassVar[tuple[str, ...]] = ("real",)
 
+    nearest: Template
+    """A double rounded to a whole number."""
+    wide: Template
+    """A 64-bit integer in a type that holds the product of two."""
+    halved: Template
+    """A 64-bit integer, divided by a power of two and rounded down."""
+    total: Template
+    """The sum of integers below 2^62, taken in a type that 2^31 of them do not fill."""
+    text: Template
+    """A value as text."""
+    digits: Template
+    """The 64-bit integer of a text of eight digits; only asked of such."""
+    is_nan: Template
+    """Whether a value of such a kind is NaN, which is equal to itself."""
+    truth_number: Template
+    """A Boolean as a number, to be cast to one of another type."""
+    decimal_double: Template
+    """A decimal as a double, NULL where there is none."""
+    text_double: Template
+    """The double of a text of at most 15 signs that is a plain number: the decimal is what the double prints as."""
+
+    @abstractmethod
     def is_nested(self, kind: str) -> bool:
         """Whether a column of this kind holds more than plain values."""
 
+    @abstractmethod
+    def is_decimal(self, kind: str) -> bool:
+        """Whether it holds exact decimals, which engines compare differently."""
+
+    @abstractmethod
     def name(self, column: str) -> str:
         """A quoted identifier."""
 
-    def plain(self, column: str, kind: str) -> str:
-        """The value as it is fetched and grouped: values with different canonical texts are never equal."""
-
-    def is_missing(self, column: str, kind: str) -> str:
-        """Whether it is NULL or NaN."""
-
-    def whole(self, column: str, kind: str) -> str | None:
-        """The 64-bit integer that it is, for types that hold nothing else."""
-
-    def real(self, column: str, kind: str) -> tuple[str, bool]:
-        """A double within one part in 2^52, NULL where there is none; whether it prints as the decimal meant."""
-
-    def nearest(self, expression: str) -> str:
-        """A double rounded to a whole number."""
-
-    def wide(self, expression: str) -> str:
-        """A 64-bit integer in a type that holds the product of two."""
-
-    def halved(self, expression: str, halvings: int) -> str:
-        """A 64-bit integer, divided by a power of two and rounded down."""
-
-    def total(self, expression: str) -> str:
-        """The sum of integers below 2^62, taken in a type that 2^31 of them do not fill."""
-
+    @abstractmethod
     def place(self, expression: str, edges: tuple[int, ...]) -> str | None:
         """How many of the rising edges an integer has reached; None where there are too many to ask."""
 
-    def text(self, expression: str) -> str:
-        """A value as text."""
-
-    def digits(self, text: str) -> str:
-        """The 64-bit integer of a text of eight digits; only asked of such."""
-
+    @abstractmethod
     def literal(self, content: str) -> str:
         """A text as SQL."""
 
-    def sort(self, kind: str) -> str:
-        """What a plain value is: "text", "whole", "truth", "real" or, where engines compare it differently, "other"."""
-
+    @abstractmethod
     def first(self, day: str, code: str, condition: str) -> str:
         """The aggregate: the smallest code of the rows of the earliest day, among those that meet a condition."""
+
+    def sort(self, kind: str) -> str:
+        """What a plain value is: "text", "whole", "truth", "real" or, where engines compare it differently, "other".
+
+        Whatever is neither a number nor a Boolean is read as text.
+        """
+        if kind in self.wholes:
+            return "whole"
+        if kind in self.floats:
+            return "real"
+        return "truth" if kind == self.truth else "other" if self.is_decimal(kind) else "text"
+
+    def plain(self, column: str, kind: str) -> str:
+        """The value as it is fetched and grouped: values with different canonical texts are never equal."""
+        sort = self.sort(kind)
+        if sort in ("whole", "real"):
+            return f"CAST({column} AS {'BIGINT' if sort == 'whole' else self.double})"
+        return self.text(column) if sort == "text" and kind not in self.bare else column
+
+    def is_missing(self, column: str, kind: str) -> str:
+        """Whether it is NULL or NaN."""
+        is_nan = f" OR {self.is_nan(column)}" if self.sort(kind) in self.sorts_with_nan else ""
+        return f"({column} IS NULL{is_nan})"
+
+    def whole(self, column: str, kind: str) -> str | None:
+        """The 64-bit integer that it is, for types that hold nothing else."""
+        number = self.truth_number(column) if kind == self.truth else column
+        return f"CAST({number} AS BIGINT)" if self.sort(kind) in ("whole", "truth") else None
+
+    def real(self, column: str, kind: str) -> tuple[str, bool]:
+        """A double within one part in 2^52, NULL where there is none; whether it prints as the decimal meant."""
+        sort = self.sort(kind)
+        if sort == "text":
+            return self.text_double(self.plain(column, kind)), True
+        if sort == "other":
+            return self.decimal_double(column), False
+        number = self.truth_number(column) if sort == "truth" else column
+        return f"CAST({number} AS {self.double})", sort != "whole"
 
 
 @dataclass(frozen=True, slots=True)

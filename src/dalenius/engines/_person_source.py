@@ -82,11 +82,7 @@ class PersonSource:
         return report_of_persons(reports, self.domain, zeros)
 
     def fingerprint(self, key: bytes) -> str:
-        """Keyed digests of all tables, one after another."""
-        digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
-        for name, table in self._tables.items():
-            digest.update(f"table {len(name)} {name} {table.fingerprint(key)}\n".encode())
-        return digest.hexdigest()
+        return digest_of_tables(key, self._tables)
 
     def stamp(self) -> tuple[object, ...] | None:
         """The stamps of all tables; None where one has none."""
@@ -98,6 +94,14 @@ class PersonSource:
         for table in self._tables.values():
             if isinstance(table, ConnectedSource):
                 table.close()
+
+
+def digest_of_tables(key: bytes, tables: Mapping[str, Source]) -> str:
+    """Keyed digests of all tables, one after another."""
+    digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
+    for name, table in tables.items():
+        digest.update(f"table {len(name)} {name} {table.fingerprint(key)}\n".encode())
+    return digest.hexdigest()
 
 
 def split_place(place: Any) -> tuple[Any, str]:

@@ -55,7 +55,6 @@ class PersonTally:
 
 
 def tally_of_persons(query: TableQuery, domain: Domain) -> "PersonTally | ClippedTally":
-    """How many persons are in a cell, or what they add to it."""
     return PersonTally(query, domain) if query.clip is None else ClippedTally(query, domain)
 
 

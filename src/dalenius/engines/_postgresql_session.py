@@ -142,8 +142,6 @@ def _names(match: re.Match[str]) -> list[str]:
 class Session:
     """A connection that is opened when it is needed, checked each time it is opened, and never shared with a fork."""
 
-    relation: str
-
     def __init__(self, address: Address, others: Sequence[Address] = ()) -> None:
         try:
             import psycopg
@@ -157,7 +155,6 @@ class Session:
         self._state: tuple[object, ...] = ()
         self._others = others
         self.tables: dict[str, TableOfRecords] = {}
-        self.relation = address.relation
 
     def token(self) -> tuple[object, ...]:
         """Equal for two sessions exactly if no transaction ended between them: then both see the same rows."""

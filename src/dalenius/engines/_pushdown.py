@@ -327,7 +327,8 @@ class Pushdown:
     def _key(self, name: str, edges: tuple[int, ...] | None = None) -> _GroupKey:
         """A variable as a key of groups; between two of the edges all codes may stand for one another."""
         variable, place = self.domain.variable(name), self._place(name)
-        read = _remembering(variable)
+        once = reader(variable)
+        read = cache(lambda value: once(value)[0])
         if not variable.is_numeric:
             return _GroupKey(name, (f"k{place}",), lambda columns: _array([read(value) for value in columns[0]]))
         rest = (f"r{place}",) if self._may_be_undecided(name) else ()
@@ -435,9 +436,3 @@ def _array(codes: Sequence[int]) -> IntArray:
 def _whole(batch: Batch) -> Batch:
     """A batch that has as many rows as there are, whichever variables are read of it."""
     return {"": np.zeros(len(next(iter(batch.values()))), dtype=np.int64), **batch}
-
-
-def _remembering(variable: Variable) -> Callable[[object], int]:
-    """The scalar reader, each distinct value once."""
-    read = reader(variable)
-    return cache(lambda value: read(value)[0])

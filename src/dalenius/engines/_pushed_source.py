@@ -15,7 +15,6 @@ from dalenius.engines._labels import check_texts
 from dalenius.engines._number_sql import Dialect
 from dalenius.engines._person_pushdown import TableOfRecords, pushdown_of
 from dalenius.engines._pushdown import Pushdown, Run
-from dalenius.errors import DocumentError
 
 
 class PushedSource(ABC):
@@ -28,23 +27,24 @@ class PushedSource(ABC):
     def __init__(
         self,
         domain: Domain,
-        tables: Mapping[str, TableOfRecords],
+        address: str,
+        secret: bytes = b"",
         *,
-        secret: bytes,
-        dialect: Dialect,
-        run: Run,
-        stream: Run,
+        table: str = "",
+        others: Mapping[str, Any] | None = None,
     ) -> None:
         self.domain = domain
-        self._tables = tables
-        for name, table in tables.items():
-            columns = self._columns(name)
-            check_columns(columns, table.kinds)
-            for column in columns:
-                if dialect.is_nested(table.kinds[column]):
-                    raise DocumentError(f"The column {column!r} is nested; a declared variable needs plain values.")
-        check_texts(domain, {name: kind in dialect.texts for name, kind in tables[""].kinds.items()})
-        self._pushed = pushdown_of(domain, tables, secret=secret, dialect=dialect, run=run, stream=stream)
+        self._tables, dialect, run, stream = self._connect(address, table, others or {})
+        for name, own in self._tables.items():
+            check_columns(self._columns(name), own.kinds, dialect.is_nested)
+        check_texts(domain, {name: kind in dialect.texts for name, kind in self._tables[""].kinds.items()})
+        self._pushed = pushdown_of(domain, self._tables, secret=secret, dialect=dialect, run=run, stream=stream)
+
+    @abstractmethod
+    def _connect(
+        self, address: str, table: str, others: Mapping[str, Any]
+    ) -> tuple[Mapping[str, TableOfRecords], Dialect, Run, Run]:
+        """Open the own table and the further ones, and say how they are asked: at once, and in batches of rows."""
 
     @classmethod
     def accepts(cls, data: object) -> bool:
@@ -62,9 +62,7 @@ class PushedSource(ABC):
         others: Mapping[str, Any] | None = None,
     ) -> Self:
         """The data, seen through a declared domain; there is no text that `delimiter` could divide."""
-        kind: Any = cls
-        opened: Self = kind(domain, data, secret, table=table, others=others)
-        return opened
+        return cls(domain, data, secret, table=table, others=others)
 
     def _current(self) -> Pushdown:
         """The tables in the state in which they are now."""

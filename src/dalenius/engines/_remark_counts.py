@@ -113,7 +113,6 @@ def _count_rests(
 
 
 def _integer_ends(bounds: Bounds) -> tuple[str, str]:
-    """First and last integer inside."""
     return f"{ceil(bounds.lower)}::BIGINT", f"{floor(bounds.upper)}::BIGINT"
 
 

@@ -43,14 +43,12 @@ class _Chunk:
 class RowChoice:
     """Takes persons and contents of rows, chunk by chunk; `most` rows of each person stay, those of smallest hash."""
 
-    persons: int
-
     def __init__(self, most: int, factor: int, hashed: Callable[[IntArray, NDArray[Any]], Words]) -> None:
         self._most, self._hashed, self._factor = most, hashed, np.uint64(factor)
         self._chunks: list[_Chunk] = []
         self._waiting: list[tuple[IntArray, NDArray[Any]]] = []
         self._rows_waiting = 0
-        self.persons = 0
+        self.persons: int = 0
 
     def add(self, persons: IntArray, contents: NDArray[Any], *, has_order: bool = True) -> None:
         """A chunk of rows; masks need chunks that keep their order, others are cut and put together as it suits."""

@@ -32,7 +32,6 @@ class Width:
         return cls(_limbs(largest) + 1, _LIMB)
 
     def parts(self, number: int) -> list[int]:
-        """The words of one number."""
         low = [(number >> self.bits * place) & ((1 << self.bits) - 1) for place in range(self.words - 1)]
         return [*low, number >> self.bits * (self.words - 1)]
 

@@ -5,10 +5,11 @@ from math import prod
 import numpy as np
 
 from dalenius.core.contracts import Source
+from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.query import RowsQuery
 from dalenius.core.sealed import Sealed
-from dalenius.engines._tally import axis_positions, passes
+from dalenius.engines._tally import scanned_cells
 from dalenius.spec.coding import DROPPED_NUMBER
 
 
@@ -23,16 +24,10 @@ def rows_of(source: Source, query: RowsQuery) -> Sealed[IntArray]:
     parts = [np.empty((0, width), dtype=np.int64)]
     for batch in source.scan(tuple(dict.fromkeys(used))):
         columns = [np.asarray(batch[name]) for name in query.variables]
-        mask = np.logical_and.reduce([column != DROPPED_NUMBER for column in columns])
-        for condition in query.where:
-            mask &= passes(condition, domain.variable(condition.variable), batch[condition.variable])
-        if space is not None:
-            cells = np.zeros(len(mask), dtype=np.int64)
-            for axis in axes:
-                positions = axis_positions(axis, np.asarray(batch[axis.variable]))
-                mask &= positions >= 0
-                cells = cells * len(axis) + positions
-            columns.insert(0, cells)
+        has_all = np.logical_and.reduce([column != DROPPED_NUMBER for column in columns])
+        cells, mask = scanned_cells(space or CellSpace(()), query.where, domain, batch, len(has_all))
+        mask &= has_all
+        columns = columns if space is None else [cells, *columns]
         parts.append(np.column_stack([column[mask] for column in columns]).astype(np.int64))
     return Sealed(_sorted(np.concatenate(parts)))
 

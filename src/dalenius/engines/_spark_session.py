@@ -92,9 +92,6 @@ class SparkAddress:
 class SparkFrame:
     """Parquet files as a view that statements can name."""
 
-    kinds: dict[Any, str]
-    relation: str
-
     def __init__(self, address: SparkAddress, beside: "SparkFrame | None" = None) -> None:
         self._process = os.getpid()
         self._address = address
@@ -102,8 +99,8 @@ class SparkFrame:
         self._session: Any = _session_of(address.master) if beside is None else beside._session
         try:
             frame = self._session.read.parquet(address.path)
-            self.kinds = {name: str(kind) for name, kind in frame.dtypes}
-            self.relation = f"microdata_{id(self)}"
+            self.kinds: dict[Any, str] = {name: str(kind) for name, kind in frame.dtypes}
+            self.relation: str = f"microdata_{id(self)}"
             frame.createOrReplaceTempView(self.relation)
         except Exception as error:
             # What Spark says may quote what a file holds.

@@ -6,7 +6,7 @@ halved and clamped to ±2^62. Clamping moves two sums no further apart, so a dec
 of the data, and nothing can raise.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalenius.core.conditions import Filter
-from dalenius.core.domain import Axis, Domain, Variable
+from dalenius.core.domain import Axis, CellSpace, Domain, Variable
 from dalenius.core.law import IntArray
 from dalenius.core.query import Aggregate, Ranges, TableQuery, ValuesQuery
 from dalenius.engines._columns import Column, Factored, expanded
@@ -38,7 +38,6 @@ def axis_positions(axis: Axis, codes: IntArray) -> IntArray:
 
 
 def passes(condition: Filter, variable: Variable, codes: IntArray) -> NDArray[np.bool_]:
-    """Which coded rows pass a filter."""
     if variable.is_numeric:
         mask: NDArray[np.bool_] = np.asarray(codes != DROPPED_NUMBER)
         if condition.low is not None:
@@ -73,6 +72,21 @@ def is_listed(query: ValuesQuery, domain: Domain, coded: Mapping[str, IntArray])
     return mask
 
 
+def scanned_cells(
+    space: CellSpace, where: Iterable[Filter], domain: Domain, batch: Mapping[str, IntArray], rows: int
+) -> tuple[IntArray, NDArray[np.bool_]]:
+    """Flat cells of scanned rows, and which of them are inside the table and pass the conditions."""
+    cells, mask = np.zeros(rows, dtype=np.int64), np.ones(rows, dtype=bool)
+    for axis in space.axes:
+        positions = axis_positions(axis, np.asarray(batch[axis.variable], dtype=np.int64))
+        mask &= positions >= 0
+        cells = cells * len(axis) + np.maximum(positions, 0)
+    for condition in where:
+        codes = np.asarray(batch[condition.variable], dtype=np.int64)
+        mask &= passes(condition, domain.variable(condition.variable), codes)
+    return cells, mask
+
+
 @dataclass(eq=False, kw_only=True)
 class Tally:
     """Accumulates one table query over batches of coded rows."""
@@ -94,7 +108,7 @@ class Tally:
         """Count a batch of coded rows in; each may stand for several equal rows."""
         is_plain = self.query.is_plain_count
         if is_plain and multiplicity is None:
-            self._joint = self._joint or self._jointly(batch)
+            self._joint = self._joint or JointCounts.of(batch, self.query.variables)
             if self._joint is not None and self._joint.add(batch):
                 return
         cells, columns, chosen = self.rows_in(batch)
@@ -115,13 +129,6 @@ class Tally:
             mask = present if mask is None else mask & present
         chosen = slice(None) if mask is None else mask
         return cells[chosen], {name: column[chosen] for name, column in columns.items()}, chosen
-
-    def _jointly(self, batch: Mapping[str, Column]) -> JointCounts | None:
-        """Where every column stands for places in declared lists, and no variable is on two axes."""
-        variables = [axis.variable for axis in self.query.space.axes]
-        if len(set(variables)) < len(variables):
-            return None
-        return JointCounts.of(batch, self.query.variables)
 
     def _fold(self, joint: JointCounts) -> None:
         """Bring counts of combinations of places into the cells."""

@@ -60,9 +60,9 @@ class DuckDBSource:
         self.domain = domain
         self._secret = secret
         self._session = session = DuckDBSession(data, table, delimiter)
-        self._check_columns()
+        check_columns(self.domain.source_columns, session.types, is_nested)
         check_texts(domain, {n: is_text(kind) for n, kind in session.types.items()})
-        session.keep(self._columns())
+        session.keep(self.domain.source_columns)
         self._fetched = FetchedColumns.of(domain, session.relation, session.types)
         session.relation, session.types = self._fetched.relation, dict(self._fetched.types)
         self._held = HeldRows(domain, secret, self._fetched, session.stream)
@@ -149,7 +149,6 @@ class DuckDBSource:
         return self.lists((query,))[0]
 
     def lists(self, queries: Sequence[ValuesQuery]) -> tuple[Sealed[IntArray], ...]:
-        """Sorted values for each of several queries, read in one pass."""
         for query in queries:
             _ = self.domain.variable(query.value).bounds
         counted = [counted_variable(query, self.domain) for query in queries]
@@ -214,7 +213,7 @@ class DuckDBSource:
         for path in [*self._session.relation.files, *(log for log in logs if log.exists())]:
             digest.add_file(path)
         if self._session.relation.frame is not None:
-            for name in sorted(self._columns()):
+            for name in sorted(self.domain.source_columns):
                 digest_column(digest, name, self._session.relation.frame.column(name))
         return digest.hexdigest()
 
@@ -236,7 +235,6 @@ class DuckDBSource:
         return self._session.relation.is_csv
 
     def contents(self, name: str) -> Iterator[tuple[object, int]]:
-        """Distinct raw values of a variable as this engine reads them, with their counts; for the custodian alone."""
         column = name_of(self.domain.variable(name).source_column)
         statement = f"SELECT {column} AS v, count(*) AS n FROM {self._session.relation.sql} GROUP BY {column}"
         yield from self._listed(statement, "v", "n")
@@ -279,17 +277,7 @@ class DuckDBSource:
                 "Parquet, or without line ends inside fields."
             )
 
-    def _columns(self) -> list[str]:
-        return list(self.domain.source_columns)
-
-    def _check_columns(self) -> None:
-        check_columns(self._columns(), self._session.types)
-        for name in self._columns():
-            if is_nested(self._session.types[name]):
-                raise DocumentError(f"The column {name!r} is nested; a declared variable needs plain values.")
-
     def rows_of_persons(self) -> RowsOfPersons:
-        """All rows as narrow codes, with the person of each; for features, which are taken of every row."""
         return self._held.all_rows()
 
     def _may_group(self, query: TableQuery, names: Sequence[str]) -> bool:

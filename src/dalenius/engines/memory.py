@@ -22,6 +22,7 @@ from dalenius.engines._contribution import kept
 from dalenius.engines._declared import check_columns
 from dalenius.engines._features import code_passes, feature_code, report_of_persons
 from dalenius.engines._labels import counted_labels
+from dalenius.engines._person_source import digest_of_tables
 from dalenius.errors import RequestError
 from dalenius.spec.coding import Remark, canonical_text, is_dropped, paired, reader
 
@@ -78,14 +79,10 @@ class MemorySource:
         delimiter: str = ",",
         others: Mapping[str, Any] | None = None,
     ) -> "MemorySource":
-        """The data, seen through a declared domain; there is no file that `table` or `delimiter` could be of."""
-        return cls.of(domain, data, secret, others)
+        """From a mapping of columns, a list of rows (mappings), or a pandas, polars or Arrow table.
 
-    @classmethod
-    def of(
-        cls, domain: Domain, data: Any, secret: bytes = b"", others: Mapping[str, Any] | None = None
-    ) -> "MemorySource":
-        """From a mapping of columns, a list of rows (mappings), or a pandas, polars or Arrow table."""
+        There is no file that `table` or `delimiter` could be of.
+        """
         records = (domain.table_of_records() if domain.has_features else domain).variables
         names = [name for variable in records.values() for name in variable.source_columns]
         further = {
@@ -203,10 +200,10 @@ class MemorySource:
 
     def fingerprint(self, key: bytes) -> str:
         """Keyed digest of the declared columns, value by value and in order."""
+        if self._tables:
+            return digest_of_tables(key, self._tables)
         digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
-        for name, table in self._tables.items():
-            digest.update(f"table {len(name)} {name} {table.fingerprint(key)}\n".encode())
-        for name in () if self._tables else sorted(self._columns):
+        for name in sorted(self._columns):
             digest.update(f"column {len(name)} {name} {self._rows}\n".encode())
             for value in self._columns[name]:
                 text = canonical_text(value)

@@ -10,108 +10,66 @@ from hashlib import blake2b
 from typing import Any, ClassVar
 from weakref import finalize
 
-from dalenius.core.domain import Domain
+from dalenius.engines._number_sql import Dialect
 from dalenius.engines._person_pushdown import TableOfRecords
 from dalenius.engines._person_source import split_place
 from dalenius.engines._postgresql_session import SCHEMES, Address, Session
-from dalenius.engines._pushdown import Pushdown
+from dalenius.engines._pushdown import Pushdown, Run
 from dalenius.engines._pushed_source import PushedSource
 from dalenius.engines._relation import name_of
 
 __all__ = ["PostgreSQLSource"]
 
-_WHOLE = ("int2", "int4", "int8", "oid")
-_FLOATS = ("float4", "float8")
-_PLAIN_NUMBER = r"^[+-]?[0-9]+(\.[0-9]*)?$"
 _PARTS = 4
 
 
-class PostgreSQLDialect:
+class PostgreSQLDialect(Dialect):
     """PostgreSQL's own words. Texts are compared byte by byte, whatever collation a column has."""
 
-    double: ClassVar[str] = "DOUBLE PRECISION"
-    bigint: ClassVar[str] = "int8"
+    double = "DOUBLE PRECISION"
+    bigint = "int8"
     # Without it the planner would write the double of a value wherever it is used, and parse a text eight times.
-    fence: ClassVar[str] = " OFFSET 0"
-    texts: ClassVar[tuple[str, ...]] = ("text", "varchar", "bpchar")
+    fence = " OFFSET 0"
+    wholes = ("int2", "int4", "int8", "oid")
+    floats = ("float4", "float8")
+    truth = "bool"
+    texts = ("text", "varchar", "bpchar")
+    sorts_with_nan = ("real", "other")
+    nearest = "round({})".format
+    wide = "CAST({} AS NUMERIC)".format
+    halved = "({} >> {})".format
+    # The sum of 64-bit integers is of arbitrary width here.
+    total = "sum({})".format
+    text = 'CAST({} AS TEXT) COLLATE "C"'.format
+    digits = "CAST({} AS BIGINT)".format
+    is_nan = "{} = 'NaN'".format
+    truth_number = "CAST({} AS INTEGER)".format
+    # A cast that would fail, for a number beyond all doubles, is not made.
+    decimal_double = (
+        "CASE WHEN abs({0}) = 0 OR (abs({0}) > 1e-100 AND abs({0}) < 1e100) THEN CAST({0} AS DOUBLE PRECISION) END"
+    ).format
+    text_double = (
+        "CASE WHEN length({0}) <= 15 AND {0} ~ '^[+-]?[0-9]+(\\.[0-9]*)?$' THEN CAST({0} AS DOUBLE PRECISION) END"
+    ).format
 
     def is_nested(self, kind: str) -> bool:
         return kind == "nested"
 
+    def is_decimal(self, kind: str) -> bool:
+        return kind == "numeric"
+
     def name(self, column: str) -> str:
         return name_of(column)
-
-    def plain(self, column: str, kind: str) -> str:
-        """Numbers and Booleans as they are, doubles for floats, everything else as text."""
-        if kind in _WHOLE:
-            return f"CAST({column} AS BIGINT)"
-        if kind in _FLOATS:
-            return f"CAST({column} AS DOUBLE PRECISION)"
-        return column if kind in ("bool", "numeric") else f'CAST({column} AS TEXT) COLLATE "C"'
-
-    def is_missing(self, column: str, kind: str) -> str:
-        """NaN is a value of its own kind here, equal to itself."""
-        is_nan = f" OR {column} = 'NaN'" if kind in (*_FLOATS, "numeric") else ""
-        return f"({column} IS NULL{is_nan})"
-
-    def whole(self, column: str, kind: str) -> str | None:
-        if kind == "bool":
-            return f"CAST(CAST({column} AS INTEGER) AS BIGINT)"
-        return f"CAST({column} AS BIGINT)" if kind in _WHOLE else None
-
-    def real(self, column: str, kind: str) -> tuple[str, bool]:
-        """A cast that would fail, for a number beyond all doubles, is not made."""
-        if kind in _FLOATS:
-            return f"CAST({column} AS DOUBLE PRECISION)", True
-        if kind in _WHOLE:
-            return f"CAST({column} AS DOUBLE PRECISION)", False
-        if kind == "bool":
-            return f"CAST(CAST({column} AS INTEGER) AS DOUBLE PRECISION)", True
-        if kind == "numeric":
-            size = f"abs({column})"
-            is_safe = f"{size} = 0 OR ({size} > 1e-100 AND {size} < 1e100)"
-            return f"CASE WHEN {is_safe} THEN CAST({column} AS DOUBLE PRECISION) END", False
-        text = self.plain(column, kind)
-        # A decimal of at most 15 digits is the decimal that its double prints as.
-        is_plain = f"length({text}) <= 15 AND {text} ~ '{_PLAIN_NUMBER}'"
-        return f"CASE WHEN {is_plain} THEN CAST({text} AS DOUBLE PRECISION) END", True
-
-    def nearest(self, expression: str) -> str:
-        return f"round({expression})"
-
-    def wide(self, expression: str) -> str:
-        return f"CAST({expression} AS NUMERIC)"
-
-    def halved(self, expression: str, halvings: int) -> str:
-        return f"({expression} >> {halvings})"
-
-    def total(self, expression: str) -> str:
-        """The sum of 64-bit integers is of arbitrary width here."""
-        return f"sum({expression})"
 
     def place(self, expression: str, edges: tuple[int, ...]) -> str | None:
         if not edges:
             return "0"
         return f"width_bucket({expression}, CAST(ARRAY[{', '.join(map(str, edges))}] AS BIGINT[]))"
 
-    def text(self, expression: str) -> str:
-        return f'CAST({expression} AS TEXT) COLLATE "C"'
-
-    def digits(self, text: str) -> str:
-        return f"CAST({text} AS BIGINT)"
-
     def literal(self, content: str) -> str:
         """Quotation marks are doubled; a backslash is a sign like any other."""
         doubled = content.replace("'", "''")
         return f"CAST('{doubled}' AS TEXT)"
-
-    def sort(self, kind: str) -> str:
-        """Whatever is neither a number nor a Boolean is read as text."""
-        if kind in _WHOLE:
-            return "whole"
-        if kind in _FLOATS:
-            return "real"
-        return "truth" if kind == "bool" else "other" if kind == "numeric" else "text"
 
     def first(self, day: str, code: str, condition: str) -> str:
         """Arrays are compared place by place."""
@@ -123,28 +81,16 @@ class PostgreSQLSource(PushedSource):
 
     schemes: ClassVar[tuple[str, ...]] = SCHEMES
 
-    def __init__(
-        self,
-        domain: Domain,
-        address: str,
-        secret: bytes = b"",
-        *,
-        table: str = "",
-        others: Mapping[str, Any] | None = None,
-    ) -> None:
+    def _connect(
+        self, address: str, table: str, others: Mapping[str, Any]
+    ) -> tuple[Mapping[str, TableOfRecords], Dialect, Run, Run]:
         own = Address.of(address, table)
-        places = {name: own.beside(*split_place((others or {})[name])) for name in domain.tables}
+        places = {name: own.beside(*split_place(others[name])) for name in self.domain.tables}
         self._session = session = Session(own, tuple(places.values()))
         self._finalizer = finalize(self, session.close)
         self._state = session.token()
-        super().__init__(
-            domain,
-            {name: session.tables[place.relation] for name, place in {"": own, **places}.items()},
-            secret=secret,
-            dialect=PostgreSQLDialect(),
-            run=session.run,
-            stream=session.stream,
-        )
+        tables = {name: session.tables[place.relation] for name, place in {"": own, **places}.items()}
+        return tables, PostgreSQLDialect(), session.run, session.stream
 
     def stamp(self) -> tuple[object, ...]:
         """The state of the database that is read: equal as long as no transaction can have changed a row of it."""

@@ -9,17 +9,16 @@ from hashlib import blake2b
 from typing import Any, ClassVar
 from weakref import finalize
 
-from dalenius.core.domain import Domain
+from dalenius.engines._number_sql import Dialect
 from dalenius.engines._person_pushdown import TableOfRecords
 from dalenius.engines._person_source import split_place
+from dalenius.engines._pushdown import Run
 from dalenius.engines._pushed_source import PushedSource
 from dalenius.engines._spark_session import SCHEME, SparkAddress, SparkFrame
 
 __all__ = ["SparkSource"]
 
-_WHOLE = ("tinyint", "smallint", "int", "bigint")
 _FLOATS = ("float", "double")
-_NESTED = ("array", "struct", "map", "variant")
 # The end of the text, and not the place before a line end: nothing may follow.
 _PLAIN_NUMBER = "^[+-]?[0-9]+([.][0-9]*)?(?s:(?!.))"
 _MOST_EDGES = 64
@@ -30,56 +29,39 @@ _BITS = 20
 _MASK = 2**_BITS - 1
 
 
-class SparkDialect:
-    double: ClassVar[str] = "DOUBLE"
-    bigint: ClassVar[str] = "bigint"
-    fence: ClassVar[str] = ""
-    texts: ClassVar[tuple[str, ...]] = ("string",)
+class SparkDialect(Dialect):
+    double = "DOUBLE"
+    bigint = "bigint"
+    wholes = ("tinyint", "smallint", "int", "bigint")
+    floats = _FLOATS
+    truth = "boolean"
+    texts = ("string",)
+    bare = ("string",)
+    nearest = "rint({})".format
+    # 38 digits; two numbers of 52 bits have 32.
+    wide = "CAST({} AS DECIMAL(38, 0))".format
+    halved = "shiftright({}, {})".format
+    # The sum has 38 digits: it holds 2 * 10^19 numbers below 2^62.
+    total = "sum(CAST({} AS DECIMAL(28, 0)))".format
+    text = "CAST({} AS STRING)".format
+    # A branch that is not taken may be worked out all the same, and must not fail.
+    digits = "try_cast({} AS BIGINT)".format
+    is_nan = "isnan({})".format
+    truth_number = "{}".format
+    # Every number of a type of this engine has a double.
+    decimal_double = "CAST({} AS DOUBLE)".format
+    text_double = (
+        f"CASE WHEN length({{0}}) <= 15 AND {{0}} RLIKE '{_PLAIN_NUMBER}' THEN try_cast({{0}} AS DOUBLE) END"
+    ).format
 
     def is_nested(self, kind: str) -> bool:
-        return kind.startswith(_NESTED)
+        return kind.startswith(("array", "struct", "map", "variant"))
+
+    def is_decimal(self, kind: str) -> bool:
+        return kind.startswith("decimal")
 
     def name(self, column: str) -> str:
         return "`" + column.replace("`", "``") + "`"
-
-    def plain(self, column: str, kind: str) -> str:
-        """Numbers, Booleans and texts as they are, doubles for floats, everything else as text."""
-        if kind in _WHOLE:
-            return f"CAST({column} AS BIGINT)"
-        if kind in _FLOATS:
-            return f"CAST({column} AS DOUBLE)"
-        is_own = kind in ("string", "boolean") or kind.startswith("decimal")
-        return column if is_own else f"CAST({column} AS STRING)"
-
-    def is_missing(self, column: str, kind: str) -> str:
-        """NaN is equal to itself here."""
-        return f"({column} IS NULL OR isnan({column}))" if kind in _FLOATS else f"({column} IS NULL)"
-
-    def whole(self, column: str, kind: str) -> str | None:
-        return f"CAST({column} AS BIGINT)" if kind in (*_WHOLE, "boolean") else None
-
-    def real(self, column: str, kind: str) -> tuple[str, bool]:
-        """Every number of a type of this engine has a double."""
-        if kind in (*_WHOLE, *_FLOATS, "boolean") or kind.startswith("decimal"):
-            return f"CAST({column} AS DOUBLE)", kind in (*_FLOATS, "boolean")
-        text = self.plain(column, kind)
-        # A decimal of at most 15 digits is the decimal that its double prints as.
-        is_plain = f"length({text}) <= 15 AND {text} RLIKE '{_PLAIN_NUMBER}'"
-        return f"CASE WHEN {is_plain} THEN try_cast({text} AS DOUBLE) END", True
-
-    def nearest(self, expression: str) -> str:
-        return f"rint({expression})"
-
-    def wide(self, expression: str) -> str:
-        """38 digits; two numbers of 52 bits have 32."""
-        return f"CAST({expression} AS DECIMAL(38, 0))"
-
-    def halved(self, expression: str, halvings: int) -> str:
-        return f"shiftright({expression}, {halvings})"
-
-    def total(self, expression: str) -> str:
-        """The sum has 38 digits: it holds 2 * 10^19 numbers below 2^62."""
-        return f"sum(CAST({expression} AS DECIMAL(28, 0)))"
 
     def place(self, expression: str, edges: tuple[int, ...]) -> str | None:
         if len(edges) > _MOST_EDGES:
@@ -87,24 +69,9 @@ class SparkDialect:
         cases = " ".join(f"WHEN {expression} < {edge}L THEN {i}" for i, edge in enumerate(edges))
         return f"CASE {cases} ELSE {len(edges)} END" if edges else "0"
 
-    def text(self, expression: str) -> str:
-        return f"CAST({expression} AS STRING)"
-
-    def digits(self, text: str) -> str:
-        """A branch that is not taken may be worked out all the same, and must not fail."""
-        return f"try_cast({text} AS BIGINT)"
-
     def literal(self, content: str) -> str:
         """By its bytes: no sign has a meaning of its own."""
         return f"CAST(X'{content.encode('utf-8', 'surrogatepass').hex()}' AS STRING)"
-
-    def sort(self, kind: str) -> str:
-        """Whatever is neither a number nor a Boolean is read as text."""
-        if kind in _WHOLE:
-            return "whole"
-        if kind in _FLOATS:
-            return "real"
-        return "truth" if kind == "boolean" else "other" if kind.startswith("decimal") else "text"
 
     def first(self, day: str, code: str, condition: str) -> str:
         """Structures are compared field by field."""
@@ -116,29 +83,17 @@ class SparkSource(PushedSource):
 
     schemes: ClassVar[tuple[str, ...]] = (SCHEME,)
 
-    def __init__(
-        self,
-        domain: Domain,
-        address: str,
-        secret: bytes = b"",
-        *,
-        table: str = "",
-        others: Mapping[str, Any] | None = None,
-    ) -> None:
+    def _connect(
+        self, address: str, table: str, others: Mapping[str, Any]
+    ) -> tuple[Mapping[str, TableOfRecords], Dialect, Run, Run]:
         """A path holds one table, so that `table` names nothing."""
         own = SparkAddress.of(address)
-        places = {name: own.beside(split_place((others or {})[name])[0]) for name in domain.tables}
+        places = {name: own.beside(split_place(others[name])[0]) for name in self.domain.tables}
         self._frame = SparkFrame(own)
         self._frames = {"": self._frame} | {n: SparkFrame(place, self._frame) for n, place in places.items()}
         self._finalizer = finalize(self, _close_all, tuple(self._frames.values()))
-        super().__init__(
-            domain,
-            {name: TableOfRecords(relation=frame.relation, kinds=frame.kinds) for name, frame in self._frames.items()},
-            secret=secret,
-            dialect=SparkDialect(),
-            run=self._frame.run,
-            stream=self._frame.stream,
-        )
+        tables = {n: TableOfRecords(relation=frame.relation, kinds=frame.kinds) for n, frame in self._frames.items()}
+        return tables, SparkDialect(), self._frame.run, self._frame.stream
 
     def stamp(self) -> tuple[object, ...] | None:
         """Names, places, sizes and times of files on this machine; of data elsewhere only a digest tells."""

@@ -68,7 +68,6 @@ class Balance(NamedTuple):
     charges: int = 0
 
     def covers(self, units: Units) -> bool:
-        """Whether the charge fits within the limit."""
         return self.spent_rho + units.rho <= self.limit_rho and self.spent_delta + units.delta <= self.limit_delta
 
     def after(self, units: Units) -> "Balance":
@@ -120,13 +119,17 @@ def balances_of(charge: Charge) -> tuple[BalanceKey, ...]:
 def _balances(
     population: str, account: str, version: str, analyst: str | None, variables: tuple[str, ...]
 ) -> tuple[BalanceKey, ...]:
-    names = [(TOTAL, "")]
-    if analyst is not None:
-        names.append((UNRESERVED, ""))
+    names = [*_names(analyst, variables), (WAVE, version)]
+    return tuple(BalanceKey(population, account, kind, name) for kind, name in names)
+
+
+def _names(analyst: str | None, variables: Iterable[str]) -> list[tuple[str, str]]:
+    """Return kinds and names of balances of any account; only an official table, of no analyst, is paid as a share."""
+    names = [(TOTAL, "")] if analyst is None else [(TOTAL, ""), (UNRESERVED, "")]
     if analyst:
-        names.append((QUOTA, analyst))
-    names += [(CAP, capped) for capped in sorted(set(variables))]
-    return tuple(BalanceKey(population, account, kind, name) for kind, name in (*names, (WAVE, version)))
+        names += [(QUOTA, analyst)]
+    names += [(CAP, variable) for variable in sorted(set(variables))]
+    return names
 
 
 def balances_elsewhere(
@@ -137,12 +140,7 @@ def balances_elsewhere(
     The total and the unreserved budget, whether or not the table is official here; the quota of the same analyst, and
     the caps of variables of the same name.
     """
-    if not overlaps:
-        return ()
-    names = [(TOTAL, ""), (UNRESERVED, "")]
-    if analyst:
-        names += [(QUOTA, analyst)]
-    names += [(CAP, variable) for variable in sorted(set(variables))]
+    names = _names(analyst, variables) if overlaps else []
     return tuple(BalanceKey(other, account, kind, name) for other in overlaps for kind, name in names)
 
 

@@ -70,36 +70,40 @@ class Register:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
-    """Add to the budget of one account of a population."""
+class OneLine:
+    """A line of `kind` about a population."""
 
+    kind: str
     population: str
-    relation: Relation
     body: Mapping[str, Any]
     by: str
+
+    def emit(self, draft: Draft) -> Entry:
+        return draft.emit(self.kind, population=self.population, by=self.by, body=self.body)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant(OneLine):
+    """Add to the budget of one account of a population."""
+
+    kind: str = "grant"
 
     @property
     def needs(self) -> Needs:
         return Needs(populations=frozenset({self.population}), balances=frozenset(_budgets(self.population)))
 
     def decide(self, draft: Draft) -> Entry:
-        terms = draft.state.terms.get(self.population)
-        if terms is not None and terms.relation is not self.relation:
+        terms, relation = draft.state.terms.get(self.population), Relation(self.body["relation"])
+        if terms is not None and terms.relation is not relation:
             raise LedgerMismatch(
-                f"The account of {self.population!r} is kept under {terms.relation}; a grant under {self.relation} is "
+                f"The account of {self.population!r} is kept under {terms.relation}; a grant under {relation} is "
                 "never added to it."
             )
-        return draft.emit("grant", population=self.population, by=self.by, body=self.body)
+        return self.emit(draft)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """Set a quota, cap or reserved share, the size that needs approval, or a schedule: a line of `kind`."""
-
-    kind: str
-    population: str
-    body: Mapping[str, Any]
-    by: str
+class Limit(OneLine):
+    """Set a quota, cap or reserved share, the size that needs approval, or a schedule."""
 
     @property
     def needs(self) -> Needs:
@@ -121,7 +125,7 @@ class Limit:
                 raise ParameterError("The waves of the schedule add up to more than was granted.")
         if self.kind == "limit" and self.body["kind"] == "share":
             self._check_share(draft)
-        return draft.emit(self.kind, population=self.population, by=self.by, body=self.body)
+        return self.emit(draft)
 
     def _check_share(self, draft: Draft) -> None:
         """Refuse a share larger than what is left, which the next grant would give to unofficial requests."""
@@ -249,14 +253,8 @@ class SetStatus:
         return self.entry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class Note(OneLine):
     """A line that changes no balance: the opening of the ledger, the check value of a secret, an inspection."""
-
-    kind: str
-    population: str
-    body: Mapping[str, Any]
-    by: str
 
     @property
     def needs(self) -> Needs:
@@ -268,5 +266,5 @@ class Note:
             return draft.state.checks[self.population]
         if self.kind == "open" and draft.head.seq:
             return None
-        entry = draft.emit(self.kind, population=self.population, by=self.by, body=self.body)
+        entry = self.emit(draft)
         return self.body["check"] if self.kind == "secret" else entry

@@ -18,17 +18,23 @@ def is_served(release: ReleaseRow, row: ChargeRow, analyst: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Complete:
-    """Store the release of a reservation, if absent; returns the entry under which one is stored."""
+class OfReservation:
+    """A command about one reservation."""
 
     reservation: Reservation
-    document: bytes
-    status: str
-    is_tainted: bool = False
 
     @property
     def needs(self) -> Needs:
         return Needs(keys=frozenset({self.reservation.key}))
+
+
+@dataclass(frozen=True, slots=True)
+class Complete(OfReservation):
+    """Store the release of a reservation, if absent; returns the entry under which one is stored."""
+
+    document: bytes
+    status: str
+    is_tainted: bool = False
 
     def decide(self, draft: Draft) -> str:
         row = draft.state.charges.get(self.reservation.key)
@@ -52,15 +58,8 @@ class Complete:
         return row.entry
 
 
-@dataclass(frozen=True, slots=True)
-class Abandon:
+class Abandon(OfReservation):
     """Give up a lease after a failure, so that nobody waits for it to end; the charge stands. Whether there was one."""
-
-    reservation: Reservation
-
-    @property
-    def needs(self) -> Needs:
-        return Needs(keys=frozenset({self.reservation.key}))
 
     def decide(self, draft: Draft) -> bool:
         row = draft.state.charges.get(self.reservation.key)

@@ -19,11 +19,9 @@ from dalenius.errors import AnchorMismatch
 from dalenius.ledger.anchor import AnchorFile, AnchorLine
 from dalenius.ledger.entry import GENESIS, canonical, digest_of, public_name, without_seal
 from dalenius.ledger.rows import Row
-from dalenius.ledger.schema import ENTRIES
 from dalenius.ledger.seal import changed_outside
-from dalenius.ledger.store import Store, read_head
+from dalenius.ledger.store import Store, read_head, stored_lines
 
-_CHUNK = 2000
 _COUNT = "SELECT COUNT(*) FROM entries"
 _DIGEST = "SELECT digest FROM entries WHERE seq = ?"
 RESTORE_HINT = (
@@ -92,12 +90,11 @@ def find_break(store: Store, name: str, anchor: AnchorFile, texts: Sequence[str]
 def check_lines(store: Store) -> None:
     """Raise `LedgerCorrupt` unless every line follows the one before it, up to the head, under its own columns."""
     head, previous, count = read_head(store), GENESIS, 0
-    while rows := store.query(f"{ENTRIES} WHERE seq > ? ORDER BY seq LIMIT {_CHUNK}", (count,)):
-        for row in rows:
-            count += 1
-            if not _follows(row, count, previous):
-                raise changed_outside("entries")
-            previous = row[6]
+    for row in stored_lines(store):
+        count += 1
+        if not _follows(row, count, previous):
+            raise changed_outside("entries")
+        previous = row[6]
     if (head.seq, head.digest) != (count, previous) or store.query(_COUNT)[0][0] != count:
         raise changed_outside("entries")
 

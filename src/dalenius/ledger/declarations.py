@@ -40,7 +40,7 @@ class Declarations:
     ) -> Entry:
         """Add to the budget of one of the population's accounts."""
         body = _budget(rho, delta, account) | {"relation": str(Relation(relation)), "note": note}
-        return self._line(Grant(population=population, relation=Relation(relation), body=body, by=by))
+        return self._line(Grant(population=population, body=body, by=by))
 
     def quota(self, population: str, analyst: str, rho: object, delta: object, by: str, account: str = MASTER) -> Entry:
         """Set what an analyst may spend in all; what was spent before counts."""

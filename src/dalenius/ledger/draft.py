@@ -30,7 +30,6 @@ class Needs(NamedTuple):
 
     @classmethod
     def of_all(cls, parts: Iterable["Needs"]) -> "Needs":
-        """Return what several commands must see together."""
         needs = list(parts)
         if len(needs) == 1:
             return needs[0]
@@ -46,16 +45,13 @@ class Needs(NamedTuple):
 class Draft:
     """Commands decide against `state` and emit lines; nothing here touches the store."""
 
-    state: State
-    at: str
-
     def __init__(self, state: State, head: Head, now: float) -> None:
         self.before = state
-        self.state = state.copy()
+        self.state: State = state.copy()
         self.head = head
         self.tip = head
         self.now = now
-        self.at = stamp(now)
+        self.at: str = stamp(now)
         self.lines: list[Entry] = []
         self.documents: dict[str, bytes] = {}
         self._unsealed: Entry | None = None
@@ -105,17 +101,13 @@ class Command(Protocol):
 class Submission:
     """A command with its result; its thread is woken when it is done, or when it becomes the leader."""
 
-    needs: Needs
-    is_done: bool
-    leads: bool
-
     def __init__(self, command: Command) -> None:
         self.command = command
-        self.needs = command.needs
+        self.needs: Needs = command.needs
         self.result: Any = None
         self.error: BaseException | None = None
-        self.is_done = False
-        self.leads = False
+        self.is_done: bool = False
+        self.leads: bool = False
         self._gate = threading.Lock()
         self._gate.acquire()
 

@@ -45,7 +45,6 @@ def whole_of(event: Event, name: str) -> int:
 
 
 def positive_of(event: Event, name: str) -> Fraction:
-    """Return a number above zero."""
     number = number_of(event, name)
     if not number:
         raise ParameterError(f"{name} must be positive.")

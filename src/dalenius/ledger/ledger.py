@@ -77,9 +77,6 @@ class Ledger:
     custodian decides (grants, quotas, caps, notes).
     """
 
-    reader: LedgerReader
-    declarations: Declarations
-
     def __init__(
         self,
         location: str,
@@ -101,10 +98,10 @@ class Ledger:
         try:
             signed = self._find_anchor(anchor, public_key, may_write)
             self._read_store = connect(location, may_write=may_write)
-            self.reader = LedgerReader(self._read_store, signed, wait_seconds)
+            self.reader: LedgerReader = LedgerReader(self._read_store, signed, wait_seconds)
             witness = Witness(signed, lambda: self.reader.name)
             self._writer = Writer(self._store, clock, witness, self._anchor_segment) if may_write else ReadOnly()
-            self.declarations = Declarations(self.submit)
+            self.declarations: Declarations = Declarations(self.submit)
             self._last: Head | None = None
             self._open()
             if may_write and is_checked:

@@ -35,6 +35,8 @@ from dalenius.ledger.charge import DATA_DEPENDENT
 from dalenius.ledger.composition import epsilon_at
 from dalenius.ledger.events import Event, loss_of
 
+LEVEL = Fraction(1, 20)
+"""Of the test by which an intruder would tell neighbours apart."""
 _GRID = 10**6
 # Precisions of the half-normal densities, and the share of delta that each is given.
 _MIXTURE = ((Fraction(1, 10**4), Fraction(1, 4)), (Fraction(1, 100), Fraction(1, 2)), (Fraction(1), Fraction(1, 4)))
@@ -114,7 +116,7 @@ class Figure:
 class OdometerReading:
     """What the odometer shows of the master account, and how many charges to each other account it does not cover.
 
-    `bounds` holds every epsilon that was compared. `power` is that of the best test at `level` under the fixed plan.
+    `bounds` holds every epsilon that was compared. `power` is that of the best test at `LEVEL` under the fixed plan.
     """
 
     fixed: Figure
@@ -122,7 +124,6 @@ class OdometerReading:
     bounds: Mapping[str, Fraction]
     relation: Relation
     power: Fraction
-    level: Fraction
     charges: int = 0
     not_covered: Mapping[str, int] = field(default_factory=dict)
 
@@ -148,14 +149,14 @@ class OdometerReading:
             f"releases{besides}.",
             f"Likelihood ratio: {scope} is at most {_digits(exp_upper(running.epsilon))} times as likely under one "
             f"answer to the question {pair} as under the other{failure}, by the running bound{besides}.",
-            f"Best test: an intruder who knows everything else and accepts {float(self.level):.0%} false alarms "
+            f"Best test: an intruder who knows everything else and accepts {float(LEVEL):.0%} false alarms "
             f"recognises the truth from {scope} in at most {float(round_up(self.power, 1000)):.1%} of cases, as a "
             f"fixed plan{besides}.",
         )
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "fixed_plan": self.fixed.to_dict() | {"level": plain(self.level), "power": float_upper(self.power)},
+            "fixed_plan": self.fixed.to_dict() | {"level": plain(LEVEL), "power": float_upper(self.power)},
             "running": self.running.to_dict(),
             "bounds": {name: plain(value) for name, value in self.bounds.items()},
             "covers": {"account": MASTER, "charges": self.charges},
@@ -175,10 +176,7 @@ def _loss_of(events: Sequence[Event] | None) -> LossDistribution | None:
 
 
 def read_odometer(
-    account: Account,
-    delta: Fraction = Fraction(1, 10**6),
-    level: Fraction = Fraction(1, 20),
-    events: Sequence[Event] | None = None,
+    account: Account, delta: Fraction = Fraction(1, 10**6), events: Sequence[Event] | None = None
 ) -> OdometerReading:
     """Return what was charged to the master account; `delta` is added to the account's own failures.
 
@@ -190,15 +188,15 @@ def read_odometer(
         "running": running_epsilon(spent.rho, delta),
         "rho": rho_to_epsilon(spent.rho, delta) if spent.rho else Fraction(0),
     }
-    power = power_under_rho(spent.rho, spent.delta, level)
+    power = power_under_rho(spent.rho, spent.delta, LEVEL)
     if sum_of_epsilons is not None:
         bounds["pure"] = sum_of_epsilons
-        power = min(power, power_of_test(sum_of_epsilons, Fraction(0), level))
+        power = min(power, power_of_test(sum_of_epsilons, Fraction(0), LEVEL))
     failure = delta + spent.delta
     if loss is not None and loss.delta(_NO_BOUND) <= failure:
         # The loss counts the failures of the charges itself, so it is compared at the same delta as the other figures.
         bounds["loss"] = epsilon_at(loss, failure)
-        power = min(power, power_under_loss(loss, max(bounds["loss"], _LEAST_RANGE), level))
+        power = min(power, power_under_loss(loss, max(bounds["loss"], _LEAST_RANGE), LEVEL))
 
     def figure(names: tuple[str, ...], failure: Fraction) -> Figure:
         # A statement without failures is the better one, unless another epsilon is smaller by more than a hundredth.
@@ -211,7 +209,6 @@ def read_odometer(
         bounds=bounds,
         relation=account.relation,
         power=power,
-        level=level,
         charges=account.charges,
         not_covered=account.other_charges,
     )

@@ -22,7 +22,15 @@ UNIT_NOTE = "unit"
 
 def open_account(declarations: Declarations, domain: Domain, policy: PolicyDocument, by: str) -> bool:
     """Grant what the policy grants; False if the account was open already."""
-    return declarations.open_account(domain.population, lambda parts: _declare(parts, domain, policy, by))
+
+    def declare(declarations: Declarations) -> None:
+        population, relation = domain.population, domain.neighbours.relation
+        budget, note = policy.budget, "opening grant of the policy"
+        for account in _accounts_of(policy):
+            declarations.grant(population, relation, budget.rho, budget.delta, by, note, account)
+        declare_limits(declarations, population, policy, by)
+
+    return declarations.open_account(domain.population, declare)
 
 
 def check_opening(ledger: Ledger, domain: Domain, policy: PolicyDocument, by: str) -> None:
@@ -54,14 +62,6 @@ def _opening(ledger: Ledger, declarations: Declarations, domain: Domain, policy:
     open_account(declarations, domain, policy, by)
     for other in overlaps_to_declare(ledger, domain):
         declarations.overlap(domain.population, other, by)
-
-
-def _declare(declarations: Declarations, domain: Domain, policy: PolicyDocument, by: str) -> None:
-    population, relation = domain.population, domain.neighbours.relation
-    budget, note = policy.budget, "opening grant of the policy"
-    for account in _accounts_of(policy):
-        declarations.grant(population, relation, budget.rho, budget.delta, by, note, account)
-    declare_limits(declarations, population, policy, by)
 
 
 def declare_limits(

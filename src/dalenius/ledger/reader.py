@@ -35,15 +35,12 @@ _CHARGE = slice(_RELEASE.stop, None)
 class LedgerReader:
     """The reading side of a ledger, over a connection of its own."""
 
-    anchor: AnchorFile
-    witness: Witness
-
     def __init__(self, store: Store, anchor: AnchorFile, wait_seconds: float) -> None:
         self.anchor = anchor
         self._store = store
         self._wait_seconds = wait_seconds
         self._lock = threading.Lock()
-        self.witness = Witness(anchor, lambda: self.name)
+        self.witness: Witness = Witness(anchor, lambda: self.name)
 
     def retry(self, work: Callable[[], T]) -> T:
         """Do something that may be repeated, and repeat it while the connection is lost, for at least a second."""

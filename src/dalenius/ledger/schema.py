@@ -137,7 +137,6 @@ class StateTable(NamedTuple):
 
     @property
     def insert(self) -> str:
-        """The statement that adds a whole row."""
         return f"INSERT INTO {self.name} ({', '.join(self.stored)}) VALUES ({', '.join('?' * len(self.stored))})"
 
 
@@ -212,8 +211,6 @@ WHERE population = ? AND account = ? AND kind = ? AND name = ?
   AND spent_rho + ? <= limit_rho AND spent_delta + ? <= limit_delta
 """
 
-ADD_CHARGE = CHARGES_TABLE.insert
-
 TAKE_LEASE = """
 UPDATE charges SET lease = ?, lease_until = ?, changed = ?, salt = ?
 WHERE key = ? AND lease = ? AND is_done = 0 AND fingerprint = ? AND plan_digest = ?
@@ -230,9 +227,6 @@ ON CONFLICT DO NOTHING
 """
 
 SET_STATUS = "UPDATE releases SET status = ?, changed = ?, salt = ? WHERE entry = ? AND status = ?"
-
-ADD_REGISTRATION = REGISTRATIONS_TABLE.insert
-ADD_CHECK = CHECKS_TABLE.insert
 
 _RELEASED = [f"r.{column}" for column in RELEASES_TABLE.stored]
 _CHARGED = [f"c.{column}" for column in CHARGES_TABLE.stored]

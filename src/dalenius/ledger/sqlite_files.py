@@ -72,15 +72,11 @@ class OpenFiles:
                     "and open the ledger again; `dalenius ledger verify` compares it with its anchor."
                 )
             if name == self._store:
-                _refuse_second_name(self._path, status)
+                refuse_second_name(self._path, status)
 
 
-def refuse_hard_link(path: Path) -> None:
+def refuse_second_name(path: Path, status: os.stat_result) -> None:
     """SQLite names the log after the store: under two names one store would have two logs."""
-    _refuse_second_name(path, os.stat(path))
-
-
-def _refuse_second_name(path: Path, status: os.stat_result) -> None:
     if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
         raise LedgerMismatch(
             f"{path.name!r} has a second name (a hard link), and SQLite keeps a log for each name: lines would be "

@@ -14,7 +14,7 @@ from dalenius.errors import DaleniusError, InternalError, LedgerCorrupt, LedgerM
 from dalenius.ledger import schema
 from dalenius.ledger.entry import GENESIS
 from dalenius.ledger.rows import Row
-from dalenius.ledger.sqlite_files import Identity, OpenFiles, create_private, identity_of, refuse_hard_link
+from dalenius.ledger.sqlite_files import Identity, OpenFiles, create_private, identity_of, refuse_second_name
 from dalenius.ledger.store import Query, Statement, WriteConflict
 
 _GUARDS = """
@@ -120,7 +120,7 @@ class SqliteStore:
     def _open(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         create_private(path)
-        refuse_hard_link(path)
+        refuse_second_name(path, os.stat(path))
         self._refuse_inherited(path)
         self._lock = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
         self._connection = sqlite3.connect(path, timeout=60.0, isolation_level=None, check_same_thread=False)

@@ -91,7 +91,6 @@ class State:
         self.own_spending[key] = before.after(SPENDING[entry.kind](entry.body))
 
     def fold(self, entry: Entry) -> None:
-        """Apply one line."""
         step = _STEPS.get(entry.kind)
         if step is None:
             raise LedgerCorrupt(f"Line {entry.seq} is of the unknown kind {entry.kind!r}.", seq=entry.seq)

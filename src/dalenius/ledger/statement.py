@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from typing import Any
@@ -26,10 +26,6 @@ from dalenius.ledger.state import State
 from dalenius.rendering import grid, two_lines
 
 FORMS = ("json", "jsonl", "csv")
-# Kinds of lines that are movements of a population's statement.
-_MOVEMENTS = frozenset(
-    ("charge", "grant", "limit", "schedule", "approval", "register", "note", "status", "forfeit", "overlap")
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +139,7 @@ def make_statement(entries: Iterable[Entry], account: Account, analyst: str | No
     movements: list[tuple[Entry, Balance]] = []
     for entry in entries:
         state.fold(entry)
-        if entry.kind in _MOVEMENTS and analyst in (None, entry.body.get("analyst")):
+        if entry.kind in ("charge", *_DECLARED) and analyst in (None, entry.body.get("analyst")):
             key = BalanceKey(account.population, str(entry.body.get("account", MASTER)), kind, name)
             movements.append((entry, state.balance(key)))
     shown = [b for b in account.balances if analyst is None or b.key[2:] == (QUOTA, analyst)]
@@ -178,7 +174,9 @@ def _movement(entry: Entry, balance: Balance, state: State, population: str) -> 
             status=release.status if release else "charged",
         )
     stated = body.get("budget") or body.get("cost") or _paid_late(body, population)
-    return StatementLine(**common, what=_declaration(entry), rho=stated.get("rho", ""), delta=stated.get("delta", ""))
+    return StatementLine(
+        **common, what=_DECLARED[entry.kind](body), rho=stated.get("rho", ""), delta=stated.get("delta", "")
+    )
 
 
 def _paid_late(body: Mapping[str, Any], population: str) -> dict[str, str]:
@@ -187,38 +185,31 @@ def _paid_late(body: Mapping[str, Any], population: str) -> dict[str, str]:
     return exact_text(*paid[0]) if paid else {}
 
 
-def _declaration(entry: Entry) -> str:
-    """Return what the custodian declared, in a few words."""
-    body = entry.body
-    match entry.kind:
-        case "grant":
-            return f"granted {body['note']}".strip()
-        case "limit":
-            return f"{body['kind']} {body['name']}".strip()
-        case "schedule":
-            return f"schedule of {len(body['waves'])} waves"
-        case "approval":
-            return "approval of large charges"
-        case "forfeit":
-            return "counted as spent by the lines that a restore found missing"
-        case "register":
-            return f"registered {body['dataset']} {body['version']}"
-        case "overlap":
-            what = f"shares persons with {body['with']}; releases about either are charged to both"
-            return f"{what}, and earlier ones too" if body["past"] else what
-        case "status":
-            return f"{body['entry'][:8]}: {body['from']} to {body['to']}"
-        case "note" if body["kind"] == "policy":
-            policy = body["payload"]
-            return f"policy {str(policy['digest'])[:12]} of {policy['dataset']}, {policy['how']}"
-        case "note" if body["kind"] == "unit":
-            return f"protects one {body['payload']['unit']}"
-        case _:
-            return str(body["kind"])
+def _note_words(body: Mapping[str, Any]) -> str:
+    if body["kind"] == "policy":
+        policy = body["payload"]
+        return f"policy {str(policy['digest'])[:12]} of {policy['dataset']}, {policy['how']}"
+    return f"protects one {body['payload']['unit']}" if body["kind"] == "unit" else str(body["kind"])
+
+
+# What the custodian declared, in a few words, by the kind of the line.
+_DECLARED: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "grant": lambda body: f"granted {body['note']}".strip(),
+    "limit": lambda body: f"{body['kind']} {body['name']}".strip(),
+    "schedule": lambda body: f"schedule of {len(body['waves'])} waves",
+    "approval": lambda _: "approval of large charges",
+    "forfeit": lambda _: "counted as spent by the lines that a restore found missing",
+    "register": lambda body: f"registered {body['dataset']} {body['version']}",
+    "overlap": lambda body: (
+        f"shares persons with {body['with']}; releases about either are charged to both"
+        + (", and earlier ones too" if body["past"] else "")
+    ),
+    "status": lambda body: f"{body['entry'][:8]}: {body['from']} to {body['to']}",
+    "note": _note_words,
+}
 
 
 def check_form(form: str) -> None:
-    """Raise `UnknownName` unless the form of an export is known."""
     if form not in FORMS:
         raise UnknownName.among("format", form, FORMS)
 

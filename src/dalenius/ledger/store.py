@@ -19,6 +19,7 @@ from dalenius.ledger.state import SPENDING, ChargeRow, ReleaseRow, State
 from dalenius.ledger.tree import HashTree
 
 _CHUNK = 200
+_LINES_AT_ONCE = 2000
 _READ = (*schema.STATE, "own")
 
 Query = tuple[str, Row]
@@ -63,6 +64,14 @@ class Store(Protocol):
 
 def read_head(store: Store) -> Head:
     return head_of(only(store.query(schema.HEAD)))
+
+
+def stored_lines(store: Store) -> Iterator[Row]:
+    """Yield all lines in their order, some thousands at a time."""
+    after = 0
+    while rows := store.query(f"{schema.ENTRIES} WHERE seq > ? ORDER BY seq LIMIT {_LINES_AT_ONCE}", (after,)):
+        yield from rows
+        after = rows[-1][0]
 
 
 def head_of(row: Row) -> Head:
@@ -224,8 +233,21 @@ def _statements(changes: Iterable[Change], marks: Iterable[Row]) -> list[Stateme
 
 # Limits come before payments: what a batch spends from one balance is one conditional statement.
 _ORDER = (
-    *(schema.PUT_TERMS, schema.OPEN_BALANCE, schema.SET_LIMIT, schema.PAY, schema.ADD_CHARGE, schema.TAKE_LEASE),
-    *(schema.COMPLETE, schema.ADD_RELEASE, schema.SET_STATUS, schema.ADD_REGISTRATION, schema.ADD_CHECK),
+    *(
+        schema.PUT_TERMS,
+        schema.OPEN_BALANCE,
+        schema.SET_LIMIT,
+        schema.PAY,
+        schema.CHARGES_TABLE.insert,
+        schema.TAKE_LEASE,
+    ),
+    *(
+        schema.COMPLETE,
+        schema.ADD_RELEASE,
+        schema.SET_STATUS,
+        schema.REGISTRATIONS_TABLE.insert,
+        schema.CHECKS_TABLE.insert,
+    ),
 )
 
 
@@ -247,10 +269,10 @@ def _changes(draft: Draft) -> list[Change]:
             changes.append(_release_change(release, old.releases.get(entry), draft.documents.get(entry)))
     for place, one in new.registrations.items():
         if place not in old.registrations:
-            changes.append((schema.REGISTRATIONS_TABLE, one, [(schema.ADD_REGISTRATION, one, ())]))
+            changes.append((schema.REGISTRATIONS_TABLE, one, [(schema.REGISTRATIONS_TABLE.insert, one, ())]))
     for check in new.checks.items():
         if check[0] not in old.checks:
-            changes.append((schema.CHECKS_TABLE, check, [(schema.ADD_CHECK, check, ())]))
+            changes.append((schema.CHECKS_TABLE, check, [(schema.CHECKS_TABLE.insert, check, ())]))
     return changes
 
 
@@ -271,7 +293,7 @@ def _balance_change(balance: Balance, was: Balance | None) -> Change:
 def _charge_change(charge: ChargeRow, was: ChargeRow | None) -> Change:
     row = of_charge(charge)
     if was is None:
-        return schema.CHARGES_TABLE, row, [(schema.ADD_CHARGE, row, ())]
+        return schema.CHARGES_TABLE, row, [(schema.CHARGES_TABLE.insert, row, ())]
     steps: list[Write] = []
     same = (charge.fingerprint, charge.plan_digest)
     taken = (charge.lease, charge.lease_until)

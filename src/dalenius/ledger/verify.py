@@ -13,9 +13,8 @@ from dalenius.ledger.charge import Units
 from dalenius.ledger.entry import GENESIS, Entry, canonical, digest_of
 from dalenius.ledger.seal import Witness
 from dalenius.ledger.state import State, charged_balances, names_overlaps, past_of
-from dalenius.ledger.store import ConnectionLost, Store, load_all, read_head
+from dalenius.ledger.store import ConnectionLost, Store, load_all, read_head, stored_lines
 
-_CHUNK = 2000
 _MOST_PROBLEMS = 50
 
 
@@ -55,7 +54,7 @@ def verify_store(
         state, digests = State(), {}
         missing = set(heads)
         previous, count = GENESIS, 0
-        for row in _lines(store):
+        for row in stored_lines(store):
             count += 1
             entry = _check_line(row, count, previous, problems)
             previous = str(row[6])
@@ -99,13 +98,6 @@ def verify_store(
         problems=tuple(problems),
         unknown=tuple(_unknown(last, count, anchored)),
     )
-
-
-def _lines(store: Store) -> Iterator[Any]:
-    after = 0
-    while rows := store.query(f"{schema.ENTRIES} WHERE seq > ? ORDER BY seq LIMIT {_CHUNK}", (after,)):
-        yield from rows
-        after = rows[-1][0]
 
 
 def _check_line(row: Any, place: int, previous: str, problems: _Findings) -> Entry | None:

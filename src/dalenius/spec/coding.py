@@ -157,40 +157,31 @@ def reader(variable: Variable) -> Reader:
     declared = variable.domain
     plain = number_reader(declared) if isinstance(declared, Bounds) else category_reader(declared)
     if variable.is_date:
-        return _date_reader(plain)
-    return plain if variable.lookup is None else _lookup_reader(variable, variable.lookup, plain)
+        # A day is read as the number of its digits; what is no day is missing.
+        return _meaning_reader(plain, day_number, (plain(None)[0], Remark.UNREADABLE))
+    if variable.lookup is None:
+        return plain
+    # A key is read as what it stands for in a public table, and one without a match by the declared rule.
+    return _meaning_reader(plain, variable.lookup.value, (_unmatched(variable, variable.lookup, plain), Remark.UNSEEN))
 
 
-def _date_reader(plain: Reader) -> Reader:
-    """Reads a day as the number of its digits; what is no day is missing."""
+def _meaning_reader(plain: Reader, meaning: Callable[[str], object], otherwise: Reading) -> Reader:
+    """Reads a text as what it means, and one that means nothing in another way."""
 
     def read(value: object) -> Reading:
         text = canonical_text(value)
         if text is None:
             return plain(None)
-        day = day_number(text)
-        return (plain(None)[0], Remark.UNREADABLE) if day is None else plain(day)
+        meant = meaning(text)
+        return otherwise if meant is None else plain(meant)
 
     return read
 
 
-def _lookup_reader(variable: Variable, lookup: Lookup, plain: Reader) -> Reader:
-    """Reads a key as what it stands for in a public table, and a key without a match by the declared rule."""
+def _unmatched(variable: Variable, lookup: Lookup, plain: Reader) -> int:
     if lookup.unmatched == DROP:
-        unmatched = dropped_code(variable)
-    elif variable.is_numeric:
-        unmatched = plain(lookup.unmatched)[0]
-    else:
-        unmatched = variable.categories.code(lookup.unmatched)
-
-    def read(value: object) -> Reading:
-        text = canonical_text(value)
-        if text is None:
-            return plain(None)
-        meaning = lookup.value(text)
-        return (unmatched, Remark.UNSEEN) if meaning is None else plain(meaning)
-
-    return read
+        return dropped_code(variable)
+    return plain(lookup.unmatched)[0] if variable.is_numeric else variable.categories.code(lookup.unmatched)
 
 
 def paired(key: object, day: object) -> str | None:

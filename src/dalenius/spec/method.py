@@ -201,10 +201,6 @@ def find_method(measure: str) -> type[Method]:
     return method
 
 
-def answer_of(method: str) -> AnswerKind:
-    return find_method(method).answer
-
-
 def takes_weight(measure: str) -> bool:
     return find_method(measure).counts_records or find_method(measure).takes_weight
 
@@ -228,8 +224,3 @@ def is_offered(method: str, domain: Domain) -> bool:
     """Whether a form offers a method: with no key filled in or by its fields, and where what is declared suits it."""
     offered = find_method(method)
     return bool(offered.is_offered or offered.form_fields) and offered.suits(domain)
-
-
-def is_one_number(method: str) -> bool:
-    """Whether the answer is one number of one list of records, which no variable parts into cells."""
-    return find_method(method).is_one_number

@@ -7,7 +7,7 @@ around the marks: the documents themselves are private.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
@@ -29,6 +29,16 @@ Chooser = Callable[[str | None, Part | None, Sensitivity, Budget], Mechanism]
 Margins = tuple[tuple[str, ...], ...]
 
 
+class _Key(Generic[T]):
+    """A key of the request that is noted when it is read."""
+
+    def __init__(self, name: str, read: "Callable[[Question], T]") -> None:
+        self._name, self._value = name, read
+
+    def __get__(self, question: "Question", _: type) -> T:
+        return question._take(self._name, self._value(question))
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Question:
     """A request against a domain and a policy, as a method reads it: key by key, each reading noted."""
@@ -43,18 +53,28 @@ class Question:
     _form: Canonical = field(repr=False)
     _read: set[str] = field(default_factory=set, repr=False)
 
+    space = _Key[CellSpace]("rows", lambda q: q._form.space)
+    """The cells asked for, in canonical order."""
+    where = _Key[tuple[Filter, ...]]("where", lambda q: q._form.filters)
+    weight = _Key[str | None]("weight", lambda q: q._request.table.weight)
+    margins = _Key[Margins | None]("margins", lambda q: q._request.margins(q.domain))
+    """Names of the axes of each margin asked for; None for the table alone."""
+    universe = _Key[str | None]("universe", lambda q: q._request.table.universe)
+    """Which records a list of margins counts, if the request says so."""
+    weights = _Key[list[float]]("weights", lambda q: [float(weight) for weight in q._request.table.weights])
+    """Importance of each listed margin."""
+    objective = _Key[str]("objective", lambda q: q._request.table.objective)
+    """What is made small over a list of margins."""
+    expected = _Key[ExpectedPart | None]("expected", lambda q: q._request.table.expected)
+    """Expected sizes, where relative errors are made small."""
+    mechanism = _Key[str | None]("mechanism", lambda q: q._request.privacy.mechanism)
+    noise = _Key[Part | None]("noise", lambda q: parameters_of(q._request.privacy.mechanism, q._request.privacy.noise))
+    """The parameters of the named mechanism, as far as the request states them."""
+    strategy = _Key[str | None]("strategy", lambda q: q._request.privacy.strategy)
+
     def _take(self, key: str, value: T) -> T:
         self._read.add(key)
         return value
-
-    @property
-    def space(self) -> CellSpace:
-        """The cells asked for, in canonical order."""
-        return self._take("rows", self._form.space)
-
-    @property
-    def where(self) -> tuple[Filter, ...]:
-        return self._take("where", self._form.filters)
 
     def among(self, *conditions: Filter) -> "Question":
         """The same question about the rows that keep these conditions, too."""
@@ -74,49 +94,6 @@ class Question:
     @property
     def bounds(self) -> Bounds:
         return self.domain.variable(self.of).bounds
-
-    @property
-    def weight(self) -> str | None:
-        return self._take("weight", self._request.table.weight)
-
-    @property
-    def margins(self) -> Margins | None:
-        """Names of the axes of each margin asked for; None for the table alone."""
-        return self._take("margins", self._request.margins(self.domain))
-
-    @property
-    def universe(self) -> str | None:
-        """Which records a list of margins counts, if the request says so."""
-        return self._take("universe", self._request.table.universe)
-
-    @property
-    def weights(self) -> list[float]:
-        """Importance of each listed margin."""
-        return self._take("weights", [float(w) for w in self._request.table.weights])
-
-    @property
-    def objective(self) -> str:
-        """What is made small over a list of margins."""
-        return self._take("objective", self._request.table.objective)
-
-    @property
-    def expected(self) -> ExpectedPart | None:
-        """Expected sizes, where relative errors are made small."""
-        return self._take("expected", self._request.table.expected)
-
-    @property
-    def mechanism(self) -> str | None:
-        return self._take("mechanism", self._request.privacy.mechanism)
-
-    @property
-    def noise(self) -> Part | None:
-        """The parameters of the named mechanism, as far as the request states them."""
-        privacy = self._request.privacy
-        return self._take("noise", parameters_of(privacy.mechanism, privacy.noise))
-
-    @property
-    def strategy(self) -> str | None:
-        return self._take("strategy", self._request.privacy.strategy)
 
     def parameter(self, name: str, default: object = None) -> Any:
         return self._take(name, self._request.table.keys.get(name, default))

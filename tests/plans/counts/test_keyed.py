@@ -21,7 +21,7 @@ def planned(**keys: Any) -> Any:
 
 
 def test_the_file_and_not_the_call_makes_the_noise() -> None:
-    plan, source = planned(keyed=True), MemorySource.of(DOMAIN, rule_kit.ROWS)
+    plan, source = planned(keyed=True), MemorySource.open(DOMAIN, rule_kit.ROWS)
 
     def released(fingerprint: str, seed: str) -> Any:
         ready = gate.with_keys(plan, fingerprint, b"a secret of the population")

@@ -22,7 +22,7 @@ RUNS = 300
 def test_estimates_are_of_all_records_with_the_stated_error() -> None:
     plan = plan_of(DOMAIN, {"table": {"rows": ["sex"], "sample": "1/2"}, "privacy": PURE}, rule_kit.policy_of(None))
     assert Fraction(plan.cost.epsilon or 0) <= 1
-    source = MemorySource.of(DOMAIN, rule_kit.ROWS)
+    source = MemorySource.open(DOMAIN, rule_kit.ROWS)
     values, variances = [], []
     for seed in range(RUNS):
         passed = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness(seed))

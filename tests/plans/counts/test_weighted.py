@@ -19,7 +19,7 @@ def test_sums_of_weights_are_the_known_ones(margins: list[list[str]] | None) -> 
     )
     request = {"table": table, "privacy": {"definition": "zero_concentrated", "rho": 400}}
     plan = plan_of(domain, request, rule_kit.policy_of(None))
-    source = MemorySource.of(domain, rule_kit.ROWS)
+    source = MemorySource.open(domain, rule_kit.ROWS)
     passed = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness("weights"))
     shown = next(made for made in plan.assemble(passed.blocks) if made.space.name == "sex")
     np.testing.assert_allclose(shown.values, [9 * 2.5, 9 * 2.0], atol=1)

@@ -15,7 +15,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Subject
 from dalenius.server.views import DatasetView, VariableView
 from dalenius.spec.document import DEFAULT_MEASURE
-from dalenius.spec.method import FieldKind, find_method, form_fields, is_one_number
+from dalenius.spec.method import FieldKind, find_method, form_fields
 
 PLACES = ("rows", "columns", "layers")
 AMOUNTS = ("epsilon", "delta", "rho")
@@ -89,7 +89,7 @@ class TableState:
     @property
     def is_empty(self) -> bool:
         """Whether no variable was placed, and the measure needs one."""
-        return not self.choices and not is_one_number(self.measure)
+        return not self.choices and not find_method(self.measure).is_one_number
 
     @property
     def places(self) -> dict[str, tuple[AxisChoice, ...]]:
