@@ -15,9 +15,8 @@ from dalenius.core.plan import largest_error
 from dalenius.core.release import Block, Provenance, Release, Table
 from dalenius.errors import InternalError
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.server.pages.comparison import difference_margin
-from dalenius.shown.cells import Cell, reliability
-from dalenius.shown.crosstab import SHOWS, flat, lay_out
+from dalenius.server.pages.reading import difference_margin
+from dalenius.shown.crosstab import SHOWS, Cell, flat, lay_out, reliability
 
 SEX = Axis(variable="sex", labels=("f", "m"), codes=(0, 1))
 AREA = Axis(variable="area", labels=("a", "b", "c"), codes=(0, 1, 2))

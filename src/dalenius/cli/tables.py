@@ -13,8 +13,7 @@ from dalenius.cli.output import console, say
 from dalenius.core.estimate import level
 from dalenius.core.release import SELECTION, Release
 from dalenius.shown import speech
-from dalenius.shown.cells import Cell
-from dalenius.shown.crosstab import Crosstab, Sheet, asked_layout, lay_out
+from dalenius.shown.crosstab import Cell, Crosstab, Sheet, asked_layout, lay_out
 from dalenius.shown.display import WHOLE, Display, displayed
 from dalenius.shown.words import above, ends, number
 

@@ -22,11 +22,11 @@ def create_app(config: ServerConfig) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        services.worker.start()
+        services.start()
         try:
             yield
         finally:
-            services.worker.close()
+            services.close()
 
     app = FastAPI(
         title=f"{config.title}: protected tables",

@@ -16,8 +16,7 @@ from dalenius.ledger.policy import policy_digest
 from dalenius.server.accounts import Role, require
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
-from dalenius.server.pages.page import Caller, Form, Visit
-from dalenius.server.pages.refusal import PageRoute
+from dalenius.server.pages.page import Caller, Form, PageRoute, Visit
 from dalenius.server.pages.wording import Wording, concentrated_epsilon
 from dalenius.spec.coding import Remark
 from dalenius.spec.content import ODD, worth_a_look

@@ -11,8 +11,7 @@ from dalenius.server import messages
 from dalenius.server.auth import set_cookie
 from dalenius.server.errors import NotFound
 from dalenius.server.pages import numbers
-from dalenius.server.pages.page import LANGUAGE, TEMPLATES, Caller, local
-from dalenius.server.pages.refusal import PageRoute
+from dalenius.server.pages.page import LANGUAGE, TEMPLATES, Caller, PageRoute, local
 from dalenius.shown.charts import Mark, bars
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

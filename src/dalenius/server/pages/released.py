@@ -14,14 +14,23 @@ from dalenius.core.release import ADDITIVE, Release, Table
 from dalenius.errors import NotAllowed
 from dalenius.server.downloads import formats
 from dalenius.server.pages import numbers
-from dalenius.server.pages.copies import copies
-from dalenius.server.pages.page import Caller
-from dalenius.server.pages.refusal import PageRoute
+from dalenius.server.pages.page import Caller, PageRoute
+from dalenius.server.pages.reuse import copies
 from dalenius.server.pages.shown import Shown, dict_of, listed
 from dalenius.server.pages.wording import Wording
 from dalenius.shown import charts, speech
-from dalenius.shown.cells import INTERVAL, MARGIN, UNRELIABLE, Cell
-from dalenius.shown.crosstab import Crosstab, Margins, Places, asked_layout, flat, lay_out
+from dalenius.shown.crosstab import (
+    INTERVAL,
+    MARGIN,
+    UNRELIABLE,
+    Cell,
+    Crosstab,
+    Margins,
+    Places,
+    asked_layout,
+    flat,
+    lay_out,
+)
 from dalenius.shown.display import Display, displayed
 from dalenius.shown.speech import has_error
 from dalenius.spec.axis import COMPLETE

@@ -1,5 +1,7 @@
-"""A released table's canonical request, written again as a request document that asks for the same cells."""
+"""A canonical request written again: as a request document that asks for the same cells, and as texts to copy."""
 
+import json
+import shlex
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 from dalenius.core.domain import Domain
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
+from dalenius.curator.drafting import toml_key, toml_text
 from dalenius.server.views import VariableView
 from dalenius.spec.document import DEFAULT_MEASURE
 
@@ -109,3 +112,62 @@ def _condition(condition: Mapping[str, Any], variable: VariableView | None) -> A
         return list(condition["categories"])
     ends = {"at_least": condition.get("low"), "at_most": condition.get("high")}
     return {key: plain(end * _step(variable)) for key, end in ends.items() if end is not None}
+
+
+def copies(dataset: str, request: Mapping[str, Any], base: str) -> dict[str, str]:
+    """Texts to copy. `base` is the configured address of this server; without one the reader's shell names it.
+
+    The token is named, never shown.
+    """
+    server = base or "$DALENIUS_SERVER"
+    document = to_toml({**request, "dataset": "dataset.toml"})
+    body = json.dumps({**request, "dataset": dataset}, ensure_ascii=False, indent=2)
+    return {
+        "document": document,
+        "command": "# with the document above as request.toml\ndalenius plan request.toml\ndalenius release "
+        "request.toml -o out",
+        "python": (
+            "import dalenius\n\n"
+            'curator = dalenius.Curator.open("dataset.toml")\n'
+            f"request = {_python(dict(request))}\n"
+            "print(curator.plan(request).preview)   # free\n"
+            "release = curator.release(request)     # spends\n"
+            "print(release.values)"
+        ),
+        "api": (
+            f'curl -X POST "{server}/api/v1/datasets/{dataset}/releases" \\\n'
+            '  -H "Authorization: Bearer $DALENIUS_TOKEN" \\\n'
+            '  -H "Content-Type: application/json" \\\n'
+            f"  -d {shlex.quote(body)}"
+        ),
+    }
+
+
+def _python(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, indent=4)
+    return text.replace(": true", ": True").replace(": false", ": False").replace(": null", ": None")
+
+
+def to_toml(request: Mapping[str, Any]) -> str:
+    """A request document as TOML.
+
+    >>> to_toml({"dataset": "d", "table": {"rows": ["sex"]}})
+    'dataset = "d"\\n\\n[table]\\nrows = ["sex"]'
+    """
+    lines = [f"{key} = {_value(value)}" for key, value in request.items() if not isinstance(value, Mapping)]
+    for key, value in request.items():
+        if isinstance(value, Mapping):
+            lines += ["", f"[{key}]", *(f"{toml_key(k)} = {_value(v)}" for k, v in value.items())]
+    return "\n".join(lines)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{toml_key(str(k))} = {_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    return toml_text(str(value))
