@@ -10,8 +10,8 @@ from starlette.exceptions import HTTPException
 
 from dalenius.errors import DaleniusError, DocumentError, RequestError
 from dalenius.server.config import ServerConfig
-from dalenius.server.description import describe
 from dalenius.server.errors import MethodNotAllowed, NotAcceptable, NotFound, TooManyRequests, encode
+from dalenius.server.routes.bodies import describe
 from dalenius.server.security import Guard
 from dalenius.server.services import Services
 from dalenius.version import VERSION

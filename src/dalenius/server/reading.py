@@ -8,7 +8,6 @@ does not let such a table be shown it is refused, from the list and as a release
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -24,9 +23,8 @@ from dalenius.lists.tables import answer_from_list
 from dalenius.postprocess import adjusted
 from dalenius.server import downloads, presentation
 from dalenius.server.accounts import Role, User, require
-from dalenius.server.catalogue import outages
 from dalenius.server.errors import NotFound
-from dalenius.server.operations import Document, RequestService, Served
+from dalenius.server.operations import Document, RequestService, Served, outages
 from dalenius.server.views import DatasetView, Download, ReleaseView
 from dalenius.spec.batch import BatchDocument
 from dalenius.spec.canonical import canonical
@@ -104,10 +102,9 @@ class Lists:
 
         A table that it holds and that a rule of the policy does not let be shown is refused.
         """
-        try:
+        with suppress(Unsupported):
             return self.find(served, request)
-        except Unsupported:
-            return None
+        return None
 
     def find(self, served: Served, request: RequestDocument) -> Release | None:
         """The table and its margins from the list; a refusal that says what to change where only the records differ."""
@@ -270,7 +267,7 @@ class Reading:
         """The view, unless the user may not know of it. That something public was withdrawn is public."""
         if view is None:
             return None
-        was_seen = self.desk.catalogue.was_public(view.entry) or self._knows_analyst(user, view)
+        was_seen = view.entry in self.desk.catalogue.were_public or self._knows_analyst(user, view)
         is_known = self._may_list(user, view) or (view.status == Status.WITHDRAWN and was_seen)
         return self._hidden(user, view) if is_known else None
 
@@ -297,10 +294,6 @@ class Reading:
     def adjustments(self, dataset: str, document: Document) -> list[Adjustment]:
         """What [show] of a request asks for, or a refusal; nothing for numbers as they were measured."""
         return self.desk.adjustments(self.desk.find(dataset), self.desk.read_asked(dataset, document))
-
-    def shown_as(self, user: User, entry: str, steps: Sequence[Adjustment]) -> Release:
-        """A stored release as [show] asks for it; what is stored stays as it was measured."""
-        return adjusted(self.release(user, entry), steps)
 
     def list_view(self, dataset: str) -> ReleaseView | None:
         """The published list of a data set, without who asked for it."""

@@ -18,6 +18,7 @@ from dalenius.core.domain import Axis
 from dalenius.core.law import Additive, FloatArray
 from dalenius.core.release import ADDITIVE, POSSIBLE, SELECTION, Release, Subject, Table
 from dalenius.errors import InternalError, RequestError
+from dalenius.shown.charts import Mark
 
 CARE, UNRELIABLE = "care", "unreliable"
 # Whether a reader sees the error of a number as plus and minus, or as the ends of its interval.
@@ -168,7 +169,6 @@ class Crosstab:
     sheets: tuple[Sheet, ...]
     has_totals: bool
     show: str
-    confidence: float
     marks: frozenset[str]
     # Variables of which the release shows a part.
     parts: tuple[str, ...] = ()
@@ -334,7 +334,6 @@ class _Builder:
             sheets=tuple(sheets),
             has_totals=self.column_total,
             show=self.show,
-            confidence=self.confidence,
             marks=marks,
             parts=self.release.owner(self.table).about.parts,
         )
@@ -418,15 +417,23 @@ def _heads(axes: Sequence[Axis]) -> tuple[tuple[tuple[str, int], ...], ...]:
     )
 
 
-def flat(crosstab: Crosstab) -> list[dict[str, Any]]:
-    """The cells that are not totals, with their labels: what charts draw."""
+def marks_of(crosstab: Crosstab) -> list[Mark]:
+    """The cells that are not totals, as charts draw them: grouped by layer, and by row where there are columns."""
     rows, columns = (
         [" · ".join(labels) for labels in product(*(axis.labels for axis in axes))]
         for axes in (crosstab.row_axes, crosstab.column_axes)
     )
+    layers = [" · ".join(label for _, label in sheet.title) for sheet in crosstab.sheets]
     return [
-        {"layer": " · ".join(label for _, label in sheet.title), "row": row, "column": column, "cell": cell}
-        for sheet in crosstab.sheets
+        Mark(
+            group=" · ".join(filter(None, (layer, row if crosstab.column_axes else ""))),
+            label=column or row,
+            value=cell.value,
+            lower=cell.lower,
+            upper=cell.upper,
+            is_unreliable=cell.mark == UNRELIABLE,
+        )
+        for layer, sheet in zip(layers, crosstab.sheets, strict=True)
         for row, line in zip(rows, (line for line in sheet.lines if not line.is_total), strict=True)
         for column, cell in zip(columns, line.cells, strict=False)
     ]

@@ -10,14 +10,13 @@ from dalenius.core.domain import Domain
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
 from dalenius.curator.drafting import toml_key, toml_text
+from dalenius.server.pages.state import PLACES
 from dalenius.server.views import VariableView
 from dalenius.spec.document import DEFAULT_MEASURE
 
-_PLACES = ("rows", "columns", "layers")
-
 
 def request_of(
-    release: Release, layout: Mapping[str, Sequence[str]], numeric: Mapping[str, VariableView] | None = None
+    release: Release, layout: Mapping[str, Sequence[str]], numeric: Mapping[str, VariableView]
 ) -> dict[str, Any]:
     """The request document. `layout` says which variables stand where; the others join the rows.
 
@@ -25,8 +24,8 @@ def request_of(
     """
     described = release.provenance.request
     axes = {str(axis["variable"]): axis for axis in described.get("axes", ())}
-    placed: dict[str, list[str]] = {place: [] for place in _PLACES}
-    for place in _PLACES:
+    placed: dict[str, list[str]] = {place: [] for place in PLACES}
+    for place in PLACES:
         for name in layout.get(place, ()):
             variable = next((v for v in axes if name == v or name.startswith(f"{v}.")), None)
             if variable is not None and all(variable not in names for names in placed.values()):
@@ -36,11 +35,10 @@ def request_of(
     if rest and not placed["columns"] and (placed["rows"] or len(rest) > 1):
         placed["columns"] = [rest.pop()]
     placed["rows"] += rest
-    declared = numeric or {}
     table: dict[str, Any] = {
-        place: [_item(axes[name], declared.get(name)) for name in names] for place, names in placed.items() if names
+        place: [_item(axes[name], numeric.get(name)) for name in names] for place, names in placed.items() if names
     }
-    where = {c["variable"]: _condition(c, declared.get(c["variable"])) for c in described.get("where", ())}
+    where = {c["variable"]: _condition(c, numeric.get(c["variable"])) for c in described.get("where", ())}
     if where:
         table["where"] = where
     table |= {key: described[key] for key in ("of", "universe", "weight") if described.get(key)}
@@ -66,11 +64,7 @@ def _margins(listed: Sequence[Any], axes: int) -> dict[str, Any]:
 
 def with_levels(table: dict[str, Any], domain: Domain) -> dict[str, Any]:
     """The same table with groups named by the declared level that they are, where they are one."""
-    part = dict(table)
-    for place in _PLACES:
-        if place in table:
-            part[place] = [_leveled(item, domain) for item in table[place]]
-    return part
+    return table | {place: [_leveled(item, domain) for item in table[place]] for place in PLACES if place in table}
 
 
 def _leveled(item: str | dict[str, Any], domain: Domain) -> str | dict[str, Any]:
@@ -122,6 +116,9 @@ def copies(dataset: str, request: Mapping[str, Any], base: str) -> dict[str, str
     server = base or "$DALENIUS_SERVER"
     document = to_toml({**request, "dataset": "dataset.toml"})
     body = json.dumps({**request, "dataset": dataset}, ensure_ascii=False, indent=2)
+    written = json.dumps(dict(request), ensure_ascii=False, indent=4)
+    for value in ("true", "false", "null"):
+        written = written.replace(f": {value}", f": {'None' if value == 'null' else value.title()}")
     return {
         "document": document,
         "command": "# with the document above as request.toml\ndalenius plan request.toml\ndalenius release "
@@ -129,7 +126,7 @@ def copies(dataset: str, request: Mapping[str, Any], base: str) -> dict[str, str
         "python": (
             "import dalenius\n\n"
             'curator = dalenius.Curator.open("dataset.toml")\n'
-            f"request = {_python(dict(request))}\n"
+            f"request = {written}\n"
             "print(curator.plan(request).preview)   # free\n"
             "release = curator.release(request)     # spends\n"
             "print(release.values)"
@@ -141,11 +138,6 @@ def copies(dataset: str, request: Mapping[str, Any], base: str) -> dict[str, str
             f"  -d {shlex.quote(body)}"
         ),
     }
-
-
-def _python(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, indent=4)
-    return text.replace(": true", ": True").replace(": false", ": False").replace(": null", ": None")
 
 
 def to_toml(request: Mapping[str, Any]) -> str:
