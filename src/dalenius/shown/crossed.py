@@ -8,8 +8,6 @@ from dalenius.shown.display import Display
 from dalenius.shown.speech import DEFAULT, caption, classified, heading, name_of, rounding, unit_of
 from dalenius.shown.words import above, ends, number, word
 
-__all__ = ["crossed"]
-
 MOST_ROWS = 400
 _MOST_CELLS = 20_000
 

@@ -152,9 +152,10 @@ class Shown:
             self.universe if sentence == about else self.wording.note(sentence) for sentence in self.provenance.warnings
         ]
 
-    def frame(self, section: str) -> dict[str, Any]:
+    def answer(self, template: str, section: str, **context: Any) -> Response:
+        """A section of the table's pages. Published tables may be kept by caches of this reader for a minute."""
         base = f"/r/{quote(self.view.entry)}" if self.view else ""
-        return {
+        frame: dict[str, Any] = {
             "view": self.view,
             "provenance": self.provenance,
             "heading": self.heading,
@@ -172,6 +173,11 @@ class Shown:
             "axis_label": self.axis_label,
             "axis_label_by_name": lambda name: next((self.axis_label(a) for a in self.axes if a.name == name), name),
         }
+        response = self.visit.render(template, **frame, **context)
+        is_public = self.view is None or self.view.status == "published"
+        if is_public and self.visit.user.is_anonymous:
+            response.headers["Cache-Control"] = "private, max-age=60"
+        return response
 
     def document(self) -> dict[str, Any]:
         variables = self.dataset.variables if self.dataset else ()
@@ -205,14 +211,6 @@ class Shown:
         if self.state is None and not self._asks_the_same(request, self._domain(self.dataset), _OF_THE_TABLE):
             return ""
         return f"/d/{quote(self.dataset.name)}/table?{urlencode(state.to_pairs())}"
-
-    def answer(self, template: str, section: str, **context: Any) -> Response:
-        """A section of the table's pages. Published tables may be kept by caches of this reader for a minute."""
-        response = self.visit.render(template, **self.frame(section), **context)
-        is_public = self.view is None or self.view.status == "published"
-        if is_public and self.visit.user.is_anonymous:
-            response.headers["Cache-Control"] = "private, max-age=60"
-        return response
 
 
 def listed(visit: Visit, name: str) -> Shown:
