@@ -181,7 +181,6 @@ class Served:
 class Quote:
     """A priced request: the plan, its memo key, and the charge that a release would make."""
 
-    document: Asked
     plan: TablePlan
     cells: int
     charge: Charge
@@ -314,7 +313,7 @@ class RequestService:
         who: dict[str, Any] = {"analyst": analyst, "approved_by": approved_by, "is_official": not analyst}
         charge = curator.charge(document, plan, form, registration.fingerprint, **who)
         cells = sum(member.space(curator.domain).size for member in members_of(document))
-        return Quote(document, plan, cells, charge)
+        return Quote(plan, cells, charge)
 
     def refusal(self, quote: Quote, *, as_new: bool) -> errors.DaleniusError | None:
         """The error that the ledger would answer with now, or nothing.

@@ -300,8 +300,6 @@ class Reading:
         view = self.lists.view(self.desk.find(dataset))
         return None if view is None else replace(view, analyst="")
 
-    def release_list(self, user: User, dataset: str) -> ReleaseView | None:
+    def release_list(self, user: User, dataset: str) -> None:
         require(user, Role.CUSTODIAN)
-        served = self.desk.find(dataset)
-        self.lists.release(served)
-        return self.lists.view(served)
+        self.lists.release(self.desk.find(dataset))
