@@ -17,10 +17,9 @@ ROOT = Path(dalenius.__file__).parent
 OTHERS = languages()[1:]
 
 
-def catalogue(language: str) -> dict[tuple[str, str], str]:
-    return {
-        key: text for key, text in read_catalogue((ROOT / "locale" / f"{language}.po").read_text()).items() if key[1]
-    }
+def catalogue(language: str) -> dict[str, str]:
+    entries = read_catalogue((ROOT / "locale" / f"{language}.po").read_text())
+    return {english: other for english, other in entries.items() if english}
 
 
 def test_english_comes_first_and_german_is_there() -> None:
@@ -35,7 +34,7 @@ def test_every_entry_is_of_a_text_in_the_code_and_has_its_placeholders(language:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    for (_, english), other in catalogue(language).items():
+    for english, other in catalogue(language).items():
         assert english in written, f"no code says {english!r}"
         names = [{name for _, name, _, _ in string.Formatter().parse(text) if name} for text in (english, other)]
         assert other and names[0] == names[1], english
@@ -53,9 +52,9 @@ def test_texts_are_mappings_by_language_and_an_unknown_one_is_refused() -> None:
         Texts("a text that no catalogue has")["de"]
 
 
-def compiled(entries: dict[tuple[str, str], str]) -> BytesIO:
+def compiled(entries: dict[str, str]) -> BytesIO:
     """The entries as a binary catalogue, laid out as GNU gettext documents it."""
-    pairs = sorted(((f"{c}\x04{e}" if c else e).encode(), t.encode()) for (c, e), t in entries.items())
+    pairs = sorted((english.encode(), other.encode()) for english, other in entries.items())
     start = 28 + 16 * len(pairs)
     body, places = b"", ([], [])
     for column in (0, 1):
@@ -70,9 +69,9 @@ def compiled(entries: dict[tuple[str, str], str]) -> BytesIO:
 def test_the_standard_library_reads_the_same(language: str) -> None:
     entries = read_catalogue((ROOT / "locale" / f"{language}.po").read_text())
     read = gettext.GNUTranslations(compiled(entries))
-    for (context, english), other in entries.items():
+    for english, other in entries.items():
         if english:
-            assert (read.pgettext(context, english) if context else read.gettext(english)) == other
+            assert read.gettext(english) == other
 
 
 # Sentences that are put together for several measures, in each language by its own grammar.

@@ -24,19 +24,19 @@ def languages() -> tuple[str, ...]:
     return (ENGLISH, *sorted(path.stem for path in _LOCALE.glob("*.po")))
 
 
-def read_catalogue(content: str) -> dict[tuple[str, str], str]:
-    """Return the translations of a catalogue by context and English text.
+def read_catalogue(content: str) -> dict[str, str]:
+    """Return the translations of a catalogue by English text.
 
-    >>> read_catalogue('msgctxt "axis"\\nmsgid "at most"\\nmsgstr "höchstens"')
-    {('axis', 'at most'): 'höchstens'}
+    >>> read_catalogue('msgid "at most"\\nmsgstr "höchstens"')
+    {'at most': 'höchstens'}
     """
-    entries: dict[tuple[str, str], str] = {}
+    entries: dict[str, str] = {}
     parts: dict[str, str] = {}
     key = ""
     for line in (*content.splitlines(), ""):
         text = line.strip()
         if not text and "msgid" in parts:
-            entries[parts.get("msgctxt", ""), parts["msgid"]] = parts.get("msgstr", "")
+            entries[parts["msgid"]] = parts.get("msgstr", "")
             parts, key = {}, ""
         elif text.startswith('"'):
             parts[key] += str(literal_eval(text))
@@ -47,22 +47,22 @@ def read_catalogue(content: str) -> dict[tuple[str, str], str]:
 
 
 @cache
-def _catalogue(language: str) -> Mapping[tuple[str, str], str]:
+def _catalogue(language: str) -> Mapping[str, str]:
     return read_catalogue((_LOCALE / f"{language}.po").read_text(encoding="utf-8"))
 
 
 class Texts(Mapping[str, Value], Generic[Value]):
     """One text, or a record of texts, by language; catalogues are read when another language is asked for."""
 
-    def __init__(self, english: Value, context: str = "") -> None:
-        self._english, self._context = english, context
+    def __init__(self, english: Value) -> None:
+        self._english = english
 
     def __getitem__(self, language: str) -> Value:
         if language == ENGLISH:
             return self._english
         if language not in languages():
             raise KeyError(language)
-        value: Value = _translated(self._english, language, self._context)
+        value: Value = _translated(self._english, language)
         return value
 
     def __iter__(self) -> Iterator[str]:
@@ -75,20 +75,20 @@ class Texts(Mapping[str, Value], Generic[Value]):
         return f"texts({self._english!r})"
 
 
-def texts(english: str, context: str = "") -> Texts[str]:
-    """Return a text by language; `context` tells apart equal English texts that other languages say differently."""
-    return Texts(english, context)
+def texts(english: str) -> Texts[str]:
+    return Texts(english)
 
 
-def translated(english: Value, context: str = "") -> Texts[Value]:
+def translated(english: Value) -> Texts[Value]:
     """Return a mapping or a dataclass of English texts by language."""
-    return Texts(english, context)
+    return Texts(english)
 
 
-def _translated(english: Any, language: str, context: str) -> Any:
+def _translated(english: Any, language: str) -> Any:
     if isinstance(english, str):
-        return _catalogue(language)[context, english] if english else english
+        return _catalogue(language)[english] if english else english
     if isinstance(english, Mapping):
-        return {name: _translated(text, language, context) for name, text in english.items()}
-    changed = {part.name: _translated(getattr(english, part.name), language, context) for part in fields(english)}
-    return replace(english, **changed)
+        return {name: _translated(text, language) for name, text in english.items()}
+    return replace(
+        english, **{part.name: _translated(getattr(english, part.name), language) for part in fields(english)}
+    )

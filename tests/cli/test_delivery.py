@@ -91,7 +91,7 @@ def test_a_file_system_that_takes_no_files_is_refused_before_the_charge(folder: 
 
 def test_a_disk_that_fills_up_after_the_charge_is_no_failed_release(folder: Path) -> None:
     full = (
-        "import errno, os, dalenius.publish._files as files\n"
+        "import errno, os, dalenius.publish._format as files\n"
         "def write(path, content): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\n"
         "files._write = write\n"
     )

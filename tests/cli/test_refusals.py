@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from dalenius.cli.affordable import with_advice
 from dalenius.cli.main import app
 from dalenius.cli.output import translated
+from dalenius.cli.release import with_advice
 from dalenius.errors import (
     BudgetExhausted,
     DaleniusError,

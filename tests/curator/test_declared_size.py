@@ -77,4 +77,4 @@ def test_every_route_compares(tmp_path: Path) -> None:
         with pytest.raises(DaleniusError, match="declares size = 90"):
             services.desk.register_all(by="custodian")
     finally:
-        services.worker.close()
+        services.close()

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 from dalenius.cli.main import app
 from dalenius.curator.curator import Curator
 from dalenius.demo import farms, survey, survey_rows
-from dalenius.demo.survey_occupations import GROUPS, OCCUPATIONS
-from dalenius.demo.survey_regions import POLYGONS, regions
+from dalenius.demo.survey_rows import GROUPS, OCCUPATIONS, POLYGONS, regions
 from dalenius.spec.load import load_dataset, load_policy, load_request
 
 PERSONS = 4_000

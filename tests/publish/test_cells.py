@@ -12,10 +12,9 @@ from dalenius.core.cells import Numbered, numbered
 from dalenius.core.release import Release
 from dalenius.errors import DocumentError
 from dalenius.inference.contrast import total
-from dalenius.publish import _cells
-from dalenius.publish._cells import Cells
-from dalenius.publish._document import as_read, from_json, to_document, write_json
-from dalenius.publish._files import is_written_name, written_names
+from dalenius.publish import _document
+from dalenius.publish._document import Cells, as_read, from_json, to_document, write_json
+from dalenius.publish._format import is_written_name, written_names
 
 BLOCKS = 30
 
@@ -23,8 +22,8 @@ BLOCKS = 30
 @pytest.fixture
 def release(monkeypatch: pytest.MonkeyPatch) -> Release:
     """A list along a hierarchy that counts as large."""
-    monkeypatch.setattr(_cells, "LARGE", 50)
-    monkeypatch.setattr("dalenius.publish._files.MOST_IN_TEXT", 50)
+    monkeypatch.setattr(_document, "LARGE", 50)
+    monkeypatch.setattr("dalenius.publish._format.MOST_IN_TEXT", 50)
     monkeypatch.setattr(core_cells, "MOST_HELD", 40)
     declared = spines.domain(BLOCKS)
     plan = spines.planned(declared)

@@ -13,8 +13,7 @@ from dalenius.cli.delivery import output_place
 from dalenius.core import registry
 from dalenius.core.release import Release
 from dalenius.errors import DocumentError, ParameterError
-from dalenius.publish._files import is_single_file, is_written_name
-from dalenius.publish._format import by_suffix, document, formats, listed_suffixes
+from dalenius.publish._format import by_suffix, document, formats, is_single_file, is_written_name, listed_suffixes
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_tsv import to_tsv
 from dalenius.testing.planting import planted

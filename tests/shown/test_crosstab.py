@@ -15,9 +15,8 @@ from dalenius.core.plan import largest_error
 from dalenius.core.release import Block, Provenance, Release, Table
 from dalenius.errors import InternalError
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.server.pages.comparison import difference_margin
-from dalenius.shown.cells import Cell, reliability
-from dalenius.shown.crosstab import SHOWS, flat, lay_out
+from dalenius.server.pages.reading import difference_margin
+from dalenius.shown.crosstab import SHOWS, Cell, lay_out, marks_of, reliability
 
 SEX = Axis(variable="sex", labels=("f", "m"), codes=(0, 1))
 AREA = Axis(variable="area", labels=("a", "b", "c"), codes=(0, 1, 2))
@@ -135,8 +134,8 @@ def test_one_axis_and_none() -> None:
 
 
 def test_charts_get_every_cell_once() -> None:
-    found = flat(lay_out(TWO_WAY, TWO_WAY.table, rows=["sex"], columns=["area"]))
-    assert [(f["row"], f["column"], f["cell"].value) for f in found][:4] == [
+    found = marks_of(lay_out(TWO_WAY, TWO_WAY.table, rows=["sex"], columns=["area"]))
+    assert [(mark.group, mark.label, mark.value) for mark in found][:4] == [
         ("f", "a", 100), ("f", "b", 20), ("f", "c", 9), ("m", "a", 300),
     ]  # fmt: skip
 

@@ -1,19 +1,22 @@
 """`dalenius ledger …`: a statement like a bank's, and the custodian's lines."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
-from dalenius.cli.output import emit, ledger_location, say
+from dalenius.cli.output import console, emit, ledger_location, print_grid, say
 from dalenius.cli.plan import AnchorPath, AsJson
 from dalenius.errors import LedgerCorrupt, LedgerMismatch, ParameterError, UnknownName
 
 if TYPE_CHECKING:
     from dalenius.ledger import Ledger
+    from dalenius.ledger.odometer import OdometerReading
+    from dalenius.ledger.statement import Statement
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -68,8 +71,6 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print the statement: who, when, what, under which definition, at what cost, and what was left."""
-    from dalenius.cli.ledger_output import print_statement
-
     with _opened(ledger, anchor, keys, public_key, may_write=False) as book:
         name = _only(book, population)
         statement = book.reader.statement(name, analyst)
@@ -77,7 +78,7 @@ def show(
     if as_json:
         emit(statement.to_dict() | ({"odometer": reading.to_dict()} if reading else {}))
     else:
-        print_statement(statement, reading, last)
+        _print_statement(statement, reading, last)
 
 
 @app.command()
@@ -237,3 +238,51 @@ def _confirm(book: "Ledger", population: str, entry: str, as_json: bool) -> None
     else:
         left = f"rho {plain(account.left.rho)} left of {plain(account.limit.rho)}"
         say(("Written", "green"), f" {entry}. Master account of {population}: {left}.")
+
+
+def _print_statement(statement: "Statement", reading: "OdometerReading | None", last: int) -> None:
+    """Movements, balances, and what they mean in words."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from dalenius.cli.terminal import styled
+
+    who = f", analyst {statement.analyst}" if statement.analyst else ""
+    say((f"Statement of {statement.population}", "bold"), f"{who}   ", (str(statement.relation), "dim"))
+    grid = Table(header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("when", no_wrap=True)
+    grid.add_column("what, by whom, under which definition")
+    for column in ("rho", "delta", "left (rho)"):
+        grid.add_column(column, justify="right", no_wrap=True)
+    lines = statement.lines[-last:] if last else statement.lines
+    for line in lines:
+        what = line.what + (" *" if line.account != "master" else "")
+        about = ", ".join(filter(None, (line.by, line.definition, line.status or line.kind)))
+        rho = ("+" if line.kind == "grant" else "") + _short(line.rho)
+        grid.add_row(line.at[:10], styled(f"{what}\n", (about, "dim")), rho, _short(line.delta), _short(line.left_rho))
+    console().print(grid)
+    if len(lines) < len(statement.lines):
+        say((f"{len(statement.lines) - len(lines)} earlier lines; --last 0 prints all.", "dim"))
+    heads = ("applies to", "limit", "spent", "left", "epsilon", "charges")
+    print_grid(heads, map(_balance, statement.balances), title="Balances", is_plain=True)
+    for sentence in reading.sentences() if reading else ():
+        say(sentence)
+    for warning in statement.warnings:
+        say((f"* {warning}", "yellow"))
+
+
+def _balance(balance: Mapping[str, Any]) -> list[str]:
+    from dalenius.ledger.account import BALANCE_LABELS
+
+    mark = "" if balance["account"] == "master" else " *"
+    return [
+        f"{BALANCE_LABELS[balance['kind']]} {balance['name']}".strip() + mark,
+        *(_short(balance[key]["rho"]) if balance[key] else "–" for key in ("limit", "spent", "left")),
+        _short(balance["pure_epsilon"] or "") or "not pure",
+        str(balance["charges"]),
+    ]
+
+
+def _short(amount: str) -> str:
+    """An exact amount for the eye; JSON and CSV hold all digits."""
+    return f"{float(Fraction(amount)):.6g}" if amount else ""

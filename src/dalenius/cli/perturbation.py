@@ -7,10 +7,10 @@ import typer
 from typer import Argument, Option
 
 from dalenius.cli.output import console, emit
-from dalenius.cli.plan import AsJson
+from dalenius.cli.plan import AsJson, planned_at
 
 if TYPE_CHECKING:
-    from dalenius.core.law import Kernel, Law
+    from dalenius.core.law import Kernel
 
 app = typer.Typer(no_args_is_help=True)
 SOURCE = "A table (.csv, .tsv, .txt with the columns i, j, p), a request document, or a release."
@@ -150,18 +150,12 @@ def findings(kernel: "Kernel", epsilons: list[str], moves: int, cells: int) -> d
 def kernel_at(source: Path, largest: int) -> "Kernel":
     """The table that a file holds, or that the noise of a request or release is for counts up to `largest`."""
     from dalenius.exact import perturbation
+    from dalenius.publish import load
+    from dalenius.spec.load import read_mapping
     from dalenius.spec.screening import read_text
 
     if source.suffix.lower() in (".csv", ".tsv", ".txt"):
         return perturbation.from_text(read_text(source, f"perturbation table {str(source)!r}"), source.stem)
-    return perturbation.kernel_of_law(_law_at(source), largest)
-
-
-def _law_at(source: Path) -> "Law":
-    from dalenius.cli.plan import planned_at
-    from dalenius.publish import load as load_release
-    from dalenius.spec import load
-
-    if source.is_dir() or "blocks" in load.read_mapping(source)[0]:
-        return load_release(source).law
-    return planned_at(source)[1].law
+    is_release = source.is_dir() or "blocks" in read_mapping(source)[0]
+    law = load(source).law if is_release else planned_at(source)[1].law
+    return perturbation.kernel_of_law(law, largest)

@@ -1,5 +1,7 @@
 """`dalenius release REQUEST -o DIR`: charge, measure, store, write the documents."""
 
+from bisect import bisect_left
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,11 +9,14 @@ from typer import Option
 
 from dalenius.cli.output import emit, existing_ledger, say, stages, tell
 from dalenius.cli.plan import AnchorPath, AsJson, LedgerPath, PolicyPath, RequestPath, asked_at
-from dalenius.errors import BudgetError
+from dalenius.errors import BudgetError, BudgetExhausted, DaleniusError, QuotaExhausted
 
 if TYPE_CHECKING:
     from dalenius.core.release import Release
+    from dalenius.curator.curator import Curator
+    from dalenius.spec.batch import Asked
 
+_SMALLEST = -6
 Out = Annotated[
     Path | None,
     Option("-o", "--output", help="Directory for the usual files; or one file, in the format of its ending."),
@@ -43,7 +48,6 @@ def release(
     as_json: AsJson = False,
 ) -> None:
     """Release a protected table. An identical request is answered from the ledger, free, for ever."""
-    from dalenius.cli.affordable import with_advice
     from dalenius.cli.delivery import delivery, interruptible, output_place
     from dalenius.cli.tables import print_release
     from dalenius.curator.curator import Curator
@@ -94,3 +98,38 @@ def _summarise(release: "Release", place: Path | None, *, is_new: bool) -> None:
     if place is not None:
         files = f": {', '.join(written_names(release))}" if place.is_dir() else ""
         say("Written to ", (str(place), "bold"), f"{files}.")
+
+
+def with_advice(
+    refusal: BudgetError, curator: "Curator", document: "Asked", analyst: str, is_official: bool
+) -> BudgetError:
+    """The same refusal for want of budget, which now says what is left, and the largest amount that would be paid.
+
+    Free: plans and quotes, never data. The command line reads the ledger of its custodian; the server never shows this
+    to an analyst.
+    """
+    if not isinstance(refusal, BudgetExhausted | QuotaExhausted):
+        return refusal
+    unit = "rho" if document.privacy.rho is not None else "epsilon"
+    # Amounts of two digits below the one that was refused, smallest first.
+    every = (Fraction(m) * Fraction(10) ** e for e in range(_SMALLEST - 1, 3) for m in range(10, 100))
+    amounts = [amount for amount in every if amount < getattr(document.privacy, unit)]
+
+    def refusal_of(amount: Fraction) -> DaleniusError | None:
+        privacy = document.privacy.model_copy(update={unit: amount})
+        asked = document.model_copy(update={"privacy": privacy})
+        try:
+            curator.quote(asked, analyst=analyst, is_official=is_official)
+        except DaleniusError as error:
+            return error
+        return None
+
+    # An amount that no noise is wide enough for is refused too, but it is too little, not too much.
+    place = bisect_left(amounts, True, key=lambda amount: isinstance(refusal_of(amount), BudgetError))
+    left = curator.ledger.reader.account(curator.domain.population).left
+    advice = f" Left of the whole budget: rho {float(left.rho):.6g}, delta {float(left.delta):.3g}."
+    if place and refusal_of(amounts[place - 1]) is None:
+        advice += f" This request with {unit} = {float(amounts[place - 1]):g} would be paid."
+    else:
+        advice += f" No smaller {unit} would be paid and served."
+    return type(refusal)(refusal.message + advice, **refusal.detail)

@@ -13,8 +13,7 @@ from dalenius.cli.output import console, say
 from dalenius.core.estimate import level
 from dalenius.core.release import SELECTION, Release
 from dalenius.shown import speech
-from dalenius.shown.cells import Cell
-from dalenius.shown.crosstab import Crosstab, Sheet, asked_layout, lay_out
+from dalenius.shown.crosstab import Cell, Crosstab, Sheet, asked_layout, lay_out
 from dalenius.shown.display import WHOLE, Display, displayed
 from dalenius.shown.words import above, ends, number
 
@@ -51,7 +50,6 @@ def print_release(release: Release, *, confidence: float = 0.95, most_rows: int 
 
 
 def _print_covered(release: Release) -> None:
-
     subject = release.about
     if subject.where:
         say(("Only", "bold"), f" {'; '.join(speech.conditions(subject))}")
@@ -96,7 +94,9 @@ def _crossed(
     if not crosstab.column_axes or sum(len(sheet.lines) for sheet in crosstab.sheets) > most_rows:
         return []
     heads = [speech.name_of(release.about, axis.name) for axis in crosstab.row_axes] or [""]
-    heads += _column_heads(crosstab)
+    heads += [" · ".join(labels) for labels in product(*(axis.labels for axis in crosstab.column_axes))]
+    if crosstab.has_totals:
+        heads.append("Total of shown" if crosstab.is_column_total_of_shown else "Total")
     stubs, sheets = max(len(crosstab.row_axes), 1), []
     for sheet in crosstab.sheets:
         name = "; ".join(f"{speech.name_of(release.about, axis)}: {label}" for axis, label in sheet.title)
@@ -123,12 +123,6 @@ def _panels(heads: list[str], lines: list[list[str]], stubs: int, width: int) ->
         if all(_width(panel) <= width for panel in panels):
             return panels
     return []
-
-
-def _column_heads(crosstab: Crosstab) -> list[str]:
-    heads = [" · ".join(labels) for labels in product(*(axis.labels for axis in crosstab.column_axes))]
-    total = "Total of shown" if crosstab.is_column_total_of_shown else "Total"
-    return [*heads, total] if crosstab.has_totals else heads
 
 
 def _sheet_lines(crosstab: Crosstab, sheet: Sheet, digits: int) -> list[list[str]]:

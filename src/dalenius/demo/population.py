@@ -17,8 +17,7 @@ from dalenius.core.law import IntArray
 from dalenius.demo.files import shipped, write_missing, write_parquet
 from dalenius.spec.axis import axis_of
 from dalenius.spec.dataset import DatasetDocument
-from dalenius.spec.load import load_dataset, load_request
-from dalenius.spec.request import RequestDocument
+from dalenius.spec.load import load_dataset
 
 PERSONS = 1_414_593
 DATASET = "dataset.toml"
@@ -42,10 +41,6 @@ def materialise(directory: str | Path) -> Path:
 
 def dataset() -> DatasetDocument:
     return load_dataset(shipped(f"documents/{DATASET}"))
-
-
-def request() -> RequestDocument:
-    return load_request(shipped(f"documents/{REQUEST}"))
 
 
 def truth(*variables: str) -> IntArray:

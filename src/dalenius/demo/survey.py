@@ -12,9 +12,7 @@ import numpy as np
 
 from dalenius.demo import survey_rows
 from dalenius.demo.files import csv_text, shipped, write_missing, write_parquet
-from dalenius.demo.survey_occupations import GROUPS, OCCUPATIONS
-from dalenius.demo.survey_regions import POLYGONS, regions
-from dalenius.demo.survey_rows import PERSONS, WAVES
+from dalenius.demo.survey_rows import GROUPS, OCCUPATIONS, PERSONS, POLYGONS, WAVES, regions
 
 POLICY = "policy.toml"
 REQUESTS = ("jobs", "persons", "income", "hours", "earnings", "margins")

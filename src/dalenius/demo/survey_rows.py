@@ -7,14 +7,83 @@ zeros; income, hours, education and occupation have missing values; weights vary
 design.
 """
 
+import csv
+import json
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalenius.demo.survey_occupations import OCCUPATIONS
-from dalenius.demo.survey_regions import regions
+from dalenius.demo.files import shipped
+
+
+def _lines(name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(shipped(f"data/{name}.csv").splitlines()))
+
+
+GROUPS = {line["code"]: (line["english"], line["german"]) for line in _lines("occupation_groups")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occupation:
+    """One occupation in the manner of the international standard classification; the numbers behind it are invented.
+
+    Its code begins with the code of its major group. It has a typical level of education (0 to 4), a lean towards one
+    sex (positive: women), a size, and a typical yearly income in thousands.
+    """
+
+    code: str
+    english: str
+    german: str
+    education: float
+    lean: float
+    size: float
+    pay: float
+
+    @property
+    def group(self) -> str:
+        return GROUPS[self.code[0]][0]
+
+
+def _read(line: dict[str, str]) -> Occupation:
+    values: dict[str, Any] = line | {name: float(line[name]) for name in ("education", "lean", "size", "pay")}
+    return Occupation(**values)
+
+
+OCCUPATIONS = tuple(_read(line) for line in _lines("occupations"))
+
+
+POLYGONS = "regions.geojson"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """One municipality of an invented country: names of its levels in English and German, and its share of people."""
+
+    code: str
+    name: str
+    district: tuple[str, str]
+    state: tuple[str, str]
+    share: float
+
+
+@cache
+def regions() -> tuple[Region, ...]:
+    """All municipalities in the order of their codes (state, district, number)."""
+    features = json.loads(shipped(f"data/{POLYGONS}"))["features"]
+    return tuple(
+        Region(
+            code=about["code"],
+            name=about["name"],
+            district=(about["district"], about["district_de"]),
+            state=(about["state"], about["state_de"]),
+            share=about["share"],
+        )
+        for about in (feature["properties"] for feature in features)
+    )
+
 
 WAVES = (2023, 2024)
 PERSONS = 200_000

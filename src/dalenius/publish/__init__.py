@@ -2,8 +2,17 @@
 
 from dalenius.publish._document import as_read, from_json, to_document, write_json
 from dalenius.publish._drawing import draw_kernel, draw_trade_off
-from dalenius.publish._files import is_single_file, is_written_name, load, save, written_names
-from dalenius.publish._format import Format, document, formats, listed_suffixes
+from dalenius.publish._format import (
+    Format,
+    document,
+    formats,
+    is_single_file,
+    is_written_name,
+    listed_suffixes,
+    load,
+    save,
+    written_names,
+)
 
 __all__ = [
     "Format",

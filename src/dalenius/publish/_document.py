@@ -6,8 +6,10 @@ releases have equal digests. `from_json` is the inverse.
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +17,116 @@ import numpy as np
 import orjson
 
 from dalenius.algebra.tabulation import tidy, tidy_list
-from dalenius.core.cells import Axis, CellSpace, Numbered, numbered
+from dalenius.core.cells import MOST_HELD, Axis, CellSpace, Numbered, numbered
 from dalenius.core.law import FloatArray, IntArray, law_from_dict
 from dalenius.core.release import FORMAT, Block, Provenance, Release, Status, Subject, Table, labels_of
 from dalenius.errors import DocumentError
-from dalenius.publish._cells import Cells, filled, is_large
+
+LARGE = 1_000_000
+"""Cells of all tables together from which on their numbers stand in a file of their own."""
+_PARTS = ("part", "measured", "value", "variance")
+
+
+def is_large(release: Release) -> bool:
+    """Whether the numbers of a release are kept in columns."""
+    has_sampling = any(table.sampled is not None for table in release.tables)
+    is_whole = not release.members and not has_sampling
+    cells = sum(len(table.values) for table in release.tables)
+    longest = max((len(block.values) for block in release.blocks), default=0)
+    return is_whole and (cells >= LARGE or longest > MOST_HELD)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The numbers of a large release as one columnar file (Parquet), named by its digest in the release document.
+
+    One row for each number, part by part: the measured blocks first, then the tables, each in the order of its cells.
+    `part` counts them, `measured` holds the integers of blocks, `value` and `variance` the numbers of tables.
+    """
+
+    content: bytes
+
+    @property
+    def digest(self) -> str:
+        return sha256(self.content).hexdigest()
+
+    @property
+    def name(self) -> str:
+        return f"cells-{self.digest[:16]}.parquet"
+
+    @classmethod
+    def of(cls, release: Release) -> "Cells":
+        """All numbers of a release; equal numbers give equal bytes."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        kinds = (pa.int16(), pa.int64(), pa.float64(), pa.float64())
+        schema = pa.schema(list(zip(_PARTS, kinds, strict=True)))
+        out = BytesIO()
+        with pq.ParquetWriter(out, schema, compression="zstd", use_dictionary=["part", "variance"]) as writer:
+            for number, block in enumerate(release.blocks):
+                nothing = pa.nulls(len(block.values), pa.float64())
+                columns = [_numbered(number, block.values), pa.array(block.values), nothing, nothing]
+                writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+            for number, table in enumerate(release.tables, start=len(release.blocks)):
+                columns = [
+                    _numbered(number, table.values),
+                    pa.nulls(len(table.values), pa.int64()),
+                    # The sum with zero takes the sign from a negative zero.
+                    pa.array(table.values + 0.0),
+                    pa.array(table.variance),
+                ]
+                writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+        return cls(out.getvalue())
+
+    def arrays(self) -> list[dict[str, Any]]:
+        """The numbers of every part, as a document would hold them."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            table = pq.read_table(BytesIO(self.content))
+        except pa.ArrowException as error:
+            raise DocumentError(f"The cells of this release cannot be read ({type(error).__name__}).") from error
+        if tuple(table.column_names) != _PARTS:
+            raise DocumentError("The cells of this release are not what a release writes.")
+        part = table["part"].to_numpy()
+        edges = np.flatnonzero(np.diff(part)) + 1
+        parts = []
+        for first, last in zip([0, *edges], [*edges, len(part)], strict=True):
+            own = table.slice(int(first), int(last - first))
+            if own["measured"].null_count:
+                parts.append({name: own[name].to_numpy() for name in ("value", "variance")})
+            else:
+                parts.append({"measured": own["measured"].to_numpy()})
+        return parts
+
+
+def _numbered(number: int, values: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.array(np.full(len(values), number, dtype=np.int16))
+
+
+def filled(document: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
+    """A document whose numbers stand in columns, with its numbers."""
+    stated = document["cells"]["sha256"]
+    if cells.digest != stated:
+        raise DocumentError("The file of cells is not the one that the release document names.")
+    blocks, tables = [dict(b) for b in document["blocks"]], [dict(t) for t in document["tables"]]
+    parts = cells.arrays()
+    if len(parts) != len(blocks) + len(tables):
+        raise DocumentError("The file of cells does not hold the numbers of this release.")
+    for block, part in zip(blocks, parts, strict=False):
+        block["values"] = part["measured"]
+    for table, part in zip(tables, parts[len(blocks) :], strict=True):
+        table["values"], table["variance"] = part["value"], part["variance"]
+    return {**document, "blocks": blocks, "tables": tables}
+
 
 # Between these the two writers agree on every float; they differ in when and how an exponent is written.
 _LEAST, _MOST = 1e-4, 1e15
+Numbers = Callable[[Any], Any]
 _SCALARS = (str, int, float, bool, type(None))
 
 
@@ -30,61 +134,48 @@ def write_json(release: Release) -> bytes:
     """Canonical bytes of a release; one with very many cells holds them in columns."""
     if is_large(release):
         return in_columns(release, Cells.of(release), is_inside=True)
-    parts = {name: canonical_bytes(value) for name, value in _heading(release).items()}
-    blocks, tables = _own(release)
-    parts["blocks"] = _listed(_object(_block(block), {"values": integers(block.values)}) for block in blocks)
-    parts["tables"] = _listed(
-        _object(_table(table), {"values": floats(table.values), "variance": one_or_floats(table.variance)})
-        for table in tables
-    )
+    document = _filled(_outline(release), release, integers, floats, one_or_floats)
+    for key in ("blocks", "tables"):
+        document[key] = _listed(map(_object, document[key]))
     if release.members:
-        parts["members"] = _listed(write_json(member) for member in release.members)
-    return _object({}, parts)
+        document["members"] = _listed(map(write_json, release.members))
+    return _object(document)
 
 
 def in_columns(release: Release, cells: Cells, *, is_inside: bool) -> bytes:
     """The document of a large release: its numbers stand in a columnar file, in the document or beside it."""
     place = {"parquet": b64encode(cells.content).decode()} if is_inside else {"file": cells.name}
-    parts = {name: canonical_bytes(value) for name, value in _heading(release).items()}
-    parts["cells"] = canonical_bytes({"sha256": cells.digest, **place})
-    parts["blocks"] = _listed(canonical_bytes(_block(block)) for block in release.blocks)
-    parts["tables"] = _listed(canonical_bytes(_table(table)) for table in release.tables)
-    return _object({}, parts)
+    return canonical_bytes(_outline(release) | {"cells": {"sha256": cells.digest, **place}})
 
 
 def to_document(release: Release) -> dict[str, Any]:
     """The document as plain Python values."""
-    blocks, tables = _own(release)
-    members = {"members": [to_document(member) for member in release.members]} if release.members else {}
-    return _heading(release) | {
-        "blocks": [_block(block) | {"values": block.values.tolist()} for block in blocks],
-        "tables": [
-            _table(table) | {"values": tidy_list(table.values), "variance": one_or_list(table.variance)}
-            for table in tables
-        ],
-        **members,
-    }
-
-
-def _own(release: Release) -> tuple[tuple[Block, ...], tuple[Table, ...]]:
-    """Blocks and tables that stand in a release's own part of its document: those of a batch stand in its members."""
-    return ((), ()) if release.members else (release.blocks, release.tables)
+    document = _filled(_outline(release), release, np.ndarray.tolist, tidy_list, one_or_list)
+    return document | ({"members": list(map(to_document, release.members))} if release.members else {})
 
 
 def as_read(release: Release) -> Release:
     """What `from_json(write_json(release))` answers, without writing and reading the numbers."""
-    if release.members:
-        whole = _read(json.loads(canonical_bytes(_heading(release))) | {"blocks": [], "tables": []})
-        return whole.with_members([as_read(member) for member in release.members])
-    document = json.loads(canonical_bytes(_heading(release)))
-    document["blocks"] = [
-        json.loads(canonical_bytes(_block(block))) | {"values": block.values} for block in release.blocks
-    ]
-    document["tables"] = [
-        json.loads(canonical_bytes(_table(table))) | {"values": table.values, "variance": table.variance}
-        for table in release.tables
-    ]
-    return _read(document)
+    outline = json.loads(canonical_bytes(_outline(release)))
+    whole = _read(_filled(outline, release, np.asarray, np.asarray, np.asarray))
+    return whole.with_members(list(map(as_read, release.members))) if release.members else whole
+
+
+def _filled(
+    outline: dict[str, Any], release: Release, whole: Numbers, numbers: Numbers, variance: Numbers
+) -> dict[str, Any]:
+    """An outline with the numbers of its blocks and tables, each array as its function writes it."""
+    for part, block in zip(outline["blocks"], release.blocks, strict=False):
+        part["values"] = whole(block.values)
+    for part, table in zip(outline["tables"], release.tables, strict=False):
+        part |= {"values": numbers(table.values), "variance": variance(table.variance)}
+    return outline
+
+
+def _outline(release: Release) -> dict[str, Any]:
+    """Everything but the numbers; blocks and tables of a batch stand in its members."""
+    blocks, tables = ((), ()) if release.members else (release.blocks, release.tables)
+    return _heading(release) | {"blocks": list(map(_block, blocks)), "tables": list(map(_table, tables))}
 
 
 def _heading(release: Release) -> dict[str, Any]:
@@ -104,10 +195,10 @@ def _heading(release: Release) -> dict[str, Any]:
     }
 
 
-def _object(outline: Mapping[str, Any], numbers: Mapping[str, bytes]) -> bytes:
+def _object(content: Mapping[str, Any]) -> bytes:
     """An object with sorted keys, of plain values and of values that are written already."""
-    parts = {name: canonical_bytes(value) for name, value in outline.items()} | dict(numbers)
-    return b"{" + b",".join(canonical_bytes(name) + b":" + parts[name] for name in sorted(parts)) + b"}"
+    written = {name: part if isinstance(part, bytes) else canonical_bytes(part) for name, part in content.items()}
+    return b"{" + b",".join(canonical_bytes(name) + b":" + written[name] for name in sorted(written)) + b"}"
 
 
 def _listed(parts: Iterable[bytes]) -> bytes:
@@ -206,16 +297,13 @@ def _read(document: dict[str, Any]) -> Release:
 
 
 def _read_space(document: dict[str, Any]) -> CellSpace:
+    # A number in the place of labels stands for so many that are counted from 0.
+    labels = [numbered(a["labels"]) if isinstance(a["labels"], int) else tuple(a["labels"]) for a in document["axes"]]
     axes = tuple(
-        Axis(variable=a["variable"], labels=_read_labels(a["labels"]), level=a.get("level", ""))
-        for a in document["axes"]
+        Axis(variable=a["variable"], labels=own, level=a.get("level", ""))
+        for a, own in zip(document["axes"], labels, strict=True)
     )
     return CellSpace(axes, frozenset(tuple(c) for c in document["structural_zeros"]))
-
-
-def _read_labels(labels: Any) -> tuple[str, ...]:
-    """Labels in order; a number stands for so many that are counted from 0."""
-    return numbered(labels) if isinstance(labels, int) else tuple(labels)
 
 
 def _read_block(document: dict[str, Any]) -> Block:

@@ -1,12 +1,20 @@
-"""What every format states: its name, the endings of its files, its media type, and how it is written and read."""
+"""What every format states: its name, the endings of its files, its media type, and how it is written and read;
+writing releases to files and reading them back.
+"""
 
+import os
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from dalenius.core import registry
 from dalenius.core.release import Release, Table
-from dalenius.errors import RequestError
+from dalenius.errors import DocumentError, RequestError
+from dalenius.publish._document import Cells, from_json, in_columns, is_large
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,3 +75,107 @@ def listed_suffixes() -> str:
     """The first ending of every format, for messages: `.json, .csv or .html`."""
     *first, last = (form.suffixes[0] for form in formats().values())
     return f"{', '.join(first)} or {last}" if first else last
+
+
+MOST_IN_TEXT = 5_000_000
+"""Cells of one table beyond which a directory has no text file of it: it is read from the columnar file."""
+
+
+def is_single_file(path: str | Path) -> bool:
+    """Whether a release saved there is one file, by its ending, or a directory of files; other endings are refused.
+
+    An ending of digits belongs to a name: `out_0.5` is a directory.
+    """
+    place = Path(path)
+    if place.is_dir() or not place.suffix[1:2].isalpha():
+        return False
+    if place.suffix.lower() not in by_suffix():
+        raise DocumentError(f"A release is saved as {listed_suffixes()}, or into a directory; received {place.name!r}.")
+    return True
+
+
+def save(release: Release, path: str | Path) -> Path:
+    """Write a release: one file, in the format of its ending (.json, .csv, …), or a directory of the usual ones."""
+    place = Path(path)
+    if is_single_file(place):
+        return _write(place, by_suffix()[place.suffix.lower()].content(release))
+    place.mkdir(parents=True, exist_ok=True)
+    for name, content in _files(release).items():
+        _write(place / name, content())
+    return place
+
+
+def load(path: str | Path) -> Release:
+    """Read a release back, given its document or the directory that holds it."""
+    place = Path(path)
+    file = place / _name(document()) if place.is_dir() else place
+    if not file.is_file():
+        raise DocumentError(f"There is no release document at {str(path)!r}.")
+    form = by_suffix().get(file.suffix.lower(), document())
+    if form.is_document:
+        return from_json(file.read_bytes(), file.parent)
+    if form.read is None:
+        raise DocumentError(
+            f"A release is not read back from {file.name!r}: its {document().suffixes[0]} document holds what"
+            " a table leaves out."
+        )
+    return form.read(file.read_bytes())
+
+
+def written_names(release: Release) -> list[str]:
+    """Names of the files of a release in its directory; a release without a table has its document alone."""
+    return list(_files(release))
+
+
+def _files(release: Release) -> dict[str, Callable[[], bytes]]:
+    files: dict[str, Callable[[], bytes]] = {}
+    cells = Cells.of(release) if is_large(release) else None
+    if cells is not None:
+        files[cells.name] = partial(bytes, cells.content)
+    for form in formats().values():
+        if not form.stem or not (release.tables or form.is_document):
+            continue
+        if form.is_document and cells is not None:
+            files[_name(form)] = partial(in_columns, release, cells, is_inside=False)
+            continue
+        if not form.is_per_table:
+            files[_name(form)] = partial(form.content, release)
+            continue
+        for number, table in enumerate(release.tables, start=1):
+            if len(table.values) > MOST_IN_TEXT:
+                continue
+            extra = "" if number == 1 else f"-{number}-{_slug(table)}"
+            files[_name(form, extra)] = partial(form.content, release, table)
+    return files
+
+
+def is_written_name(name: str) -> bool:
+    """Whether a release saved into a directory may write a file of this name."""
+    usual = [form for form in formats().values() if form.stem]
+    return fnmatchcase(name, "cells-????????????????.parquet") or any(
+        name == _name(f) or (f.is_per_table and fnmatchcase(name, _name(f, "-*"))) for f in usual
+    )
+
+
+def _name(form: Format, extra: str = "") -> str:
+    return f"{form.stem}{extra}{form.suffixes[0]}"
+
+
+def _slug(table: Table) -> str:
+    text = "-".join(axis.name for axis in table.space.axes) or "total"
+    return "".join(c if c.isalnum() or c in "-_" else "_" for c in text)[:80]
+
+
+def _write(path: Path, content: bytes) -> Path:
+    """Whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path

@@ -11,9 +11,9 @@ from dalenius.algebra.tabulation import bounds
 from dalenius.core.estimate import level
 from dalenius.core.release import Release, Subject
 from dalenius.publish._format import Format
-from dalenius.shown.cells import known
 from dalenius.shown.charts import MOST_BARS, Mark, bars
 from dalenius.shown.crossed import crossed
+from dalenius.shown.crosstab import known
 from dalenius.shown.display import Display, displayed
 from dalenius.shown.speech import DEFAULT, as_read, conditions, has_error, title_of_release
 from dalenius.shown.words import notes, number, word

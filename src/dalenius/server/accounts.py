@@ -119,8 +119,6 @@ class Accounts:
         self._store = store
         self._session_seconds = session_hours * 3600
 
-    # -- users -------------------------------------------------------------------------------------------------
-
     def create(self, name: str, role: str, password: str | None, by: str = "") -> User:
         """A new user; without a password only the proxy or a token signs them in. `by` is the custodian who saw it."""
         if not _NAME.fullmatch(name):
@@ -183,8 +181,6 @@ class Accounts:
         with _HASHING:
             return str(_hasher().hash(password))
 
-    # -- passwords and sessions --------------------------------------------------------------------------------
-
     def verify(self, name: str, password: str) -> User | None:
         """The user, if the password is theirs. Takes the same work whether or not there is such a user."""
         from argon2.exceptions import Argon2Error, InvalidHashError
@@ -219,8 +215,6 @@ class Accounts:
 
     def close_session(self, session: str) -> None:
         self._store.write("DELETE FROM sessions WHERE id = ?", _digest(session))
-
-    # -- tokens ------------------------------------------------------------------------------------------------
 
     def create_token(self, user: User, label: str, days: float = 90.0) -> str:
         """The token, shown this once."""

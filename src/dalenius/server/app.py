@@ -3,15 +3,15 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from dalenius.errors import DaleniusError, DocumentError, RequestError
 from dalenius.server.config import ServerConfig
-from dalenius.server.description import describe
 from dalenius.server.errors import MethodNotAllowed, NotAcceptable, NotFound, TooManyRequests, encode
+from dalenius.server.routes.bodies import describe
 from dalenius.server.security import Guard
 from dalenius.server.services import Services
 from dalenius.version import VERSION
@@ -22,11 +22,11 @@ def create_app(config: ServerConfig) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        services.worker.start()
+        services.start()
         try:
             yield
         finally:
-            services.worker.close()
+            services.close()
 
     app = FastAPI(
         title=f"{config.title}: protected tables",
@@ -41,7 +41,12 @@ def create_app(config: ServerConfig) -> FastAPI:
     app.state.services = services
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     _errors(app)
-    _routes(app, with_pages=config.pages)
+    for router in _routers():
+        app.include_router(router)
+    if config.pages:
+        from dalenius.server.pages import mount
+
+        mount(app)
     app.add_middleware(
         Guard,
         body_bytes=config.limits.body_bytes,
@@ -50,17 +55,6 @@ def create_app(config: ServerConfig) -> FastAPI:
         public_url=config.public_url,
     )
     return app
-
-
-def _routes(app: FastAPI, *, with_pages: bool) -> None:
-    from dalenius.server.routes import api, custody, operation, px
-
-    for module in (operation, api, custody, px):
-        app.include_router(module.router)
-    if with_pages:
-        from dalenius.server.pages import mount
-
-        mount(app)
 
 
 def _errors(app: FastAPI) -> None:
@@ -87,13 +81,18 @@ def _errors(app: FastAPI) -> None:
         return Response(encode(refusal), refusal.http_status, None, "application/json")
 
 
+def _routers() -> tuple[APIRouter, ...]:
+    from dalenius.server.routes import api, custody, operation, px
+
+    return (operation.router, api.router, custody.router, px.router)
+
+
 def preload(*, with_pages: bool) -> None:
     """Import what every worker needs, before they are forked."""
     from dalenius.core import registry
     from dalenius.server import downloads
-    from dalenius.server.routes import api, custody, operation, px
 
-    _ = (api, custody, operation, px, downloads.formats())
+    _ = (_routers(), downloads.formats())
     for package in ("mechanisms", "definitions"):
         registry.every(package)
     if with_pages:

@@ -5,6 +5,7 @@ session kept on the server, and moves something only together with a form token.
 from the peers that the configuration lists, and only together with the secret that the proxy was given.
 """
 
+import hashlib
 import hmac
 import secrets
 from typing import Annotated, Any
@@ -15,7 +16,6 @@ from starlette.responses import Response
 
 from dalenius.server.accounts import ANONYMOUS, User
 from dalenius.server.errors import Forbidden, NotSignedIn
-from dalenius.server.security import check_form_token, form_token
 from dalenius.server.services import Services
 
 SESSION = "dalenius_session"
@@ -188,29 +188,35 @@ def limit_previews(request: Request, user: User) -> None:
         services.limiter.take("preview", caller_address(request), services.config.limits.previews_per_minute)
 
 
-def signed_in(request: Request) -> User:
-    user = current_user(request)
-    if user.is_anonymous:
-        raise NotSignedIn
-    return user
-
-
 def csrf_token(request: Request) -> str:
     """The token for a form on this page: a hidden field named `csrf`."""
     request.state.needs_visit = True
-    return form_token(services_of(request).key, request.state.visit, session_id(request))
+    return _form_token(request)
+
+
+def _form_token(request: Request) -> str:
+    text = f"form\0{request.state.visit}\0{session_id(request)}"
+    return hmac.new(services_of(request).key, text.encode(), hashlib.sha256).hexdigest()
 
 
 def check_form(request: Request, received: str) -> None:
-    """Refuse a form without the right token, or sent by another site."""
+    """Refuse a form that another site, or another session, made."""
     refuse_other_sites(request)
-    check_form_token(services_of(request).key, request.state.visit, session_id(request), received)
+    if not hmac.compare_digest(_form_token(request).encode(), received.encode("utf-8", "replace")):
+        raise Forbidden("This form is not from this session: load the page again and send it once more.")
 
 
 def refuse_other_sites(request: Request) -> None:
     """Refuse what a browser says that another site sent."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise Forbidden("This was sent by another site.")
+
+
+def signed_in(request: Request) -> User:
+    user = current_user(request)
+    if user.is_anonymous:
+        raise NotSignedIn
+    return user
 
 
 CurrentUser = Annotated[User, Depends(current_user)]

@@ -11,8 +11,8 @@ from dalenius.ledger.account import Account
 from dalenius.ledger.statement import Statement
 from dalenius.ledger.verify import VerifyReport
 from dalenius.server.accounts import READERS, RELEASERS, Role, User, named, require
-from dalenius.server.catalogue import outages
 from dalenius.server.errors import Forbidden, NotFound
+from dalenius.server.operations import outages
 from dalenius.server.releasing import Releasing, deactivated, renewed
 from dalenius.server.views import ApprovalRule, JobView, ReleaseView
 from dalenius.spec.load import load_asked

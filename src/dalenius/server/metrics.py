@@ -1,8 +1,8 @@
 """Counters and durations for monitoring, in the Prometheus text format.
 
 Each worker counts for itself and writes its numbers to the state directory every few seconds; whichever worker is asked
-adds them up. Durations go into wide buckets, and those of releases are whole ticks, so that no number here depends on
-what the data hold.
+adds them up. A worker that ends keeps its file, so that totals never fall while the server runs. Durations go into wide
+buckets, and those of releases are whole ticks, so that no number here depends on what the data hold.
 """
 
 import json
@@ -60,7 +60,3 @@ class Metrics:
         lines = [f"{name} {value}" for name, value in sorted(total.items())]
         lines += [f"dalenius_{name} {value}" for name, value in sorted(gauges.items())]
         return "\n".join(lines) + "\n"
-
-    def close(self) -> None:
-        """A worker that ends keeps its file, so that totals never fall while the server runs."""
-        self.share(now=True)

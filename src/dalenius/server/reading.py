@@ -1,8 +1,13 @@
-"""Reading what was released: views, documents, downloads, anchored views, tables from lists."""
+"""Reading what was released: views, documents, downloads, anchored views, tables from lists.
+
+A list is released once; then any table that it holds is a free and consistent sum of it. Nothing here reads data,
+except `Lists.release`, which the custodian's list pays for once like any other request. A request that the list can
+answer is answered from it, whoever asks, so that nobody buys a second, contradicting number. Where a rule of the policy
+does not let such a table be shown it is refused, from the list and as a release (docs/decisions/0005).
+"""
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -11,16 +16,136 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.contracts import Adjustment
 from dalenius.core.release import Release, Status
-from dalenius.errors import DaleniusError, NotPublic
+from dalenius.curator import rules
+from dalenius.errors import DaleniusError, NotPublic, NotRegistered, PolicyError, RequestError, Unsupported
+from dalenius.lists.rules import check, check_keys, refused
+from dalenius.lists.tables import answer_from_list
 from dalenius.postprocess import adjusted
 from dalenius.server import downloads, presentation
 from dalenius.server.accounts import Role, User, require
-from dalenius.server.catalogue import outages
 from dalenius.server.errors import NotFound
-from dalenius.server.lists import Lists
-from dalenius.server.operations import Document, RequestService
+from dalenius.server.operations import Document, RequestService, Served, outages
 from dalenius.server.views import DatasetView, Download, ReleaseView
 from dalenius.spec.batch import BatchDocument
+from dalenius.spec.canonical import canonical
+from dalenius.spec.load import load_request
+from dalenius.spec.method import counts_records
+from dalenius.spec.request import RequestDocument
+from dalenius.spec.subject import subject_of
+
+# Nobody's account can have this name; a policy with quotas may give it one of its own: [analysts."(list)"].
+LIST_QUOTA = "(list)"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The request of a list under the rules of today: its digest, its key, or why it would be refused now."""
+
+    digest: str
+    key: str = ""
+    refusal: PolicyError | RequestError | None = None
+
+
+class Lists:
+    def __init__(self, desk: RequestService) -> None:
+        self._desk = desk
+        self._lock = threading.Lock()
+        self._requests: dict[str, _Asked] = {}
+        self._releases: dict[str, Release] = {}
+
+    def document(self, served: Served) -> RequestDocument | None:
+        if served.entry.list is None:
+            return None
+        return load_request(self._desk.config.path(served.entry.list))
+
+    def view(self, served: Served) -> ReleaseView | None:
+        """The published list of a data set: under the rules of today or, without one, under earlier ones."""
+        asked = self._asked(served)
+        if asked is None:
+            return None
+        own = self._desk.catalogue.by_key(asked.key)
+        views = [*self._desk.catalogue.by_request(asked.digest), *([own] if own else [])]
+        return next((view for view in reversed(views) if view.status == Status.PUBLISHED), None)
+
+    def _asked(self, served: Served) -> _Asked | None:
+        """None where there is no list, or the data set is not registered yet."""
+        document = None if served.name in self._requests else self.document(served)
+        if document is None:
+            return self._requests.get(served.name)
+        digest = canonical(document, served.curator.domain).digest
+        try:
+            asked = _Asked(digest, self._desk.quote(served, document, "", is_stored=True).charge.key)
+        except NotRegistered:
+            return None
+        except (PolicyError, RequestError) as error:
+            asked = _Asked(digest, refusal=error)
+        with self._lock:
+            self._requests[served.name] = asked
+        return asked
+
+    def release(self, served: Served) -> str | None:
+        """Release the list, if the data set has one; charged once, whoever asks and however often.
+
+        A list that was released under earlier rules stays the list until the custodian withdraws it.
+        """
+        document, asked = self.document(served), self._asked(served)
+        if document is None:
+            return None
+        if asked is not None:
+            for view in reversed(self._desk.catalogue.by_request(asked.digest)):
+                if view.status != Status.WITHDRAWN:
+                    return view.entry
+        return self._desk.release(served, document, analyst=LIST_QUOTA, approved_by="", stage=lambda _: None)
+
+    def answer(self, served: Served, request: RequestDocument) -> Release | None:
+        """The table from the list; None if there is no published list, or it does not hold the table.
+
+        A table that it holds and that a rule of the policy does not let be shown is refused.
+        """
+        with suppress(Unsupported):
+            return self.find(served, request)
+        return None
+
+    def find(self, served: Served, request: RequestDocument) -> Release | None:
+        """The table and its margins from the list; a refusal that says what to change where only the records differ."""
+        if served.entry.list is None or not counts_records(request.method) or request.table.weight is not None:
+            return None
+        view, domain = self.view(served), served.curator.domain
+        if view is None:
+            return None
+        stored = self._stored(view)
+        answer = answer_from_list(
+            stored, request.space(domain), request.filters(domain), domain, request.margins(domain)
+        )
+        if answer is None:
+            return None
+        rules.check_universe(request, domain)
+        self._check(served, request, answer, stored)
+        return answer.with_(subject=subject_of(request, domain, served.curator.document.dataset.title))
+
+    def _check(self, served: Served, request: RequestDocument, answer: Release, stored: Release) -> None:
+        """Refuse a table that is not shown under the rules of today, or that leaves aside what the request names."""
+        asked, curator = self._asked(served), served.curator
+        assert asked is not None
+        curator.planner.check(request, canonical(request, curator.domain))
+        check_keys(request, stored)
+        if asked.refusal is not None:
+            reason = f"the list was released before it. {asked.refusal.message}"
+            raise refused(stored, str(asked.refusal.detail.get("rule", "policy")), reason)
+        own = self._desk.catalogue.by_key(asked.key)
+        is_current = own is not None and own.entry == stored.provenance.ledger_entry
+        check(answer, stored, curator.policy, is_current=is_current)
+
+    def _stored(self, view: ReleaseView) -> Release:
+        with self._lock:
+            stored = self._releases.get(view.entry)
+        if stored is None:
+            with outages():
+                stored = downloads.read(self._desk.ledger.reader.release(view.entry))
+            with self._lock:
+                self._releases[view.entry] = stored
+        return stored
+
 
 _CACHED = 256
 _RECENT_SECONDS = 0.05
@@ -142,7 +267,7 @@ class Reading:
         """The view, unless the user may not know of it. That something public was withdrawn is public."""
         if view is None:
             return None
-        was_seen = self.desk.catalogue.was_public(view.entry) or self._knows_analyst(user, view)
+        was_seen = view.entry in self.desk.catalogue.were_public or self._knows_analyst(user, view)
         is_known = self._may_list(user, view) or (view.status == Status.WITHDRAWN and was_seen)
         return self._hidden(user, view) if is_known else None
 
@@ -170,17 +295,11 @@ class Reading:
         """What [show] of a request asks for, or a refusal; nothing for numbers as they were measured."""
         return self.desk.adjustments(self.desk.find(dataset), self.desk.read_asked(dataset, document))
 
-    def shown_as(self, user: User, entry: str, steps: Sequence[Adjustment]) -> Release:
-        """A stored release as [show] asks for it; what is stored stays as it was measured."""
-        return adjusted(self.release(user, entry), steps)
-
     def list_view(self, dataset: str) -> ReleaseView | None:
         """The published list of a data set, without who asked for it."""
         view = self.lists.view(self.desk.find(dataset))
         return None if view is None else replace(view, analyst="")
 
-    def release_list(self, user: User, dataset: str) -> ReleaseView | None:
+    def release_list(self, user: User, dataset: str) -> None:
         require(user, Role.CUSTODIAN)
-        served = self.desk.find(dataset)
-        self.lists.release(served)
-        return self.lists.view(served)
+        self.lists.release(self.desk.find(dataset))

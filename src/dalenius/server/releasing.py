@@ -80,7 +80,7 @@ class Releasing:
         quote = self._quote(user, served, asked)
         quota = self.quota(user, dataset, quote.charge.account) if user.may_release else None
         stored = self.reading.shown(user, self.desk.stored(quote))
-        already, from_list = stored if _answers(stored, user) else None, self._is_listed(served, quote.document)
+        already, from_list = stored if _answers(stored, user) else None, self._is_listed(served, asked)
         refusal = None
         if quota is not None:
             refusal = self._preview_refusal(user, served, quote, quota, is_known=stored is not None)

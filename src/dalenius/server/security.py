@@ -1,12 +1,10 @@
-"""What every answer and every unsafe call must satisfy: headers, body limit, form tokens, rate limits.
+"""What every answer and every unsafe call must satisfy: headers, body limit, rate limits.
 
 Guard is the outermost layer. It gives each request an id, refuses long bodies while they arrive, turns every exception
 into the one error shape, adds the security headers, and writes one log line. Content is `no-store` unless the route
 says that it is public.
 """
 
-import hashlib
-import hmac
 import secrets
 import threading
 import time
@@ -20,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from dalenius.errors import DaleniusError, InternalError
 from dalenius.server import logs
-from dalenius.server.errors import BodyTooLarge, Forbidden, TooManyRequests, encode, places
+from dalenius.server.errors import BodyTooLarge, TooManyRequests, encode, places
 from dalenius.server.metrics import Metrics
 
 CONTENT_SECURITY_POLICY = (
@@ -136,16 +134,6 @@ class _Answer:
         if not self._is_started:
             response = Response(encode(error), error.http_status, media_type="application/json")
             await response(self._scope, self._receive, self.send)
-
-
-def form_token(key: bytes, visit: str, session: str) -> str:
-    return hmac.new(key, f"form\0{visit}\0{session}".encode(), hashlib.sha256).hexdigest()
-
-
-def check_form_token(key: bytes, visit: str, session: str, received: str) -> None:
-    """Refuse a form that another site, or another session, made."""
-    if not hmac.compare_digest(form_token(key, visit, session).encode(), received.encode("utf-8", "replace")):
-        raise Forbidden("This form is not from this session: load the page again and send it once more.")
 
 
 class RateLimiter:

@@ -1,7 +1,7 @@
 """Worker processes: imported once, forked, watched, and begun again when one dies.
 
 The parent binds the socket and opens nothing else: no ledger, no store, no data, no threads. Each child opens its own.
-A child that is killed is replaced at once; what it was doing is taken over as `runners.py` says. A child that is
+A child that is killed is replaced at once; what it was doing is taken over as `jobs.py` says. A child that is
 refused when it starts (a broken or older ledger, a document that is not accepted) ends the server with that one
 message; where a disk or database does not answer, it is tried again.
 """

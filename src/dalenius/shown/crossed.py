@@ -3,13 +3,10 @@
 from html import escape
 
 from dalenius.core.release import Release, Subject
-from dalenius.shown.cells import Cell
-from dalenius.shown.crosstab import Crosstab, Line, asked_layout, lay_out
+from dalenius.shown.crosstab import Cell, Crosstab, Line, asked_layout, lay_out
 from dalenius.shown.display import Display
 from dalenius.shown.speech import DEFAULT, caption, classified, heading, name_of, rounding, unit_of
 from dalenius.shown.words import above, ends, number, word
-
-__all__ = ["crossed"]
 
 MOST_ROWS = 400
 _MOST_CELLS = 20_000

@@ -52,10 +52,15 @@ _OF_SERIES = texts(
     "{waves} waves share this budget: with its noise alone a level is off by at most ± {level} (95 %), and a "
     "change between two waves by at most ± {change}."
 )
-_OF_MARGIN = texts("Expect a cell of {names} to be off by at most ± {error} (95 %).")
-_OF_TOTAL = texts("Expect the total to be off by at most ± {error} (95 %).")
-_OF_MEANS = texts("In a cell of {records} records of {names}, expect the mean to be off by at most ± {error} (95 %).")
-_OF_MEAN = texts("Of {records} records in all, expect the mean to be off by at most ± {error} (95 %).")
+# By whether means are expected, and whether there are several.
+_OF_CELLS = {
+    (False, True): texts("Expect a cell of {names} to be off by at most ± {error} (95 %)."),
+    (False, False): texts("Expect the total to be off by at most ± {error} (95 %)."),
+    (True, True): texts(
+        "In a cell of {records} records of {names}, expect the mean to be off by at most ± {error} (95 %)."
+    ),
+    (True, False): texts("Of {records} records in all, expect the mean to be off by at most ± {error} (95 %)."),
+}
 _OF_SAMPLE = texts(
     "In a cell of {records} records, expect the count to be off by at most ± {error} (95 %), by secret sampling "
     "and noise together; in larger cells by more."
@@ -271,7 +276,7 @@ def _of_table(
         return _of_batch(preview, show, language)
     if preview.get("margins"):
         return [
-            said(_of_margin(margin), language).format(
+            said(_OF_CELLS["records" in margin, bool(margin["axes"])], language).format(
                 names=" × ".join(label(name) for name in margin["axes"]),
                 error=show(margin_of_error(margin)),
                 records=show(margin.get("records", 0)),
@@ -292,12 +297,6 @@ def _of_table(
         wider = float(preview.get("half_width_95_with_sampling", normal))
         sentences.append(said(_EXPECTED_WITH_SAMPLING, language).format(error=show(wider)))
     return sentences
-
-
-def _of_margin(margin: Mapping[str, Any]) -> Mapping[str, str]:
-    if "records" in margin:
-        return _OF_MEANS if margin["axes"] else _OF_MEAN
-    return _OF_MARGIN if margin["axes"] else _OF_TOTAL
 
 
 def _of_batch(preview: Mapping[str, Any], show: Show, language: str) -> list[str]:

@@ -10,19 +10,18 @@ __all__ = ["TableDisplay"]
 class TableDisplay:
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._names = " x ".join(axis.name for axis in table.space.axes) or "total"
 
     def lines(self) -> str:
         """Return what is in the table, and how large its errors are."""
         size = self._table.space.size
         cells = "1 cell" if size == 1 else f"{size:,} cells"
         errors = tabulation.errors_in_words(self._table)
-        return rendering.two_lines(f"Table of {cells}: {self._names}", f"{self._table.measure}, {errors}")
+        return rendering.two_lines(f"Table of {cells}: {self._table.space.name}", f"{self._table.measure}, {errors}")
 
     def html(self) -> str:
         columns = tabulation.plain_columns(self._table)
         lines = list(zip(*(map(rendering.in_words, column) for column in columns.values()), strict=True))
-        title = f"{self._table.measure.capitalize()}: {self._names}"
+        title = f"{self._table.measure.capitalize()}: {self._table.space.name}"
         return rendering.grid(title, list(columns), lines, labels=len(self._table.space.axes))
 
     def pandas(self) -> rendering.PandasFrame:

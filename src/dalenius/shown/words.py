@@ -8,8 +8,6 @@ from dalenius.shown.speech import DEFAULT
 from dalenius.spec.notes import in_language
 from dalenius.translation import translated
 
-__all__ = ["word", "number", "above", "ends", "notes"]
-
 WORDS: Mapping[str, Mapping[str, str]] = translated(
     {
         "bars": "Bars are released values",

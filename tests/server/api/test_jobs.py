@@ -9,8 +9,7 @@ import pytest
 
 from dalenius.errors import AfterCharge, ApprovalRequired, Conflict, RequestError
 from dalenius.server.errors import NotFound, TooManyRequests, Unavailable
-from dalenius.server.jobs import Job, Queue
-from dalenius.server.runners import Runners
+from dalenius.server.jobs import Job, Queue, Runners
 from dalenius.server.store import StateStore
 
 TICK = 0.05

@@ -27,7 +27,7 @@ def listed(make_site: Callable[..., Site], tmp_path: Path) -> Callable[[str], Si
         (folder / "list.toml").write_text(LIST)
         site = make_site(mode, extra=f'mode = "{mode}"\nlist = "list.toml"\n')
         for _ in range(200):
-            if site.services.worker.is_ready:
+            if site.services.is_ready:
                 break
             import time
 

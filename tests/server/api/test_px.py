@@ -8,8 +8,7 @@ import pytest
 from tests.server.api.conftest import Live, assert_no_canary, document, users_of, write_site
 
 from dalenius.errors import DaleniusError
-from dalenius.server.px_format import Dimension
-from dalenius.server.routes.px import split_codes
+from dalenius.server.routes.px import Dimension, split_codes
 
 ROOT = "/pxweb/api/v2"
 

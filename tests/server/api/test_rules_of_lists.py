@@ -138,7 +138,7 @@ def test_a_sum_beyond_the_variance_cap_is_neither_free_nor_for_sale(tmp_path: Pa
 
 
 def test_the_judge_sees_a_rule_that_lists_ignore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dalenius.server.lists.check", lambda *_, **__: None)
+    monkeypatch.setattr("dalenius.server.reading.check", lambda *_, **__: None)
     name = name_of("table.truncation", "one table")
     with serving(tmp_path, {name: POLICIES[name]}, DOCUMENTS) as toys:
         stored = stored_list(toys, name)

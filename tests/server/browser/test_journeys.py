@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dalenius.server.pages.numbers import amount
+from dalenius.server.pages.wording import Numbers
 
 pytestmark = pytest.mark.browser
 
@@ -110,7 +110,7 @@ def test_analyst_runs_out_and_is_told_what_is_left(visit: Any, site: Any) -> Non
 
     anna.open("/d/commuters/table")
     build(anna, "district", "age")
-    anna.sees(re.compile(rf"You have ρ = {amount(left['rho'])} left"))
+    anna.sees(re.compile(rf"You have ρ = {Numbers().amount(left['rho'])} left"))
     assert not anna.has("#release")
     anna.write("#epsilon", "0.1")
     anna.press("#update")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dalenius.core import registry
 from dalenius.server.pages.address import from_request, read_pairs
-from dalenius.server.pages.shape import shape_of
+from dalenius.server.pages.builder import shape_of
 from dalenius.server.pages.state import AxisChoice, TableState, suggested_cuts
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView, LevelView, VariableView

@@ -11,9 +11,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from dalenius.server.errors import NotFound
-from dalenius.server.pages import account, auditor, builder, custodian, home, mine, reading, released
-from dalenius.server.pages.page import HERE, environment
-from dalenius.server.pages.refusal import refuse
+from dalenius.server.pages import account, auditor, builder, custodian, home, reading, released
+from dalenius.server.pages.page import HERE, environment, refuse
 
 
 class _Kept(StaticFiles):
@@ -33,7 +32,7 @@ def mount(app: FastAPI) -> None:
     environment()
     app.mount("/static", _Kept(directory=HERE / "static"), name="static")
     _not_found(app)
-    for module in (reading, released, builder, home, mine, account, custodian, auditor):
+    for module in (reading, released, builder, home, account, custodian, auditor):
         app.include_router(module.router)
 
 

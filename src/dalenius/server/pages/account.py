@@ -1,14 +1,89 @@
-"""Signing in and out, API tokens, and the password."""
+"""What belongs to one user: signing in and out, API tokens, saved tables, releases under way, quotas."""
+
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter
 from fastapi.responses import RedirectResponse, Response
 
+from dalenius.core.budget import MASTER
+from dalenius.errors import DaleniusError
+from dalenius.ledger.charge import ACCOUNTS
 from dalenius.server.auth import sign_in, sign_out, verified
-from dalenius.server.pages.mine import quotas_of
-from dalenius.server.pages.page import Caller, Form, Member, Visit, local
-from dalenius.server.pages.refusal import PageRoute
+from dalenius.server.pages.address import from_request
+from dalenius.server.pages.page import Caller, Form, Member, PageRoute, Visit, local
+from dalenius.server.pages.state import PLACES
+from dalenius.server.views import JobView, QuotaView
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+_STAGES = ("waiting", "planning", "charging", "measuring", "storing")
+
+
+@router.get("/mine")
+def mine(visit: Member) -> Response:
+    releasing, user = visit.services.releasing, visit.user
+    saved = [(table, _builder(visit, table.dataset, dict(table.request))) for table in releasing.saved(user)]
+    jobs = releasing.jobs_of(user)[:50] if user.may_release else ()
+    titles = [visit.wording.request_title(job.dataset, job.request) for job in jobs]
+    return visit.render("mine.html", saved=saved, jobs=list(zip(jobs, titles, strict=True)), quotas=quotas_of(visit))
+
+
+def quotas_of(visit: Visit) -> list[QuotaView]:
+    """The user's quota on each population, and in its other accounts where there is one."""
+    if not visit.user.may_release:
+        return []
+    services = visit.services
+    views: dict[str, list[QuotaView]] = {}
+    for dataset in services.reading.datasets():
+        if dataset.population not in views:
+            try:
+                quotas = [services.releasing.quota(visit.user, dataset.name, account) for account in ACCOUNTS]
+            except DaleniusError:
+                continue
+            views[dataset.population] = [
+                quota for quota in quotas if quota.account == MASTER or quota.limit is not None or quota.charges
+            ]
+    return [quota for quotas in views.values() for quota in quotas]
+
+
+def _builder(visit: Visit, dataset: str, document: dict[str, object]) -> str:
+    try:
+        state = from_request(document, visit.services.reading.dataset(dataset))
+    except DaleniusError:
+        return "/mine"
+    return f"/d/{quote(dataset)}/table?{urlencode(state.to_pairs())}"
+
+
+@router.get("/jobs/{job_id}")
+def progress(visit: Caller, job_id: str) -> Response:
+    """How far a release is, in stages; a finished one leads on to its table."""
+    user, releasing = visit.user, visit.services.releasing
+    job = releasing.job(user, job_id)
+    layout = urlencode([(k, v) for k, v in visit.request.query_params.multi_items() if k in PLACES])
+    if job.state == "done" and not visit.wants_part:
+        return RedirectResponse(f"/r/{quote(job.entry)}?{layout}", 303)
+    is_failed = job.state == "failed" and user.may_release
+    response = visit.render(
+        "job.html",
+        job=job,
+        title=visit.wording.request_title(job.dataset, job.request),
+        stages=_stages(job),
+        layout_query=layout,
+        quota=releasing.quota_of_job(user, job) if is_failed else None,
+        edit_href=_builder(visit, job.dataset, dict(job.request)),
+    )
+    if job.state == "done":
+        response.headers["HX-Redirect"] = f"/r/{quote(job.entry)}?{layout}"
+    return response
+
+
+def _stages(job: JobView) -> list[tuple[str, str]]:
+    """Each stage with whether it is done, under way or to come."""
+    words = job.stage.split()
+    now = next((i for i, name in enumerate(_STAGES) if words and words[0] == name), None)
+    if now is None:
+        now = 0 if job.state == "queued" or not job.stage else 3
+    return [(name, "done" if i < now else "now" if i == now else "later") for i, name in enumerate(_STAGES)]
 
 
 @router.get("/sign-in")

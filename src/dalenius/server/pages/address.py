@@ -13,7 +13,6 @@ from typing import Any
 from dalenius.core.rationals import plain
 from dalenius.errors import DocumentError
 from dalenius.limits import FORM
-from dalenius.server.pages import numbers
 from dalenius.server.pages.state import (
     AMOUNTS,
     OWN_GROUPS,
@@ -23,6 +22,7 @@ from dalenius.server.pages.state import (
     known_errors,
     suggested_cuts,
 )
+from dalenius.server.pages.wording import Numbers
 from dalenius.server.views import DatasetView, VariableView
 from dalenius.spec.axis import COMPLETE, OWN
 from dalenius.spec.document import DEFAULT_MEASURE
@@ -100,7 +100,7 @@ class _AddressReader:
     def __init__(self, fields: Mapping[str, list[str]], dataset: DatasetView) -> None:
         self._fields = fields
         self._dataset = dataset
-        self._language = self.one("written") or "en"
+        self._numbers = Numbers(self.one("written") or "en")
         self._seen: set[str] = set()
         self.problems: list[str] = []
 
@@ -110,7 +110,7 @@ class _AddressReader:
 
     def number(self, key: str) -> str:
         """A number as documents write it. A form says in which language it was typed; an address has decimal points."""
-        return numbers.read(self.one(key), self._language)
+        return self._numbers.read(self.one(key))
 
     def axes(self, place: str) -> tuple[AxisChoice, ...]:
         """Variables on one place; a variable that is unknown or stands elsewhere is left out."""
@@ -143,7 +143,7 @@ class _AddressReader:
     def _cuts(self, text: str) -> tuple[str, ...]:
         """Class limits between commas, or between semicolons where a comma may be decimal."""
         parts = text.split(";") if ";" in text else text.split(",")
-        return tuple(numbers.read(part, self._language) for part in parts if part.strip())
+        return tuple(self._numbers.read(part) for part in parts if part.strip())
 
     def _groups(self, name: str, labels: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         groups: dict[str, list[str]] = {}
@@ -220,10 +220,10 @@ class _AddressReader:
             return (self.number(name) or (self._proposed(asked, of) if is_proposed else asked.usual),)
         if asked.kind is FieldKind.NUMBERS:
             parts = [part for text in self._fields.get(name, ()) for part in re.split(r"[;\s]+", text) if part]
-            listed = tuple(numbers.read(part, self._language) for part in parts)
+            listed = tuple(self._numbers.read(part) for part in parts)
             return listed or (self._proposed(asked, of),)
         if asked.kind is FieldKind.ENDS:
-            ends = tuple(numbers.read(end.strip(), self._language) for end in self._fields.get(name, ()))
+            ends = tuple(self._numbers.read(end) for end in self._fields.get(name, ()))
             return ends if len(ends) == 2 else (variable and variable.bounds) or ("", "")
         if asked.kind is FieldKind.CHOICE:
             return (self.one(name) if self.one(name) in asked.choices else asked.first,)

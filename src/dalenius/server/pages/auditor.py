@@ -6,8 +6,7 @@ from fastapi.responses import Response
 from dalenius.core import registry
 from dalenius.core.evidence import UNVETTED
 from dalenius.server import messages
-from dalenius.server.pages.page import Caller, Member
-from dalenius.server.pages.refusal import PageRoute
+from dalenius.server.pages.page import Caller, Member, PageRoute
 
 router = APIRouter(prefix="/ledger", route_class=PageRoute, include_in_schema=False)
 

@@ -15,9 +15,7 @@ from dalenius.errors import DaleniusError, Undeclared
 from dalenius.ledger.policy import policy_digest
 from dalenius.server.accounts import Role, require
 from dalenius.server.errors import NotFound
-from dalenius.server.pages import numbers
-from dalenius.server.pages.page import Caller, Form, Visit
-from dalenius.server.pages.refusal import PageRoute
+from dalenius.server.pages.page import Caller, Form, PageRoute, Visit
 from dalenius.server.pages.wording import Wording, concentrated_epsilon
 from dalenius.spec.coding import Remark
 from dalenius.spec.content import ODD, worth_a_look
@@ -141,7 +139,7 @@ def _back(population: str) -> str:
 
 def _typed(visit: Visit, form: Form, name: str) -> str:
     """A number as documents write it, typed as the reader's language does."""
-    return numbers.read(form.one(name), visit.wording.language)
+    return visit.wording.read(form.one(name))
 
 
 @router.post("/budget/{population}/grant")

@@ -10,9 +10,8 @@ from dalenius.core.registry import get
 from dalenius.server import messages
 from dalenius.server.auth import set_cookie
 from dalenius.server.errors import NotFound
-from dalenius.server.pages import numbers
-from dalenius.server.pages.page import LANGUAGE, TEMPLATES, Caller, local
-from dalenius.server.pages.refusal import PageRoute
+from dalenius.server.pages.page import LANGUAGE, TEMPLATES, Caller, PageRoute, local
+from dalenius.server.pages.wording import Wording
 from dalenius.shown.charts import Mark, bars
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -77,7 +76,7 @@ def explanation(visit: Caller, topic: str) -> Response:
         topic=topic,
         topics=TOPICS,
         text_language=language if language in ("en", "de") else "en",
-        noise_chart=_noise_chart(language) if topic == "noise" else "",
+        noise_chart=_noise_chart(visit.wording) if topic == "noise" else "",
         margins=[(text, int(_law(text).half_width(0.95))) for text in _EPSILONS] if topic == "noise" else (),
     )
 
@@ -86,12 +85,12 @@ def _law(epsilon: str) -> Additive:
     return Additive(get("mechanisms", "discrete_laplace")(epsilon))
 
 
-def _noise_chart(language: str) -> str:
+def _noise_chart(wording: Wording) -> str:
     law = _law("0.5")
-    marks = [Mark(group="", label=numbers.number(k, language), value=float(law.pmf(k))) for k in range(-8, 9)]
+    marks = [Mark(group="", label=wording.num(k), value=float(law.pmf(k))) for k in range(-8, 9)]
     return bars(
         marks,
-        title=messages.translate(language, "explain.chart"),
+        title=wording.t("explain.chart"),
         description="",
-        show=lambda p: numbers.percent(p, language, 0 if round(p * 100, 9).is_integer() else 1),
+        show=lambda p: wording.percent(p, 0 if round(p * 100, 9).is_integer() else 1),
     )

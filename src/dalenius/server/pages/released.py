@@ -1,9 +1,8 @@
 """A released table: numbers with margins of error, chart, test of independence, comparison, citation, downloads."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from math import ceil, floor
+from math import ceil, floor, prod
 from urllib.parse import quote
 
 from fastapi import APIRouter
@@ -13,15 +12,12 @@ from dalenius.core.law import Additive, Withheld
 from dalenius.core.release import ADDITIVE, Release, Table
 from dalenius.errors import NotAllowed
 from dalenius.server.downloads import formats
-from dalenius.server.pages import numbers
-from dalenius.server.pages.copies import copies
-from dalenius.server.pages.page import Caller
-from dalenius.server.pages.refusal import PageRoute
-from dalenius.server.pages.shown import Shown, dict_of, listed
-from dalenius.server.pages.wording import Wording
+from dalenius.server.pages.page import Caller, PageRoute
+from dalenius.server.pages.reuse import copies
+from dalenius.server.pages.shown import Shown, listed
+from dalenius.server.pages.wording import Wording, percent_digits
 from dalenius.shown import charts, speech
-from dalenius.shown.cells import INTERVAL, MARGIN, UNRELIABLE, Cell
-from dalenius.shown.crosstab import Crosstab, Margins, Places, asked_layout, flat, lay_out
+from dalenius.shown.crosstab import INTERVAL, MARGIN, Cell, Crosstab, Margins, Places, asked_layout, lay_out, marks_of
 from dalenius.shown.display import Display, displayed
 from dalenius.shown.speech import has_error
 from dalenius.spec.axis import COMPLETE
@@ -89,6 +85,11 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
     drawn, note = "", ""
     if crosstab and display:
         drawn, note = draw(shown, crosstab, display, kind, confidence, has_margins=has_margins)
+    address, view = shown.visit.request.url, shown.view
+
+    def download_href(name: str) -> str:
+        return f"/r/{quote(view.entry)}.{name}" if view else f"{address.path}.{name}?{address.query}"
+
     return shown.answer(
         "release/page.html",
         "table",
@@ -108,15 +109,13 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         has_margins=has_margins,
         has_shares=display is not None and display.table.measure in ADDITIVE,
         caption=_caption(shown, display, crosstab, error_as, confidence, is_anchored=is_anchored),
-        measure_text=shown.wording.measure(
-            shown.dataset, shown.release.about.measure, shown.release.about.of or None, shown.release.about
-        ),
+        measure_text=shown.wording.measure(shown.dataset, shown.release.about.measure, shown.release.about),
         has_negative=any(c.value is not None and c.value < 0 for c in cells),
         has_structural=any(c.is_structural for c in cells),
         cell_text=partial(_cell_text, shown.wording, display),
         error_text=partial(_error_text, shown.wording, display, error_as),
         formats=list(formats()),
-        download_href=_download_href(shown),
+        download_href=download_href,
         universe=shown.universe,
         noise_text=_noise_text(shown),
         guarantee_text=shown.wording.guarantee(shown.provenance),
@@ -150,11 +149,11 @@ def _caption(
 
 def _places(shown: Shown, table: Table) -> Places:
     """The layout of the address, by names of axes; without one, the layout that was asked for."""
-    names = {axis.variable: axis.name for axis in shown.axes}
-    named = dict_of([(place, names.get(name, name)) for place, name in shown.layout])
-    if not named:
+    if not shown.layout:
         return asked_layout(shown.release.about, table)
-    return Places(rows=named.get("rows", []), columns=named.get("columns", []), layers=named.get("layers", []))
+    names = {axis.variable: axis.name for axis in shown.axes}
+    rows, columns, layers = ([names.get(name, name) for name in named] for named in shown.placed.values())
+    return Places(rows=rows, columns=columns, layers=layers)
 
 
 def _is_apart(display: Display, first: Display) -> bool:
@@ -188,7 +187,7 @@ def _cell_text(wording: Wording, display: Display | None, cell: Cell) -> str:
     value = cell.value or 0.0
     if not cell.is_percent:
         return wording.num(value, display.digits if display else None)
-    return wording.percent(value, 1 if cell.half is None else numbers.percent_digits(cell.half))
+    return wording.percent(value, 1 if cell.half is None else percent_digits(cell.half))
 
 
 def _error_text(wording: Wording, display: Display | None, error_as: str, cell: Cell) -> str:
@@ -204,7 +203,7 @@ def _error_text(wording: Wording, display: Display | None, error_as: str, cell: 
 def _noise_error(wording: Wording, display: Display | None, error_as: str, cell: Cell) -> str:
     """A margin or an interval with the precision of the table, never narrower than it is."""
     half = cell.half or 0.0
-    digits = numbers.percent_digits(half) if cell.is_percent else display.digits if display else 0
+    digits = percent_digits(half) if cell.is_percent else display.digits if display else 0
 
     def text(value: float) -> str:
         return wording.percent(value, digits) if cell.is_percent else wording.num(value, digits)
@@ -220,13 +219,6 @@ def _noise_error(wording: Wording, display: Display | None, error_as: str, cell:
     if cell.is_percent and half < 0.5 * 10.0 ** (-2 - digits):
         return f"<\u202f{text(10.0 ** (-2 - digits))}"
     return f"±\u202f{text(half if cell.is_percent else ceil(round(half * scale, 6)) / scale)}"
-
-
-def _download_href(shown: Shown) -> Callable[[str], str]:
-    if shown.view:
-        return lambda name: f"/r/{quote(shown.view.entry)}.{name}" if shown.view else ""
-    address = shown.visit.request.url
-    return lambda name: f"{address.path}.{name}?{address.query}"
 
 
 def _noise_text(shown: Shown) -> str:
@@ -273,27 +265,13 @@ def draw(
     """The chart as SVG, and the sentence below it: what is drawn, and what is left out."""
     if kind == "none":
         return "", ""
-    wording = shown.wording
-    cells = flat(crosstab)
+    wording, marks = shown.wording, marks_of(crosstab)
 
     def text(value: float) -> str:
         return wording.percent(value, 0) if crosstab.show != "value" else wording.num(value, display.digits)
 
-    marks = [
-        charts.Mark(
-            group=" · ".join(part for part in (item["layer"], item["row"]) if part)
-            if crosstab.column_axes
-            else item["layer"],
-            label=item["column"] or item["row"],
-            value=item["cell"].value,
-            lower=item["cell"].lower,
-            upper=item["cell"].upper,
-            is_unreliable=item["cell"].mark == UNRELIABLE,
-        )
-        for item in cells
-    ]
     if kind == "heat":
-        width = max(len(cells) // max(len({(i["layer"], i["row"]) for i in cells}), 1), 1)
+        width = prod(map(len, crosstab.column_axes))
         lines = [marks[i : i + width] for i in range(0, len(marks), width)][: charts.MOST_BARS]
         rows = [line[0].group or line[0].label for line in lines]
         columns = [m.label for m in lines[0]] if crosstab.column_axes else [""]

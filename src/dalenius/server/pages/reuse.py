@@ -1,5 +1,7 @@
-"""A released table's canonical request, written again as a request document that asks for the same cells."""
+"""A canonical request written again: as a request document that asks for the same cells, and as texts to copy."""
 
+import json
+import shlex
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -7,14 +9,14 @@ from typing import Any
 from dalenius.core.domain import Domain
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
+from dalenius.curator.drafting import toml_key, toml_text
+from dalenius.server.pages.state import PLACES
 from dalenius.server.views import VariableView
 from dalenius.spec.document import DEFAULT_MEASURE
 
-_PLACES = ("rows", "columns", "layers")
-
 
 def request_of(
-    release: Release, layout: Mapping[str, Sequence[str]], numeric: Mapping[str, VariableView] | None = None
+    release: Release, layout: Mapping[str, Sequence[str]], numeric: Mapping[str, VariableView]
 ) -> dict[str, Any]:
     """The request document. `layout` says which variables stand where; the others join the rows.
 
@@ -22,8 +24,8 @@ def request_of(
     """
     described = release.provenance.request
     axes = {str(axis["variable"]): axis for axis in described.get("axes", ())}
-    placed: dict[str, list[str]] = {place: [] for place in _PLACES}
-    for place in _PLACES:
+    placed: dict[str, list[str]] = {place: [] for place in PLACES}
+    for place in PLACES:
         for name in layout.get(place, ()):
             variable = next((v for v in axes if name == v or name.startswith(f"{v}.")), None)
             if variable is not None and all(variable not in names for names in placed.values()):
@@ -33,11 +35,10 @@ def request_of(
     if rest and not placed["columns"] and (placed["rows"] or len(rest) > 1):
         placed["columns"] = [rest.pop()]
     placed["rows"] += rest
-    declared = numeric or {}
     table: dict[str, Any] = {
-        place: [_item(axes[name], declared.get(name)) for name in names] for place, names in placed.items() if names
+        place: [_item(axes[name], numeric.get(name)) for name in names] for place, names in placed.items() if names
     }
-    where = {c["variable"]: _condition(c, declared.get(c["variable"])) for c in described.get("where", ())}
+    where = {c["variable"]: _condition(c, numeric.get(c["variable"])) for c in described.get("where", ())}
     if where:
         table["where"] = where
     table |= {key: described[key] for key in ("of", "universe", "weight") if described.get(key)}
@@ -63,11 +64,7 @@ def _margins(listed: Sequence[Any], axes: int) -> dict[str, Any]:
 
 def with_levels(table: dict[str, Any], domain: Domain) -> dict[str, Any]:
     """The same table with groups named by the declared level that they are, where they are one."""
-    part = dict(table)
-    for place in _PLACES:
-        if place in table:
-            part[place] = [_leveled(item, domain) for item in table[place]]
-    return part
+    return table | {place: [_leveled(item, domain) for item in table[place]] for place in PLACES if place in table}
 
 
 def _leveled(item: str | dict[str, Any], domain: Domain) -> str | dict[str, Any]:
@@ -109,3 +106,60 @@ def _condition(condition: Mapping[str, Any], variable: VariableView | None) -> A
         return list(condition["categories"])
     ends = {"at_least": condition.get("low"), "at_most": condition.get("high")}
     return {key: plain(end * _step(variable)) for key, end in ends.items() if end is not None}
+
+
+def copies(dataset: str, request: Mapping[str, Any], base: str) -> dict[str, str]:
+    """Texts to copy. `base` is the configured address of this server; without one the reader's shell names it.
+
+    The token is named, never shown.
+    """
+    server = base or "$DALENIUS_SERVER"
+    document = to_toml({**request, "dataset": "dataset.toml"})
+    body = json.dumps({**request, "dataset": dataset}, ensure_ascii=False, indent=2)
+    written = json.dumps(dict(request), ensure_ascii=False, indent=4)
+    for value in ("true", "false", "null"):
+        written = written.replace(f": {value}", f": {'None' if value == 'null' else value.title()}")
+    return {
+        "document": document,
+        "command": "# with the document above as request.toml\ndalenius plan request.toml\ndalenius release "
+        "request.toml -o out",
+        "python": (
+            "import dalenius\n\n"
+            'curator = dalenius.Curator.open("dataset.toml")\n'
+            f"request = {written}\n"
+            "print(curator.plan(request).preview)   # free\n"
+            "release = curator.release(request)     # spends\n"
+            "print(release.values)"
+        ),
+        "api": (
+            f'curl -X POST "{server}/api/v1/datasets/{dataset}/releases" \\\n'
+            '  -H "Authorization: Bearer $DALENIUS_TOKEN" \\\n'
+            '  -H "Content-Type: application/json" \\\n'
+            f"  -d {shlex.quote(body)}"
+        ),
+    }
+
+
+def to_toml(request: Mapping[str, Any]) -> str:
+    """A request document as TOML.
+
+    >>> to_toml({"dataset": "d", "table": {"rows": ["sex"]}})
+    'dataset = "d"\\n\\n[table]\\nrows = ["sex"]'
+    """
+    lines = [f"{key} = {_value(value)}" for key, value in request.items() if not isinstance(value, Mapping)]
+    for key, value in request.items():
+        if isinstance(value, Mapping):
+            lines += ["", f"[{key}]", *(f"{toml_key(k)} = {_value(v)}" for k, v in value.items())]
+    return "\n".join(lines)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{toml_key(str(k))} = {_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    return toml_text(str(value))

@@ -55,10 +55,7 @@ class Shown:
         """A release with its answers named in the reader's language."""
         wording, dataset = self.wording, self._known(release.provenance.dataset)
         subject = release.about
-        return labelled(
-            release,
-            lambda table: wording.measure(dataset, speech.method_of(release, table), subject.of or None, subject),
-        )
+        return labelled(release, lambda table: wording.measure(dataset, speech.method_of(release, table), subject))
 
     def _known(self, name: str) -> DatasetView | None:
         try:
@@ -68,6 +65,11 @@ class Shown:
 
     def _domain(self, dataset: DatasetView) -> Domain:
         return self.visit.services.desk.find(dataset.name).curator.domain
+
+    @property
+    def placed(self) -> dict[str, list[str]]:
+        """Which variables the address puts on rows, columns and layers."""
+        return {place: [name for key, name in self.layout if key == place] for place in PLACES}
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -86,13 +88,12 @@ class Shown:
         if self.release.tables:
             shown = {axis.name for axis in speech.classified(self.release, self.release.table)}
         variables = [axis.variable for axis in self._in_order() if axis.name in shown]
-        return self.wording.title(self.dataset, subject.measure, subject.of or None, variables, subject)
+        return self.wording.title(self.dataset, subject.measure, variables, subject)
 
     def table_heading(self, table: Table) -> str:
-        method, of = speech.method_of(self.release, table), self.release.about.of
-        axes = speech.in_order(self.release.about, speech.classified(self.release, table))
-        variables = [axis.variable for axis in axes]
-        return self.wording.title(self.dataset, method, of or None, variables, self.release.about)
+        subject, method = self.release.about, speech.method_of(self.release, table)
+        variables = [axis.variable for axis in speech.in_order(subject, speech.classified(self.release, table))]
+        return self.wording.title(self.dataset, method, variables, subject)
 
     @property
     def conditions(self) -> list[str]:
@@ -151,9 +152,10 @@ class Shown:
             self.universe if sentence == about else self.wording.note(sentence) for sentence in self.provenance.warnings
         ]
 
-    def frame(self, section: str) -> dict[str, Any]:
+    def answer(self, template: str, section: str, **context: Any) -> Response:
+        """A section of the table's pages. Published tables may be kept by caches of this reader for a minute."""
         base = f"/r/{quote(self.view.entry)}" if self.view else ""
-        return {
+        frame: dict[str, Any] = {
             "view": self.view,
             "provenance": self.provenance,
             "heading": self.heading,
@@ -171,11 +173,16 @@ class Shown:
             "axis_label": self.axis_label,
             "axis_label_by_name": lambda name: next((self.axis_label(a) for a in self.axes if a.name == name), name),
         }
+        response = self.visit.render(template, **frame, **context)
+        is_public = self.view is None or self.view.status == "published"
+        if is_public and self.visit.user.is_anonymous:
+            response.headers["Cache-Control"] = "private, max-age=60"
+        return response
 
     def document(self) -> dict[str, Any]:
         variables = self.dataset.variables if self.dataset else ()
         numeric = {variable.name: variable for variable in variables if variable.is_numeric}
-        document = request_of(self.release, dict_of(self.layout), numeric)
+        document = request_of(self.release, self.placed, numeric)
         if self.dataset is None:
             return document
         domain = self._domain(self.dataset)
@@ -205,14 +212,6 @@ class Shown:
             return ""
         return f"/d/{quote(self.dataset.name)}/table?{urlencode(state.to_pairs())}"
 
-    def answer(self, template: str, section: str, **context: Any) -> Response:
-        """A section of the table's pages. Published tables may be kept by caches of this reader for a minute."""
-        response = self.visit.render(template, **self.frame(section), **context)
-        is_public = self.view is None or self.view.status == "published"
-        if is_public and self.visit.user.is_anonymous:
-            response.headers["Cache-Control"] = "private, max-age=60"
-        return response
-
 
 def listed(visit: Visit, name: str) -> Shown:
     """The table that the address asks of the stored list of a data set."""
@@ -222,13 +221,6 @@ def listed(visit: Visit, name: str) -> Shown:
     if release is None:
         raise NotFound("The stored list of this data set does not hold this table.")
     return Shown(visit, release, None, state)
-
-
-def dict_of(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
-    labels: dict[str, list[str]] = {}
-    for key, value in pairs:
-        labels.setdefault(key, []).append(value)
-    return labels
 
 
 def spoken_release(shown: Shown, release: Release) -> Release:
@@ -245,29 +237,21 @@ def _spoken_part(shown: Shown, release: Release) -> Release:
         return whole.with_members([_spoken_part(shown, member) for member in release.members])
     subject = release.about
     names = {*subject.labels, *(condition.variable for condition in subject.where)}
+    labels = {name: shown.wording.label(shown.dataset, name) for name in names}
+
+    def spoken(space: CellSpace) -> CellSpace:
+        axes = ((axis, shown.spoken_axis(axis)) for axis in space.axes)
+        # Two groups that a translation calls alike stay apart under their own words.
+        return replace(space, axes=tuple(own if len(set(new.labels)) < len(own) else new for own, new in axes))
+
     return whole.with_(
-        tables=tuple(replace(table, space=_spoken_space(shown, table.space)) for table in release.tables),
+        tables=tuple(replace(table, space=spoken(table.space)) for table in release.tables),
         # A table finds what it was measured by through its cells, which must have the same names.
-        blocks=tuple(replace(block, space=_spoken_space(shown, block.space)) for block in release.blocks),
+        blocks=tuple(replace(block, space=spoken(block.space)) for block in release.blocks),
         subject=replace(
             subject,
             dataset=shown.wording.dataset_title(release.provenance.dataset) or subject.dataset,
-            labels={name: _spoken_label(shown, name, subject.label(name)) for name in names},
+            labels={name: subject.label(name) if label == name else label for name, label in labels.items()},
             where=tuple(shown.wording.condition(shown.dataset, condition) for condition in subject.where),
         ),
     )
-
-
-def _spoken_space(shown: Shown, space: CellSpace) -> CellSpace:
-    return replace(space, axes=tuple(_distinct_axis(shown, axis) for axis in space.axes))
-
-
-def _distinct_axis(shown: Shown, axis: Axis) -> Axis:
-    spoken = shown.spoken_axis(axis)
-    # Two groups that a translation calls alike stay apart under their own words.
-    return axis if len(set(spoken.labels)) < len(axis) else spoken
-
-
-def _spoken_label(shown: Shown, name: str, stored: str) -> str:
-    label = shown.wording.label(shown.dataset, name)
-    return stored if label == name else label

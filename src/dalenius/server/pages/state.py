@@ -102,8 +102,6 @@ class TableState:
     def choice_of(self, variable: str) -> AxisChoice | None:
         return next((choice for choice in self.choices if choice.variable == variable), None)
 
-    # -- changes -------------------------------------------------------------------------------------------------
-
     def act(self, action: str, dataset: DatasetView) -> "TableState":
         """Apply what a button says: `rows:sex`, `remove:sex`, `earlier:sex`, `swap:`; anything else changes nothing."""
         verb, _, name = action.partition(":")
@@ -149,8 +147,6 @@ class TableState:
         choices.insert(max(at - 1, 0), choices.pop(at))
         changed: dict[str, Any] = {place: tuple(choices)}
         return replace(self, **changed)
-
-    # -- addresses and documents -----------------------------------------------------------------------------------
 
     def to_pairs(self) -> Pairs:
         """The shortest fields that say this state, in a fixed order."""

@@ -1,22 +1,135 @@
 """Sentences and names for readers: titles of tables, amounts, methods, guarantees."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
-from math import exp, log, sqrt
+from math import exp, isfinite, log, sqrt
 from typing import Any
 
 from dalenius.core.rationals import plain
 from dalenius.core.release import Condition, Provenance, Subject
 from dalenius.errors import DaleniusError
 from dalenius.server import messages
-from dalenius.server.pages import numbers
+from dalenius.server.messages import translate
 from dalenius.server.pages.state import AxisChoice, TableState
 from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview, ReleaseView
 from dalenius.shown import speech
 from dalenius.spec.method import find_method
 from dalenius.spec.notes import in_language
+
+_GROUP = {"en": (",", "."), "de": (".", ",")}
+_PLAIN = re.compile(r"[+-]?\d*\.?\d*([eE][+-]?\d+)?")
+MINUS = "\u2212"
+_THIN = "\u202f"
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def percent_digits(half: float) -> int:
+    """Decimals of a percentage that show at least one digit of its margin of error, which is a share of one.
+
+    >>> [percent_digits(half) for half in (0.12, 0.0095, 0.009, 0.0004, 0.00003, 1e-9)]
+    [1, 1, 2, 2, 3, 4]
+    """
+    if half >= 0.0095:
+        return 1
+    return next((n for n in (2, 3) if half >= 0.95 * 10.0 ** (-2 - n)), 4)
+
+
+class Numbers:
+    """Writes and reads numbers as one language does."""
+
+    def __init__(self, language: str = "en") -> None:
+        self.language = language
+        self._group, self._point = _GROUP.get(language, _GROUP["en"])
+
+    def num(self, value: object, digits: int | None = None) -> str:
+        """A number with grouped thousands; whole numbers without decimals unless `digits` says otherwise.
+
+        >>> Numbers().num(1234567.0), Numbers("de").num(-1234.56, 1), Numbers().num(None)
+        ('1,234,567', '−1.234,6', '–')
+        """
+        if value is None or not isfinite(float(value)):  # type: ignore[arg-type]
+            return "–"
+        amount = float(value)  # type: ignore[arg-type]
+        if digits is None:
+            digits = 0 if amount.is_integer() or abs(amount) >= 1000 else 1 if abs(amount) >= 10 else 2
+        text = f"{abs(amount):,.{digits}f}".translate(str.maketrans(",.", self._group + self._point))
+        return (MINUS if amount < 0 and text.strip("0.,") else "") + text
+
+    def percent(self, value: float, digits: int = 1) -> str:
+        """A share of one as a percentage.
+
+        >>> [Numbers().percent(0.1234).split(), Numbers("de").percent(0.5, 0).split()]
+        [['12.3', '%'], ['50', '%']]
+        """
+        return f"{self.num(value * 100, digits)}{_THIN}%"
+
+    def amount(self, value: object) -> str:
+        """A privacy amount for readers: four significant digits; the exact value is in the documents.
+
+        >>> numbers = Numbers()
+        >>> numbers.amount("0.0125"), Numbers("de").amount("1/3"), numbers.amount(None), numbers.amount("1e-6")
+        ('0.0125', '0,3333', '–', '10⁻⁶')
+        """
+        if value is None or value == "":
+            return "–"
+        text = f"{float(Fraction(str(value))):.4g}"
+        if "e" in text:
+            mantissa, _, power = text.partition("e")
+            tens = "10" + str(int(power)).translate(_RAISED)
+            text = tens if mantissa == "1" else f"{mantissa}\u202f×\u202f{tens}"
+        return text.replace(".", self._point)
+
+    def typed(self, value: object) -> str:
+        """An exact number as a reader of the language would type it; anything else as it is.
+
+        >>> [Numbers("de").typed(text) for text in ("0.5", "1e-9", "a.b")], Numbers().typed("0.5")
+        (['0,5', '1e-9', 'a.b'], '0.5')
+        """
+        written = str(value)
+        return written.replace(".", self._point) if _PLAIN.fullmatch(written) else written
+
+    def read(self, text: str) -> str:
+        """A number that a reader typed, as documents write it; anything else is left for the document to refuse.
+
+        A group of thousands is accepted where it cannot be a decimal.
+
+        >>> [Numbers("de").read(text) for text in ("0,5", "1.234,5", "12.000", "0.125", "1e-9", "1,5e-9", "a,b")]
+        ['0.5', '1234.5', '12000', '0.125', '1e-9', '1.5e-9', 'a,b']
+        >>> Numbers().read("0,5")
+        '0,5'
+        """
+        group, point, written = self._group, self._point, text.strip()
+        if point == ".":
+            return written
+        if re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}(\{group}\d{{3}})+({point}\d+)?", written):
+            written = written.replace(group, "")
+        if group not in written and written.count(point) == 1 and _PLAIN.fullmatch(written.replace(point, ".")):
+            return written.replace(point, ".")
+        return written
+
+    def when(self, value: object) -> str:
+        """A time, given as seconds or as ISO text, to the minute and in UTC.
+
+        >>> Numbers().when(0.0), Numbers("de").when("2026-03-01T10:05:00Z")
+        ('1 Jan 1970, 00:00 UTC', '1. März 2026, 10:05 UTC')
+        """
+        if value in (None, ""):
+            return "–"
+        if isinstance(value, int | float):
+            when = datetime.fromtimestamp(value, UTC)
+        else:
+            try:
+                when = datetime.fromisoformat(str(value))
+            except ValueError:
+                return str(value)
+        month = translate(self.language, "date.months").split()[when.month - 1]
+        time = f"{when:%H:%M}"
+        return translate(self.language, "date.moment", day=when.day, month=month, year=when.year, time=time)
+
 
 _CROSS = " × "
 _FOR_TEMPLATES = (
@@ -26,11 +139,11 @@ _FOR_TEMPLATES = (
 _OPEN = Subject()
 
 
-class Wording:
+class Wording(Numbers):
     """Speaks one language about the data sets of one server."""
 
     def __init__(self, language: str, services: Services) -> None:
-        self.language = language
+        super().__init__(language)
         self._services = services
 
     def t(self, key: str, /, **values: object) -> str:
@@ -38,18 +151,6 @@ class Wording:
 
     def names(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _FOR_TEMPLATES}
-
-    def num(self, value: object, digits: int | None = None) -> str:
-        return numbers.number(value, self.language, digits)
-
-    def percent(self, value: float, digits: int) -> str:
-        return numbers.percent(value, self.language, digits)
-
-    def amount(self, value: object) -> str:
-        return numbers.amount(value, self.language)
-
-    def typed(self, value: object) -> str:
-        return numbers.typed(value, self.language)
 
     def limits(self, cuts: Sequence[str]) -> str:
         """Class limits, for a form's field: between semicolons where the comma is decimal."""
@@ -60,11 +161,6 @@ class Wording:
         sentence = messages.refusals(self.language).get(code)
         return {"text": sentence, "detail": message} if sentence else {"text": message, "detail": ""}
 
-    def when(self, value: object) -> str:
-        return numbers.moment(value, self.language)
-
-    # -- amounts ---------------------------------------------------------------------------------------------------
-
     def budget_text(self, budget: Mapping[str, Any]) -> str:
         """What a release spent under its own definition: ε = 0.5, or ε and δ, or ρ."""
         signs = (("epsilon", "ε"), ("delta", "δ"), ("rho", "ρ"))
@@ -74,8 +170,6 @@ class Wording:
         """A registered name as readers know it; one that has no translation keeps its own."""
         text = self.t(f"{kind}.{name}")
         return str(name).replace("_", " ") if text == f"{kind}.{name}" else text
-
-    # -- tables ----------------------------------------------------------------------------------------------------
 
     def dataset_title(self, name: str) -> str:
         dataset = self._dataset(name)
@@ -103,12 +197,12 @@ class Wording:
         label = self.label(dataset, variable)
         return f"{label} ({self.level_name(dataset, level)})" if level else label
 
-    def measure(self, dataset: DatasetView | None, measure: str, of: str | None, subject: Subject = _OPEN) -> str:
-        """What a cell shows; the subject says what a measure asks for beside its variable."""
+    def measure(self, dataset: DatasetView | None, measure: str, subject: Subject = _OPEN) -> str:
+        """What a cell shows; the subject says of what, and what else a measure asks for."""
         return speech.title_of(
             measure,
             self.language,
-            of=self.label(dataset, of) if of else "",
+            of=self.label(dataset, subject.of) if subject.of else "",
             other=self.label(dataset, subject.other) if subject.other else "",
             within="; ".join(self.condition(dataset, condition).text for condition in subject.within),
             subject=subject,
@@ -135,10 +229,8 @@ class Wording:
         content = {**preview.details, **{k: v for k, v in errors.items() if v is not None}}
         return speech.expectation(method, content, self.num, self.language, label)
 
-    def title(
-        self, dataset: DatasetView | None, measure: str, of: str | None, variables: list[str], subject: Subject = _OPEN
-    ) -> str:
-        what = self.measure(dataset, measure, of, subject)
+    def title(self, dataset: DatasetView | None, measure: str, variables: Sequence[str], subject: Subject) -> str:
+        what = self.measure(dataset, measure, subject)
         names = _CROSS.join(self.label(dataset, name) for name in variables)
         return self.t("builder.by", measure=what, names=names) if names else what
 
@@ -146,7 +238,7 @@ class Wording:
         if view.request.get("tables"):
             return self.t("release.batch", n=len(view.request["tables"]))
         subject, dataset = Subject.derived(view.request), self._dataset(view.dataset)
-        title = self.title(dataset, subject.measure, subject.of or None, list(view.variables), subject)
+        title = self.title(dataset, subject.measure, view.variables, subject)
         conditions = self.conditions(dataset, view.request)
         return f"{title} ({'; '.join(conditions)})" if conditions else title
 
@@ -155,17 +247,22 @@ class Wording:
         sentences = []
         for condition in described.get("where", ()):
             name = str(condition["variable"])
-            label = self.label(dataset, name)
             if "categories" in condition:
-                kept = (self.translate_label(dataset, name, str(c)) for c in condition["categories"])
-                sentences.append(f"{label}: {', '.join(kept)}")
+                sentences.append(self._kept(dataset, name, map(str, condition["categories"])))
                 continue
             variable = dataset.variable(name) if dataset else None
             step = Fraction(variable.step) if variable and variable.step else Fraction(1)
             ends = [condition.get("low"), condition.get("high")]
-            low, high = ("…" if end is None else self.typed(plain(end * step)) for end in ends)
-            sentences.append(f"{label}: {low} – {high}")
+            sentences.append(self._between(dataset, name, ["" if end is None else plain(end * step) for end in ends]))
         return sentences
+
+    def _kept(self, dataset: DatasetView | None, variable: str, labels: Iterable[str]) -> str:
+        kept = (self.translate_label(dataset, variable, label) for label in labels)
+        return f"{self.label(dataset, variable)}: {', '.join(kept)}"
+
+    def _between(self, dataset: DatasetView | None, variable: str, ends: Iterable[str]) -> str:
+        low, high = (self.typed(end) or "…" for end in ends)
+        return f"{self.label(dataset, variable)}: {low} – {high}"
 
     def request_title(self, dataset: str, request: Mapping[str, Any]) -> str:
         if request.get("title"):
@@ -176,7 +273,7 @@ class Wording:
         items = [*table.get("rows", ()), *table.get("columns", ()), *table.get("layers", ())]
         names = [item if isinstance(item, str) else str(item.get("variable", "")) for item in items]
         subject = Subject.derived({"measure": table.get("measure"), "of": table.get("of"), "keys": table})
-        return self.title(self._dataset(dataset), subject.measure, table.get("of"), names, subject)
+        return self.title(self._dataset(dataset), subject.measure, names, subject)
 
     def state_title(self, dataset: DatasetView, state: TableState) -> str:
         if state.title:
@@ -184,7 +281,7 @@ class Wording:
         if state.is_empty:
             return self.t("builder.new")
         names = [choice.variable for choice in state.choices]
-        return self.title(dataset, state.measure, state.of or None, names, state.subject())
+        return self.title(dataset, state.measure, names, state.subject())
 
     def choice(self, dataset: DatasetView, choice: AxisChoice) -> str:
         if choice.cuts:
@@ -200,20 +297,13 @@ class Wording:
         return self.t("builder.all", n=everything)
 
     def filters(self, dataset: DatasetView, state: TableState) -> list[str]:
-        texts = [
-            f"{self.label(dataset, name)}: {', '.join(self.translate_label(dataset, name, label) for label in labels)}"
-            for name, labels in state.where.items()
-        ]
-        for name, (low, high) in state.ranges.items():
-            texts.append(f"{self.label(dataset, name)}: {self.typed(low) or '…'} – {self.typed(high) or '…'}")
-        return texts
+        texts = [self._kept(dataset, name, labels) for name, labels in state.where.items()]
+        return texts + [self._between(dataset, name, ends) for name, ends in state.ranges.items()]
 
     def note(self, sentence: str) -> dict[str, str]:
         """A stored remark in the reader's language, with the language that it is in."""
         spoken = in_language(sentence, self.language)
         return {"text": spoken, "language": self.language} if spoken else {"text": sentence, "language": "en"}
-
-    # -- guarantees --------------------------------------------------------------------------------------------------
 
     def unit(self, neighbours: Mapping[str, Any]) -> str:
         name, rows = str(neighbours.get("unit", "row")), neighbours.get("max_rows", 1)

@@ -13,12 +13,19 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response
 
 from dalenius.core.contracts import Adjustment
+from dalenius.postprocess import adjusted
 from dalenius.server import auth
-from dalenius.server.description import document_responses
 from dalenius.server.downloads import negotiate, render
 from dalenius.server.errors import NotFound
 from dalenius.server.inference import described, find, infer, questions
-from dalenius.server.routes.bodies import BoundedRoute, InferenceBody, SavedBody, document_body, read_document
+from dalenius.server.routes.bodies import (
+    BoundedRoute,
+    InferenceBody,
+    SavedBody,
+    document_body,
+    document_responses,
+    read_document,
+)
 from dalenius.server.views import Download, JobView, plain
 
 router = APIRouter(prefix="/api/v1", tags=["tables"], route_class=BoundedRoute)
@@ -28,7 +35,6 @@ EntryName = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
 JobName = Annotated[str, Path(max_length=64, pattern="^[0-9a-f]{1,64}$")]
 Format = Annotated[str | None, Query(max_length=20, description="json, csv, html, …; otherwise by Accept")]
 View = Annotated[Literal["measured", "anchored"], Query()]
-EXAMPLE = {"table": {"rows": ["grade"], "columns": ["branch"]}, "privacy": {"definition": "pure", "epsilon": "0.5"}}
 
 
 @router.get("/datasets")
@@ -43,7 +49,7 @@ def dataset(request: Request, name: Name, user: auth.CurrentUser) -> dict[str, A
     return plain(auth.services_of(request).reading.dataset(name))  # type: ignore[no-any-return]
 
 
-@router.post("/datasets/{name}/plan", openapi_extra=document_body(EXAMPLE, with_batch=True))
+@router.post("/datasets/{name}/plan", openapi_extra=document_body(with_batch=True))
 async def plan(request: Request, name: Name, user: auth.CurrentUser) -> JSONResponse:
     """Cells, cost, expected error, and the quota of who has one: free, no data are read."""
     auth.limit_previews(request, user)
@@ -53,10 +59,7 @@ async def plan(request: Request, name: Name, user: auth.CurrentUser) -> JSONResp
 
 
 @router.post(
-    "/datasets/{name}/tables",
-    openapi_extra=document_body(EXAMPLE),
-    response_class=Response,
-    responses=document_responses(),
+    "/datasets/{name}/tables", openapi_extra=document_body(), response_class=Response, responses=document_responses()
 )
 async def table(request: Request, name: Name, user: auth.CurrentUser, format: Format = None) -> Response:
     """A table from the stored list: free, open to everybody, never computed from data."""
@@ -79,7 +82,7 @@ def stored_list(request: Request, name: Name, user: auth.CurrentUser) -> dict[st
 
 @router.post(
     "/datasets/{name}/releases",
-    openapi_extra=document_body(EXAMPLE, with_batch=True),
+    openapi_extra=document_body(with_batch=True),
     response_class=Response,
     responses=document_responses()
     | {202: {"description": "Queued, or awaiting approval.", "content": {"application/json": {"schema": {}}}}},
@@ -115,14 +118,12 @@ async def release(
     return await run_in_threadpool(_outcome, request, user, job, chosen, steps)
 
 
-def _outcome(request: Request, user: Any, job: JobView, chosen: str, steps: Sequence[Adjustment] = ()) -> Response:
+def _outcome(request: Request, user: Any, job: JobView, chosen: str, steps: Sequence[Adjustment]) -> Response:
     if job.state == "done":
         reading = auth.services_of(request).reading
-        file = (
-            render(reading.shown_as(user, job.entry, steps), chosen, is_public=False)
-            if steps
-            else reading.download(user, job.entry, chosen)
-        )
+        # What is stored stays as it was measured.
+        shaped = adjusted(reading.release(user, job.entry), steps) if steps else None
+        file = render(shaped, chosen, is_public=False) if shaped else reading.download(user, job.entry, chosen)
         response = send(request, file)
         response.headers["Content-Location"] = f"/api/v1/releases/{job.entry}"
         response.headers["Cache-Control"] = "no-store"

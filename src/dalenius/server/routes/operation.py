@@ -27,7 +27,7 @@ def ready(request: Request) -> Response:
         missing = services.desk.unregistered()
     except Exception:
         return _not_ready("The ledger or the store cannot be reached.")
-    if not services.worker.is_ready:
+    if not services.is_ready:
         return _not_ready("Data sets are being registered.")
     if missing:
         return _not_ready(f"Not registered yet: {', '.join(missing)}. The custodian registers it.")

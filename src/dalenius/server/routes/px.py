@@ -1,21 +1,212 @@
-"""Read-only PxWeb API 2 over released tables, under /pxweb/api/v2: existing clients work, and can never spend."""
+"""Read-only PxWeb API 2 over released tables, under /pxweb/api/v2: existing clients work, and can never spend.
 
+Each released table has its own axes and one more, `ContentsCode`, with the value, its standard error and the ends of
+its 95 % interval. A category's code is its label where that is safe in a selection, otherwise its place (`c3`).
+Selections are read as the specification has them: `*`, `?`, `TOP(n)`, `BOTTOM(n)`, `FROM(a)`, `TO(b)`, `RANGE(a,b)`.
+Everything is computed from the release; there is no way from here to the data or to the ledger.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from math import ceil
 from typing import Annotated, Any
 
+import numpy as np
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from dalenius.algebra.tabulation import bounds, tidy
 from dalenius.core.release import Release
-from dalenius.errors import UnknownName
+from dalenius.errors import ParameterError, TooLarge, UnknownName
 from dalenius.server.accounts import ANONYMOUS
 from dalenius.server.auth import current_user, services_of
 from dalenius.server.errors import NotFound
-from dalenius.server.px_format import MOST_CELLS, Selection, as_csv, json_stat, places_of, table_item
 from dalenius.server.routes.bodies import BoundedRoute
 from dalenius.server.views import ReleaseView
+from dalenius.shown.speech import as_read
 from dalenius.version import VERSION
+
+CONTENTS = "ContentsCode"
+CONTENT_LABELS = {
+    "value": "Released value",
+    "std_error": "Standard error of the privacy noise",
+    "lower": "Lower end of the 95 % interval",
+    "upper": "Upper end of the 95 % interval",
+}
+MOST_CELLS = 150_000
+_SAFE = re.compile(r"[\w .+-]{1,100}")
+_CALL = re.compile(r"(TOP|BOTTOM|FROM|TO|RANGE)\((.*)\)", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dimension:
+    code: str
+    label: str
+    codes: tuple[str, ...]
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, labels: tuple[str, ...]) -> "Dimension":
+        codes = tuple(x if _SAFE.fullmatch(x) else f"c{i}" for i, x in enumerate(labels))
+        if len(set(codes)) != len(codes):
+            codes = tuple(f"c{i}" for i in range(len(labels)))
+        return cls(code=name, label=name, codes=codes, labels=labels)
+
+    def select(self, expressions: tuple[str, ...]) -> list[int]:
+        """Places of the chosen values, in declared order."""
+        chosen: set[int] = set()
+        for expression in expressions:
+            chosen |= self._places(expression.strip())
+        return sorted(chosen)
+
+    def _places(self, expression: str) -> set[int]:
+        if expression in self.codes:
+            return {self.codes.index(expression)}
+        call = _CALL.fullmatch(expression)
+        if call:
+            return self._call(call.group(1).upper(), [part.strip() for part in call.group(2).split(",")])
+        if "*" in expression or "?" in expression:
+            if "[" in expression or len(expression) > 100:
+                raise ParameterError("A mask holds *, ? and plain characters.", received=expression)
+            return {i for i, code in enumerate(self.codes) if fnmatchcase(code, expression)}
+        raise UnknownName.among(f"value of {self.code}", expression, self.codes)
+
+    def _call(self, name: str, arguments: list[str]) -> set[int]:
+        size = len(self.codes)
+        if name in ("TOP", "BOTTOM"):
+            numbers = [int(a) for a in arguments if a.isascii() and a.isdigit() and len(a) < 10]
+            if len(numbers) != len(arguments) or not 1 <= len(numbers) <= 2:
+                raise ParameterError(f"{name} takes a number of values and, if you like, how many to skip.")
+            first, last = ([*numbers, 0][1], sum(numbers))
+            top = range(first, min(last, size))
+            return set(top) if name == "TOP" else {size - 1 - place for place in top}
+        if len(arguments) != (2 if name == "RANGE" else 1):
+            raise ParameterError(f"{name} takes {'two codes' if name == 'RANGE' else 'one code'}.")
+        for argument in arguments:
+            if argument not in self.codes:
+                raise UnknownName.among(f"value of {self.code}", argument, self.codes)
+        places = [self.codes.index(argument) for argument in arguments]
+        first, last = {"FROM": (places[0], size - 1), "TO": (0, places[0]), "RANGE": (places[0], places[-1])}[name]
+        return set(range(first, last + 1))
+
+
+def dimensions(release: Release) -> tuple[Dimension, ...]:
+    axes = [Dimension.of(axis.name, axis.labels) for axis in as_read(release).table.space.axes]
+    contents = Dimension(
+        code=CONTENTS, label="Contents", codes=tuple(CONTENT_LABELS), labels=tuple(CONTENT_LABELS.values())
+    )
+    return (*axes, contents)
+
+
+Selection = Mapping[str, tuple[str, ...]]
+
+
+def places_of(release: Release, selection: Selection) -> list[list[int]]:
+    """Chosen places on every dimension; what is not named is taken whole, the contents by value alone."""
+    axes = dimensions(release)
+    for name in selection:
+        if name.lower() not in {d.code.lower() for d in axes}:
+            raise UnknownName.among("variable", name, [d.code for d in axes])
+    lower = {name.lower(): chosen for name, chosen in selection.items()}
+    places = []
+    for dimension in axes:
+        default = ("value",) if dimension.code == CONTENTS else ("*",)
+        chosen = dimension.select(lower.get(dimension.code.lower()) or default)
+        if not chosen:
+            raise ParameterError(f"The selection leaves no value of {dimension.code!r}.")
+        places.append(chosen)
+    size = int(np.prod([len(p) for p in places], dtype=float))
+    if size > MOST_CELLS:
+        raise TooLarge(f"The selection has {size:,} cells; at most {MOST_CELLS:,} are sent.", limit=MOST_CELLS)
+    return places
+
+
+def cube(release: Release, places: list[list[int]]) -> Any:
+    release = as_read(release)
+    table = release.table
+    lower, upper = bounds(release, table)
+    whole = np.stack([table.values, table.std_error, lower, upper], axis=-1).reshape(*table.shape, 4)
+    return whole[np.ix_(*places)]
+
+
+def table_item(view: ReleaseView, root: str, language: str) -> dict[str, Any]:
+    address = f"{root}/tables/{view.entry}"
+    return {
+        "type": "Table",
+        "objectType": "table",
+        "id": view.entry,
+        "label": f"{view.dataset}: {view.title}",
+        "description": f"{view.title}, {view.dataset} {view.version}; {view.definition} privacy",
+        "updated": view.at,
+        "firstPeriod": view.version,
+        "lastPeriod": view.version,
+        "category": "public",
+        "discontinued": False,
+        "variableNames": [*view.variables, CONTENTS],
+        "source": view.population,
+        "links": [
+            {"rel": name, "hreflang": language, "href": address + ending}
+            for name, ending in (("self", ""), ("metadata", "/metadata"), ("data", "/data"))
+        ],
+    }
+
+
+def json_stat(release: Release, view: ReleaseView, places: list[list[int]] | None, root: str) -> dict[str, Any]:
+    """A JSON-stat 2 data set; without places the metadata alone."""
+    axes = dimensions(release)
+    chosen = places or [list(range(len(d.codes))) for d in axes]
+    dimension = {
+        d.code: {
+            "label": d.label,
+            "category": {
+                "index": {d.codes[i]: n for n, i in enumerate(picked)},
+                "label": {d.codes[i]: d.labels[i] for i in picked},
+            },
+            "extension": {"elimination": False, "show": "value"},
+        }
+        for d, picked in zip(axes, chosen, strict=True)
+    }
+    document: dict[str, Any] = {
+        "version": "2.0",
+        "class": "dataset",
+        "href": f"{root}/tables/{view.entry}/{'metadata' if places is None else 'data'}",
+        "label": f"{view.dataset}: {view.title}",
+        "source": view.population,
+        "updated": view.at,
+        "note": [*filter(None, [release.about.universe]), release.provenance.guarantee, *release.provenance.warnings],
+        "role": {"metric": [CONTENTS]},
+        "id": [d.code for d in axes],
+        "size": [len(picked) for picked in chosen],
+        "dimension": dimension,
+        "extension": {
+            "px": {"tableid": view.entry, "matrix": view.entry, "contents": view.measure, "decimals": 0},
+            "dalenius": {"release": f"/api/v1/releases/{view.entry}", "digest": release.provenance.digest},
+        },
+    }
+    if places is not None:
+        document["value"] = [tidy(v) for v in cube(release, chosen).ravel().tolist()]
+    return document
+
+
+def as_csv(release: Release, places: list[list[int]]) -> str:
+    """One row for each chosen cell, one column for each dimension and content."""
+    axes = dimensions(release)
+    numbers = cube(release, places)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    contents = [axes[-1].codes[i] for i in places[-1]]
+    writer.writerow([*(d.code for d in axes[:-1]), *contents])
+    for cell in np.ndindex(*numbers.shape[:-1]):
+        labels = [d.labels[p[i]] for d, p, i in zip(axes, places, cell, strict=False)]
+        safe = [f"'{label}" if label.startswith(("=", "+", "-", "@", "\t", "\r")) else label for label in labels]
+        writer.writerow([*safe, *("" if tidy(v) is None else tidy(v) for v in numbers[cell].tolist())])
+    return out.getvalue()
+
 
 ROOT = "/pxweb/api/v2"
 FORMATS = ("json-stat2", "csv")
