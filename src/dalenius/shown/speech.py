@@ -54,8 +54,10 @@ _OF_SERIES = texts(
 )
 _OF_MARGIN = texts("Expect a cell of {names} to be off by at most ± {error} (95 %).")
 _OF_TOTAL = texts("Expect the total to be off by at most ± {error} (95 %).")
-_OF_MEANS = texts("In a cell of {records} records of {names}, expect the mean to be off by at most ± {error} (95 %).")
-_OF_MEAN = texts("Of {records} records in all, expect the mean to be off by at most ± {error} (95 %).")
+_OF_ESTIMATES = texts(
+    "In a cell of {records} records of {names}, expect the estimate to be off by at most ± {error} (95 %)."
+)
+_OF_ESTIMATE = texts("Of {records} records in all, expect the estimate to be off by at most ± {error} (95 %).")
 _OF_SAMPLE = texts(
     "In a cell of {records} records, expect the count to be off by at most ± {error} (95 %), by secret sampling "
     "and noise together; in larger cells by more."
@@ -296,7 +298,7 @@ def _of_table(
 
 def _of_margin(margin: Mapping[str, Any]) -> Mapping[str, str]:
     if "records" in margin:
-        return _OF_MEANS if margin["axes"] else _OF_MEAN
+        return _OF_ESTIMATES if margin["axes"] else _OF_ESTIMATE
     return _OF_MARGIN if margin["axes"] else _OF_TOTAL
 
 
