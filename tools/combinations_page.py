@@ -16,8 +16,9 @@ Every estimator with every modifier, as one number, as a table, and as a list wi
 for which it is refused. Made from the registry by `python tools/combinations_page.py`, by planning each of them; a test compares the page with the
 plans, and the refusals with the list of those that are meant.
 
-Modifiers can be combined with one another too, unless a reason below says otherwise or both are values of one key, as the two errors are. A public
-size is used for one number of all rows, and a declared one is left aside elsewhere.
+Modifiers can be combined with one another too, unless a reason below says otherwise or both are values of one key, as the two errors are; but bounds
+are not learned for weighted rows, and weighted proportions are not resampled. A public size is used for one number of all rows, and a declared one is
+left aside elsewhere.
 """
 CLIPPED = "a person who is scaled down no longer has the squares of its values; totals of clipped persons are the measure `clipped_total`"
 

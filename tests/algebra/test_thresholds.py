@@ -69,6 +69,36 @@ def test_wide_laws_are_rounded_outwards_and_hardly(law: object) -> None:
     assert up == pytest.approx(np.quantile(sums, 0.975), rel=0.02)
 
 
+@pytest.mark.parametrize("rate", [Fraction(1, 400), Fraction(1, 400_000), Fraction(1, 10**9)], ids=str)
+def test_wide_truncated_noise_is_not_listed_point_by_point(rate: Fraction) -> None:
+    """Counts of weights in hundredths up to 400 under (epsilon, delta): millions of points, and 25 GB."""
+    law, free = Additive(TruncatedLaplace(rate, int(14 / rate))), Additive(DiscreteLaplace(rate))
+    for rank in (Rank(a=1, b=2), Rank(a=9, b=10), Rank(a=1, b=4, squares=float(1 / rate) ** 2)):
+        for below in (0, 3, 9):
+            for near, far in zip(
+                reaches(free, below, 9 - below, rank, 0.025), reaches(law, below, 9 - below, rank, 0.025), strict=True
+            ):
+                assert near <= far <= 1.02 * near
+
+
+def test_wide_noise_is_rounded_outwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = Additive(TruncatedLaplace(Fraction(1, 100), 300))
+    for below, rank in product((0, 2, 5), (Rank(a=1, b=2), Rank(a=9, b=10))):
+        exact = thresholds._masses(law, below, 5 - below, rank)[1]
+        with monkeypatch.context() as patch:
+            patch.setattr(thresholds, "_LISTED", 0.0)
+            for cache in (thresholds._turned, thresholds._turned_noise, reaches):
+                cache.cache_clear()
+            rounded, (down, up) = (
+                thresholds._masses(law, below, 5 - below, rank)[1],
+                reaches(law, below, 5 - below, rank, 0.025),
+            )
+        for cache in (thresholds._turned, thresholds._turned_noise, reaches):
+            cache.cache_clear()
+        assert np.abs(np.cumsum(exact) - np.cumsum(rounded)).max() < 0.005
+        assert (down, up) >= reaches(law, below, 5 - below, rank, 0.025)
+
+
 def test_rows_of_one_unit_that_may_be_alike_widen_the_rank() -> None:
     law = Additive(DiscreteGaussian(Fraction(4)))
     one, two = (reaches(law, 4, 5, Rank(a=1, b=2, size=10_000, rows=rows), 0.025)[0] for rows in (1, 2))

@@ -255,6 +255,21 @@ def test_an_exhausted_budget_says_what_is_left_and_what_would_fit(
         assert getattr(done.exception, "exit_code", 0) == exit_code, (number, done.output, done.exception)
 
 
+def test_a_delta_that_is_more_than_is_left_is_named(folder: Path) -> None:
+    """No smaller epsilon helps then, and nothing said what would."""
+    ledger = folder / "l.sqlite"
+    (folder / "policy.toml").write_text('[budget]\nrho = "1"\ndelta = "1e-7"\n')
+    run = ["register", str(folder / "dataset.toml"), "--ledger", str(ledger), "--policy", str(folder / "policy.toml")]
+    assert RUNNER.invoke(app, run).exit_code == 0
+    table = REQUEST[: REQUEST.index("[privacy]")].replace(
+        'rows = ["sex"]', 'measure = "mean"\nof = "age"\nerror = "bootstrap"'
+    )
+    privacy = '[privacy]\ndefinition = "approximate"\nepsilon = "1/2"\ndelta = 1e-6\n'
+    (folder / "request.toml").write_text(table + privacy)
+    error = refused("release", folder / "request.toml", "--ledger", ledger)
+    assert error.message.endswith("Its delta alone is more than is left: use one of at most 1e-07.")
+
+
 def test_an_amount_for_which_no_noise_is_wide_enough_is_not_taken_for_too_much() -> None:
     """The largest amount that is paid is found, although the smallest ones are refused for another reason."""
 

@@ -237,6 +237,29 @@ def test_a_weight_that_a_measure_does_not_use_is_refused(measure: str, definitio
     with pytest.raises(Unsupported, match="weight") as refusal:
         planned(document)
     assert "A weight is used with measure = 'boxplot' or 'correlation' or 'count'" in refusal.value.message
+    assert refusal.value.message.endswith(f"Leave 'weight' out for the {measure} of the records themselves.")
+
+
+@pytest.mark.parametrize(
+    ("table", "remedy"),
+    [
+        ({"rows": ["a"], "weight": "w"}, 'write acknowledge = ["fixed_weights"] in [allow] of the policy'),
+        ({"rows": ["a"], "measure": "mean", "of": "n", "weight": "w"}, 'acknowledge = ["fixed_weights"]'),
+        ({"rows": ["a"], "measure": "median", "of": "n", "margins": "all"}, "counts, estimates and distributions"),
+        (
+            {"rows": ["a"], "measure": "proportion", "of": "a", "among": ["x"]},
+            "Leave it out of rows, columns and layers",
+        ),
+    ],
+)
+def test_refusals_say_what_to_change(table: dict[str, Any], remedy: str) -> None:
+    with pytest.raises(Unsupported) as refusal:
+        plan_of(
+            load_dataset(DATASET).domain(),
+            {"table": table, "privacy": {"definition": "zero_concentrated", "rho": 1}},
+            {},
+        )
+    assert remedy in refusal.value.message
 
 
 @pytest.mark.parametrize("measure", ["total", "mean"])

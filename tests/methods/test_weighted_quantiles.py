@@ -25,8 +25,8 @@ FIXED = {"allow": {"acknowledge": ["fixed_weights"]}}
 STEP = Fraction(1, 100)
 
 
-def domain_of(design: Any = None) -> Any:
-    weight = {"bounds": [0, 4], "step": "0.1", "missing": "0", "weight": True}
+def domain_of(design: Any = None, step: str = "0.1") -> Any:
+    weight = {"bounds": [0, 4], "step": step, "missing": "0", "weight": True}
     return DatasetDocument.from_dict(
         {
             "dataset": {"name": "d", "population": "p", "public": True},
@@ -127,6 +127,18 @@ def test_readers_get_both_intervals_from_the_release_alone() -> None:
     assert "weights" in noise.method and "normal rank" in both.method
     assert (both.lower <= noise.lower).all() and (noise.upper <= both.upper).all()
     assert np.abs(noise.values - [43.3, 50, 56.7]).max() < 2
+
+
+def test_fine_weights_are_served_under_epsilon_and_delta() -> None:
+    """The noise has millions of values; listing them took 25 GB, after the charge."""
+    domain, rng = domain_of(step="0.0001"), np.random.default_rng(3)
+    columns = {"sex": ["f"] * 3000, "x": rng.integers(0, 99, 3000).tolist(), "w": [1] * 3000, "v": [1] * 3000}
+    request = {
+        "table": {"measure": "median", "of": "x", "weight": "w"},
+        "privacy": {"definition": "approximate", "epsilon": 1, "delta": "1/1000000"},
+    }
+    release = release_of(plan_of(domain, request, FIXED), domain, columns, request, "fine")
+    assert (release.interval()[0] <= 50).all() and (release.interval()[1] >= 48).all()
 
 
 def test_squares_are_measured_for_the_error_of_sampling_alone() -> None:

@@ -29,7 +29,7 @@ def test_there_is_no_statement_without_a_delta() -> None:
 
 @pytest.mark.parametrize("key", ["replicates", "squares"])
 def test_its_keys_belong_to_it(key: str) -> None:
-    assert BOOTSTRAP.belongs[key] == 'error = "bootstrap"'
+    assert BOOTSTRAP.belongs[key].startswith('error = "bootstrap"')
     request = asked("mean", error=None, replicates=None) | {}
     request["table"] = {**request["table"], key: 5 if key == "replicates" else False}  # type: ignore[dict-item]
     with pytest.raises(Unsupported, match=key):

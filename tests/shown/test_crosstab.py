@@ -212,3 +212,30 @@ def test_the_margin_of_a_difference_takes_in_the_covariance_of_combined_cells(tm
     assert stated is not None and margin == pytest.approx((stated.upper - stated.lower) / 2)
     # The total is measured too, so that the two cells are not independent.
     assert abs(margin / (1.959964 * sqrt(float(shown.variance.sum()))) - 1) > 0.01
+
+
+@pytest.mark.parametrize("measure", ["mean", "proportion", "variance"])
+def test_totals_are_of_the_same_measure(tmp_path: Path, measure: str) -> None:
+    """Of a list of means the counts had a column of totals that held means."""
+    rows = {"a": ["x", "y"] * 500, "b": ["u", "u", "v", "v"] * 250, "n": [1, 2, 3, 9] * 250}
+    words = {"missing": 0, "bounds": [0, 10], "step": 1}
+    document = {
+        "dataset": {"name": "d", "population": "p"},
+        "variables": {
+            "a": {"categories": ["x", "y"], "missing": "x", "unseen": "x"},
+            "b": {"categories": ["u", "v"], "missing": "u", "unseen": "u"},
+            "n": words,
+        },
+    }
+    keys = {"at_least": 5} if measure == "proportion" else {}
+    request = table(rows="a", columns="b", measure=measure, of="n", margins=[["a", "b"], ["a"], []], rho=100, **keys)
+    with Curator.open(
+        document, data=rows, ledger=str(tmp_path / "l.sqlite"), policy={"budget": {"rho": 200}}
+    ) as curator:
+        curator.register()
+        release = curator.release(request)
+    for part in release.tables:
+        if len(part.space.axes) == 2 and part.measure in ("count", "total"):
+            (sheet,) = lay_out(release, part).sheets
+            *cells, total = sheet.lines[0].cells
+            assert total.is_total and total.value == pytest.approx(sum(cell.value or 0 for cell in cells), abs=1e-3)

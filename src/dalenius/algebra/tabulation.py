@@ -205,15 +205,16 @@ def _law_of(release: Release, table: Table) -> Law | None:
     return block.law if np.allclose(drawn, block.law.variance, rtol=1e-9) else None
 
 
-def margin(release: Release, *names: str) -> Table:
+def margin(release: Release, *names: str, measure: str = "") -> Table:
     """The table over some of the axes: as published if it was, otherwise the sum of the finest table.
 
-    Summed cells carry independent noise, so their variances add.
+    `measure` names one of several that a release shows. Summed cells carry independent noise, so their variances add.
     """
-    for table in release.tables:
+    tables = [table for table in release.tables if measure in ("", table.measure)]
+    for table in tables:
         if {axis.name for axis in table.space.axes} == set(names):
             return table
-    source = next((t for t in release.tables if set(names) <= {a.name for a in t.space.axes}), None)
+    source = next((t for t in tables if set(names) <= {a.name for a in t.space.axes}), None)
     if source is not None and source.measure not in ADDITIVE:
         raise RequestError(f"A {source.measure} does not add up; ask for the margin as a table of its own.")
     if source is None or release.is_joint:

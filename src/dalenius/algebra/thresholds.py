@@ -23,6 +23,8 @@ _WIDE = 24
 _LEFT_OUT = 1e-15
 # Above this variance a discrete Gaussian is a normal law up to rounding.
 _SMOOTH = 8.0
+# Above this variance a law that has to be listed is first rounded to a fine part of a step.
+_LISTED = 10_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,8 @@ def reaches(law: Additive, below: int, above: int, rank: Rank, tail: float) -> t
     up = len(masses) - int(np.searchsorted(upper[::-1], tail, side="right")) - middle
     # Quantiles of binomial laws rise with the number of records but for less than one record at a time.
     slack = rank.b if rank.is_upper and rank.size and not rank.is_normal else 0
+    # All draws that were rounded to parts of a step are off by half a step together.
+    slack += step if _is_rounded(law) else 0
     return float(step * down + slack), float(step * up + slack)
 
 
@@ -90,7 +94,8 @@ def _turns(step: int) -> FloatArray:
 @lru_cache(maxsize=512)
 def _turned_noise(law: Additive, below: int, above: int, a: int, b: int, step: int) -> ComplexArray:
     """Characteristic function of the noise of all parts."""
-    return np.asarray(_turned(law, b - a, step) ** below * _turned(law, -a, step) ** above)
+    finer = 1 << (below + above - 1).bit_length()
+    return np.asarray(_turned(law, b - a, step, finer) ** below * _turned(law, -a, step, finer) ** above)
 
 
 @lru_cache(maxsize=64)
@@ -106,9 +111,24 @@ def _turned_rank(rank: Rank, step: int) -> ComplexArray:
     return np.asarray(one**rank.size, dtype=np.complex128)
 
 
+def _is_rounded(law: Additive) -> bool:
+    """Whether the law has no closed form here, and too many points to turn one by one."""
+    return float(law.noise.variance) > _LISTED and _turned_closed(law, 1, 1) is None
+
+
 @lru_cache(maxsize=64)
-def _turned(law: Additive, times: int, step: int) -> ComplexArray:
-    """Characteristic function of one draw of noise, so many times."""
+def _turned(law: Additive, times: int, step: int, finer: int) -> ComplexArray:
+    """Characteristic function of one draw of noise, so many times; a wide law is rounded to `finer` parts of a step."""
+    closed = _turned_closed(law, times, step)
+    if closed is not None:
+        return closed
+    if _is_rounded(law):
+        return _turned_rounded(law, times, step, finer)
+    points, chances = law.central(_LEFT_OUT)
+    return np.asarray(np.exp(1j * np.outer(times * _turns(step), points)) @ chances, dtype=np.complex128)
+
+
+def _turned_closed(law: Additive, times: int, step: int) -> ComplexArray | None:
     noise, variance, turns = law.noise, float(law.noise.variance), times * _turns(step)
     if noise.name == "discrete_laplace":
         return (1 / (1 + 2 * variance * np.sin(turns / 2) ** 2)).astype(np.complex128)
@@ -116,5 +136,15 @@ def _turned(law: Additive, times: int, step: int) -> ComplexArray:
         # By Poisson's sum one normal factor a turn; its neighbours are below exp(-4 pi^2).
         near = np.remainder(turns + pi, 2 * pi) - pi
         return np.exp(-variance * near * near / 2).astype(np.complex128)
-    points, chances = law.central(_LEFT_OUT)
-    return np.asarray(np.exp(1j * np.outer(turns, points)) @ chances, dtype=np.complex128)
+    return None
+
+
+def _turned_rounded(law: Additive, times: int, step: int, finer: int) -> ComplexArray:
+    """As above, each draw as the nearest multiple of step / (times finer): its chance is that of a range."""
+    width = step / (abs(times) * finer)
+    low, high = (round(law.quantile(p) / width) for p in (_LEFT_OUT, 1 - _LEFT_OUT))
+    places = np.arange(low, high + 1)
+    chances = np.diff(law.cdf(np.floor((places + 0.5) * width).astype(np.int64)), prepend=0.0)
+    size = _GRID * finer
+    turned = np.fft.rfft(np.bincount(places % size, chances, size))[: _GRID // 2 + 1]
+    return np.asarray(np.conj(turned) if times > 0 else turned, dtype=np.complex128)

@@ -132,4 +132,6 @@ def with_advice(
         advice += f" This request with {unit} = {float(amounts[place - 1]):g} would be paid."
     else:
         advice += f" No smaller {unit} would be paid and served."
+        if (document.privacy.delta or 0) > left.delta:
+            advice += f" Its delta alone is more than is left: use one of at most {float(left.delta):.3g}."
     return type(refusal)(refusal.message + advice, **refusal.detail)

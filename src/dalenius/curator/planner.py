@@ -40,8 +40,7 @@ from dalenius.spec.universe import universe_of
 P = ParamSpec("P")
 T = TypeVar("T")
 HINTS = {
-    "margins": " Margins are planned for counts, totals and means without errors of sampling; ask for other measures "
-    "table by table.",
+    "margins": " Lists with margins are of counts, estimates and distributions; ask for other measures table by table.",
     "universe": " No record can be lost from these tables.",
     "rows": " It is one number of one list of records: use where, not rows or columns.",
 }

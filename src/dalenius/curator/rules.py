@@ -95,8 +95,7 @@ def check_weight(request: RequestDocument, domain: Domain) -> None:
         measures = " or ".join(repr(name) for name in registry.names("methods") if takes_weight(name))
         raise Unsupported(
             f"A weight is used with measure = {measures} only; a weighted {request.method} is not served. Leave "
-            f"'weight' out for the {request.method} of the records themselves, or declare a variable that holds "
-            f"{table.of!r} times {table.weight!r}, with bounds of its own, and ask for its total.",
+            f"'weight' out for the {request.method} of the records themselves.",
             measure=table.measure,
             weight=table.weight,
         )

@@ -55,7 +55,8 @@ def check_rate(epsilon: Fraction, change: Fraction) -> None:
     """Refuse, before anything is charged, an epsilon for which there are no weights."""
     if epsilon / change < _LEAST_RATE:
         raise ParameterError(
-            "epsilon is too small for a quantile with so fine a q; use a q such as 1/2, 1/4 or 0.95.", name="epsilon"
+            "epsilon is too small for this quantile. Use a larger epsilon, or a q of fewer digits (1/2, 0.95).",
+            name="epsilon",
         )
     if epsilon / change > _LARGEST_RATE:
         raise ParameterError(

@@ -67,7 +67,10 @@ def _condition(question: Question) -> Filter:
             variable=question.of,
         )
     if question.of in {axis.variable for axis in question.space.axes}:
-        raise Unsupported(f"{question.of!r} stands on an axis already; a share by it is 0 or 1 in every cell.")
+        raise Unsupported(
+            f"{question.of!r} stands on an axis already; a share by it is 0 or 1 in every cell. Leave it out of rows,"
+            " columns and layers, or ask for a count."
+        )
     exact = {name: None if end is None else rational(end, name) for name, end in ends.items()}
     asked = ConditionPart(**exact) if variable.is_numeric else tuple(among)
     return condition_filter(question.of, asked, question.domain)

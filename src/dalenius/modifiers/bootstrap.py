@@ -38,7 +38,7 @@ BOOTSTRAP = Modifier(
     place=60,
     owns="finish",
     keys=ReplicateKeys,
-    belongs={"replicates": 'error = "bootstrap"', "squares": 'error = "bootstrap"'},
+    belongs={"replicates": 'error = "bootstrap"', "squares": 'error = "bootstrap" of a mean or a total'},
     example={"table": {"error": "bootstrap", "replicates": 5}},
     is_asked=lambda question: question.parameter("error", "sampling") == "bootstrap",
     apply=_apply,

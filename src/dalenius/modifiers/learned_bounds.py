@@ -32,7 +32,9 @@ def _apply(plan: SumPlan) -> SumPlan:
             'A mean with learned bounds is one table with error = "sampling" or error = "noise".', key="learn_bounds"
         )
     if plan.weight is not None:
-        raise Unsupported("Bounds are learned for means without weights.", key="learn_bounds")
+        raise Unsupported(
+            "Bounds are learned for means without weights. Leave weight or learn_bounds out.", key="learn_bounds"
+        )
     return replace(plan, finish=between_learned_bounds, notes=())
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from dalenius.algebra.tabulation import bounds, estimate_of, sampled_bounds
+from dalenius.algebra.tabulation import bounds, estimate_of, margin, sampled_bounds
 from dalenius.core.domain import Axis
 from dalenius.core.law import Additive, FloatArray
 from dalenius.core.release import ADDITIVE, POSSIBLE, SELECTION, Release, Subject, Table
@@ -300,7 +300,7 @@ class _Builder:
         if self.table.measure not in ADDITIVE:
             return None
         try:
-            return self._total(self.release, self.release.margin(*names))
+            return self._total(self.release, margin(self.release, *names, measure=self.table.measure))
         except RequestError:
             release = self.more(names)
             return None if release is None else self._total(release, release.table)

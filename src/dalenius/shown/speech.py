@@ -52,14 +52,14 @@ _OF_SERIES = texts(
     "{waves} waves share this budget: with its noise alone a level is off by at most ± {level} (95 %), and a "
     "change between two waves by at most ± {change}."
 )
-# By whether means are expected, and whether there are several.
+# By whether estimates are expected, and whether there are several.
 _OF_CELLS = {
     (False, True): texts("Expect a cell of {names} to be off by at most ± {error} (95 %)."),
     (False, False): texts("Expect the total to be off by at most ± {error} (95 %)."),
     (True, True): texts(
-        "In a cell of {records} records of {names}, expect the mean to be off by at most ± {error} (95 %)."
+        "In a cell of {records} records of {names}, expect the estimate to be off by at most ± {error} (95 %)."
     ),
-    (True, False): texts("Of {records} records in all, expect the mean to be off by at most ± {error} (95 %)."),
+    (True, False): texts("Of {records} records in all, expect the estimate to be off by at most ± {error} (95 %)."),
 }
 _OF_SAMPLE = texts(
     "In a cell of {records} records, expect the count to be off by at most ± {error} (95 %), by secret sampling "

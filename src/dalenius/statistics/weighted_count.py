@@ -45,7 +45,8 @@ class WeightedCount:
         if not is_fixed:
             raise Unsupported(
                 f"The weights {weight!r} are not declared fixed. Weights calibrated on the sample change for everybody"
-                " when one unit changes, so they have no bounded sensitivity."
+                " when one unit changes, so they have no bounded sensitivity. If these were fixed by the design, write"
+                ' acknowledge = ["fixed_weights"] in [allow] of the policy.'
             )
         if power not in (1, 2):
             raise ParameterError("power is 1 for weights or 2 for their squares.")

@@ -71,7 +71,7 @@ def test_released_means_agree_with_counts_and_totals_and_along_levels() -> None:
     assert (made.lower <= made.values).all()
     assert (made.values <= made.upper).all()
     said = speech.expectation("mean", plan.preview, lambda number: f"{number:.1f}")
-    assert said[-1].startswith("Of 1000.0 records in all, expect the mean")
+    assert said[-1].startswith("Of 1000.0 records in all, expect the estimate")
 
 
 @pytest.mark.parametrize("relation", Relation)
