@@ -85,6 +85,22 @@ def test_weights_of_records_count_as_so_many_records(grain: int, depth: int) -> 
             assert all(min(found[y], reach or 10**9) == min(s, reach or 10**9) for y, s in exact.items())
 
 
+@pytest.mark.parametrize("factor", [2**40, 2**58, 2**61])
+@pytest.mark.parametrize("reach", [None, 5, 400])
+def test_scores_of_weights_whose_sums_leave_64_bits_are_those_of_small_ones(factor: int, reach: int | None) -> None:
+    """Weights and grain that are so many times as large give the same scores, whatever the sums come to."""
+    values, counts = np.array([3, 0, 1, 4, 3, 0, 6]), np.array([1, 0, 2, 3, 3, 1, 2])
+    for q, shift in product((Fraction(1, 2), Fraction(99, 100)), (0, -7, 40)):
+        found = []
+        for many in (1, factor):
+            records = Records.of(values, counts * many)
+            rank = q.numerator * records.total + shift * many
+            aim = Aim(parts=q.denominator, rank=rank, depth=3, grain=many)
+            scores = by_point(score_runs(records, -1, 7, aim, reach))
+            found.append({y: min(s, reach or s) for y, s in scores.items()})
+        assert found[0] == found[1]
+
+
 def by_point(runs: quantile_selection.Runs) -> dict[int, int]:
     return {y: s for a, b, s in zip(*(part.tolist() for part in runs), strict=True) for y in range(a, b + 1)}
 

@@ -97,6 +97,17 @@ def test_whole_curves_are_in_their_bands(relation: str, privacy: tuple[str, str,
         assert 0.905 < held < 0.99
 
 
+@pytest.mark.parametrize("privacy", [("pure", "epsilon", 4), ("zero_concentrated", "rho", 4)], ids=str)
+def test_bands_hold_where_most_draws_of_noise_are_none(privacy: tuple[str, str, Any]) -> None:
+    """About 4 of 100 draws are not zero: bands of normal noise held 83 to 87 %."""
+    definition, key, amount = privacy
+    plan = planned("add-remove", {"definition": definition, key: amount}, 200, parts=8)
+    counts = np.tile([90.0, 40, 20, 10, 5, 2, 1, 32], (RUNS, 1))
+    lower, upper = (end.reshape(RUNS, 7) for end in answered(plan, counts, "narrow").ends(0.95, False))
+    exact = np.cumsum(counts, axis=1)[:, :-1] / 200
+    assert ((lower <= exact + 1e-9) & (exact - 1e-9 <= upper)).all(axis=1).mean() > 0.95
+
+
 def test_curves_rise_and_an_empty_cell_has_none() -> None:
     plan = planned("add-remove", {"definition": "pure", "epsilon": "0.05"}, 100, parts=10)
     made = answered(plan, np.repeat([[0.0] * 10, [10.0] * 10], 20, axis=0), "few")

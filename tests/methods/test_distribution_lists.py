@@ -93,8 +93,12 @@ def exact(data: dict[str, np.ndarray], names: list[str], *, is_weighted: bool) -
 @pytest.mark.parametrize("margins", ["none", "all"])
 @pytest.mark.parametrize(
     "privacy",
-    [{"definition": "zero_concentrated", "rho": 1}, {"definition": "pure", "epsilon": 4}],
-    ids=lambda p: p["definition"],
+    [
+        {"definition": "zero_concentrated", "rho": 1},
+        {"definition": "zero_concentrated", "rho": 8},
+        {"definition": "pure", "epsilon": 4},
+    ],
+    ids=str,
 )
 def test_whole_curves_are_in_their_bands(is_weighted: bool, margins: str, privacy: dict[str, Any]) -> None:
     """Four samples of 40 x 2 cells: in each margin, red if 93.5 % of all curves is rejected at .0005."""

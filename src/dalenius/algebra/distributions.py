@@ -16,7 +16,7 @@ References
     Kolmogorov (1933); Hay, Rastogi, Miklau & Suciu (2010); Honaker (2015).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -24,11 +24,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from dalenius.core.estimate import rows_per_unit
-from dalenius.core.law import Additive, FloatArray
+from dalenius.core.law import Additive, FloatArray, Law
 from dalenius.core.release import Block
 from dalenius.errors import InternalError
 
 REPLAYS = 4096
+_NARROW = 0.49
 _GOLDEN, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
@@ -82,6 +83,10 @@ def point_variances(
 class BinNoise(Protocol):
     """What is off in the bins of every curve."""
 
+    @property
+    def grain(self) -> float:
+        """What whole draws are counted in, where most of them are none; 0 elsewhere."""
+
     def variances(self, shares: FloatArray) -> FloatArray:
         """Of the count below each point less its share of all; a row for each curve."""
 
@@ -98,6 +103,7 @@ class LevelNoise:
     variances_of_levels: tuple[float, ...]
     is_normal: tuple[bool, ...]
     is_known: bool
+    grain: float = 0.0
 
     def variances(self, shares: FloatArray) -> FloatArray:
         return point_variances(self.bins, self.widths, self.variances_of_levels, shares, self.is_known)
@@ -128,6 +134,7 @@ class ClassNoise:
     of_bin: FloatArray
     of_all: FloatArray
     is_normal: bool
+    grain: float = 0.0
 
     @property
     def own(self) -> FloatArray:
@@ -206,6 +213,7 @@ class Distribution:
             variances_of_levels=tuple(level.variance for level in levels),
             is_normal=tuple(level.is_normal for level in levels),
             is_known=size is not None,
+            grain=grain_of(block.law for block in blocks[: len(widths)]) * int(parameters.get("unit", 1)),
         )
         made = joined(bins, widths, noise.variances_of_levels, noise.is_known)
         counts = np.concatenate([level.values for level in levels], axis=1) @ made.T
@@ -243,13 +251,21 @@ class Distribution:
             off = self.noise.replayed(curve, shares)
             if is_sampling:
                 off = off + np.sqrt(self.rows) * _bridges(shares, self.squares[curve])
-            halves.append(float(np.quantile(np.abs(off).max(axis=1), confidence)) / n)
+            halves.append((float(np.quantile(np.abs(off).max(axis=1), confidence)) + self.noise.grain) / n)
         return np.array(halves)
 
     def ends(self, confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
         """A band of one width along each curve, flat."""
         half = self.half_widths(confidence, is_sampling)[:, None]
         return (self.values - half).reshape(-1), (self.values + half).reshape(-1)
+
+
+def grain_of(laws: Iterable[Law]) -> float:
+    """What whole draws are counted in where most of them are none, so that replays of normal noise, which hardly ever
+    is, say too little of the others; 0 elsewhere. From half a squared step on bands of normal noise hold 94 %.
+    """
+    narrow = (float(law.step) for law in laws if isinstance(law, Additive) and law.noise.variance < _NARROW)
+    return max(narrow, default=0.0)
 
 
 class CountedLevel(NamedTuple):

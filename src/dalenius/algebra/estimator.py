@@ -74,9 +74,9 @@ class Estimator:
     degree g(S). `units` says by which powers of the variables' steps the number is multiplied, and `is_location`
     whether the centre of x is added. `limits` are what the shown number can be, by the declared bounds, and `clip` what
     its value in steps is held to. `least` is the least value of each guard; a guard without one must exceed three
-    standard errors of its noise. `spread` gives the variance of sampling from other sums than products of all that is
-    read. `spread_share` is the part of the budget that the error of sampling takes. `cuts_bias` says that cutting tails
-    makes the number another one; `is_root` that the root of `value` is shown.
+    standard errors of its noise. `spread` gives the variance of sampling of rows without weights from other sums than
+    products of all that is read. `spread_share` is the part of the budget that the error of sampling takes. `cuts_bias`
+    says that cutting tails makes the number another one; `is_root` that the root of `value` is shown.
     """
 
     name: str

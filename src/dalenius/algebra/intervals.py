@@ -128,7 +128,7 @@ def _sampling(estimator: Estimator, sums: Sums, dual: Dual) -> _Spread | None:
         largest = influences(sums, dual)[-1]
         factor = sums.rows * largest**2 / float(sums.law.more[INFLUENCE])
         squares: Form | None = sums.measured.combined(sums.law.products[INFLUENCE]).times(factor)
-    elif estimator.spread is not None:
+    elif estimator.spread is not None and sums.law.weight is None:
         made = estimator.spread(sums, dual)
         return None if made is None else _Spread(*made).times(sums.rows)
     else:

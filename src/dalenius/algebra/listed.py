@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.algebra import joint
-from dalenius.algebra.distributions import ClassNoise, Distribution, upper_squares
+from dalenius.algebra.distributions import ClassNoise, Distribution, grain_of, upper_squares
 from dalenius.algebra.estimate_law import EstimateLaw, LinearForm
 from dalenius.algebra.estimates import CURVES, estimator_of, flat, within_limits
 from dalenius.algebra.intervals import Estimated, estimate
@@ -25,7 +25,7 @@ from dalenius.core.release import Block
 
 LISTS = "estimates of lists"
 """The law of a list of estimates."""
-_MeasuredList = tuple[Mapping[str, Any], Sequence[FloatArray], Sequence[FloatArray], float]
+_MeasuredList = tuple[Mapping[str, Any], Sequence[FloatArray], Sequence[FloatArray], float, float]
 _PIECE = 1 << 16
 """Cells whose estimates are made at once."""
 
@@ -48,7 +48,7 @@ def estimates_of_lists(law: Joint, blocks: Sequence[Block]) -> tuple[Estimated, 
     stated = EstimateLaw.of(Joint("estimate", law.parameters["estimate"]))
     made = []
     for margin in range(margins_of(law)):
-        arrays = [_arrays(part, values, variances, margin, excess) for part, values, variances, excess in lists]
+        arrays = [_arrays(part, values, variances, margin, excess) for part, values, variances, excess, _ in lists]
         made.append(_in_pieces(stated, arrays))
     return tuple(made)
 
@@ -62,7 +62,8 @@ def _measured_lists(law: Joint, blocks: Sequence[Block]) -> list[_MeasuredList]:
         assert isinstance(own, Joint)
         measured = blocks[first : first + many]
         excess = EXCESS if any(_is_heavy(block.law) for block in measured) else 0.0
-        lists.append((part, joint.estimates(measured, own), joint.variances(own), excess))
+        grain = grain_of(block.law for block in measured)
+        lists.append((part, joint.estimates(measured, own), joint.variances(own), excess, grain))
         first += many
     return lists
 
@@ -85,14 +86,19 @@ def _curves(parameters: Mapping[str, Any], lists: Sequence[_MeasuredList], margi
 
 
 def _bins(
-    part: Mapping[str, Any], values: Sequence[FloatArray], variances: Sequence[FloatArray], excess: float, margin: int
+    part: Mapping[str, Any],
+    values: Sequence[FloatArray],
+    variances: Sequence[FloatArray],
+    excess: float,
+    grain: float,
+    margin: int,
 ) -> tuple[FloatArray, ClassNoise]:
     """The classes of every cell of a margin, a row each, and what is off in them."""
     classes = int(part["classes"])
     counts = values[2 * margin + 1].reshape(-1, classes)
     of_bin = np.broadcast_to(variances[2 * margin + 1], (counts.size,)).reshape(-1, classes).mean(axis=1)
     of_all = np.broadcast_to(variances[2 * margin], (len(counts),))
-    return counts, ClassNoise(bins=classes, of_bin=of_bin, of_all=of_all, is_normal=not excess)
+    return counts, ClassNoise(bins=classes, of_bin=of_bin, of_all=of_all, is_normal=not excess, grain=grain)
 
 
 def _in_pieces(stated: EstimateLaw, arrays: Sequence[tuple[FloatArray, FloatArray, float]]) -> Estimated:
@@ -143,7 +149,7 @@ def _arrays(
     if not classes:
         variance = np.broadcast_to(variances[margin], values[margin].shape)
         return values[margin][None, :], variance[None, :], excess
-    counts, noise = _bins(part, values, variances, excess, margin)
+    counts, noise = _bins(part, values, variances, excess, 0.0, margin)
     own = np.broadcast_to(noise.own, (classes, len(counts)))
     return (
         np.concatenate([counts.T, np.zeros((1, len(counts)))]),

@@ -37,6 +37,8 @@ _FAR_BITS = 40
 _LIMB_BITS = 16
 # Sums of digits stay inside 64 bits below this.
 _SAFE = 2**62
+# Counts and scores are 64-bit numbers below this, and Python integers beyond.
+_HELD = 2**62
 # Beyond this rate one record away from the quantile weighs less than exp(-30), and more epsilon buys nothing.
 _LEAST_RATE, _LARGEST_RATE = Fraction(1, 5000), Fraction(60)
 # Lists of weights at small rates are long, up to 140 megabytes each: whoever asks with many an epsilon must not fill
@@ -124,7 +126,10 @@ class Records:
         if weights is None:
             return cls(values if bool(np.all(values[1:] >= values[:-1])) else np.sort(values, kind="stable"))
         order = np.argsort(values, kind="stable")
-        return cls(values[order], np.concatenate([[0], np.cumsum(weights[order])]))
+        counted = weights[order]
+        if len(counted) * int(counted.max(initial=0)) >= _HELD:
+            counted = counted.astype(object)
+        return cls(values[order], np.concatenate([counted[:0], [0], np.cumsum(counted)]))
 
     @property
     def total(self) -> int:
@@ -139,6 +144,7 @@ class Records:
         """Places of the first record that is not before a count, and of the last that is not after another one."""
         if self.before is None:
             return min(max(first, 0), len(self.values)), min(max(last, 0), len(self.values))
+        first, last = (min(max(count, -1), self.total + 1) for count in (first, last))
         start = int(np.searchsorted(self.before, self.before[0] + first, side="right")) - 1
         return max(start, 0), min(int(np.searchsorted(self.before, self.before[0] + last)), len(self.values))
 
@@ -174,8 +180,13 @@ def score_runs(records: Records, low: int, high: int, aim: Aim, reach: int | Non
     firsts, lasts = np.concatenate([[low], twice]), np.concatenate([twice, [high]])
     firsts[2::2] += 1
     lasts[:-1:2] -= 1
-    around = aim.parts * np.repeat(records.counts(places), 2) - aim.rank
+    counts = np.repeat(records.counts(places), 2)
+    if aim.parts * records.total + abs(aim.rank) >= _HELD:
+        # Sums of weights that 64 bits do not hold would move scores by any amount.
+        counts = counts.astype(object)
+    around = aim.parts * counts - aim.rank
     scores = np.maximum(-aim.depth, np.maximum(around[:-1], -around[1:]) // aim.grain)
+    scores = np.minimum(scores, _HELD).astype(np.int64)
     keep = (firsts <= lasts) & (firsts >= low) & (lasts <= high)
     return firsts[keep], lasts[keep], scores[keep] + aim.depth
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.algebra.amounts import Amounts
-from dalenius.algebra.distributions import ClassNoise, Distribution, nodes_of, point_variances
+from dalenius.algebra.distributions import ClassNoise, Distribution, grain_of, nodes_of, point_variances
 from dalenius.algebra.estimate_law import STRUCTURE
 from dalenius.algebra.estimates import CURVES, estimated, flat
 from dalenius.algebra.listed import LISTS, estimates_of_lists, without_structural
@@ -314,12 +314,13 @@ def _preview_list(
     """Both bands of every margin in a cell of typical size whose values are spread evenly over the bins."""
     size, bins, stated = question.domain.public_size, len(points) + 1, law.parameters["estimate"]
     margins: list[dict[str, Any]] = []
+    grain = grain_of(step.law for step in plans[0].measurements)
     for place, shown in enumerate(question.margins or ()):
         both = [plan.preview["margins"][2 * place : 2 * place + 2] for plan in plans]
         cells = int(both[0][0]["cells"])
         records = TYPICAL if size is None else max(1, size // cells)
         variances = [(float(b["std_error"]) ** 2, float(a["std_error"]) ** 2) for a, b in both]
-        made = _typical_curve(records, bins, variances, weight, stated)
+        made = _typical_curve(records, bins, variances, grain, weight, stated)
         margins.append({"axes": list(shown), "cells": cells, "records": records} | made)
     first = plans[0].preview
     return {
@@ -333,12 +334,17 @@ def _preview_list(
 
 
 def _typical_curve(
-    records: int, bins: int, variances: Sequence[tuple[float, float]], weight: Weight | None, stated: Mapping[str, Any]
+    records: int,
+    bins: int,
+    variances: Sequence[tuple[float, float]],
+    grain: float,
+    weight: Weight | None,
+    stated: Mapping[str, Any],
 ) -> dict[str, float]:
     """Errors of one curve; variances are those of a bin and of all bins together, list by list."""
     of_bin, of_all = (np.array([each]) for each in variances[0])
     even = np.full((1, bins), records / bins)
-    noise = ClassNoise(bins=bins, of_bin=of_bin, of_all=of_all, is_normal=True)
+    noise = ClassNoise(bins=bins, of_bin=of_bin, of_all=of_all, is_normal=True, grain=grain)
     squares = _typical(weight, 2) * even if len(variances) > 1 else None
     made = Distribution(
         _typical(weight, 1) * even,
