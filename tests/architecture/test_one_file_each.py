@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from dalenius.cli.main import app
 from dalenius.core import registry
 from dalenius.publish import formats
-from dalenius.testing.planting import planted
+from dalenius_lab.planting import planted
 
 ROOMS = ("curator", "cli", "server")
 NAMED = ("methods", "plans.margins.strategies", "engines", "publish", "inference.questions")

@@ -4,8 +4,9 @@ from dataclasses import replace
 from itertools import cycle
 
 import pytest
+from verify import _combined_errors as combined_errors
 
-from dalenius.testing import combined_errors, error_kit, error_worlds
+from dalenius.testing import error_kit, error_worlds
 from dalenius.testing.combinations import Combination, methods
 from dalenius.testing.simulated import in_world
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
+from tests.engines import strategies as own
+from tests.engines.stacked_data import check_stacked
 
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.testing import engine_kit
-from dalenius.testing import strategies as own
-from dalenius.testing.stacked_data import check_stacked
 
 Columns = Mapping[str, Sequence[Any]]
 CASES = 10
