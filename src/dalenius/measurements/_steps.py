@@ -27,12 +27,10 @@ class AddedNoise(ABC):
 
     @property
     def law(self) -> Additive:
-        """Additive, on the declared grid."""
         return Additive(self.mechanism, self.step)
 
     @property
     def evidence(self) -> Evidence:
-        """The mechanism's."""
         return self.mechanism.evidence
 
 
@@ -57,7 +55,6 @@ class TableStep(QueryStep):
         """The public law of the answer."""
 
     def block(self, outcome: Value) -> Block:
-        """What was measured, cell by cell."""
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
 
 
@@ -74,7 +71,6 @@ class StatisticStep(ABC):
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """The values."""
         return (self.statistic.query,)
 
     def block(self, outcome: Value) -> Block:

@@ -87,7 +87,6 @@ class Cascade(BoundedStep):
 
     @property
     def spacing(self) -> int:
-        """How far the thresholds lie apart."""
         return ladder(self.test, self.delta, len(self.bounds))[1]
 
     @property
@@ -103,17 +102,14 @@ class Cascade(BoundedStep):
 
     @property
     def mechanisms(self) -> tuple[DiscreteLaplace, ...]:
-        """The noise of an answer at each bound."""
         return tuple(DiscreteLaplace(self.epsilon / bound) for bound in self.bounds)
 
     @property
     def laws(self) -> tuple[Additive, ...]:
-        """Of an answer at each bound."""
         return tuple(Additive(mechanism, self.step) for mechanism in self.mechanisms)
 
     @property
     def law(self) -> Joint:
-        """Of the whole outcome."""
         return Joint(
             CASCADE,
             {
@@ -180,7 +176,6 @@ class Cascade(BoundedStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median of a few values at one of two bounds."""
         step = cls(
             name="median",
             statistic=Quantile(query=ValuesQuery(value="x"), low=-1, high=2),

@@ -91,13 +91,11 @@ class DataDependentSelection(ExtremesStep):
         return max([bound, own, *(max(high - a, b - low) for a, b in pairs)])
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Scale, add, compare exactly."""
         totals, minima, maxima = (sealed.open_below_the_gate() for sealed in exact)
         scale = 2 * max(self.floor, self.largest_change(minima, maxima)) / self.epsilon
         return Value(np.array([noisy_argmax(totals, drawn, scale)], dtype=np.int64))
 
     def block(self, outcome: Value) -> Block:
-        """The selected position, over a one-cell space."""
         return selection_block(self.name, outcome, self.law)
 
     def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
@@ -110,7 +108,6 @@ class DataDependentSelection(ExtremesStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """The larger of two totals, with noise that follows the extremes of the data."""
         step = cls(name="largest", statistic=TOTALS, neighbours=neighbours, epsilon=Fraction(2))
         return (on_cells(step, run_at=step.run_at),)
 

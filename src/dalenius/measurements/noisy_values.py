@@ -71,19 +71,15 @@ class NoisyValues(AddedNoise):
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """One list, or several."""
         return self.statistic.queries if isinstance(self.statistic, ListsStatistic) else (self.statistic.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """The mechanism's profile at the statistic's sensitivity."""
         return self.mechanism.profile(self.statistic.sensitivity(neighbours), neighbours.relation)
 
     def draw(self, rng: RandomSource) -> int:
-        """The noise."""
         return int(sample(self.mechanism, 1, rng)[0])
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """The sum, in integers."""
         answer = self._answer([sealed.open_below_the_gate() for sealed in exact])
         return Value(np.array([saturated(answer + drawn)], dtype=np.int64))
 
@@ -91,7 +87,6 @@ class NoisyValues(AddedNoise):
         return self.statistic.value(lists if isinstance(self.statistic, ListsStatistic) else lists[0])
 
     def block(self, outcome: Value) -> Block:
-        """The answer, over a one-cell space."""
         space = CellSpace((Axis(variable=self.statistic.query.value, labels=(self.name,)),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law)
 
@@ -101,6 +96,5 @@ class NoisyValues(AddedNoise):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median with Laplace noise."""
         median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
         return (on_values(cls("median", median, DiscreteLaplace(Fraction(1, 3)))),)

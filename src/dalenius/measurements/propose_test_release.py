@@ -57,7 +57,6 @@ class ProposeTestRelease(BoundedStep):
 
     @property
     def mechanism(self) -> DiscreteLaplace:
-        """The noise of an answer."""
         return DiscreteLaplace(self.epsilon / self.bound)
 
     @property
@@ -108,7 +107,6 @@ class ProposeTestRelease(BoundedStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median of a few values."""
         step = cls(
             name="median",
             statistic=Quantile(query=ValuesQuery(value="x"), low=-1, high=2),

@@ -104,7 +104,6 @@ class ResampledTotals:
 
     @property
     def law(self) -> Joint:
-        """Everything public about the replicates."""
         price = self.price
         drawn = {"multiplicities": "poisson", "replicates": price.replicates}
         noise = {"sigma_squared": plain(price.sigma_squared), "reach": price.reach, "unit": plain(self.unit)}

@@ -75,7 +75,6 @@ def arrow(columns: Columns) -> Any:
 
 
 def parquet(columns: Columns, folder: Path) -> Path:
-    """Columns as a file of their own."""
     import pyarrow.parquet as pq
 
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".parquet", delete=False) as stream:

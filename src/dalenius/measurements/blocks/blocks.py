@@ -90,11 +90,9 @@ class Blocks:
         return estimate(self.model, self.correction, values, unit)
 
     def reported(self, values: IntArray) -> int:
-        """What one block reports."""
         return self.point(self.estimate(values))
 
     def point(self, theta: float) -> int:
-        """The point of the grid next to an estimate."""
         return int(self.points([theta])[0])
 
     def points(self, thetas: Sequence[float] | FloatArray) -> IntArray:
