@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from verify._recorded import release_of
 
 from dalenius.core.estimate import Draws
 from dalenius.core.release import Release
@@ -23,7 +24,6 @@ from dalenius.inference.questions import binomial
 from dalenius.inference.questions.parametric_bootstrap import parametric_bootstrap
 from dalenius.inference.quotient import ratio
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 from dalenius.testing.toy import toy_domain
 
 CELL = {"sex": "female"}

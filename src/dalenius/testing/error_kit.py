@@ -17,7 +17,7 @@ degenerate cells with nobody, one row or equal rows: numbers are finite or missi
 silence    at least half of the ordinary cells have an interval
 
 An honest interval that misses 2.5 % in each tail is called wrong less than once in 100,000 judgements. What a method
-cannot keep is listed in `KNOWN` by name and with its reason; a listed judgement that is kept is an error, too.
+cannot keep is listed by name and with its reason; a listed judgement that is kept is an error, too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,21 +78,19 @@ class ErrorFinding:
         return f"{self.judgement} in {self.where}: {self.detail}"
 
 
-def check(
-    method: Method, exceptions: Mapping[str, Mapping[str, str]] | None = None, effort: SimulationEffort = QUICK
-) -> int:
+def check(method: Method, exceptions: Mapping[str, Mapping[str, str]], effort: SimulationEffort = QUICK) -> int:
     """Judge every example of a method; return how many have an error to judge.
 
     `exceptions` are reasons by `method number` and judgement for what cannot be kept.
     """
-    listed, judged = KNOWN if exceptions is None else exceptions, 0
+    judged = 0
     for number, example in enumerate(method.examples):
         if not claims_error(method, example):
             continue
         judged += 1
         name = f"{method.name} {number}"
         unkept = findings(method.name, example, effort, name)
-        reasons = listed.get(name, {})
+        reasons = exceptions.get(name, {})
         new = [str(finding) for finding in unkept if finding.judgement not in reasons]
         assert not new, f"{name}, {example['table']}: " + "; ".join(new)
         if effort is QUICK:
@@ -359,24 +357,3 @@ def judge_degenerate(
                 if len(widths) and np.median(widths) < NARROW * width[cell]:
                     detail = f"cell {cell}: intervals of {np.median(widths):.3g}, {width[cell]:.3g} in ordinary cells"
                     yield ErrorFinding("degenerate", kind, detail)
-
-
-_GRID = "ends are points of the grid of values, and the plan knows ranks only: how far they lie apart is the data's"
-_LIST = "means of a list stay total over count, so that lists add up; `infer intervals` cuts them to the bounds"
-KNOWN: dict[str, dict[str, str]] = {
-    "boxplot 0": {"preview": _GRID},
-    "boxplot 1": {"preview": _GRID},
-    "dominance 0": {"silence": "a number of cells that are not told apart; replicates are what is counted"},
-    "exponential_family 0": {"gradient": "the variance is that of replays of the fit, which is not linear"},
-    "labels 0": {"silence": "cells are the labels that were found, and no condition is taken"},
-    "mean 2": {"limits": _LIST},
-    "median 5": {"preview": _GRID},
-    "quantile 0": {"preview": _GRID},
-    "quantiles 1": {"preview": _GRID},
-    "quantiles 2": {"preview": _GRID},
-    "quantiles 3": {"preview": _GRID},
-    "sample_and_aggregate 1": {
-        "coverage": "blocks are drawn anew in each release: the median of others is no truth (`verify/blocks.py`)"
-    },
-}
-"""What examples of the registry do not keep, by `method number` and judgement, and why."""
