@@ -14,7 +14,7 @@ from tests.audit.exact_losses import kernel_delta
 from tests.measurements.derived_laws import drawn_law, stated
 
 from dalenius.algebra.windows import window
-from dalenius.audit.neighbours import DataSet
+from dalenius.audit.sensitivity import DataSet
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Relation
 from dalenius.core.plan import TablePlan

@@ -36,8 +36,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded_laplace, saturated, scaled_laplace, unit_laplace
 from dalenius.measurements._example import Exact, MeasurementExample, on_values
-from dalenius.measurements._rounded_noise import RoundedNoise
-from dalenius.measurements._steps import FollowingNoise, StatisticStep
+from dalenius.measurements._steps import FollowingNoise, RoundedNoise, StatisticStep
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.quantile import Quantile
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dalenius.audit.charges import ORDERS
 from dalenius.audit.losses import Together, listed
-from dalenius.audit.neighbours import DataSet, columns_of, units
+from dalenius.audit.sensitivity import DataSet, columns_of, units
 from dalenius.audit.steps import law_of, parts_between
 from dalenius.core.integer_law import Branches, Listed, Mixed, Noised, NoiseLaw, Part, Unlisted
 from dalenius.core.law import law_from_dict
