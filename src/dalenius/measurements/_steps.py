@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence
 from dalenius.core.integer_law import ExactLaw
 from dalenius.core.law import Additive, FloatArray, IntArray, Law
-from dalenius.core.query import Aggregate, Query
+from dalenius.core.query import Aggregate, Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
@@ -58,6 +58,17 @@ class TableStep(QueryStep):
 
     def block(self, outcome: Value) -> Block:
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
+
+
+class ValueStatistic(Protocol):
+    """A statistic of one list of values."""
+
+    @property
+    def query(self) -> ValuesQuery:
+        """The values it needs."""
+
+    def value(self, values: Any) -> int:
+        """The exact answer."""
 
 
 class StatisticStep(ABC):

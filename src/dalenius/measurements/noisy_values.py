@@ -29,23 +29,15 @@ from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.exact.ideal_rounding import saturated
 from dalenius.exact.sampling import sample
-from dalenius.measurements._example import MeasurementExample, on_values
-from dalenius.measurements._steps import AddedNoise
+from dalenius.measurements._example import MEDIAN, MeasurementExample, on_values
+from dalenius.measurements._steps import AddedNoise, ValueStatistic
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.statistics.quantile import Quantile
 
 __all__ = ["NoisyValues"]
 
 
-class ValuesStatistic(Protocol):
+class SensitiveStatistic(ValueStatistic, Protocol):
     """What a statistic must offer."""
-
-    @property
-    def query(self) -> ValuesQuery:
-        """The values it needs."""
-
-    def value(self, values: Any) -> int:
-        """The exact answer."""
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Its declared sensitivity."""
@@ -65,7 +57,7 @@ class NoisyValues(AddedNoise):
     """statistic + noise, one number."""
 
     name: str
-    statistic: ValuesStatistic
+    statistic: SensitiveStatistic
     mechanism: Mechanism
     step: Fraction = Fraction(1)
 
@@ -96,5 +88,4 @@ class NoisyValues(AddedNoise):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
-        return (on_values(cls("median", median, DiscreteLaplace(Fraction(1, 3)))),)
+        return (on_values(cls("median", MEDIAN, DiscreteLaplace(Fraction(1, 3)))),)
