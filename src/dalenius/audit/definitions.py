@@ -93,7 +93,7 @@ def bootstrap(law: Law, universe: TinyUniverse, data: Data, further: Sequence[An
 
 @dataclass(frozen=True)
 class Proportion:
-    """A Monte-Carlo estimate of a probability with a one-sided confidence bound."""
+    """A Monte-Carlo estimate of a probability with a one-sided bound at 99 % confidence."""
 
     estimate: float
     lower: float
@@ -101,15 +101,7 @@ class Proportion:
 
 
 def random(
-    law: Law,
-    distribution: Mapping[Any, float],
-    size: int,
-    epsilon: float,
-    *,
-    delta: float = 0.0,
-    draws: int = 2000,
-    seed: int = 1,
-    confidence: float = 0.99,
+    law: Law, distribution: Mapping[Any, float], size: int, epsilon: float, *, delta: float = 0.0, draws: int = 2000
 ) -> Proportion:
     """Probability that a pair drawn from a *declared* distribution satisfies the (epsilon, delta) condition.
 
@@ -118,7 +110,7 @@ def random(
     """
     from scipy.stats import beta
 
-    generator = Random(seed)
+    generator = Random(1)
     rows, weights = list(distribution), list(distribution.values())
     held, laws = 0, dict[Data, LogLaw]()
     for _ in range(draws):
@@ -126,7 +118,7 @@ def random(
         left, right = (tuple(sorted(d)) for d in (drawn[:-1], (*drawn[:-2], drawn[-1])))
         p, q = (laws.setdefault(d, laws.get(d) or law(d, d)) for d in (left, right))
         held += (hockey_stick(p, q, epsilon) <= delta) if delta else (loss(p, q) <= epsilon + 1e-12)
-    lower = float(beta.ppf(1 - confidence, held, draws - held + 1)) if held else 0.0
+    lower = float(beta.ppf(1 - 0.99, held, draws - held + 1)) if held else 0.0
     return Proportion(held / draws, lower, draws)
 
 

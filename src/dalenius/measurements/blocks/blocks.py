@@ -89,12 +89,6 @@ class Blocks:
         unit = float(self.unit) if self.design is None else self.design
         return estimate(self.model, self.correction, values, unit)
 
-    def reported(self, values: IntArray) -> int:
-        return self.point(self.estimate(values))
-
-    def point(self, theta: float) -> int:
-        return int(self.points([theta])[0])
-
     def points(self, thetas: Sequence[float] | FloatArray) -> IntArray:
         """The points of the grid next to the estimates; the middle for what is not a number."""
         lower, upper = float(self.lower), float(self.upper)
@@ -103,12 +97,8 @@ class Blocks:
         told = np.where(np.isnan(inside), self.width // 2, np.clip(places, 0, self.width))
         return told.astype(np.int64)
 
-    def numbers(self, values: IntArray, places: IntArray) -> IntArray:
-        """What the blocks report, sorted: which block a number is of tells nothing."""
-        return self.reports(values, places).numbers
-
     def reports(self, values: IntArray, places: IntArray) -> "Reports":
-        """What the blocks report, and how many of them have no number."""
+        """What the blocks report, sorted, and how many have no number: which block a number is of tells nothing."""
         thetas = np.asarray(self._estimates(values, places), dtype=np.float64)
         is_silent = np.isnan(thetas)
         heard = np.sort(self.points(thetas[~is_silent]))
