@@ -21,7 +21,8 @@ from dalenius.errors import DaleniusError
 from dalenius.measurements import block_totals
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.blocks import blocks as _blocks
-from dalenius.measurements.blocks import lanes, mixture
+from dalenius.measurements.blocks import blocks as parted
+from dalenius.measurements.blocks import mixture
 from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.blocks.logistic import Design, Predictor
 from dalenius.measurements.blocks.models import MODELS, estimate, grouped_jackknife
@@ -268,7 +269,7 @@ def test_blocks_say_the_same_side_by_side(is_lost: bool, monkeypatch: pytest.Mon
     alone = blocks.reports(rows, places).numbers
     monkeypatch.setattr(_blocks, "SIDE_BY_SIDE", 5)
     if is_lost:
-        monkeypatch.setattr(lanes, "help_out", maximised)
+        monkeypatch.setattr(parted, "help_out", maximised)
     monkeypatch.setattr(Blocks, "estimate", Blocks.estimate if is_lost else None)
     assert blocks.reports(rows, places).numbers.tolist() == alone.tolist() and len(set(alone.tolist())) == 5
 

@@ -67,14 +67,12 @@ class DataDependentSelection(ExtremesStep):
             raise ParameterError("The floor is at least one step, and epsilon is positive.", name="floor")
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """epsilon for the scope it was made for."""
         same = (neighbours.scope, neighbours.relation) == (self.neighbours.scope, self.neighbours.relation)
         if not same or neighbours.max_rows > 1:
             raise Unsupported("This selection is private for the scope and relation it was planned for only.")
         return PrivacyProfile(relation=neighbours.relation, epsilon=self.epsilon, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> list[Ideal]:
-        """One ideal exponential for every candidate."""
         return [exponential(LazyUniform(rng)) for _ in range(self.statistic.query.space.size)]
 
     def largest_change(self, minima: Sequence[int] | IntArray, maxima: Sequence[int] | IntArray) -> int:

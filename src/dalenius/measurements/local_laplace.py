@@ -128,8 +128,6 @@ class LocalLaplace(StatisticStep, FollowingNoise):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median with discrete and with rounded noise that follows the data."""
-
         def example(*, is_discrete: bool) -> MeasurementExample:
             two = Fraction(2)
             step = cls(name="median", statistic=MEDIAN, neighbours=neighbours, epsilon=two, is_discrete=is_discrete)

@@ -56,7 +56,6 @@ class ProposeTestRelease(BoundedStep):
 
     @property
     def law(self) -> Additive:
-        """Of an answer, if there is one."""
         return Additive(self.mechanism, self.step)
 
     def silence(self, distance: int) -> float:

@@ -93,7 +93,6 @@ class _Trial:
     noise: list[tuple[Any, Any]] = field(default_factory=list)
 
     def check(self) -> int:
-        """All pairs; returns their number."""
         step = self.example.step
         assert self.profile.relation is self.neighbours.relation
         assert law_from_dict(step.law.to_dict()) == step.law, "the law does not come back from its document"

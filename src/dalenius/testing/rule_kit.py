@@ -251,7 +251,6 @@ def findings(
 
 
 def _opened(open_curator: Callable[[dict[str, Any]], Curator], rule: Rule, stack: ExitStack) -> Curator:
-    """A registered curator with a budget of its own."""
     curator = stack.enter_context(open_curator(policy_of(rule)))
     curator.register()
     return curator
