@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dalenius.core import registry
-from dalenius.testing.combinations import SHAPES, Combination, combined, matrix
+from dalenius.testing.combinations import SHAPES
+from dalenius_lab.combinations import Combination, combined, matrix
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "combinations.md"
 HEAD = """# What can be combined

@@ -15,7 +15,7 @@ from dalenius.core.release import Release, Table
 from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
+from verify._recorded import release_of
 
 MARGINS = [
     [],

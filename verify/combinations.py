@@ -2,7 +2,7 @@
 
 Claim, fixed before the first run: that of `dalenius.testing.error_kit`, with its bounds, for every cell of `docs/reference/combinations.md`
 that is not refused: 300 replicates in each of three worlds, 150 where numbers are chosen or resampled, 200 releases in each world of one number
-of a public number of rows. What a shape does not keep is listed in `dalenius.testing.combined_errors`. A variance that is stated too large at
+of a public number of rows. What a shape does not keep is listed in `verify/_combined_errors.py`. A variance that is stated too large at
 a budget at which noise hides that of sampling is judged at a larger one, too.
 
 Each judged cell is kept in `verify/results/combinations.partial` until all are done: a run that was ended goes on where it was, unless the
@@ -14,9 +14,9 @@ import sys
 import time
 from typing import Any
 
-from dalenius.testing.combined_errors import THIN, cells, findings, name_of
 from dalenius.testing.simulated import LONG
 from verify import _evidence as evidence
+from verify._combined_errors import THIN, cells, findings, name_of
 
 PARTIAL = evidence.RESULTS / "combinations.partial"
 

@@ -1,26 +1,28 @@
-"""Every large request of the effort kit: a free preview is planned or refused within a second of processor time and 256 MB."""
+"""Every large request of the kit of effort: a free preview is planned or refused within a second of processor time and 256 MB."""
 
 from typing import Any
 
 from dalenius.core import registry
-from dalenius.testing import effort_kit
-from dalenius.testing.usage import Usage
+from verify import _large_requests as large_requests
+from verify._usage import Usage
 
 _SLOWEST = 5
 
 
 def run(*, quick: bool = False) -> dict[str, Any]:
     """Walk over all methods and strategies; quickly, every tenth case."""
-    effort_kit.warm()
+    large_requests.warm()
     cases = [
-        (name, case) for name in registry.names("methods") for case in effort_kit.cases(registry.get("methods", name))
+        (name, case)
+        for name in registry.names("methods")
+        for case in large_requests.cases(registry.get("methods", name))
     ]
-    cases += [("margins", case) for case in effort_kit.strategy_cases()]
+    cases += [("margins", case) for case in large_requests.strategy_cases()]
     taken: list[tuple[str, Usage]] = []
     broken: list[str] = []
     for name, case in cases[:: 10 if quick else 1]:
         try:
-            taken.append((f"{name}, {case.name}, {case.people}", effort_kit.check(case)))
+            taken.append((f"{name}, {case.name}, {case.people}", large_requests.check(case)))
         except AssertionError as error:
             broken.append(f"{name}: {str(error)[:300]}")
     taken.sort(key=lambda one: -one[1].seconds)

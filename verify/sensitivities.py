@@ -24,6 +24,7 @@ from dalenius.statistics.interquartile import Interquartile
 from dalenius.statistics.quantile import Quantile
 from dalenius.statistics.value_range import ValueRange
 from dalenius_lab.attacks.clamp import ClampAttack, expected_queries
+from dalenius_lab.brute import everywhere
 
 _QUERY = ValuesQuery(value="x")
 
@@ -51,7 +52,7 @@ def _closed_forms(quick: bool) -> dict[str, Any]:
             checked += 1
             wrong += statistic.local(data, neighbours) != brute.local(statistic.value, data, universe, relation)
             if 0 < n <= 4:
-                wrong += statistic.bootstrap(data, neighbours) < brute.everywhere(statistic.value, data, n, relation)
+                wrong += statistic.bootstrap(data, neighbours) < everywhere(statistic.value, data, n, relation)
     return {"checked": checked, "wrong": wrong}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.core.law import Additive
-from dalenius.inference.small_area import small_areas
+from dalenius.inference.questions.small_area import small_areas
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.testing.inference_kit import release_of
 

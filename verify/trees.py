@@ -9,7 +9,7 @@ from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.postprocess.nonnegative import Nonnegative
 from dalenius.postprocess.rounding import Rounding
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
+from verify._recorded import release_of
 from verify._spines import domain, errors, p_values, planned, unions
 
 RELEASES = 5

@@ -20,7 +20,7 @@ from dalenius.inference.formula import Model, model
 from dalenius.inference.weighted_table import of_weighted
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
+from verify._recorded import release_of
 
 LEVEL, MOST = 0.05, 0.055
 POLICY = {"allow": {"acknowledge": ["fixed_weights"]}}

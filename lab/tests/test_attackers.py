@@ -12,9 +12,9 @@ from dalenius.core import registry
 from dalenius.engines import _relation
 from dalenius.errors import DaleniusError, InternalError
 from dalenius.testing.asking import plan_of
-from dalenius.testing.planting import planted
 from dalenius_lab.attackers import at_the_data, coverage, grammar, hostile_lines, neighbour_fuzzer, worlds
 from dalenius_lab.attackers.planted import AT_THE_DATA, FAULTS, Fault
+from dalenius_lab.planting import planted
 
 
 def test_no_request_loses_more_than_its_charge_between_neighbours() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from verify._recorded import release_of
 
 from dalenius.algebra.lattice import half_widths
 from dalenius.algebra.tabulation import bounds
@@ -17,7 +18,6 @@ from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.spec.load import load_dataset
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 NORMAL = NormalDist().inv_cdf(0.975)
 SMALL = [DiscreteGaussian(Fraction(v)) for v in ("1/20", "1/10", "3/20", "1/4", "1/2", "1", "4")]

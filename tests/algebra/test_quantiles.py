@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from verify._recorded import release_of
 
 from dalenius.algebra.estimates import QUANTILES, estimated
 from dalenius.algebra.quantiles import Quantiles
@@ -16,7 +17,6 @@ from dalenius.core.sealed import Sealed
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.spec.load import load_dataset
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 RHO = {"definition": "zero_concentrated", "rho": "0.05"}
 

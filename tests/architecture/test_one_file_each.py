@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from dalenius.cli.main import app
 from dalenius.core import registry
 from dalenius.publish import formats
-from dalenius.testing.planting import planted
+from dalenius_lab.planting import planted
 
 ROOMS = ("curator", "cli", "server")
 NAMED = ("methods", "plans.margins.strategies", "engines", "publish", "inference.questions")
@@ -162,8 +162,8 @@ def test_an_import_of_an_extension_is_seen(text: str) -> None:
 # Collections that hold names of one kind of extension where another meaning is intended, with what they are.
 NO_LISTS = {
     "core/release.py": "an older spelling of two measures, which stays readable",
-    "inference/parametric.py": "models of a law's estimate; and shapes of noise so wide that a table of it would be too long",
-    "inference/small_area.py": "what a release says its cells are",
+    "inference/questions/parametric_bootstrap.py": "models of a law's estimate; and shapes of noise so wide that a table of it would be too long",
+    "inference/questions/small_area.py": "what a release says its cells are",
     "algebra/tabulation.py": "what a release says its cells are",
     "plans/blocks.py": "how answers of blocks are put together",
     "plans/resampling.py": "guarantees that have a delta",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalenius.audit.neighbours import DataSet, Row, columns_of, covers, units
+from dalenius.audit.sensitivity import DataSet, RawRow, columns_of, covers, units
 from dalenius.core.contracts import Statistic
 from dalenius.core.domain import Domain
 from dalenius.core.query import Query
@@ -18,7 +18,7 @@ from dalenius.engines.memory import MemorySource
 from dalenius_lab.attackers.exhaustive import neighbouring_pairs
 
 
-def data_sets(rows: Sequence[Row], most: int, max_rows: int = 1) -> Iterator[DataSet]:
+def data_sets(rows: Sequence[RawRow], most: int, max_rows: int = 1) -> Iterator[DataSet]:
     """Every data set of at most `most` units."""
     everyone = units(rows, max_rows)
     for size in range(most + 1):
@@ -47,7 +47,7 @@ class Move:
 
 
 def measured_sensitivity(
-    query: Query, domain: Domain, rows: Sequence[Row], most: int = 4, *, given_rows: int | None = None
+    query: Query, domain: Domain, rows: Sequence[RawRow], most: int = 4, *, given_rows: int | None = None
 ) -> Sensitivity:
     """Largest change of a query's answers between neighbours, by brute force.
 
@@ -73,7 +73,7 @@ def measured_sensitivity(
 
 
 def check_statistic(
-    statistic: Statistic, domain: Domain, rows: Sequence[Row], most: int = 4, given_rows: int | None = None
+    statistic: Statistic, domain: Domain, rows: Sequence[RawRow], most: int = 4, given_rows: int | None = None
 ) -> Sensitivity:
     """Assert that a statistic declares at least what brute force finds; returns what was found."""
     declared = statistic.sensitivity(domain.neighbours)

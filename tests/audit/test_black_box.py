@@ -14,6 +14,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.quantile import Quantile
 from dalenius.statistics.variance import Variance
+from dalenius_lab.brute import everywhere
 
 QUERY = ValuesQuery(value="x")
 
@@ -24,7 +25,7 @@ def test_small_problems_are_proved(relation):
         for function in (sum, max, Quantile(query=QUERY, low=0, high=9).value):
             found = bootstrap_sensitivity(function, data, relation=relation)
             assert found.is_exact
-            assert found.proved == found.noise_bound == brute.everywhere(function, data, len(data), relation)
+            assert found.proved == found.noise_bound == everywhere(function, data, len(data), relation)
             left, right = found.witness
             assert brute.distance(function(left), function(right)) == found.proved
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from tests.audit.measured_sensitivity import check_statistic, data_sets, measured_sensitivity
 
-from dalenius.audit.neighbours import covers, units
+from dalenius.audit.sensitivity import covers, units
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dalenius.audit.comparison import compare_definitions
+from dalenius.audit.definitions import compare_definitions
 from dalenius.audit.planned import audit_plan
 from dalenius.cli.main import app
 from dalenius.core.neighbours import Neighbours

@@ -7,7 +7,8 @@ The first part is section 5 of the design, as far as estimators of sums are conc
 import pytest
 from tests.docs.test_site import tool
 
-from dalenius.testing.combinations import SHAPES, Combination, matrix, methods
+from dalenius.testing.combinations import SHAPES, methods
+from dalenius_lab.combinations import Combination, matrix
 
 EVERY = ("correlation", "covariance", "mean", "proportion", "ratio", "standard_deviation", "total", "variance")
 EVERYWHERE = tuple(SHAPES)

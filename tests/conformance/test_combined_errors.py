@@ -4,10 +4,12 @@ from dataclasses import replace
 from itertools import cycle
 
 import pytest
+from verify import _combined_errors as combined_errors
 
-from dalenius.testing import combined_errors, error_kit, error_worlds
-from dalenius.testing.combinations import Combination, methods
+from dalenius.testing import error_kit, error_worlds
+from dalenius.testing.combinations import methods
 from dalenius.testing.simulated import in_world
+from dalenius_lab.combinations import Combination
 
 
 @pytest.mark.parametrize("estimator", sorted(methods()))

@@ -6,33 +6,33 @@
 from time import process_time, sleep
 
 import pytest
+from verify import _large_requests as large_requests
+from verify._usage import usage_of
 
 from dalenius import limits
 from dalenius.core import registry
-from dalenius.testing import effort_kit
-from dalenius.testing.usage import usage_of
 
 # Every example on the plain declaration, and so many parts of all other cases.
 EVERY = 7
-SECONDS = 3 * effort_kit.SECONDS
+SECONDS = 3 * large_requests.SECONDS
 
 
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> None:
-    effort_kit.warm()
+    large_requests.warm()
 
 
 @pytest.mark.parametrize("name", registry.names("methods"))
 def test_large_requests_of_a_method_take_little(name: str) -> None:
-    for number, case in enumerate(effort_kit.cases(registry.get("methods", name))):
+    for number, case in enumerate(large_requests.cases(registry.get("methods", name))):
         is_example = case.people == "rows" and "," not in case.name
         if is_example or number % EVERY == 0:
-            effort_kit.check(case, SECONDS)
+            large_requests.check(case, SECONDS)
 
 
 def test_large_lists_of_margins_take_little_with_every_strategy() -> None:
-    for case in list(effort_kit.strategy_cases())[::EVERY]:
-        effort_kit.check(case, SECONDS)
+    for case in list(large_requests.strategy_cases())[::EVERY]:
+        large_requests.check(case, SECONDS)
 
 
 @pytest.mark.parametrize("what", ["time", "memory", "fault"])
@@ -51,7 +51,7 @@ def test_the_kit_catches_a_plan_that_takes_too_much(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(method, "plan", staticmethod(wasteful))
     with pytest.raises(AssertionError, match="Usage"):
-        effort_kit.check(next(effort_kit.cases(method)), seconds=0.4)
+        large_requests.check(next(large_requests.cases(method)), seconds=0.4)
 
 
 def test_matrix_work_is_counted_before_it_is_done() -> None:

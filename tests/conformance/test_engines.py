@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
+from tests.engines import strategies as own
+from tests.engines.stacked_data import check_stacked
 
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Domain
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.testing import engine_kit
-from dalenius.testing import strategies as own
-from dalenius.testing.stacked_data import check_stacked
 
 Columns = Mapping[str, Sequence[Any]]
 CASES = 10
@@ -58,17 +58,17 @@ def test_every_call_on_toy_data(factory: engine_kit.Factory) -> None:
 
 
 @pytest.fixture(scope="module")
-def cases() -> tuple[engine_kit.Case, ...]:
+def cases() -> tuple[own.Case, ...]:
     return own.generated(CASES)
 
 
 @every_factory
-def test_every_call_on_generated_data(factory: engine_kit.Factory, cases: tuple[engine_kit.Case, ...]) -> None:
-    engine_kit.check_cases(factory, cases)
+def test_every_call_on_generated_data(factory: engine_kit.Factory, cases: tuple[own.Case, ...]) -> None:
+    own.check_cases(factory, cases)
 
 
 @st.composite
-def _text_cases(draw: st.DrawFn) -> engine_kit.Case:
+def _text_cases(draw: st.DrawFn) -> own.Case:
     """Data of which every value is text, with a column that is never empty, so that no line of the file is."""
     domain = draw(own.domains(most=8))
     count = draw(st.integers(0, 12))
@@ -79,7 +79,7 @@ def _text_cases(draw: st.DrawFn) -> engine_kit.Case:
         columns[domain.unit_id] = draw(st.lists(persons, min_size=count, max_size=count))
     tables = tuple(draw(own.table_queries(domain)) for _ in range(4))
     columns["line"] = [str(i) for i in range(count)]
-    return engine_kit.Case(domain=domain, columns=columns, tables=tables)
+    return own.Case(domain=domain, columns=columns, tables=tables)
 
 
 def _csv(domain: Domain, columns: Columns, secret: bytes) -> Source:
@@ -95,7 +95,7 @@ def _csv(domain: Domain, columns: Columns, secret: bytes) -> Source:
 
 def test_csv_equals_text_in_memory() -> None:
     """A CSV file is text: what it holds is read as the memory engine reads the same text."""
-    engine_kit.check_cases(_csv, own.different(_text_cases(), 16))
+    own.check_cases(_csv, own.different(_text_cases(), 16))
 
 
 @every_factory

@@ -13,8 +13,8 @@ import pytest
 
 from dalenius.core import registry
 from dalenius.testing import error_kit, error_worlds, estimator_kit
-from dalenius.testing.planting import planted
 from dalenius.testing.simulated import QUICK
+from dalenius_lab.planting import planted
 
 SECONDS = 5.0
 NAME = "planted_estimate"

@@ -50,7 +50,7 @@ from dalenius.testing import (
     statistic_kit,
     strategy_kit,
 )
-from dalenius.testing.planting import Fault, stated_as, with_neighbours
+from dalenius_lab.planting import Fault, stated_as, with_neighbours
 
 
 def right_norms_alone(right: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from tests.conformance import two_step_kit
 
 from dalenius.core import registry
 from dalenius.core.contracts import Measurement
@@ -22,7 +23,7 @@ from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.plans import block_design
 from dalenius.spec.load import load_dataset
-from dalenius.testing import rule_kit, two_step_kit
+from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 
 PURE = {"definition": "pure", "epsilon": 4}

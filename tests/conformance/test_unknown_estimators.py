@@ -25,7 +25,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release, Table
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
-from dalenius.testing.planting import planted
+from dalenius_lab.planting import planted
 
 LEVEL = 1 - 1e-6
 ROWS = 6000

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from dalenius.audit.neighbours import columns_of, covers
+from dalenius.audit.sensitivity import columns_of, covers
 from dalenius.core.domain import Domain, Variable
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Power, RowFunction, TableQuery

@@ -22,6 +22,8 @@ from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 from dalenius.testing.asking import plan_of
+from dalenius_lab.brute import everywhere
+from dalenius_lab.brute import smooth as smooth_of
 
 DATASET = {
     "dataset": {"name": "farms", "population": "farms", "version": "1", "source": "farms.csv", "public": True},
@@ -118,11 +120,11 @@ def test_sensitivities_of_a_request_are_those_of_brute_force(curator: Curator, m
     data, function = tuple(ROWS["output"]), FUNCTIONS[measure]
     assert found["at these data"] == pytest.approx(float(brute.local(function, data, range(10), Relation.REPLACE)))
     assert found["between data sets made of these records"] == pytest.approx(
-        float(brute.everywhere(function, data, 3, Relation.REPLACE))
+        float(everywhere(function, data, 3, Relation.REPLACE))
     )
     assert found["on any data"] >= found["at these data"]
     if measure in ("median", "maximum"):
-        smooth = brute.smooth(function, data, range(10), Fraction(exp(-1)), Relation.REPLACE, 3)
+        smooth = smooth_of(function, data, range(10), Fraction(exp(-1)), Relation.REPLACE, 3)
         assert found["smooth, beta = 1"] == pytest.approx(float(smooth), rel=1e-9)
 
 

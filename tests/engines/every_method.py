@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from tests.engines.stacked_data import table_queries, value_queries
+
 from dalenius.core import registry
 from dalenius.core.contracts import Source
 from dalenius.core.plan import TablePlan
@@ -16,7 +18,6 @@ from dalenius.engines.memory import MemorySource
 from dalenius.spec.load import load_dataset, load_policy
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
-from dalenius.testing.stacked_data import table_queries, value_queries
 
 SECRET = bytes(32)
 DOMAIN = load_dataset(rule_kit.DATASET).domain()

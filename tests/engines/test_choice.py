@@ -12,7 +12,7 @@ from dalenius.engines._choice import engine_for, open_source, suffixes
 from dalenius.engines.duckdb import DuckDBSource
 from dalenius.errors import DocumentError, RequestError
 from dalenius.spec.load import load_dataset
-from dalenius.testing.planting import planted
+from dalenius_lab.planting import planted
 
 DOCUMENT: dict[str, Any] = {
     "dataset": {"name": "d", "population": "p", "public": True},

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.engines.feature_data import Columns, check_features, check_lookups
 
 from dalenius.audit.charges import ALLOWED, ratio_of
 from dalenius.audit.steps import pair_of
@@ -22,7 +23,6 @@ from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError
 from dalenius.spec.load import load_dataset
 from dalenius.testing import engine_kit
-from dalenius.testing.feature_data import Columns, check_features, check_lookups
 
 
 def duckdb(domain: Domain, columns: Columns, others: Mapping[str, Columns], secret: bytes) -> Source:

@@ -12,9 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.docs.test_pages import _document, _shell, blocks_of
+from tests.engines import strategies as own
 from tests.engines.every_method import DOMAIN, SECRET, answered, runs
+from tests.engines.feature_data import check_features, check_lookups
 from tests.engines.postgresql_tables import Tables
 from tests.engines.releases import POLICY, REQUESTS, TOYS, check_demo, document, released
+from tests.engines.stacked_data import check_many_categories, check_stacked
 from tests.ledger.conftest import Server
 
 from dalenius.core import registry
@@ -29,9 +32,6 @@ from dalenius.engines.duckdb import DuckDBSource
 from dalenius.engines.postgresql import PostgreSQLDialect, PostgreSQLSource
 from dalenius.errors import AfterCharge, DataChanged, DocumentError, InternalError
 from dalenius.testing import engine_kit, rule_kit
-from dalenius.testing import strategies as own
-from dalenius.testing.feature_data import check_features, check_lookups
-from dalenius.testing.stacked_data import check_many_categories, check_stacked
 from dalenius.testing.toy import toy_domain, toy_rows
 
 pytestmark = pytest.mark.postgres

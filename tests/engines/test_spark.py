@@ -18,10 +18,18 @@ import pyarrow.parquet as pq
 import pytest
 from tests.docs.test_pages import blocks_of
 from tests.engines.every_method import DOMAIN, SECRET, kinds_beyond_the_kit
+from tests.engines.feature_data import check_features, check_lookups
 from tests.engines.hostile_parquet import ROWS, with_wrong_statistics
 from tests.engines.hostile_parquet import domain as hostile_domain
 from tests.engines.releases import POLICY, REQUESTS, TOYS, check_demo, document, released
 from tests.engines.spark_cluster import SMALL, Cluster
+from tests.engines.stacked_data import (
+    check_many_categories,
+    check_stacked,
+    stacked_columns,
+    stacked_domain,
+    table_queries,
+)
 
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Source
@@ -34,14 +42,6 @@ from dalenius.engines.memory import MemorySource
 from dalenius.engines.spark import SparkDialect, SparkSource
 from dalenius.errors import AfterCharge, DocumentError, InternalError
 from dalenius.testing import engine_kit, rule_kit
-from dalenius.testing.feature_data import check_features, check_lookups
-from dalenius.testing.stacked_data import (
-    check_many_categories,
-    check_stacked,
-    stacked_columns,
-    stacked_domain,
-    table_queries,
-)
 from dalenius.testing.toy import toy_domain
 
 pytestmark = [

@@ -7,8 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 from dalenius.core.sensitivity import partitions
-from dalenius.exact.published_loss import PublishedPair, poisson_head
-from dalenius.exact.resampled_loss import MixturePair, one_loss, poisson_weights
+from dalenius.exact.resampled_loss import MixturePair, PublishedPair, one_loss, poisson_head, poisson_weights
 from dalenius.exact.resampling_price import ResamplingPrice, calibrated
 
 UNIT = Fraction(1, 256)

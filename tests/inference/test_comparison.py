@@ -6,8 +6,9 @@ from scipy.stats import binom, binomtest
 
 from dalenius.errors import ParameterError, RequestError, TooLarge, Unsupported
 from dalenius.inference import binomial_test, from_values, goodness_of_fit, homogeneity, independence, trend
-from dalenius.inference.binomial import binomial_test_of_cell, likelihood_ratio, released_law
+from dalenius.inference.binomial import likelihood_ratio, released_law
 from dalenius.inference.noise import Noise
+from dalenius.inference.questions import binomial
 
 
 def test_goodness_of_fit_without_noise() -> None:
@@ -141,10 +142,10 @@ def test_tulap_is_refused_for_other_laws(laplace, make_release) -> None:
         binomial_test(4, 30, laplace("1", 8), method="tulap")
     release = make_release([[5, 9], [7, 3]], laplace("1"))
     with pytest.raises(Unsupported):
-        binomial_test_of_cell(release, {"A": "a0"}, 30, method="tulap")
-    one = binomial_test_of_cell(release, {"A": "a0", "B": "b1"}, 30, method="tulap", alternative="less")
+        binomial.ask(release, {"A": "a0"}, 30, method="tulap")
+    one = binomial.ask(release, {"A": "a0", "B": "b1"}, 30, method="tulap", alternative="less")
     assert 0 < one.p_value < 0.1
-    both = binomial_test_of_cell(release, {"A": "a0"}, 30)
+    both = binomial.ask(release, {"A": "a0"}, 30)
     assert both.details["value"] == 14
 
 

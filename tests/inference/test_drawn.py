@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from verify._recorded import release_of
 
 from dalenius.core.estimate import Draws
 from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.inference import independence, loglinear, posterior
 from dalenius.inference.association import cramers_v
-from dalenius.inference.binomial import binomial_test_of_cell
 from dalenius.inference.calibration import calibrate
 from dalenius.inference.cells import intervals
 from dalenius.inference.contrast import difference, total
@@ -20,10 +20,10 @@ from dalenius.inference.formula import independent
 from dalenius.inference.goodness_of_fit import goodness_of_fit
 from dalenius.inference.observation import from_values
 from dalenius.inference.observe import observe
-from dalenius.inference.parametric import parametric_bootstrap
+from dalenius.inference.questions import binomial
+from dalenius.inference.questions.parametric_bootstrap import parametric_bootstrap
 from dalenius.inference.quotient import ratio
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 from dalenius.testing.toy import toy_domain
 
 CELL = {"sex": "female"}
@@ -40,7 +40,7 @@ TESTS: dict[str, Callable[[Release], Any]] = {
 WITHOUT_ROWS: dict[str, Callable[[Release], Any]] = {
     "goodness of fit": lambda r: goodness_of_fit(r, replicates=99),
     "cramers_v": lambda r: cramers_v(r, replicates=99),
-    "binomial": lambda r: binomial_test_of_cell(r, {"sex": "female", "region": "north"}, 400),
+    "binomial": lambda r: binomial.ask(r, {"sex": "female", "region": "north"}, 400),
 }
 
 

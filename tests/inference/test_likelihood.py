@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from dalenius.core.law import Kernel
 from dalenius.errors import RequestError
-from dalenius.inference.channel import Kernelled, Shifted
-from dalenius.inference.compound_channel import Repeated
+from dalenius.inference.channel import Kernelled, Repeated, Shifted
 from dalenius.inference.grid import GridLikelihood
 from dalenius.inference.likelihood import CountLikelihood
 from dalenius.inference.noise import Noise

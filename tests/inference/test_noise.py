@@ -12,8 +12,7 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact.perturbation import max_entropy_kernel
 from dalenius.inference import intervals
-from dalenius.inference.channel import Kernelled, Shifted
-from dalenius.inference.compound_channel import Repeated
+from dalenius.inference.channel import Kernelled, Repeated, Shifted
 from dalenius.inference.noise import Noise, _convolve
 from dalenius.mechanisms.custom_utility import CustomUtility
 

@@ -15,7 +15,7 @@ from dalenius.core.law import Withheld
 from dalenius.errors import DaleniusError
 from dalenius.inference.question import REQUIRED, Hint, InferenceQuestion, every_question
 from dalenius.publish.to_json import write_json
-from dalenius.testing.planting import planted
+from dalenius_lab.planting import planted
 
 RUNNER = CliRunner()
 TABLE = np.array([[[60, 20], [31, 44]], [[25, 33], [12, 70]]])

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from verify._recorded import release_of
 
 from dalenius.errors import Unsupported
 from dalenius.inference import compare, independence, loglinear
@@ -11,7 +12,6 @@ from dalenius.inference.cells import intervals
 from dalenius.inference.weighted_table import dispersion, of_weighted
 from dalenius.spec.load import load_dataset
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 POLICY = {"allow": {"acknowledge": ["fixed_weights"]}}
 CATEGORIES: dict[str, Any] = {"categories": ["u", "v", "x"], "missing": "u", "unseen": "u"}

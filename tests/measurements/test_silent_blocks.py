@@ -14,7 +14,7 @@ import pytest
 
 from dalenius import Curator, table
 from dalenius.algebra.estimates import estimated
-from dalenius.audit.neighbours import DataSet
+from dalenius.audit.sensitivity import DataSet
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness

@@ -21,7 +21,8 @@ from dalenius.errors import DaleniusError
 from dalenius.measurements import block_totals
 from dalenius.measurements.block_totals import BlockTotals
 from dalenius.measurements.blocks import blocks as _blocks
-from dalenius.measurements.blocks import lanes, mixture
+from dalenius.measurements.blocks import blocks as parted
+from dalenius.measurements.blocks import mixture
 from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.blocks.logistic import Design, Predictor
 from dalenius.measurements.blocks.models import MODELS, estimate, grouped_jackknife
@@ -90,8 +91,8 @@ def test_separated_records_are_finite_by_firth_and_at_an_end_otherwise() -> None
     assert 0 < estimate("logistic", "analytic", rows, design) < 0.2
     common: dict[str, Any] = {"model": "logistic", "count": 2, "lower": Fraction(-1), "upper": Fraction(1, 4)}
     blocks = Blocks(**common, correction="none", design=design)
-    assert blocks.reported(rows) == blocks.width
-    assert blocks.reported(np.column_stack([1 - rows[:, 0], rows[:, 1]])) == 0
+    assert blocks.points([blocks.estimate(rows)])[0] == blocks.width
+    assert blocks.points([blocks.estimate(np.column_stack([1 - rows[:, 0], rows[:, 1]]))])[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_records_that_tell_no_slope_report_the_middle(rows: np.ndarray) -> None:
     for correction in ("analytic", "none", "jackknife"):
         common: dict[str, Any] = {"model": "logistic", "count": 2, "lower": Fraction(-1), "upper": Fraction(1)}
         blocks = Blocks(**common, correction=correction, design=Design(predictors=(AGE,)))
-        assert blocks.reported(rows) == blocks.width // 2
+        assert blocks.points([blocks.estimate(rows)])[0] == blocks.width // 2
 
 
 def test_all_ones_tell_no_slope_without_a_penalty() -> None:
@@ -160,7 +161,7 @@ def test_the_lower_component_is_the_one_with_the_smaller_mean() -> None:
 @pytest.mark.parametrize("values", [[], [3], [1, 2, 3], [5] * 9])
 def test_values_that_are_no_mixture_report_the_middle(values: list[int]) -> None:
     blocks = Blocks(model="mixture_lower_mean", count=2, lower=Fraction(0), upper=Fraction(9), correction="none")
-    assert blocks.reported(np.array(values, dtype=np.int64)) == blocks.width // 2
+    assert blocks.points([blocks.estimate(np.array(values, dtype=np.int64))])[0] == blocks.width // 2
 
 
 def test_a_component_that_loses_all_its_values_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +240,7 @@ def loss(plan: TablePlan, here: Rows, there: Rows) -> float:
         totals = []
         for rows in (here, there):
             values = np.array(rows, dtype=np.int64).reshape((len(rows), 2) if step.blocks.design else -1)
-            totals.append(step.total(step.blocks.numbers(values, np.zeros(len(rows), dtype=np.int64))))
+            totals.append(step.total(step.blocks.reports(values, np.zeros(len(rows), dtype=np.int64)).numbers))
         whole += abs(totals[0] - totals[1]) * float(Fraction(step.mechanism.parameters["rate"]))
     return whole
 
@@ -265,12 +266,12 @@ def test_blocks_say_the_same_side_by_side(is_lost: bool, monkeypatch: pytest.Mon
         model="logistic", count=5, lower=Fraction(-1), upper=Fraction(1), design=Design(predictors=(AGE, KIND))
     )
     places = np.arange(300) % 5
-    alone = blocks.numbers(rows, places)
+    alone = blocks.reports(rows, places).numbers
     monkeypatch.setattr(_blocks, "SIDE_BY_SIDE", 5)
     if is_lost:
-        monkeypatch.setattr(lanes, "help_out", maximised)
+        monkeypatch.setattr(parted, "help_out", maximised)
     monkeypatch.setattr(Blocks, "estimate", Blocks.estimate if is_lost else None)
-    assert blocks.numbers(rows, places).tolist() == alone.tolist() and len(set(alone.tolist())) == 5
+    assert blocks.reports(rows, places).numbers.tolist() == alone.tolist() and len(set(alone.tolist())) == 5
 
 
 def test_firth_is_one_question_by_two_names() -> None:

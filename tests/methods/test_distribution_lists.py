@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binomtest
+from verify._recorded import release_of
 
 from dalenius.algebra import joint
 from dalenius.algebra.distributions import ClassNoise
@@ -17,7 +18,6 @@ from dalenius.errors import DaleniusError
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.notes import note
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 CELLS, ROWS, POINTS = 40, 250, list(range(50, 500, 50))
 FIXED = {"allow": {"acknowledge": ["fixed_weights"]}}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dalenius.audit.neighbours import DataSet, columns_of, units
+from dalenius.audit.sensitivity import DataSet, columns_of, units
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.plan import TablePlan

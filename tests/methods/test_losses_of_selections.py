@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dalenius.audit.charges import ALLOWED, ratio_of
-from dalenius.audit.neighbours import DataSet, columns_of
+from dalenius.audit.sensitivity import DataSet, columns_of
 from dalenius.audit.steps import pair_of
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Relation

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 from verify import _spines as spines
+from verify._recorded import release_of
 
 from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_dataset, load_request
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 RHO = {"definition": "zero_concentrated", "rho": "1/2"}
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from verify._recorded import release_of
 
 from dalenius.algebra.tabulation import bounds, sampled_bounds
 from dalenius.errors import DaleniusError
@@ -12,7 +13,6 @@ from dalenius.inference.cells import intervals
 from dalenius.shown.speech import heading
 from dalenius.spec.load import load_dataset
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 Ask = Callable[..., Any]
 

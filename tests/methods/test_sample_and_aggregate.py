@@ -14,7 +14,7 @@ from tests.audit.exact_losses import kernel_delta
 from tests.measurements.derived_laws import drawn_law, stated
 
 from dalenius.algebra.windows import window
-from dalenius.audit.neighbours import DataSet
+from dalenius.audit.sensitivity import DataSet
 from dalenius.core.domain import Domain
 from dalenius.core.neighbours import Relation
 from dalenius.core.plan import TablePlan
@@ -69,7 +69,7 @@ def centres(step: BlockTotals, data: DataSet) -> list[float]:
     values, blocks = values_of(data), step.blocks
     rate = float(Fraction(step.mechanism.parameters["rate"]))
     draws = product(range(blocks.count), repeat=len(values))
-    return [rate * step.total(blocks.numbers(values, np.array(p, dtype=np.int64))) for p in draws]
+    return [rate * step.total(blocks.reports(values, np.array(p, dtype=np.int64)).numbers) for p in draws]
 
 
 def loss(step: BlockTotals, here: DataSet, there: DataSet) -> float:
@@ -178,8 +178,8 @@ def test_models_have_their_known_estimates(model: str) -> None:
 def test_every_block_reports_a_point_of_the_grid(model: str, correction: str) -> None:
     blocks = Blocks(model=model, count=2, lower=Fraction(-3), upper=Fraction(3), correction=correction)
     for values in ([], [0], [5], [0, 0, 0], [1, 1], [-7, 10**9], [0, 1, 1, 4]):
-        assert 0 <= blocks.reported(np.array(values, dtype=np.int64)) <= blocks.width
-    assert blocks.reported(np.array([], dtype=np.int64)) == blocks.width // 2
+        assert 0 <= blocks.points([blocks.estimate(np.array(values, dtype=np.int64))])[0] <= blocks.width
+    assert blocks.points([blocks.estimate(np.array([], dtype=np.int64))])[0] == blocks.width // 2
 
 
 def test_the_jackknife_takes_the_first_bias_away() -> None:
@@ -200,11 +200,13 @@ def test_a_block_says_the_same_whatever_the_others_hold() -> None:
     mine = np.arange(1, 40)
     reports = {
         tuple(
-            blocks.numbers(np.concatenate([mine, np.full(n, 7)]), np.array([0] * len(mine) + [1] * n, dtype=np.int64))
+            blocks.reports(
+                np.concatenate([mine, np.full(n, 7)]), np.array([0] * len(mine) + [1] * n, dtype=np.int64)
+            ).numbers
         )
         for n in (3, 4, 5, 8, 64)
     }
-    own = blocks.reported(mine)
+    own = blocks.points([blocks.estimate(mine)])[0]
     assert all(own in report for report in reports)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binomtest
+from verify._recorded import release_of
 
 from dalenius.algebra.estimates import estimated
 from dalenius.core.plan import TablePlan
@@ -19,7 +20,6 @@ from dalenius.inference.cells import intervals
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.notes import note
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 FIXED = {"allow": {"acknowledge": ["fixed_weights"]}}
 STEP = Fraction(1, 100)

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from verify._recorded import release_of
 
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Release
 from dalenius.spec.load import load_dataset
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 TABLES: Mapping[str, Mapping[str, Any]] = {
     "mean": {"of": "x"},

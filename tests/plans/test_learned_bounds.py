@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.measurements.derived_laws import stated
+from verify._recorded import release_of
 
 from dalenius.core.domain import CellSpace
 from dalenius.core.neighbours import Neighbours, Relation
@@ -19,7 +20,6 @@ from dalenius.measurements.grid_selection import GridSelection
 from dalenius.plans.learned_bounds import CutSums
 from dalenius.spec.load import load_dataset
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 PURE = {"definition": "pure", "epsilon": 2}
 

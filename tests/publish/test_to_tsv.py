@@ -16,7 +16,7 @@ from dalenius.errors import DocumentError, ParameterError
 from dalenius.publish._format import by_suffix, document, formats, is_single_file, is_written_name, listed_suffixes
 from dalenius.publish.to_csv import to_csv
 from dalenius.publish.to_tsv import to_tsv
-from dalenius.testing.planting import planted
+from dalenius_lab.planting import planted
 
 LABELS = ["a\tb", '5" pipe', "=1+1", "ä, ö"]
 DOCUMENT = {

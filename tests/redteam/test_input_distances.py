@@ -8,8 +8,9 @@ import pytest
 from dalenius.core.neighbours import Relation
 from dalenius.measurements.label_selection import LabelSelection
 from dalenius.spec.dataset import DatasetDocument
-from dalenius.testing import engine_kit, planting
+from dalenius.testing import engine_kit
 from dalenius.testing.asking import plan_of
+from dalenius_lab import planting
 from dalenius_lab.attackers import played_requests
 from dalenius_lab.attackers.input_distances import ALLOWED, Distance, NeighbourPlay
 from dalenius_lab.attackers.planted import UNDERSTATED, Fault

@@ -19,7 +19,7 @@ from dalenius.errors import UnknownName
 from dalenius.methods.count import COUNT
 from dalenius.spec import schema as schema_module
 from dalenius.spec.schema import DOCUMENTS, kinds, schema, schema_text
-from dalenius.testing.planting import planted
+from dalenius_lab.planting import planted
 
 PUBLISHED = Path(schema_module.__file__).parent / "schemas" / "1"
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from verify._usage import usage_of
 
 from dalenius.core import registry
 from dalenius.errors import DaleniusError, DocumentLimit
 from dalenius.limits import LOCAL, NETWORK_JSON, NETWORK_TOML
 from dalenius.spec.load import load_asked, parse, read_mapping
-from dalenius.testing.usage import usage_of
 
 PRIVACY = 'privacy = { definition = "pure", epsilon = 1 }\n'
 ASKED = {"table": {"rows": ["town"]}, "privacy": {"definition": "pure", "epsilon": 1}}

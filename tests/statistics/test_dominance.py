@@ -4,11 +4,11 @@ from itertools import product
 
 import pytest
 
-from dalenius.audit import sensitivity as brute
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import ValuesQuery
 from dalenius.errors import ParameterError
 from dalenius.statistics.dominance import Dominance
+from dalenius_lab.brute import everywhere
 
 TWO = Dominance(queries=(ValuesQuery(value="x"), ValuesQuery(value="x")), p=50)
 
@@ -39,5 +39,5 @@ def test_sensitivity_by_enumeration(statistic):
         return statistic.value([[v for c, v in rows if c == cell] for cell in (0, 1)])
 
     for relation in Relation:
-        found = max(brute.everywhere(count, universe, n, relation) for n in range(5))
+        found = max(everywhere(count, universe, n, relation) for n in range(5))
         assert found == TWO.sensitivity(Neighbours(relation=relation)).l1 == (2 if relation is Relation.REPLACE else 1)

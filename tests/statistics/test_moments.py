@@ -11,6 +11,7 @@ from dalenius.errors import Unsupported
 from dalenius.statistics.mean import Mean
 from dalenius.statistics.ratio import Ratio
 from dalenius.statistics.variance import Variance
+from dalenius_lab.brute import everywhere
 
 REPLACE = Neighbours(relation=Relation.REPLACE)
 ADD_REMOVE = Neighbours(relation=Relation.ADD_REMOVE)
@@ -66,7 +67,7 @@ def test_variance_under_replace(is_sample):
             local = brute.local(statistic.value, data, fine, Relation.REPLACE)
             assert statistic.local(data, REPLACE) == local
             found = max(found, local)
-            bootstrap = brute.everywhere(statistic.value, set(data), n, Relation.REPLACE)
+            bootstrap = everywhere(statistic.value, set(data), n, Relation.REPLACE)
             assert statistic.bootstrap(data, REPLACE) == bootstrap
         assert statistic.worst(REPLACE) == found
         assert statistic.sensitivity(REPLACE).l1 == found * n * (n - 1 if is_sample else n)

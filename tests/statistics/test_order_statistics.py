@@ -16,6 +16,7 @@ from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.interquartile import Interquartile
 from dalenius.statistics.quantile import Quantile
 from dalenius.statistics.value_range import ValueRange
+from dalenius_lab.brute import everywhere, smooth
 
 QUERY = ValuesQuery(value="x")
 REPLACE = Neighbours(relation=Relation.REPLACE)
@@ -56,7 +57,7 @@ def test_local_equals_enumeration(statistic, neighbours):
 @pytest.mark.parametrize("neighbours", [REPLACE, ADD_REMOVE], ids=lambda n: str(n.relation))
 def test_global_covers_every_neighbour(statistic, neighbours):
     stated = statistic.sensitivity(neighbours).l1
-    found = max(brute.everywhere(statistic.value, UNIVERSE, n, neighbours.relation) for n in range(5))
+    found = max(everywhere(statistic.value, UNIVERSE, n, neighbours.relation) for n in range(5))
     assert found <= stated
     if neighbours.is_replace or not isinstance(statistic, Interquartile):
         assert found == stated or getattr(statistic, "is_midpoint", False)
@@ -70,7 +71,7 @@ def test_bootstrap_covers_data_sets_of_every_size_and_is_mostly_exact(statistic,
     for n in range(1, 5):
         for data in brute.multisets((0, 1, 3), n):
             sizes = range(5)
-            expected = max(brute.everywhere(statistic.value, set(data), m, neighbours.relation) for m in sizes)
+            expected = max(everywhere(statistic.value, set(data), m, neighbours.relation) for m in sizes)
             stated = statistic.bootstrap(data, neighbours)
             assert stated >= expected
             exact += stated == expected
@@ -87,7 +88,7 @@ def test_smooth_under_replace_equals_enumeration(statistic, base):
     known: dict = {}
     for n in range(1, 5):
         for data in brute.multisets((0, 1, 2, 4), n):
-            expected = brute.smooth(statistic.value, data, UNIVERSE, base, Relation.REPLACE, n, known)
+            expected = smooth(statistic.value, data, UNIVERSE, base, Relation.REPLACE, n, known)
             stated = statistic.smooth(data, base, REPLACE)
             floor = 2 if getattr(statistic, "is_midpoint", False) and n % 2 else 1
             assert 0 <= stated - max(expected, floor) < Fraction(1, 2**100), (data, stated, expected)

@@ -12,6 +12,7 @@ from dalenius.core.query import TableQuery
 from dalenius.statistics.contingency_table import ContingencyTable
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 from dalenius.statistics.total import Total
+from dalenius_lab.brute import everywhere
 
 REPLACE = Neighbours(relation=Relation.REPLACE)
 ADD_REMOVE = Neighbours(relation=Relation.ADD_REMOVE)
@@ -34,14 +35,14 @@ def test_total(neighbours, low, high, is_complete):
     universe = tuple(range(low, high + 1)) if is_complete else tuple({*range(low, high + 1), 0})
     found = 0
     for n in range(4):
-        found = max(found, brute.everywhere(sum, universe, n, neighbours.relation))
+        found = max(found, everywhere(sum, universe, n, neighbours.relation))
         for data in brute.multisets(universe, n):
             local = brute.local(sum, data, universe, neighbours.relation)
             stated = statistic.local(data, neighbours)
             assert stated >= local
             if is_complete or 0 in data:
                 assert stated == local
-            bootstrap = brute.everywhere(sum, set(data), n, neighbours.relation)
+            bootstrap = everywhere(sum, set(data), n, neighbours.relation)
             assert statistic.bootstrap(data, neighbours) >= bootstrap
             if is_complete or 0 in data:
                 assert statistic.bootstrap(data, neighbours) == bootstrap
@@ -86,7 +87,7 @@ def test_magnitude_table(neighbours, low, high, cells, is_complete):
             assert stated >= local
             if is_complete and (n or neighbours.is_replace):
                 assert stated == local
-            bootstrap = brute.everywhere(function, set(data), n, neighbours.relation)
+            bootstrap = everywhere(function, set(data), n, neighbours.relation)
             assert statistic.bootstrap(owner, value, neighbours) == bootstrap
     assert found == statistic.sensitivity(neighbours).l1
 
@@ -143,7 +144,7 @@ def test_contingency_table(neighbours, cells, is_complete):
             local = brute.local(statistic.value, data, universe, neighbours.relation)
             found = max(found, local)
             assert statistic.local(data, neighbours) == local
-            bootstrap = brute.everywhere(statistic.value, set(data), n, neighbours.relation)
+            bootstrap = everywhere(statistic.value, set(data), n, neighbours.relation)
             assert statistic.bootstrap(data, neighbours) == bootstrap
     assert found == statistic.sensitivity(neighbours).l1
 

@@ -52,9 +52,7 @@ def bootstrap_sensitivity(
     *,
     relation: Relation = Relation.REPLACE,
     upper: Fraction | int | None = None,
-    limit: int = ENUMERATE_UP_TO,
     restarts: int = 50,
-    seed: int = 1,
 ) -> Bracket:
     """Largest l1 change of the function between neighbours made of the rows at hand.
 
@@ -66,9 +64,9 @@ def bootstrap_sensitivity(
     if not rows:
         raise ParameterError("The bootstrap sensitivity of an empty data set is not defined.")
     total = work(len(rows), len(distinct), relation)
-    if total <= limit:
+    if total <= ENUMERATE_UP_TO:
         return _enumerate(function, rows, distinct, relation, total)
-    found, pair, used = _search(function, rows, distinct, relation, restarts, seed)
+    found, pair, used = _search(function, rows, distinct, relation, restarts)
     bound = None if upper is None else Fraction(upper)
     if bound is not None and found > bound:
         raise ParameterError("The stated upper bound is wrong: the search found a larger change.", name="upper")
@@ -99,10 +97,10 @@ def _starts(rows: Data, distinct: Data, random: Random, count: int) -> Iterator[
 
 
 def _search(
-    function: Function, rows: Data, distinct: Data, relation: Relation, restarts: int, seed: int
+    function: Function, rows: Data, distinct: Data, relation: Relation, restarts: int
 ) -> tuple[Fraction, tuple[Data, Data] | None, int]:
     """Local search over pairs: from each start, single replacements while the best pair improves."""
-    random, best, pair, used = Random(seed), Fraction(0), None, 0
+    random, best, pair, used = Random(1), Fraction(0), None, 0
     for start in _starts(rows, distinct, random, restarts):
         current, reached = start, Fraction(-1)
         for _ in range(20):

@@ -5,21 +5,28 @@ to `fitted`. What a custodian runs on D is law(D, D). Differential privacy and a
 compare law(D, D) with law(D', D'); individual and bootstrap differential privacy keep `fitted` at the data at hand.
 
 Each function returns the smallest epsilon for which its definition holds (inf if none), or the smallest failure
-probability at a given epsilon.
+probability at a given epsilon. `compare_definitions` lists kinds of noise beside them, in a universe that is small
+enough to list: every multiset of three rows with values 0, 1 and 3 and every replacement of one row; noise of the
+discrete Laplace form. "Fitted" noise has the scale of the data at hand.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, inf
+from fractions import Fraction
+from math import exp, inf, log, tanh
 from random import Random
 from typing import Any
 
-from dalenius.audit.sensitivity import Data, multisets, neighbours_of
+from dalenius.audit.sensitivity import Data, local, multisets, neighbours_of
 from dalenius.core.neighbours import Relation
+from dalenius.errors import ParameterError
 
 Output = Any
 LogLaw = Mapping[Output, float]
 Law = Callable[[Data, Data], LogLaw]
+_ROWS, _SIZE = (0, 1, 3), 3
+# Two lists of outputs: a loss that grows with the list has no bound.
+_REACHES = (60, 90)
 
 
 def loss(left: LogLaw, right: LogLaw) -> float:
@@ -86,7 +93,7 @@ def bootstrap(law: Law, universe: TinyUniverse, data: Data, further: Sequence[An
 
 @dataclass(frozen=True)
 class Proportion:
-    """A Monte-Carlo estimate of a probability with a one-sided confidence bound."""
+    """A Monte-Carlo estimate of a probability with a one-sided bound at 99 % confidence."""
 
     estimate: float
     lower: float
@@ -94,15 +101,7 @@ class Proportion:
 
 
 def random(
-    law: Law,
-    distribution: Mapping[Any, float],
-    size: int,
-    epsilon: float,
-    *,
-    delta: float = 0.0,
-    draws: int = 2000,
-    seed: int = 1,
-    confidence: float = 0.99,
+    law: Law, distribution: Mapping[Any, float], size: int, epsilon: float, *, delta: float = 0.0, draws: int = 2000
 ) -> Proportion:
     """Probability that a pair drawn from a *declared* distribution satisfies the (epsilon, delta) condition.
 
@@ -111,7 +110,7 @@ def random(
     """
     from scipy.stats import beta
 
-    generator = Random(seed)
+    generator = Random(1)
     rows, weights = list(distribution), list(distribution.values())
     held, laws = 0, dict[Data, LogLaw]()
     for _ in range(draws):
@@ -119,5 +118,70 @@ def random(
         left, right = (tuple(sorted(d)) for d in (drawn[:-1], (*drawn[:-2], drawn[-1])))
         p, q = (laws.setdefault(d, laws.get(d) or law(d, d)) for d in (left, right))
         held += (hockey_stick(p, q, epsilon) <= delta) if delta else (loss(p, q) <= epsilon + 1e-12)
-    lower = float(beta.ppf(1 - confidence, held, draws - held + 1)) if held else 0.0
+    lower = float(beta.ppf(1 - 0.99, held, draws - held + 1)) if held else 0.0
     return Proportion(held / draws, lower, draws)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarantees:
+    """One kind of noise, and the smallest epsilon (or the share of pairs) of each definition."""
+
+    noise: str
+    smallest: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values; an infinite epsilon is null."""
+        return {"noise": self.noise, **{name: None if value == inf else value for name, value in self.smallest.items()}}
+
+
+def compare_definitions(epsilon: float, weights: Sequence[float] | None = None) -> tuple[Guarantees, ...]:
+    """Totals and medians with noise of epsilon for the declared bounds, and fitted to the data, under six definitions.
+
+    `weights` is the declared distribution of the rows for random differential privacy, equal weights if left out.
+    """
+    weights = weights or (1.0,) * len(_ROWS)
+    if len(weights) != len(_ROWS) or min(weights) < 0 or not 0 < sum(weights) < inf:
+        raise ParameterError(f"A distribution has {len(_ROWS)} weights that are not negative.", name="weights")
+    distribution = {row: weight / sum(weights) for row, weight in zip(_ROWS, weights, strict=True)}
+    near, far = (_judged(_laws(epsilon, reach), distribution, epsilon) for reach in _REACHES)
+    return tuple(
+        Guarantees(noise=noise, smallest={n: v if abs(v - far[noise][n]) < 1e-9 else inf for n, v in smallest.items()})
+        for noise, smallest in near.items()
+    )
+
+
+def _laws(epsilon: float, reach: int) -> dict[str, Law]:
+    """Kinds of noise, each listed as far as `reach`."""
+
+    def laplace(centre: int, change: Fraction | int) -> LogLaw:
+        rate = epsilon / float(change)
+        return {x: log(tanh(rate / 2)) - rate * abs(x - centre) for x in range(-reach, reach + 1)}
+
+    return {
+        "total, declared bounds": lambda data, _: laplace(sum(data), _ROWS[-1]),
+        "total, range of the data": lambda data, fitted: laplace(sum(data), max(1, int(fitted[-1] - fitted[0]))),
+        "median, declared bounds": lambda data, _: laplace(_median(data), _ROWS[-1]),
+        "median, local sensitivity": lambda data, fitted: laplace(_median(data), max(Fraction(1), _local(fitted))),
+    }
+
+
+def _judged(laws: Mapping[str, Law], distribution: Mapping[int, float], epsilon: float) -> dict[str, dict[str, float]]:
+    universe, every = TinyUniverse(_ROWS, _SIZE), tuple(multisets(_ROWS, _SIZE))
+    return {
+        noise: {
+            "pure": pure(law, universe),
+            "finite": finite(law, universe, _ROWS[:2]),
+            "individual": max(individual(law, universe, data) for data in every),
+            "bootstrap": max(bootstrap(law, universe, data) for data in every),
+            "random": random(law, distribution, _SIZE, epsilon, draws=300).estimate,
+        }
+        for noise, law in laws.items()
+    }
+
+
+def _median(data: Data) -> int:
+    return int(data[len(data) // 2])
+
+
+def _local(data: Data) -> Fraction:
+    return local(_median, data, _ROWS, Relation.REPLACE)

@@ -60,7 +60,6 @@ class PlanAudit:
 
     @property
     def is_kept(self) -> bool:
-        """Whether no loss was above its charge."""
         return self.largest <= ALLOWED
 
     def to_dict(self) -> dict[str, object]:

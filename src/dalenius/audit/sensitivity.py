@@ -6,10 +6,15 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from dalenius.core.neighbours import Relation
+from dalenius.core.sensitivity import Sensitivity
 
 Row = Any
 Data = tuple[Row, ...]
 Function = Callable[[Data], Any]
+# A unit is one row, or a person with several; rows are opaque values that the caller can turn into columns.
+RawRow = tuple[Any, ...]
+Unit = tuple[RawRow, ...]
+DataSet = tuple[Unit, ...]
 
 
 def distance(left: Any, right: Any) -> Fraction:
@@ -43,39 +48,29 @@ def local(function: Function, data: Data, universe: Sequence[Row], relation: Rel
     return max((distance(function(d), here) for d in neighbours_of(data, universe, relation)), default=Fraction(0))
 
 
-def everywhere(function: Function, universe: Sequence[Row], size: int, relation: Relation) -> Fraction:
-    """Largest change between any data set of this size and any of its neighbours.
+def units(rows: Sequence[RawRow], max_rows: int = 1) -> list[Unit]:
+    """Every unit with at least one and at most `max_rows` rows over the given row values."""
+    return [u for size in range(1, max_rows + 1) for u in combinations_with_replacement(rows, size)]
 
-    On the distinct rows of a data set D this is the bootstrap sensitivity for D; on all possible rows it is the
-    global one at that size.
+
+def columns_of(data: DataSet, names: Sequence[str], unit_id: str | None = None) -> dict[str, list[Any]]:
+    """A data set as columns, with a person's number where the domain names one.
+
+    A unit is numbered by its place. Two neighbours agree on the units that they share, because the changed unit
+    comes last.
     """
-    rows = sorted(set(universe))
-    return max((local(function, d, rows, relation) for d in multisets(rows, size)), default=Fraction(0))
+    rows = [(number, row) for number, unit in enumerate(data) for row in unit]
+    columns = {name: [row[i] for _, row in rows] for i, name in enumerate(names)}
+    if unit_id is not None:
+        columns[unit_id] = [number for number, _ in rows]
+    return columns
 
 
-def smooth(
-    function: Function,
-    data: Data,
-    universe: Sequence[Row],
-    base: Fraction,
-    relation: Relation,
-    radius: int,
-    memo: dict[Data, Fraction] | None = None,
-) -> Fraction:
-    """max over data sets within `radius` steps of base**distance times the local sensitivity there.
-
-    `known` keeps local sensitivities between calls.
-    """
-    memo = {} if memo is None else memo
-    earlier, layer, best = {data}, {data}, Fraction(0)
-    for k in range(radius + 1):
-        for d in layer:
-            if d not in memo:
-                memo[d] = local(function, d, universe, relation)
-            best = max(best, base**k * memo[d])
-        following = {e for d in layer for e in neighbours_of(d, universe, relation)} - earlier
-        earlier |= following
-        layer = following
-        if not layer:
-            break
-    return best
+def covers(declared: Sensitivity, measured: Sensitivity) -> bool:
+    """Whether a declared sensitivity is at least the measured one, norm by norm."""
+    return (
+        declared.l0 >= measured.l0
+        and declared.l1 >= measured.l1
+        and declared.l2_squared >= measured.l2_squared
+        and declared.linf >= measured.linf
+    )

@@ -59,7 +59,7 @@ def definitions(
     """Which guarantee each kind of noise keeps, by enumeration of every data set of three rows with values 0, 1, 3."""
     from math import inf
 
-    from dalenius.audit.comparison import compare_definitions
+    from dalenius.audit.definitions import compare_definitions
 
     rows = compare_definitions(epsilon, tuple(weights) if weights else None)
     if as_json:

@@ -139,7 +139,7 @@ class TwoStepPlan(TablePlan):
 
     The first `first` measurements are fixed, those after them stand at their worst case. `then` makes each of these of
     the released blocks before it. It must be pure, and whatever was released, the steps cost at most the reservation
-    (`testing/two_step_kit.py`). A step without a reply ends the plan, and nothing is refunded.
+    (`tests/conformance/two_step_kit.py`). A step without a reply ends the plan, and nothing is refunded.
     """
 
     then: Then

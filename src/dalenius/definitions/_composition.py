@@ -50,7 +50,6 @@ class SummedDefinition(ABC):
 
 
 def summed_cost(profiles: Sequence[PrivacyProfile]) -> Cost:
-    """The sum of what each step costs."""
     total = Cost(relation=one_relation(profiles), rho=Fraction(0), epsilon=Fraction(0))
     for profile in profiles:
         total += profile.cost()

@@ -25,7 +25,7 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
 from dalenius.definitions._composition import SummedDefinition, one_relation
 from dalenius.errors import TooLarge, Unsupported
-from dalenius.exact.composed import composed_losses
+from dalenius.exact.additive import composed_losses
 
 __all__ = ["Approximate"]
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import product as cartesian
 from math import comb, inf, lcm, log1p, prod
 from operator import add
@@ -30,8 +30,10 @@ from dalenius.exact.wide_sampling import falling
 
 _MOST_MOVES = 64
 # An atom of a convolution takes about so many times the work of one that is looked at.
-PER_CONVOLVED = 8
+_PER_CONVOLVED = 8
 _MOST_SUMS = 1 << 15
+# So many combinations of moves of several steps are composed.
+_MOST_WORK = 256
 # Sums of floats of one sign are nearer to the exact ones than this.
 _FLOAT_ERROR = 1e-9
 _SURELY = 1 + Fraction(1, 10**8)
@@ -256,7 +258,7 @@ def _signed(product: tuple[Shift, ...]) -> Iterator[tuple[Shift, ...]]:
 
 def _one_product(product: tuple[Shift, ...]) -> loss.LossDistribution:
     whole, convolved = _composed(product)
-    limits.spend(len(whole.masses) + PER_CONVOLVED * convolved)
+    limits.spend(len(whole.masses) + _PER_CONVOLVED * convolved)
     return whole
 
 
@@ -348,3 +350,31 @@ def assembled(
         shifts=products,
         evidence=evidence,
     )
+
+
+def composed_losses(profiles: Sequence[PrivacyProfile]) -> Iterator[loss.LossDistribution]:
+    """The sum of the loss distributions, for every combination of the steps' worst moves.
+
+    Each dominates that of all steps together where a unit moves each of them so. All steps are fixed in advance: their
+    parameters must not depend on earlier answers. A step with only (epsilon, delta) enters as the randomised response
+    that dominates it; `TooLarge` where a step has neither.
+    """
+    choices = [_losses(profile) for profile in profiles]
+    if prod(map(len, choices)) > _MOST_WORK or len(profiles) > _MOST_WORK:
+        raise TooLarge("The combinations of moves are too many for an exact curve.")
+    for chosen in cartesian(*choices):
+        yield reduce(_beside, chosen)
+
+
+def _beside(left: loss.LossDistribution, right: loss.LossDistribution) -> loss.LossDistribution:
+    whole = left.beside(right)
+    limits.spend(_PER_CONVOLVED * len(whole.masses))
+    return whole
+
+
+def _losses(profile: PrivacyProfile) -> tuple[loss.LossDistribution, ...]:
+    if profile.shifts:
+        return product_losses(profile.shifts)
+    if profile.epsilon is None:
+        raise TooLarge("A step states no loss distribution.")
+    return (loss.of_statement(profile.epsilon, profile.delta),)

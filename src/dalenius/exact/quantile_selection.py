@@ -149,7 +149,6 @@ class Records:
         return max(start, 0), min(int(np.searchsorted(self.before, self.before[0] + last)), len(self.values))
 
     def between(self, first: int, last: int) -> "Records":
-        """The records at some places."""
         return Records(self.values[first:last], None if self.before is None else self.before[first : last + 1])
 
 

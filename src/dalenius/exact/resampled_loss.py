@@ -14,8 +14,21 @@ Rounding
     the mass, ten times the error that this leaves on a grid of a hundredth, and every mass is rounded up. Noise on
     integers that is too wide to be listed is integrated between half integers, with the first correction of the
     midpoint rule.
+Published multiplicities, where nothing sharper is proved (`PublishedPair`)
+    Let a unit own up to c rows, each with a hidden multiplicity of its own. Tell the multiplicities of these rows as
+    well: that gives away more, and given them the rest of the resample has the same law in both data sets. Then c rows
+    of one cell move its total by at most K * reach with K ~ Poisson(c), known to everybody, and the pair
+
+        ((K, N(K reach, s2)), (K, N(0, s2)))
+
+    dominates: a smaller shift of noise whose loss is monotone is worse on no half-line, mixtures over what is published
+    keep the order, and rows in several cells give the product of such pairs, one for each cell. Under replace, tell the
+    multiplicities of the rows of both units, each drawn in both data sets whether it is used or not: twice as many
+    rows. Nothing is asked of the noise, of signs, of centring or of angles. The pair is its own mirror image, so that
+    one order is enough.
 References
-    Doroshenko, Ghazi, Kamath, Kumar & Manurangsi (2022); Wang, Cheng & Awan (2022) for the mixture.
+    Joint convexity of hockey-stick divergences; Doroshenko, Ghazi, Kamath, Kumar & Manurangsi (2022); Wang, Cheng &
+    Awan (2022) for the mixture.
 """
 
 from collections.abc import Hashable
@@ -41,6 +54,8 @@ _LIFT = 1e-10
 _ROUNDED = 10**12
 MOST_COPIES = 24
 _MESH = 4000
+# A shift of so many standard deviations is counted as telling everything.
+_FAR = 30.0
 
 
 @lru_cache(maxsize=1)
@@ -228,3 +243,48 @@ def grid_unit(pair: LossPair, replicates: int) -> Fraction:
     # One replicate with a large shift has losses far beyond those that matter together.
     power = max(floor(-np.log2(min(wanted, 0.05))), 4)
     return Fraction(1, 1 << power)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedPair:
+    """The pair of `rows` rows in one cell, each of at most `reach`, their multiplicities known."""
+
+    reach: Fraction
+    sigma_squared: Fraction
+    rows: int
+
+    def shifts(self) -> tuple[float, float]:
+        """The shift of one Gaussian total of the same root mean square, in standard deviations."""
+        return float(self.reach) / sqrt(float(self.sigma_squared)) * sqrt(self.rows + self.rows**2), 0.0
+
+    def masses(self, unit: Fraction) -> tuple[int, FloatArray, float]:
+        """First grid point, masses of the mixture over K, and what counts as unbounded: all K beyond the last."""
+        weights, rest = poisson_head(self.rows)
+        parts = [(0, weights[0] * np.ones(1))]
+        unbounded = rest
+        one = float(self.reach) / sqrt(float(self.sigma_squared))
+        for k, weight in enumerate(weights[1:], 1):
+            if k * one > _FAR:
+                unbounded += weight
+                continue
+            shifted = MixturePair(
+                up=k * self.reach, down=Fraction(0), sigma_squared=self.sigma_squared, weights=ONE_COPY
+            )
+            first, masses, left_out = shifted.masses(unit)
+            parts.append((first, weight * masses))
+            unbounded += weight * left_out
+        start = min(first for first, _ in parts)
+        whole = np.zeros(max(first + len(masses) for first, masses in parts) - start)
+        for first, masses in parts:
+            whole[first - start : first - start + len(masses)] += masses
+        return start, whole, unbounded
+
+
+@lru_cache(maxsize=64)
+def poisson_head(rate: int) -> tuple[tuple[float, ...], float]:
+    """Probabilities of Poisson(rate) from zero on, and a bound of the rest, which counts as nothing."""
+    weights = [exp(-rate)]
+    while len(weights) <= 2 * rate or weights[-1] > TAIL / 4:
+        weights.append(weights[-1] * rate / len(weights))
+    # From twice the rate on each probability is less than half of the one before.
+    return tuple(weights), 2 * weights[-1]

@@ -10,7 +10,7 @@ Guarantee
     add-remove   one cell        (P_D, N) and its reverse: the rest of the total is independent of both
     replace      one cell        (P_D, P_-D), where `replaced_pair` proves it: D <= s
     replace      several cells   also (P_D x N, N x P_D): the unit leaves one cell and enters another
-    either       several rows    multiplicities counted as published, every way to spread rows (`published_loss`)
+    either       several rows    multiplicities counted as published, every way to spread rows (`resampled_loss`)
 
     Sums that are measured once beside the replicates (the number of rows, squares) have independent noise of their own:
     their pairs, shifts of discrete Gaussian noise by the most that the rows of a unit add, stand beside those of the
@@ -37,9 +37,16 @@ from dalenius.core.sensitivity import partitions
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.exact.approximate_concentrated import rho_of
 from dalenius.exact.loss import LossDistribution
-from dalenius.exact.published_loss import PublishedPair
 from dalenius.exact.replaced_pair import is_dominated
-from dalenius.exact.resampled_loss import ONE_COPY, LossPair, MixturePair, copies_loss, grid_unit, poisson_weights
+from dalenius.exact.resampled_loss import (
+    ONE_COPY,
+    LossPair,
+    MixturePair,
+    PublishedPair,
+    copies_loss,
+    grid_unit,
+    poisson_weights,
+)
 
 _STEPS = 30
 _NEAR = 5e-4

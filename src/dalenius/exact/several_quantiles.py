@@ -111,7 +111,6 @@ class RankSelection:
         return score_weights(self.epsilons[step.level], moved, self.low, self.high, self.score)
 
     def grain(self, step: RankStep) -> int:
-        """The unit of the scores of a step."""
         return grain_of(largest_part(step), self.heaviest)
 
     def aim(self, part: Records, step: RankStep, w: Weights) -> Aim:

@@ -12,22 +12,15 @@ References
     Rinott et al. (2018), section 6.2; Awan & Slavkovic (2018).
 """
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
 from dalenius.core.estimate import TestResult
 from dalenius.core.law import Additive, FloatArray, IntArray
-from dalenius.core.release import Release
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.inference.channel import impossible
-from dalenius.inference.contrast import Where, noise_of, selection
-from dalenius.inference.drawn import condition
 from dalenius.inference.interval import as_noise, binomial_interval, check_among
 from dalenius.inference.noise import Noise
-from dalenius.inference.observation import Observed
-from dalenius.inference.observe import Source, observe
 from dalenius.inference.simulation import generator
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -97,36 +90,6 @@ def binomial_test(
         assumptions=(f"Assumes a binomial count of size {size:,} and the published law of the noise.",),
         details={"interval": interval.to_dict(), "value": value, "size": size},
     )
-
-
-def binomial_test_of_cell(
-    source: Source,
-    where: Where,
-    size: int,
-    *,
-    probability: float = 0.5,
-    alternative: str = "two-sided",
-    method: str = "likelihood-ratio",
-    seed: int = 0,
-) -> TestResult:
-    """The same test for a selection of cells of a release whose group has a known size."""
-    observation = observe(source)
-    weights = selection(observation, where)
-    noise = noise_of(observation, weights) if isinstance(observation, Observed) else None
-    if noise is None:
-        raise Unsupported("The exact test needs an additive law for each cell.")
-    is_single = int(weights.sum()) == 1
-    if method == "tulap" and (not is_single or not isinstance(source, Release) or not _is_laplace(source)):
-        raise Unsupported("The randomised test is for a single cell with discrete Laplace noise; use likelihood-ratio.")
-    value = int(weights @ observation.released.reshape(-1))
-    tested = binomial_test(
-        value, size, noise, probability=probability, alternative=alternative, method=method, seed=seed
-    )
-    return replace(tested, assumptions=(*tested.assumptions, condition(observation)))
-
-
-def _is_laplace(release: Release) -> bool:
-    return all(isinstance(b.law, Additive) and b.law.noise.name == "discrete_laplace" for b in release.blocks)
 
 
 def released_law(noise: Noise, size: int, probability: float) -> tuple[int, FloatArray]:

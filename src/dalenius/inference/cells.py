@@ -17,8 +17,7 @@ from dalenius.core.law import CASCADE, WEIGHTED_LIST, Additive, FloatArray, IntA
 from dalenius.core.release import ADDITIVE, Block, Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference import simulation
-from dalenius.inference.channel import CensoredShift, Kernelled, Shifted
-from dalenius.inference.compound_channel import Repeated, noise_parts
+from dalenius.inference.channel import CensoredShift, Kernelled, Repeated, Shifted, noise_parts
 from dalenius.inference.drawn import condition, drawn_as, refuse_parameters, refuse_weights
 from dalenius.inference.interval import NOISE_LAW, checked, checked_kind, poisson_limits, simultaneous_confidence
 from dalenius.inference.interval_table import IntervalTable

@@ -25,7 +25,7 @@ from dalenius.core.estimate import Estimate, Interval, Kind
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Release
 from dalenius.errors import ParameterError, UnknownName, Unsupported
-from dalenius.inference.compound_channel import noise_parts
+from dalenius.inference.channel import noise_parts
 from dalenius.inference.drawn import condition, refuse_parameters
 from dalenius.inference.interval import checked, checked_kind, count_interval, poisson_interval
 from dalenius.inference.joint import JointObserved

@@ -295,7 +295,6 @@ def _em_sweep(
 
 
 def _rescaled(mean: FloatArray, total: float | None, axes: tuple[int, ...]) -> FloatArray:
-    """Tables whose means sum to a known total."""
     if total is None:
         return mean
     return np.asarray(mean * (total / mean.sum(axes, keepdims=True)))

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from dalenius.core.law import FloatArray, IntArray
-from dalenius.inference.channel import Channel, Compressed, Shifted
-from dalenius.inference.compound_channel import Grouped, Repeated
+from dalenius.inference.channel import Channel, Compressed, Grouped, Repeated, Shifted
 from dalenius.inference.likelihood import CountLikelihood, Moments
 
 STEP, WIDE_STEP = 0.1, 0.25

@@ -94,11 +94,9 @@ class JointObserved(SeenTable):
         return self.send(self.counts(means, rng), rng)
 
     def send(self, counts: FloatArray | IntArray, rng: np.random.Generator) -> FloatArray:
-        """Newly measured blocks for each table of counts."""
         return counts + self.noise(len(counts), rng).reshape(counts.shape)
 
     def guesses(self, values: FloatArray | IntArray) -> FloatArray:
-        """Unbiased values of simulated tables: themselves."""
         return np.asarray(values, dtype=np.float64)
 
     def fitted(

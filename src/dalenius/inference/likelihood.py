@@ -60,7 +60,6 @@ class CountLikelihood:
         return self.at_distinct(self._which, mean)
 
     def at_cells(self, cells: IntArray, mean: FloatArray) -> Moments:
-        """At one mean for each of some cells."""
         return self.at_distinct(self._which[cells], mean)
 
     def at_distinct(self, which: IntArray, mean: FloatArray) -> Moments:

@@ -101,7 +101,6 @@ class LoglinearFit:
 
     @property
     def _listed(self) -> list[Estimate]:
-        """The coefficients that are shown."""
         return [e for e in self.coefficients.values() if not self.shown or e.name in self.shown]
 
     def odds_ratio(self, label: str, *, confidence: float = 0.95) -> Estimate:

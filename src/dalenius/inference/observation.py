@@ -18,8 +18,7 @@ from dalenius.core.law import Additive, Censored, FloatArray, IntArray, Joint, K
 from dalenius.core.release import Block, Release, Table
 from dalenius.errors import ParameterError, UnknownName, Unsupported
 from dalenius.inference import simulation
-from dalenius.inference.channel import CensoredShift, Channel, Kernelled, Shifted
-from dalenius.inference.compound_channel import Grouped
+from dalenius.inference.channel import CensoredShift, Channel, Grouped, Kernelled, Shifted
 from dalenius.inference.drawn import SeenTable
 from dalenius.inference.grid import Many
 from dalenius.inference.likelihood import CountLikelihood, Moments

@@ -9,8 +9,7 @@ from dalenius.core.law import Additive, Censored, FloatArray, Joint, Kernel, Wit
 from dalenius.core.release import Block, Release, Table
 from dalenius.errors import Unsupported
 from dalenius.inference import simulation
-from dalenius.inference.channel import Shifted
-from dalenius.inference.compound_channel import Grouped, Repeated
+from dalenius.inference.channel import Grouped, Repeated, Shifted
 from dalenius.inference.drawn import drawn_as, refuse_clusters, refuse_several_rows
 from dalenius.inference.joint import JointObserved, of_joint
 from dalenius.inference.observation import Observed, adjusted_note, find_table, of_block, refusal, reorder

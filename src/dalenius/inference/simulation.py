@@ -23,7 +23,6 @@ def counts(means: FloatArray, rng: np.random.Generator, total: int | None = None
 
 
 def repeated(mean: FloatArray, replicates: int) -> FloatArray:
-    """The same means for each of so many tables."""
     return np.broadcast_to(mean, (replicates, *mean.shape))
 
 

@@ -49,7 +49,6 @@ def of_weighted(release: Release, names: tuple[str, ...]) -> JointObserved:
 
 
 def _weighted(release: Release, law: Joint, names: tuple[str, ...]) -> JointObserved:
-    """From the two tables, or from both lists."""
     if law.structure == WEIGHTED_LIST:
         return _listed(release, law, names)
     counts, squares = release.tables

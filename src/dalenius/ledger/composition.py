@@ -14,8 +14,8 @@ from dalenius.core.neighbours import Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.search import narrow
 from dalenius.errors import ParameterError, TooLarge
+from dalenius.exact.additive import composed_losses
 from dalenius.exact.approximate_concentrated import rho_of
-from dalenius.exact.composed import composed_losses
 from dalenius.exact.loss import LossDistribution
 
 _STEP = Fraction(1, 10**9)

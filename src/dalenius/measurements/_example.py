@@ -15,6 +15,7 @@ from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Outcome
 from dalenius.core.sealed import Sealed
 from dalenius.statistics.magnitude_table import MagnitudeTable
+from dalenius.statistics.quantile import Quantile
 
 Exact = tuple[Sealed[IntArray], ...]
 RunAt = Callable[[Exact, Exact, Any, RandomSource], Outcome]
@@ -30,6 +31,7 @@ VARIABLES = {
     "g": Variable(name="g", domain=Categories(labels=("a", "b"))),
     "x": Variable(name="x", domain=Bounds(lower=Fraction(-1), upper=Fraction(2), missing="0", outside="clamp")),
 }
+MEDIAN = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
 UNLISTED = Variable(name="text", domain=Categories(labels=("a", "other"), unseen="other"), is_unlisted=True)
 ROWS = (("a", 2), ("b", 2), ("a", -1))
 

@@ -2,16 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
 
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.evidence import Evidence
 from dalenius.core.integer_law import ExactLaw
-from dalenius.core.law import Additive, IntArray, Law
-from dalenius.core.query import Aggregate, Query
+from dalenius.core.law import Additive, FloatArray, IntArray, Law
+from dalenius.core.query import Aggregate, Query, ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Block, Outcome, Value
 from dalenius.core.sealed import Sealed
@@ -27,12 +29,10 @@ class AddedNoise(ABC):
 
     @property
     def law(self) -> Additive:
-        """Additive, on the declared grid."""
         return Additive(self.mechanism, self.step)
 
     @property
     def evidence(self) -> Evidence:
-        """The mechanism's."""
         return self.mechanism.evidence
 
 
@@ -57,8 +57,18 @@ class TableStep(QueryStep):
         """The public law of the answer."""
 
     def block(self, outcome: Value) -> Block:
-        """What was measured, cell by cell."""
         return Block(name=self.name, space=self.query.space, values=outcome.values, law=self.law)
+
+
+class ValueStatistic(Protocol):
+    """A statistic of one list of values."""
+
+    @property
+    def query(self) -> ValuesQuery:
+        """The values it needs."""
+
+    def value(self, values: Any) -> int:
+        """The exact answer."""
 
 
 class StatisticStep(ABC):
@@ -74,7 +84,6 @@ class StatisticStep(ABC):
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """The values."""
         return (self.statistic.query,)
 
     def block(self, outcome: Value) -> Block:
@@ -115,3 +124,23 @@ class ExtremesStep(FollowingNoise):
     def run_at(self, at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
         """The answer to the content `there`, with the noise that the content `at` sets."""
         return self.run((there[0], *at[1:]), drawn, rng)
+
+
+@dataclass(frozen=True)
+class RoundedNoise:
+    """The law of round(scale * Z), Z real Laplace or normal noise of unit scale: what noise of a withheld scale is."""
+
+    scale: Fraction
+    is_normal: bool = False
+    support: ClassVar[tuple[None, None]] = (None, None)
+
+    def log_pmf(self, k: IntArray) -> FloatArray:
+        """log P(noise = k), from the upper tails beside |k|."""
+        from scipy.special import log_ndtr
+
+        near, far = ((np.abs(k) + side) / float(self.scale) for side in (-0.5, 0.5))
+        if self.is_normal:
+            logs = [log_ndtr(-z) for z in (near, far)]
+        else:
+            logs = [np.where(z < 0, np.log1p(-np.exp(-np.abs(z)) / 2), -z - np.log(2)) for z in (near, far)]
+        return np.asarray(logs[0] + np.log(-np.expm1(logs[1] - logs[0])))

@@ -88,7 +88,6 @@ class BlockTotals(AddedNoise, QueryStep):
         return tuple(filter(None, [self.blocks.function]))
 
     def with_functions(self, functions: Mapping[str, Any], stage: Callable[[str], None]) -> "BlockTotals":
-        """The same step with whoever runs the function."""
         return replace(self, blocks=self.blocks.with_functions(functions, stage))
 
     @staticmethod

@@ -43,8 +43,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded, rounded_laplace, saturated, scaled_laplace, unit_laplace, unit_normal
 from dalenius.measurements._example import TOTALS, MeasurementExample, on_cells
-from dalenius.measurements._rounded_noise import RoundedNoise
-from dalenius.measurements._steps import ExtremesStep
+from dalenius.measurements._steps import ExtremesStep, RoundedNoise
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 

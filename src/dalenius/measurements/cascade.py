@@ -25,32 +25,25 @@ References
     little more than one.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from math import expm1, log
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.integer_law import Branches, ExactLaw, Noised
 from dalenius.core.law import CASCADE, Additive, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import ValuesQuery
-from dalenius.core.randomness import RandomSource
 from dalenius.core.rationals import exp_lower, exp_upper, plain
 from dalenius.core.release import Block, NoReply, Outcome, Value
-from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError
-from dalenius.exact.ideal_rounding import saturated
-from dalenius.exact.sampling import sample
-from dalenius.measurements._distance_test import BoundedStep, DistanceStatistic, above, least_threshold, sure_distance
+from dalenius.measurements._distance_test import BoundedStep, DistanceStatistic, least_threshold, sure_distance
 from dalenius.measurements._example import MeasurementExample, on_values
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.statistics.quantile import Quantile
 
 __all__ = ["Cascade", "DistanceStatistic"]
 
@@ -87,7 +80,6 @@ class Cascade(BoundedStep):
 
     @property
     def spacing(self) -> int:
-        """How far the thresholds lie apart."""
         return ladder(self.test, self.delta, len(self.bounds))[1]
 
     @property
@@ -102,18 +94,11 @@ class Cascade(BoundedStep):
         return tuple(sure_distance(self.rate, threshold) for threshold in self.thresholds)
 
     @property
-    def mechanisms(self) -> tuple[DiscreteLaplace, ...]:
-        """The noise of an answer at each bound."""
-        return tuple(DiscreteLaplace(self.epsilon / bound) for bound in self.bounds)
-
-    @property
     def laws(self) -> tuple[Additive, ...]:
-        """Of an answer at each bound."""
         return tuple(Additive(mechanism, self.step) for mechanism in self.mechanisms)
 
     @property
     def law(self) -> Joint:
-        """Of the whole outcome."""
         return Joint(
             CASCADE,
             {
@@ -124,37 +109,19 @@ class Cascade(BoundedStep):
             },
         )
 
-    def distances(self, values: Any) -> tuple[int, ...]:
-        """Of each bound; a larger bound has at least the distance of a smaller one."""
-        distances = (self.statistic.distance(values, bound, self.neighbours) for bound in self.bounds)
-        return tuple(accumulate(distances, max))
-
-    def passed(self, distances: Sequence[int]) -> tuple[float, ...]:
-        """The probability that each bound is the one that passes, and at the end that of no reply."""
-        reached = [
-            above(self.rate, threshold - distance)
-            for threshold, distance in zip(self.thresholds, distances, strict=True)
-        ]
-        return tuple(high - low for low, high in pairwise([0.0, *reached, 1.0]))
-
     def silence(self, distances: Sequence[int]) -> float:
         """The probability of no reply."""
         return self.passed(distances)[-1]
 
-    def draw(self, rng: RandomSource) -> tuple[int, tuple[int, ...]]:
-        """The noise of the tests, and that of an answer at each bound."""
-        tested = int(sample(DiscreteLaplace(self.rate), 1, rng)[0])
-        return tested, tuple(int(sample(mechanism, 1, rng)[0]) for mechanism in self.mechanisms)
+    @property
+    def _bounds(self) -> tuple[int, ...]:
+        return self.bounds
 
-    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """An answer at the first bound whose noisy distance is above its threshold, and the place of that bound."""
-        values = exact[0].open_below_the_gate()
-        tested, noises = drawn
-        answer = self.statistic.value(values)
-        for place, distance in enumerate(self.distances(values)):
-            if distance + tested > self.thresholds[place]:
-                return Value(np.array([saturated(answer + noises[place]), place], dtype=np.int64))
-        return NoReply()
+    def _tests(self) -> tuple[Fraction, tuple[int, ...]]:
+        return self.rate, self.thresholds
+
+    def _told(self, answer: IntArray, place: int) -> Value:
+        return Value(np.append(answer, [place]).astype(np.int64))
 
     def block(self, outcome: Value) -> Block:
         """The answer, over a one-cell space, with the law of the bound that passed."""
@@ -162,40 +129,13 @@ class Cascade(BoundedStep):
         parameters = {"bound": plain(self.bounds[place] * self.step)}
         return replace(super().block(outcome), law=self.laws[place], parameters=parameters)
 
-    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """No reply, or the place of a bound and the statistic plus its noise. Guards: all noises of the tests
-        one by one, tests/measurements/test_cascade.py, and drawn answers.
-        """
-        answer = int(self.statistic.value(content[0]))
-        then: dict[Hashable, tuple[Noised, ...]] = {
-            place: (Noised([answer], [mechanism]),) for place, mechanism in enumerate(self.mechanisms)
-        }
-        chances = self.passed(self.distances(content[0]))
-        silent = len(self.bounds)
-
-        def outcome(place: Hashable, values: IntArray) -> Outcome:
-            return NoReply() if place == silent else Value(np.append(values, [place]).astype(np.int64))
-
-        return (Branches(dict(enumerate(chances)), {**then, silent: ()}, outcome),)
-
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median of a few values at one of two bounds."""
-        step = cls(
-            name="median",
-            statistic=Quantile(query=ValuesQuery(value="x"), low=-1, high=2),
-            bounds=(1, 2),
-            test=Fraction(1),
-            epsilon=Fraction(1),
-            delta=Fraction(1, 4),
-            neighbours=neighbours,
-        )
-
         def told(outcome: Outcome) -> list[int]:
             # As one number, because no reply is one.
             return [] if isinstance(outcome, NoReply) else [2 * int(outcome.values[0]) + int(outcome.values[1])]
 
-        return (on_values(step, told=told),)
+        return (on_values(cls.of_median(neighbours, bounds=(1, 2)), told=told),)
 
 
 @lru_cache(maxsize=256)

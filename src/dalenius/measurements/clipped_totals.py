@@ -72,7 +72,6 @@ class ClippedTotals:
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """The values of every cell."""
         return self.queries
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
@@ -81,7 +80,6 @@ class ClippedTotals:
         return PrivacyProfile(relation=neighbours.relation, epsilon=touched * self.epsilon, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> list[int]:
-        """The noise of every cell."""
         return [discrete_laplace(b / self.epsilon, rng) for b in self.bounds]
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
@@ -95,7 +93,6 @@ class ClippedTotals:
         return Value(answer)
 
     def block(self, outcome: Value) -> Block:
-        """The totals."""
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law, role="totals")
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
@@ -107,7 +104,6 @@ class ClippedTotals:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Two cells with bounds of their own."""
         return (on_cells(cls(name="totals", space=CELLS, queries=LISTS, bounds=(1, 2), epsilon=Fraction(2))),)
 
 

@@ -67,14 +67,12 @@ class DataDependentSelection(ExtremesStep):
             raise ParameterError("The floor is at least one step, and epsilon is positive.", name="floor")
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """epsilon for the scope it was made for."""
         same = (neighbours.scope, neighbours.relation) == (self.neighbours.scope, self.neighbours.relation)
         if not same or neighbours.max_rows > 1:
             raise Unsupported("This selection is private for the scope and relation it was planned for only.")
         return PrivacyProfile(relation=neighbours.relation, epsilon=self.epsilon, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> list[Ideal]:
-        """One ideal exponential for every candidate."""
         return [exponential(LazyUniform(rng)) for _ in range(self.statistic.query.space.size)]
 
     def largest_change(self, minima: Sequence[int] | IntArray, maxima: Sequence[int] | IntArray) -> int:
@@ -91,13 +89,11 @@ class DataDependentSelection(ExtremesStep):
         return max([bound, own, *(max(high - a, b - low) for a, b in pairs)])
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Scale, add, compare exactly."""
         totals, minima, maxima = (sealed.open_below_the_gate() for sealed in exact)
         scale = 2 * max(self.floor, self.largest_change(minima, maxima)) / self.epsilon
         return Value(np.array([noisy_argmax(totals, drawn, scale)], dtype=np.int64))
 
     def block(self, outcome: Value) -> Block:
-        """The selected position, over a one-cell space."""
         return selection_block(self.name, outcome, self.law)
 
     def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
@@ -110,7 +106,6 @@ class DataDependentSelection(ExtremesStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """The larger of two totals, with noise that follows the extremes of the data."""
         step = cls(name="largest", statistic=TOTALS, neighbours=neighbours, epsilon=Fraction(2))
         return (on_cells(step, run_at=step.run_at),)
 

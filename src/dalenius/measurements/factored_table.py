@@ -113,7 +113,6 @@ class FactoredTable(QueryStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Two cells and their sum, with both kinds of noise."""
         factor = (Factor(2, intervals=((0, 2, 1), (0, 1, 2), (1, 2, 1))),)
         gaussian = cls("combinations", COUNTS, factor, DiscreteGaussian(Fraction(6)))
         laplace = cls("combinations", COUNTS, factor, DiscreteLaplace(Fraction(1, 2)))

@@ -154,7 +154,6 @@ class GridSelection:
 
     @property
     def law(self) -> Joint:
-        """Public parameters of the selections."""
         listed = {"candidates": list(self.candidates)} if self.candidates else {"low": self.low, "high": self.high}
         return Joint(
             "grid_selection",

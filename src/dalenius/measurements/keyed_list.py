@@ -118,8 +118,6 @@ class KeyedList(TableStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Counts whose noise is made anew from each of many secrets."""
-
         def keyed(number: int) -> "KeyedList":
             domain = Domain(name="kit", population="kit", version="1", variables=VARIABLES, neighbours=neighbours)
             secret = number.to_bytes(32, "big")

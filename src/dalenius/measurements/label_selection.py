@@ -184,7 +184,6 @@ class LabelSelection(QueryStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Two texts and a declared one, with a limit so short that few units are enough."""
         query, delta = LabelsQuery(variable=UNLISTED.name, most=neighbours.max_rows), Fraction(1, 8)
         step = cls.fitted(
             name="labels", query=query, rest="other", epsilon=Fraction(2), delta=delta, neighbours=neighbours

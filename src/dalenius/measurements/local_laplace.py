@@ -29,30 +29,20 @@ from dalenius.core.integer_law import ExactLaw, Noised
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours, Scope
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Outcome, Value
 from dalenius.core.sealed import Sealed
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.ideal_rounding import rounded_laplace, saturated, scaled_laplace, unit_laplace
-from dalenius.measurements._example import Exact, MeasurementExample, on_values
-from dalenius.measurements._rounded_noise import RoundedNoise
-from dalenius.measurements._steps import FollowingNoise, StatisticStep
+from dalenius.measurements._example import MEDIAN, Exact, MeasurementExample, on_values
+from dalenius.measurements._steps import FollowingNoise, RoundedNoise, StatisticStep, ValueStatistic
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.statistics.quantile import Quantile
 
 __all__ = ["LocalLaplace"]
 
 
-class LocalStatistic(Protocol):
+class LocalStatistic(ValueStatistic, Protocol):
     """What a statistic must offer."""
-
-    @property
-    def query(self) -> ValuesQuery:
-        """The values it needs."""
-
-    def value(self, values: IntArray) -> int:
-        """The exact answer."""
 
     def local(self, values: IntArray, neighbours: Neighbours, group: int = 1) -> int:
         """Largest change that up to `group` records can make."""
@@ -138,12 +128,9 @@ class LocalLaplace(StatisticStep, FollowingNoise):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median with discrete and with rounded noise that follows the data."""
-        median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
-
         def example(*, is_discrete: bool) -> MeasurementExample:
             two = Fraction(2)
-            step = cls(name="median", statistic=median, neighbours=neighbours, epsilon=two, is_discrete=is_discrete)
+            step = cls(name="median", statistic=MEDIAN, neighbours=neighbours, epsilon=two, is_discrete=is_discrete)
 
             def run_at(at: Exact, there: Exact, drawn: Any, rng: RandomSource) -> Outcome:
                 followed, values = (content[0].open_below_the_gate() for content in (at, there))

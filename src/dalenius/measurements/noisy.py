@@ -70,7 +70,6 @@ class Noisy(AddedNoise):
 
     @property
     def space(self) -> CellSpace:
-        """Cells of the answer."""
         if _is_combined(self.statistic):
             return self.statistic.space
         query = self.statistic.query
@@ -79,13 +78,11 @@ class Noisy(AddedNoise):
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """One table, or what the statistic combines."""
         if _is_combined(self.statistic):
             return self.statistic.needs
         return (self.statistic.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """The mechanism's profile at the statistic's sensitivity."""
         return self.mechanism.profile(self.statistic.sensitivity(neighbours), neighbours.relation)
 
     def draw(self, rng: RandomSource) -> IntArray:
@@ -97,7 +94,6 @@ class Noisy(AddedNoise):
         return noise
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """The sum, in integers."""
         return Value(np.add(self._answer([sealed.open_below_the_gate() for sealed in exact]), drawn, dtype=np.int64))
 
     def _answer(self, content: Sequence[IntArray]) -> IntArray:
@@ -105,7 +101,6 @@ class Noisy(AddedNoise):
         return statistic.combine(content) if _is_combined(statistic) else content[0]
 
     def block(self, outcome: Value) -> Block:
-        """The released array."""
         return Block(name=self.name, space=self.space, values=outcome.values, law=self.law)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:

@@ -29,23 +29,15 @@ from dalenius.core.sealed import Sealed
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.exact.ideal_rounding import saturated
 from dalenius.exact.sampling import sample
-from dalenius.measurements._example import MeasurementExample, on_values
-from dalenius.measurements._steps import AddedNoise
+from dalenius.measurements._example import MEDIAN, MeasurementExample, on_values
+from dalenius.measurements._steps import AddedNoise, ValueStatistic
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.statistics.quantile import Quantile
 
 __all__ = ["NoisyValues"]
 
 
-class ValuesStatistic(Protocol):
+class SensitiveStatistic(ValueStatistic, Protocol):
     """What a statistic must offer."""
-
-    @property
-    def query(self) -> ValuesQuery:
-        """The values it needs."""
-
-    def value(self, values: Any) -> int:
-        """The exact answer."""
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Its declared sensitivity."""
@@ -65,25 +57,21 @@ class NoisyValues(AddedNoise):
     """statistic + noise, one number."""
 
     name: str
-    statistic: ValuesStatistic
+    statistic: SensitiveStatistic
     mechanism: Mechanism
     step: Fraction = Fraction(1)
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """One list, or several."""
         return self.statistic.queries if isinstance(self.statistic, ListsStatistic) else (self.statistic.query,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """The mechanism's profile at the statistic's sensitivity."""
         return self.mechanism.profile(self.statistic.sensitivity(neighbours), neighbours.relation)
 
     def draw(self, rng: RandomSource) -> int:
-        """The noise."""
         return int(sample(self.mechanism, 1, rng)[0])
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """The sum, in integers."""
         answer = self._answer([sealed.open_below_the_gate() for sealed in exact])
         return Value(np.array([saturated(answer + drawn)], dtype=np.int64))
 
@@ -91,7 +79,6 @@ class NoisyValues(AddedNoise):
         return self.statistic.value(lists if isinstance(self.statistic, ListsStatistic) else lists[0])
 
     def block(self, outcome: Value) -> Block:
-        """The answer, over a one-cell space."""
         space = CellSpace((Axis(variable=self.statistic.query.value, labels=(self.name,)),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law)
 
@@ -101,6 +88,4 @@ class NoisyValues(AddedNoise):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median with Laplace noise."""
-        median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
-        return (on_values(cls("median", median, DiscreteLaplace(Fraction(1, 3)))),)
+        return (on_values(cls("median", MEDIAN, DiscreteLaplace(Fraction(1, 3)))),)

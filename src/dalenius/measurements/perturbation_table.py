@@ -138,6 +138,5 @@ class PerturbationTable(TableStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A table of three outputs a row."""
         kernel = Kernel("triangle", (-1,), ((1, 2, 1),), 4)
         return (on_cells(cls("counts", COUNTS, kernel, Fraction(1), Fraction(1), neighbours)),)

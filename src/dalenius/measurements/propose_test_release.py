@@ -17,28 +17,18 @@ References
     Dwork & Lei (2009); Dwork & Smith (2010) 3.2.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from dalenius.core.evidence import Evidence, Level
-from dalenius.core.integer_law import Branches, ExactLaw, Noised
 from dalenius.core.law import Additive, IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import ValuesQuery
-from dalenius.core.randomness import RandomSource
-from dalenius.core.release import NoReply, Outcome, Value
-from dalenius.core.sealed import Sealed
+from dalenius.core.release import Value
 from dalenius.errors import ParameterError
-from dalenius.exact.ideal_rounding import saturated
-from dalenius.exact.sampling import sample
-from dalenius.measurements._distance_test import BoundedStep, DistanceStatistic, above, least_threshold, sure_distance
+from dalenius.measurements._distance_test import BoundedStep, DistanceStatistic, least_threshold, sure_distance
 from dalenius.measurements._example import MeasurementExample, on_values
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.statistics.quantile import Quantile
 
 __all__ = ["ProposeTestRelease", "DistanceStatistic"]
 
@@ -57,8 +47,7 @@ class ProposeTestRelease(BoundedStep):
 
     @property
     def mechanism(self) -> DiscreteLaplace:
-        """The noise of an answer."""
-        return DiscreteLaplace(self.epsilon / self.bound)
+        return self.mechanisms[0]
 
     @property
     def threshold(self) -> int:
@@ -67,55 +56,27 @@ class ProposeTestRelease(BoundedStep):
 
     @property
     def law(self) -> Additive:
-        """Of an answer, if there is one."""
         return Additive(self.mechanism, self.step)
 
     def silence(self, distance: int) -> float:
         """Probability of no reply at a distance."""
-        return 1 - above(self.test, self.threshold - distance)
+        return self.passed([distance])[-1]
 
     @property
     def sure(self) -> int:
         """The least distance at which there is a reply with 99 % probability."""
         return sure_distance(self.test, self.threshold)
 
-    def draw(self, rng: RandomSource) -> tuple[int, int]:
-        """The noise of the test, and that of the answer."""
-        return int(sample(DiscreteLaplace(self.test), 1, rng)[0]), int(sample(self.mechanism, 1, rng)[0])
+    @property
+    def _bounds(self) -> tuple[int, ...]:
+        return (self.bound,)
 
-    def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """An answer where the noisy distance is above the threshold."""
-        values = exact[0].open_below_the_gate()
-        distance = self.statistic.distance(values, self.bound, self.neighbours)
-        answer = saturated(self.statistic.value(values) + drawn[1])
-        if distance + drawn[0] <= self.threshold:
-            return NoReply()
-        return Value(np.array([answer], dtype=np.int64))
+    def _tests(self) -> tuple[Fraction, tuple[int, ...]]:
+        return self.test, (self.threshold,)
 
-    def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """No reply, or the statistic plus noise. Guards: all noises of the test one by one,
-        tests/methods/test_propose_test_release.py, and drawn answers.
-        """
-        silent = self.silence(self.statistic.distance(content[0], self.bound, self.neighbours))
-        answer = Noised([int(self.statistic.value(content[0]))], [self.mechanism])
-        return (
-            Branches(
-                {False: silent, True: 1 - silent},
-                {False: (), True: (answer,)},
-                lambda replies, values: Value(values) if replies else NoReply(),
-            ),
-        )
+    def _told(self, answer: IntArray, place: int) -> Value:
+        return Value(answer)
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A median of a few values."""
-        step = cls(
-            name="median",
-            statistic=Quantile(query=ValuesQuery(value="x"), low=-1, high=2),
-            bound=1,
-            test=Fraction(1),
-            epsilon=Fraction(1),
-            delta=Fraction(1, 4),
-            neighbours=neighbours,
-        )
-        return (on_values(step),)
+        return (on_values(cls.of_median(neighbours, bound=1)),)

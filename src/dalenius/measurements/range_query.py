@@ -91,7 +91,6 @@ class RangeQuery(QueryStep, FollowingNoise):
 
     @property
     def law(self) -> Law:
-        """Additive; a public map of it; or withheld."""
         noise = DiscreteLaplace(self.epsilon)
         if self.clamp is Clamp.NONE:
             return Additive(noise)
@@ -110,11 +109,9 @@ class RangeQuery(QueryStep, FollowingNoise):
         return PrivacyProfile(relation=neighbours.relation, epsilon=self.epsilon, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> int:
-        """The noise."""
         return discrete_laplace(1 / self.epsilon, rng)
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Add, cut."""
         count = int(exact[0].open_below_the_gate()[0])
         answer = saturated(count + drawn)
         if self.clamp is Clamp.DATA:
@@ -124,7 +121,6 @@ class RangeQuery(QueryStep, FollowingNoise):
         return Value(np.array([answer], dtype=np.int64))
 
     def block(self, outcome: Value) -> Block:
-        """The answer, over a one-cell space."""
         space: CellSpace = self.query.space
         role = "table" if self.clamp is Clamp.NONE else "clamped"
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role=role)
@@ -143,7 +139,6 @@ class RangeQuery(QueryStep, FollowingNoise):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """One count, plain and cut to a public number of records."""
         query = TableQuery(space=CellSpace(()), where=(Filter(variable="g", codes=(0,)),))
         plain = cls(name="range", query=query, epsilon=Fraction(2))
         if neighbours.is_replace:

@@ -6,7 +6,7 @@ Guarantee
 Requires
     Rows each in at most one cell, with contributions of at most `reach` in size. For units of one row under replace
     noise of at least `reach` in each replicate, which `profile` checks; units of several rows are priced as if the
-    multiplicities of their rows were published (`exact/published_loss.py`). Multiplicities are Poisson(1) for each row,
+    multiplicities of their rows were published (`exact/resampled_loss.py`). Multiplicities are Poisson(1) for each row,
     drawn anew for every replicate from the source of all noise, and never shown. Beside the replicates the step may
     measure sums over the rows themselves, once: their number, and the squares of what they add, rounded to a public
     grid. The whole step has one price.
@@ -104,7 +104,6 @@ class ResampledTotals:
 
     @property
     def law(self) -> Joint:
-        """Everything public about the replicates."""
         price = self.price
         drawn = {"multiplicities": "poisson", "replicates": price.replicates}
         noise = {"sigma_squared": plain(price.sigma_squared), "reach": price.reach, "unit": plain(self.unit)}

@@ -120,5 +120,4 @@ class SampledCount(TableStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A third of the records with little noise."""
         return (on_cells(cls("sample", COUNTS, DiscreteLaplace(Fraction(2)), Fraction(1, 3))),)

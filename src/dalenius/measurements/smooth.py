@@ -28,7 +28,6 @@ from dalenius.core.integer_law import ExactLaw, Listed
 from dalenius.core.law import IntArray, Withheld
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.query import ValuesQuery
 from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Outcome, Value
 from dalenius.core.sealed import Sealed
@@ -36,19 +35,14 @@ from dalenius.errors import Unsupported
 from dalenius.exact.ideal_rounding import rounded, saturated
 from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.smooth_noise import Cauchy, SmoothNoise
-from dalenius.measurements._example import MeasurementExample, on_values
-from dalenius.measurements._steps import StatisticStep
-from dalenius.statistics.quantile import Quantile
+from dalenius.measurements._example import MEDIAN, MeasurementExample, on_values
+from dalenius.measurements._steps import StatisticStep, ValueStatistic
 
 __all__ = ["Smooth"]
 
 
-class SmoothStatistic(Protocol):
+class SmoothStatistic(ValueStatistic, Protocol):
     """What a statistic must offer."""
-
-    @property
-    def query(self) -> ValuesQuery:
-        """The values it needs."""
 
     @property
     def low(self) -> int:
@@ -61,9 +55,6 @@ class SmoothStatistic(Protocol):
     @property
     def unit(self) -> int:
         """Released steps to one step of the bounds."""
-
-    def value(self, values: IntArray) -> int:
-        """The exact answer."""
 
     def smooth(self, values: IntArray, base: Fraction, neighbours: Neighbours) -> Fraction:
         """The smooth sensitivity, at least one step."""
@@ -126,6 +117,5 @@ class Smooth(StatisticStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        median = Quantile(query=ValuesQuery(value="x"), low=-1, high=2)
         noise = Cauchy(Fraction(1), Fraction(1, 2))
-        return (on_values(cls(name="median", statistic=median, noise=noise, neighbours=neighbours)),)
+        return (on_values(cls(name="median", statistic=MEDIAN, noise=noise, neighbours=neighbours)),)

@@ -111,12 +111,10 @@ class UnboundedQuantile(QueryStep):
 
     @property
     def thresholds(self) -> tuple[int, ...]:
-        """The public list."""
         return thresholds(self.low, self.high, self.growth)
 
     @property
     def law(self) -> Joint:
-        """Public parameters."""
         return Joint(
             "unbounded_quantile",
             {
@@ -155,7 +153,6 @@ class UnboundedQuantile(QueryStep):
         return Value(np.array([answer], dtype=np.int64))
 
     def block(self, outcome: Value) -> Block:
-        """The answer, over a one-cell space."""
         space = CellSpace((Axis(variable=self.query.value, labels=(f"quantile {plain(self.q)}",)),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="quantile")
 
@@ -181,7 +178,6 @@ class UnboundedQuantile(QueryStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """A quartile; for one row to a unit."""
         step = cls(
             name="quartile",
             query=ValuesQuery(value="x"),

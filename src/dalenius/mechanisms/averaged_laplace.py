@@ -32,8 +32,7 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.core.rationals import exp_enclosure
 from dalenius.errors import ParameterError, TooLarge
-from dalenius.exact.centred_noise import CentredNoise
-from dalenius.exact.geometric_noise import GeometricNoise, checked_rate
+from dalenius.exact.centred_noise import CentredNoise, GeometricNoise, checked_rate
 from dalenius.exact.loss_estimate import LossEstimate, of_table
 from dalenius.spec.document import Exact, Part, Whole
 

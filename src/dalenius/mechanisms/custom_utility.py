@@ -34,7 +34,7 @@ from dalenius.core.rationals import rational
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError
 from dalenius.exact import finite_noise
-from dalenius.exact.geometric_noise import checked_rate
+from dalenius.exact.centred_noise import checked_rate
 from dalenius.spec.document import Exact, Part, Whole
 
 __all__ = ["CustomUtility"]

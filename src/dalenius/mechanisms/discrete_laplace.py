@@ -24,8 +24,7 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.law import FloatArray, IntArray, WeightTable
 from dalenius.errors import TooLarge
 from dalenius.exact import additive
-from dalenius.exact.centred_noise import TOO_WIDE
-from dalenius.exact.geometric_noise import ExponentialNoise, GeometricNoise, checked_rate
+from dalenius.exact.centred_noise import TOO_WIDE, ExponentialNoise, GeometricNoise, checked_rate
 from dalenius.exact.loss import MOST_ATOMS, LossDistribution
 from dalenius.exact.sampling import ExactSampler
 from dalenius.exact.wide_sampling import TwoSidedGeometric

@@ -36,8 +36,7 @@ from dalenius.core.search import smallest
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
-from dalenius.exact.centred_noise import TOO_WIDE
-from dalenius.exact.geometric_noise import ExponentialNoise, checked_rate
+from dalenius.exact.centred_noise import TOO_WIDE, ExponentialNoise, checked_rate
 from dalenius.exact.sampling import ExactSampler
 from dalenius.exact.wide_sampling import TruncatedSampler, is_served
 from dalenius.spec.document import Exact, Part, Whole

@@ -33,7 +33,7 @@ from dalenius.core.search import smallest
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import DocumentError, ParameterError
 from dalenius.exact import additive, finite_noise
-from dalenius.exact.geometric_noise import checked_rate
+from dalenius.exact.centred_noise import checked_rate
 from dalenius.spec.document import Exact, Part, Whole
 
 __all__ = ["TruncatedNormal"]

@@ -1,15 +1,17 @@
-"""Whole counts from a least one on, and 0 below it: what a policy's rule leaves of a release of counts.
+"""What may be shown of a release: numbers that declared bounds allow, and whole counts from a least one on.
 
-The document holds no value that the rule hides. A single measured block is published as it is shown, under its censored
-law; several blocks are left out, and the cells of the consistent table are rounded and hidden one by one.
+Under a policy's rule of whole counts the document holds no value that the rule hides. A single measured block is
+published as it is shown, under its censored law; several blocks are left out, and the cells of the consistent table are
+rounded and hidden one by one.
 """
 
 from dataclasses import replace
 
 import numpy as np
 
+from dalenius.algebra.tabulation import bounds
 from dalenius.core.law import Censored, FloatArray
-from dalenius.core.release import SHOWN_FROM, Release, Table
+from dalenius.core.release import POSSIBLE, SHOWN_FROM, Release, Table
 
 
 def shown_from(least: int, release: Release) -> Release:
@@ -51,3 +53,28 @@ def largest_error(variance: FloatArray, least: int) -> FloatArray:
     # A twelfth for rounding, and one part in a hundred for exact counts between the points of the grid.
     errors = np.where(distinct > 0, np.maximum(worst * 1.01, distinct) + 1 / 12, np.maximum(distinct, 0.0))
     return np.where(np.isnan(variance), np.nan, errors[which.reshape(variance.shape)])
+
+
+def within(limits: tuple[float, float] | None, release: Release) -> Release:
+    """The release with the values of its first table inside the limits; the measured blocks stay.
+
+    The exact value lies inside, so that cutting a value brings it nearer and cutting an interval loses no coverage. A
+    release in which no value and no end of a 95 % interval lies outside passes unchanged.
+    """
+    if limits is None or not release.tables:
+        return release
+    first, (low, high) = release.tables[0], limits
+    ends = np.concatenate([first.values, *bounds(release, first)])
+    if not np.any((ends < low) | (ends > high)):
+        return release
+    values = np.clip(first.values, low, high)
+    is_moved = bool(np.any(values[~np.isnan(values)] != first.values[~np.isnan(values)]))
+    shown = replace(first, values=values, is_unbiased=first.is_unbiased and not is_moved)
+    note = {
+        "name": POSSIBLE,
+        "table": first.name,
+        "lower": low,
+        "upper": high,
+        "method": "shown values and intervals are cut to what the declared bounds allow; measured values stay",
+    }
+    return release.with_(tables=(shown, *release.tables[1:]), adjustments=(*release.adjustments, note))

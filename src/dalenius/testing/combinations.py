@@ -4,10 +4,8 @@ Estimators, modifiers and what asks for each come from the registry, so that a n
 """
 
 from ast import literal_eval
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import combinations
 from typing import Any
 
 from dalenius.core import registry
@@ -38,16 +36,6 @@ BUDGETS: tuple[Mapping[str, Any], ...] = (
 """What is planned for one of these counts as planned."""
 
 
-@dataclass(frozen=True, order=True)
-class Combination:
-    """A cell of the matrix; `refusal` is the reason of what refuses it, or nothing."""
-
-    estimator: str
-    modifiers: tuple[str, ...]
-    shape: str
-    refusal: str = ""
-
-
 def methods() -> dict[str, Any]:
     """The method of each estimator, by the estimator's name."""
     return {m.estimator_name: m for m in registry.every("methods").values() if hasattr(m, "sum_plan")}
@@ -58,28 +46,6 @@ def check(modifier: Modifier) -> None:
     assert modifier.example, f"{modifier.name} states no example"
     refused = {name: refusal(method, (modifier,), "table") for name, method in methods().items()}
     assert not all(refused.values()), f"{modifier.name}: {refused}"
-
-
-def combined() -> tuple[Modifier, ...]:
-    """Modifiers that any shape can be combined with: all but margins, which are a shape."""
-    return (GROUP, *(each for each in modifiers() if "margins" not in each.example.get("table", {})))
-
-
-def matrix(
-    together: int = 1, shapes: Sequence[str] = tuple(SHAPES), estimators: Sequence[str] = ()
-) -> Iterator[Combination]:
-    """Every estimator, or the named ones, with so many modifiers at once, in every shape; modifiers that ask for other
-    values of one key exclude one another.
-    """
-    for name, method in sorted(methods().items()):
-        if estimators and name not in estimators:
-            continue
-        for chosen in combinations(combined(), together):
-            keys = [key for each in chosen for part in each.example.values() for key in part]
-            if len(set(keys)) == len(keys):
-                for shape in shapes:
-                    names = tuple(each.name for each in chosen)
-                    yield Combination(name, names, shape, refusal(method, chosen, shape))
 
 
 def refusal(method: Any, chosen: Sequence[Modifier], shape: str) -> str:

@@ -39,7 +39,6 @@ def is_judged(definition: Any) -> bool:
 
 
 def budget_of(definition: Any, factor: Fraction | int = 1) -> Budget:
-    """The usual amounts, each times a factor."""
     amounts: dict[str, Any] = {amount: AMOUNTS[amount] * factor for amount in definition.amounts}
     return Budget(definition=definition.name, **amounts)
 

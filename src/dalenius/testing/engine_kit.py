@@ -6,7 +6,7 @@ values, which only tests may do.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 
 from dalenius.core import registry
 from dalenius.core.conditions import Filter
-from dalenius.core.contracts import ListingSource, OneScanSource, Source
+from dalenius.core.contracts import ListingSource, Source
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.query import Aggregate, Clip, Norm, Power, RowFunction, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.sealed import Sealed
@@ -25,14 +25,6 @@ from dalenius.testing.toy import toy_domain, toy_rows
 Columns = Mapping[str, Sequence[Any]]
 Factory = Callable[[Domain, Columns, bytes], Source]
 SECRET = b"a secret of the conformance kit"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    domain: Domain
-    columns: Columns
-    tables: tuple[TableQuery, ...]
-    values: tuple[ValuesQuery, ...] = ()
 
 
 def factories(folder: Path) -> dict[str, Factory]:
@@ -75,7 +67,6 @@ def arrow(columns: Columns) -> Any:
 
 
 def parquet(columns: Columns, folder: Path) -> Path:
-    """Columns as a file of their own."""
     import pyarrow.parquet as pq
 
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".parquet", delete=False) as stream:
@@ -100,12 +91,6 @@ class SourcePair:
         assert received.shape == (query.space.size,)
         about = f"{query.aggregate} of {query.function} by {[axis.variable for axis in query.space.axes]}"
         np.testing.assert_array_equal(received, self.memory.table(query).open_below_the_gate(), err_msg=about)
-
-    def check_tables_together(self, queries: Sequence[TableQuery]) -> None:
-        """Tables taken in one scan are the tables one by one."""
-        if isinstance(self.source, OneScanSource):
-            for together, query in zip(self.source.tables(queries), queries, strict=True):
-                _compare(together, self.source.table(query), "tables of one scan")
 
     def check_sizes(self, table: TableQuery) -> None:
         """Numbers of units by what they add to a table with a clip, which is one of three."""
@@ -177,21 +162,6 @@ def check(factory: Factory) -> None:
     pair.check_judgement()
     changed = [columns | {name: [*columns[name][:-1], None]} for name in columns]
     check_fingerprint(factory, domain, columns, *changed)
-
-
-def check_cases(factory: Factory, cases: Iterable[Case]) -> None:
-    """Every call on every case; an engine opens a data set once."""
-    for case in cases:
-        pair = SourcePair.opened(factory, case.domain, case.columns)
-        for query in case.tables:
-            pair.check_table(query)
-            if query.clip is not None:
-                pair.check_sizes(query)
-        pair.check_tables_together(case.tables)
-        for values in case.values:
-            pair.check_values(values)
-        pair.check_scan()
-        pair.check_judgement()
 
 
 def check_fingerprint(factory: Factory, domain: Domain, columns: Columns, *changed: Columns) -> None:

@@ -17,7 +17,7 @@ degenerate cells with nobody, one row or equal rows: numbers are finite or missi
 silence    at least half of the ordinary cells have an interval
 
 An honest interval that misses 2.5 % in each tail is called wrong less than once in 100,000 judgements. What a method
-cannot keep is listed in `KNOWN` by name and with its reason; a listed judgement that is kept is an error, too.
+cannot keep is listed by name and with its reason; a listed judgement that is kept is an error, too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,11 +27,11 @@ from typing import Any
 import numpy as np
 
 from dalenius.algebra.tabulation import bounds
-from dalenius.core.law import FloatArray, Withheld
+from dalenius.core.law import Additive, FloatArray, Withheld
 from dalenius.core.plan import margin_of_error
-from dalenius.core.release import Release, Table
+from dalenius.core.release import Block, Release, Table
 from dalenius.spec.method import Method
-from dalenius.testing import error_worlds, gradients
+from dalenius.testing import error_worlds
 from dalenius.testing.error_worlds import EVEN, KINDS, REPLICATE, WORLDS
 from dalenius.testing.simulated import (
     CONFIDENCE,
@@ -45,6 +45,7 @@ from dalenius.testing.simulated import (
     plan,
     run,
     shown,
+    silenced,
 )
 
 MISSED, LEVEL = 0.035, 0.0005
@@ -64,6 +65,10 @@ RECORDS = 1000
 """Of the cell that a preview is compared with, where the plan names no number."""
 LEAST_CELLS, LEAST_DRAWS = 8, 100
 """Cells that are judged together, and replicates of which a variance is."""
+PART = 0.05
+"""How far a measured number is moved, in standard deviations of its noise, but at least by one."""
+NEGLIGIBLE = 1e-3
+"""A block that brings less of the variance is not looked at by itself."""
 
 
 @dataclass(frozen=True, order=True)
@@ -78,21 +83,19 @@ class ErrorFinding:
         return f"{self.judgement} in {self.where}: {self.detail}"
 
 
-def check(
-    method: Method, exceptions: Mapping[str, Mapping[str, str]] | None = None, effort: SimulationEffort = QUICK
-) -> int:
+def check(method: Method, exceptions: Mapping[str, Mapping[str, str]], effort: SimulationEffort = QUICK) -> int:
     """Judge every example of a method; return how many have an error to judge.
 
     `exceptions` are reasons by `method number` and judgement for what cannot be kept.
     """
-    listed, judged = KNOWN if exceptions is None else exceptions, 0
+    judged = 0
     for number, example in enumerate(method.examples):
         if not claims_error(method, example):
             continue
         judged += 1
         name = f"{method.name} {number}"
         unkept = findings(method.name, example, effort, name)
-        reasons = listed.get(name, {})
+        reasons = exceptions.get(name, {})
         new = [str(finding) for finding in unkept if finding.judgement not in reasons]
         assert not new, f"{name}, {example['table']}: " + "; ".join(new)
         if effort is QUICK:
@@ -223,6 +226,61 @@ def _is_cut(values: FloatArray) -> Any:
     return np.any([(values == end).sum(axis=0) > 1 for end in ends], axis=0)
 
 
+def stated_over_differences(run: SimulatedRelease, blocks: Sequence[Block]) -> Iterator[tuple[str, FloatArray]]:
+    """For all blocks and for each alone: the stated variance of the first table's cells over that by differences.
+
+    Simulation does not see a wrong derivative that widens. So every measured number is moved a little, one after the
+    other, and what the shown numbers do, squared and times the variance of the noise, is summed. Where the variance is
+    computed from the laws of the measured blocks, the same is asked with noise in one block alone: that isolates the
+    derivative by each of them.
+    """
+    moved = [_moved(run, blocks, place) for place in range(len(blocks))]
+    parts = [0.0 if one is None else one for one in moved]
+    whole = np.asarray(sum(parts))
+    if not np.any(whole > 0):
+        return
+    yield (
+        "all measured numbers",
+        np.divide(_variance(run, blocks), whole, out=np.full_like(whole, np.nan), where=whole > 0),
+    )
+    alone = [
+        _variance(run, [block if k == place else silenced(block) for k, block in enumerate(blocks)])
+        for place in range(len(blocks))
+    ]
+    if np.allclose(np.nansum(alone, axis=0), _variance(run, blocks), rtol=0.02):
+        for block, by_difference, stated in zip(blocks, parts, alone, strict=True):
+            is_large = by_difference > NEGLIGIBLE * whole
+            if np.any(is_large):
+                yield block.name, np.where(is_large, stated / np.where(is_large, by_difference, 1.0), 1.0)
+
+
+def _variance(run: SimulatedRelease, blocks: Sequence[Block]) -> FloatArray:
+    return np.asarray(run.plan.assemble(tuple(blocks))[0].variance, dtype=np.float64)
+
+
+def _values(run: SimulatedRelease, blocks: Sequence[Block]) -> FloatArray:
+    return np.asarray(run.plan.assemble(tuple(blocks))[0].values, dtype=np.float64)
+
+
+def _moved(run: SimulatedRelease, blocks: Sequence[Block], place: int) -> FloatArray | None:
+    """The variance that the noise of one block brings to each shown number, by central differences."""
+    block = blocks[place]
+    if not isinstance(block.law, Additive):
+        return None
+    deviation = float(np.sqrt(block.law.noise.variance))
+    step = max(1, round(PART * deviation))
+    total: FloatArray = np.zeros(1)
+    for entry in range(block.values.size):
+        ends = []
+        for side in (step, -step):
+            values = block.values.copy()
+            values.reshape(-1)[entry] += side
+            changed = [*blocks[:place], replace(block, values=values), *blocks[place + 1 :]]
+            ends.append(_values(run, changed))
+        total = total + ((ends[0] - ends[1]) / (2 * step) * deviation) ** 2
+    return total
+
+
 def judge_gradients(example: ReplicatedExample, seed: str) -> Iterator[ErrorFinding]:
     """Finite differences at the exact sums of few replicates, in two worlds; cells near a limit are left out."""
     one = replace(example, size=1 if example.is_alone else FEW_CELLS, releases=1)
@@ -231,7 +289,7 @@ def judge_gradients(example: ReplicatedExample, seed: str) -> Iterator[ErrorFind
         made = run(one.plan(), source, f"{seed} gradient")
         if made is None or made.is_chosen:
             continue
-        for part, ratios in gradients.stated_over_differences(made, made.silent_blocks()):
+        for part, ratios in stated_over_differences(made, made.silent_blocks()):
             inner = ratios[np.isfinite(ratios) & _is_inside(made)]
             wrong = inner[(inner < GRADIENT[0]) | (inner > GRADIENT[1])]
             if len(wrong):
@@ -359,24 +417,3 @@ def judge_degenerate(
                 if len(widths) and np.median(widths) < NARROW * width[cell]:
                     detail = f"cell {cell}: intervals of {np.median(widths):.3g}, {width[cell]:.3g} in ordinary cells"
                     yield ErrorFinding("degenerate", kind, detail)
-
-
-_GRID = "ends are points of the grid of values, and the plan knows ranks only: how far they lie apart is the data's"
-_LIST = "means of a list stay total over count, so that lists add up; `infer intervals` cuts them to the bounds"
-KNOWN: dict[str, dict[str, str]] = {
-    "boxplot 0": {"preview": _GRID},
-    "boxplot 1": {"preview": _GRID},
-    "dominance 0": {"silence": "a number of cells that are not told apart; replicates are what is counted"},
-    "exponential_family 0": {"gradient": "the variance is that of replays of the fit, which is not linear"},
-    "labels 0": {"silence": "cells are the labels that were found, and no condition is taken"},
-    "mean 2": {"limits": _LIST},
-    "median 5": {"preview": _GRID},
-    "quantile 0": {"preview": _GRID},
-    "quantiles 1": {"preview": _GRID},
-    "quantiles 2": {"preview": _GRID},
-    "quantiles 3": {"preview": _GRID},
-    "sample_and_aggregate 1": {
-        "coverage": "blocks are drawn anew in each release: the median of others is no truth (`verify/blocks.py`)"
-    },
-}
-"""What examples of the registry do not keep, by `method number` and judgement, and why."""

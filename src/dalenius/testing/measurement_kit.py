@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dalenius.audit.charges import ORDERS
 from dalenius.audit.losses import Together, listed
-from dalenius.audit.neighbours import DataSet, columns_of, units
+from dalenius.audit.sensitivity import DataSet, columns_of, units
 from dalenius.audit.steps import law_of, parts_between
 from dalenius.core.integer_law import Branches, Listed, Mixed, Noised, NoiseLaw, Part, Unlisted
 from dalenius.core.law import law_from_dict
@@ -93,7 +93,6 @@ class _Trial:
     noise: list[tuple[Any, Any]] = field(default_factory=list)
 
     def check(self) -> int:
-        """All pairs; returns their number."""
         step = self.example.step
         assert self.profile.relation is self.neighbours.relation
         assert law_from_dict(step.law.to_dict()) == step.law, "the law does not come back from its document"

@@ -105,7 +105,6 @@ def released(example: Mapping[str, Any], ledger: Path) -> Release:
 
 
 def opened(ledger: Path, policy: Mapping[str, Any]) -> Curator:
-    """Open toy data with recorded noise."""
     return Curator.open(
         rule_kit.DATASET,
         data=rule_kit.ROWS,

@@ -1,7 +1,7 @@
 """Every rule of a policy on every route of every method: each is refused or honoured, none is left aside.
 
 Rules come from the fields of the policy document and methods from the registry, so that a new one of either is tried by
-itself. A rule without a case here, or a method without an example, is an error of the kit.
+itself. A method without an example is an error of the kit.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,6 @@ from dalenius.core.release import Release
 from dalenius.curator.curator import Curator
 from dalenius.errors import BudgetError, PolicyError, RequestError
 from dalenius.spec.document import DEFAULT_MEASURE
-from dalenius.spec.policy import AllowPart, PolicyDocument, TableRules
 from dalenius.testing.asking import with_named
 
 DATASET: dict[str, Any] = {
@@ -102,32 +101,9 @@ def routes() -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield DEFAULT_MEASURE, f"strategy {strategy} {privacy['definition']}", asked
 
 
-ONE, PURE, ALL = (
-    {"definition": "approximate", "epsilon": 4, "delta": "1e-4"},
-    {"definition": "pure", "epsilon": 4},
-    {"definition": "zero_concentrated", "rho": 40},
-)
+PURE, ALL = {"definition": "pure", "epsilon": 4}, {"definition": "zero_concentrated", "rho": 40}
 PAIRS: dict[str, Any] = {"rows": ["sex"], "columns": ["job"], "margins": "all"}
 """Margins of two categories each, which every strategy can measure under one of two guarantees."""
-LISTS: dict[str, dict[str, Any]] = {
-    "one table": {"table": {"rows": ["sex", "region"]}, "privacy": ONE},
-    "margins": {"table": {"rows": ["sex", "region"], "margins": "all"}, "privacy": ALL},
-    "levels": {"table": {"rows": ["sex", "region"], "margins": [["sex", "region"], ["region.half"]]}, "privacy": ALL},
-    "zeros": {"table": {"rows": ["sex", "status"]}, "privacy": ONE},
-}
-"""Lists that are released once; the tables of `SUMS` are asked of each of them."""
-SUMS: dict[str, dict[str, Any]] = {
-    "whole": {"table": {"rows": ["sex", "region"]}, "privacy": ONE},
-    "turned": {"table": {"rows": ["region"], "columns": ["sex"]}, "privacy": ONE},
-    "part": {"table": {"rows": ["sex"], "where": {"region": "north"}}, "privacy": ONE},
-    "sum": {"table": {"rows": ["sex"]}, "privacy": ONE},
-    "level": {"table": {"rows": [{"variable": "region", "level": "half"}]}, "privacy": ONE},
-    "total": {"table": {}, "privacy": ONE},
-    "margins": {"table": {"rows": ["sex"], "columns": ["region"], "margins": "all"}, "privacy": ALL},
-    "zeros": {"table": {"rows": ["sex", "status"]}, "privacy": ONE},
-    "strategy": {"table": {"rows": ["sex", "region"]}, "privacy": ONE | {"strategy": "split"}},
-    "mechanism": {"table": {"rows": ["sex"]}, "privacy": ONE | {"mechanism": "staircase"}},
-}
 
 
 def _tables(release: Release) -> list[Any]:
@@ -233,20 +209,6 @@ RULES: dict[str, Rule] = {
 }
 
 
-# Parts of a policy that say how much may be spent, by whom and when, or how numbers are shown; no plan can honour or
-# leave them aside.
-NO_RULES = {"population", "budget", "analysts", "default_quota", "waves", "official_share", "approval_above"}
-NO_RULES |= {"sensitive", "show", "release"}
-
-
-def missing_rules() -> set[str]:
-    """Fields of the policy that shape a table and that the kit does not try."""
-    fields = {f"table.{name}" for name in TableRules.model_fields}
-    fields |= {f"allow.{name}" for name in AllowPart.model_fields}
-    fields |= set(PolicyDocument.model_fields) - NO_RULES - {"table", "allow"}
-    return fields - set(RULES)
-
-
 def policy_of(rule: Rule | None) -> dict[str, Any]:
     """A policy that opens everything and spends freely, but for one rule."""
     own = {} if rule is None else rule.policy
@@ -289,7 +251,6 @@ def findings(
 
 
 def _opened(open_curator: Callable[[dict[str, Any]], Curator], rule: Rule, stack: ExitStack) -> Curator:
-    """A registered curator with a budget of its own."""
     curator = stack.enter_context(open_curator(policy_of(rule)))
     curator.register()
     return curator

@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from dalenius.audit import sensitivity as brute
-from dalenius.audit.neighbours import DataSet, Row, columns_of, covers, units
+from dalenius.audit.sensitivity import DataSet, RawRow, columns_of, covers, units
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import SizesQuery, TableQuery
 from dalenius.core.sensitivity import Sensitivity
@@ -109,7 +109,7 @@ def _answer(example: Example, neighbours: Neighbours) -> Callable[[DataSet], tup
 
 
 def small_pairs(
-    kinds: Sequence[Row], neighbours: Neighbours, size: int | None = None
+    kinds: Sequence[RawRow], neighbours: Neighbours, size: int | None = None
 ) -> Iterator[tuple[DataSet, DataSet]]:
     """Every pair of neighbours of at most four rows; of the public number of rows where there is one."""
     everyone = units(kinds, neighbours.max_rows)

@@ -10,7 +10,7 @@ from scipy.stats import chi2, t
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.curator import Curator
 from dalenius.errors import Unsupported
-from dalenius.inference.parametric import parametric_bootstrap
+from dalenius.inference.questions.parametric_bootstrap import parametric_bootstrap
 
 GENERATOR = np.random.default_rng(22)
 X = np.rint(np.clip(GENERATOR.normal(500, 60, 400), 0, 1000))

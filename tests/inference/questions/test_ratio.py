@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 from tests.inference.questions.conftest import TABLE
+from verify._recorded import release_of
 
 from dalenius.core.domain import Categories, Domain, Variable
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.release import Release
 from dalenius.inference import ratio, total
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 
 def test_the_quotient_of_two_sums(ask, counts) -> None:

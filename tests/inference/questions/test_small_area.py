@@ -10,7 +10,7 @@ from verify._spines import domain, made_release
 from dalenius.core.estimate import Kind
 from dalenius.core.law import Additive
 from dalenius.errors import Unsupported
-from dalenius.inference.small_area import MODEL, small_areas
+from dalenius.inference.questions.small_area import MODEL, small_areas
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.testing.inference_kit import NOISE, release_of
 
@@ -47,7 +47,7 @@ def test_small_noisy_cells_come_nearer_and_intervals_hold() -> None:
 def test_along_a_hierarchy_the_parents_are_the_groups() -> None:
     declared = domain(24)
     release = made_release(declared)
-    found = small_areas(release, "block")
+    found = small_areas(release, ("block",))
     blocks = release.find("block").values
     tracts = np.asarray(declared.variable("block").hierarchy("tract").parent)
     np.testing.assert_allclose(np.bincount(tracts, found.values), np.bincount(tracts, blocks), atol=1e-8)

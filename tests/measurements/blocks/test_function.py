@@ -369,7 +369,7 @@ def test_one_record_moves_one_block_by_no_more_than_was_paid_for(
             assert isinstance(step, BlockTotals)
             given = step.with_functions({step.functions[0]: OwnFunction.of(says_an_end)}, lambda _: None)
         totals = [
-            given.total(given.blocks.numbers(np.array(values), np.zeros(2, dtype=np.int64)))
+            given.total(given.blocks.reports(np.array(values), np.zeros(2, dtype=np.int64)).numbers)
             for values in ([1, 77], [1, 78])
         ]
         return abs(totals[0] - totals[1]) * float(Fraction(step.mechanism.parameters["rate"]))
@@ -386,7 +386,7 @@ def test_one_record_moves_one_block_by_no_more_than_was_paid_for(
 
 def test_blocks_without_whoever_runs_the_function_report_the_middle() -> None:
     blocks = Blocks(model="function", count=2, lower=Fraction(0), upper=Fraction(1), function="middle sha256:0")
-    assert blocks.reported(np.array([1])) == blocks.width // 2
+    assert blocks.points([blocks.estimate(np.array([1]))])[0] == blocks.width // 2
 
 
 def test_the_program_of_the_blocks_needs_nothing_but_python() -> None:

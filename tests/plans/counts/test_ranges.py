@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from verify._recorded import release_of
 
 from dalenius.core.domain import Categories, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
@@ -15,7 +16,6 @@ from dalenius.errors import DaleniusError
 from dalenius.inference.contrast import difference, total
 from dalenius.spec.request import RequestDocument
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 from dalenius_lab.attackers.exhaustive import RELATIONS, worst_ratio
 
 AGES = tuple(f"{k:02}" for k in range(24))

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.methods.tiny_prices import largest_price, silent_tables
+from verify._recorded import release_of
 
 from dalenius.core.neighbours import Relation
 from dalenius.inference.cells import intervals
 from dalenius.shown import speech
 from dalenius.spec.load import load_dataset
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 COLUMNS: dict[str, list[Any]] = {
     "town": ["a"] * 30 + ["b"] * 20 + ["c"] * 50,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.methods.tiny_prices import largest_price
+from verify._recorded import release_of
 
 from dalenius.core.domain import Axis
 from dalenius.core.neighbours import Relation
@@ -21,7 +22,6 @@ from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_dataset, load_request
 from dalenius.spec.universe import universe_of
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 ZCDP = {"definition": "zero_concentrated", "rho": "1/2"}
 SILENT = {"definition": "zero_concentrated", "rho": 150}

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.methods.tiny_prices import largest_price, silent_tables
+from verify._recorded import release_of
 
 from dalenius.errors import Unsupported
 from dalenius.inference.cells import intervals
 from dalenius.spec.load import load_dataset
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 ZCDP = {"definition": "zero_concentrated", "rho": "1/2"}
 LEVELS = [["town", "sex"], ["town.part"], ["sex"], []]

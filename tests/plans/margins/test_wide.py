@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.methods.tiny_prices import largest_price, silent_tables
+from verify._recorded import release_of
 
 from dalenius.algebra import amounts
 from dalenius.algebra.amounts import MOST_ADDED, Amounts
@@ -20,7 +21,6 @@ from dalenius.errors import TooLarge
 from dalenius.inference.cells import intervals
 from dalenius.spec.load import load_dataset
 from dalenius.testing.asking import plan_of
-from dalenius.testing.recorded import release_of
 
 MEASURES = ("total", "mean", "variance", "standard_deviation", "covariance", "correlation", "ratio")
 BUDGETS = {"zero_concentrated": {"rho": "1/2"}, "pure": {"epsilon": 2}}

@@ -20,8 +20,8 @@ from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
 from dalenius.server.inference import questions
 from dalenius.testing.inference_kit import COUNTS
-from dalenius.testing.planting import planted
 from dalenius.testing.rule_kit import policy_of
+from dalenius_lab.planting import planted
 
 
 @contextmanager

@@ -6,6 +6,7 @@ the rule, and once more before it: the server is then started again with the rul
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.server.api.toys import Toys, name_of, serving
@@ -16,8 +17,28 @@ from dalenius.ledger.policy import adopt
 from dalenius.publish.to_json import from_json
 from dalenius.spec.policy import PolicyDocument
 from dalenius.testing import rule_kit
-from dalenius.testing.rule_kit import LISTS, RULES, SUMS
+from dalenius.testing.rule_kit import ALL, RULES
 
+ONE = {"definition": "approximate", "epsilon": 4, "delta": "1e-4"}
+LISTS: dict[str, dict[str, Any]] = {
+    "one table": {"table": {"rows": ["sex", "region"]}, "privacy": ONE},
+    "margins": {"table": {"rows": ["sex", "region"], "margins": "all"}, "privacy": ALL},
+    "levels": {"table": {"rows": ["sex", "region"], "margins": [["sex", "region"], ["region.half"]]}, "privacy": ALL},
+    "zeros": {"table": {"rows": ["sex", "status"]}, "privacy": ONE},
+}
+"""Lists that are released once; the tables of `SUMS` are asked of each of them."""
+SUMS: dict[str, dict[str, Any]] = {
+    "whole": {"table": {"rows": ["sex", "region"]}, "privacy": ONE},
+    "turned": {"table": {"rows": ["region"], "columns": ["sex"]}, "privacy": ONE},
+    "part": {"table": {"rows": ["sex"], "where": {"region": "north"}}, "privacy": ONE},
+    "sum": {"table": {"rows": ["sex"]}, "privacy": ONE},
+    "level": {"table": {"rows": [{"variable": "region", "level": "half"}]}, "privacy": ONE},
+    "total": {"table": {}, "privacy": ONE},
+    "margins": {"table": {"rows": ["sex"], "columns": ["region"], "margins": "all"}, "privacy": ALL},
+    "zeros": {"table": {"rows": ["sex", "status"]}, "privacy": ONE},
+    "strategy": {"table": {"rows": ["sex", "region"]}, "privacy": ONE | {"strategy": "split"}},
+    "mechanism": {"table": {"rows": ["sex"]}, "privacy": ONE | {"mechanism": "staircase"}},
+}
 # Under these rules a number has the noise of one draw; judges of plans cannot see that cells were added up.
 OF_ONE_DRAW = ("table.truncation", "table.maximum_entropy")
 # Rules that no table of the kit's lists keeps.

@@ -22,7 +22,7 @@ from dalenius.server.app import create_app
 from dalenius.server.config import ServerConfig
 from dalenius.server.services import Services
 from dalenius.testing import rule_kit
-from dalenius.testing.planting import planted
+from dalenius_lab.planting import planted
 
 LIMITS = {
     "requests_per_minute": 10**6,

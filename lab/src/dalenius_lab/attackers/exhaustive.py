@@ -11,8 +11,8 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from dalenius.audit.charges import ratio_of
-from dalenius.audit.neighbours import DataSet, units
 from dalenius.audit.planned import source_of
+from dalenius.audit.sensitivity import DataSet, units
 from dalenius.audit.steps import pair_of
 from dalenius.core.domain import Bounds, Categories, Domain, Hierarchy, Variable
 from dalenius.core.neighbours import Neighbours, Relation

@@ -53,8 +53,8 @@ from dalenius.statistics.quantile import Quantile
 from dalenius.statistics.row_sums import RowSums
 from dalenius.statistics.squared_influence import SquaredInfluence
 from dalenius.statistics.weighted_count import WeightedCount
-from dalenius.testing import planting
-from dalenius.testing.planting import Wrong, as_added, stated_as, with_neighbours
+from dalenius_lab import planting
+from dalenius_lab.planting import Wrong, as_added, stated_as, with_neighbours
 
 Keys = Mapping[str, Mapping[str, object]]
 

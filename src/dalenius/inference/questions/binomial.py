@@ -1,10 +1,17 @@
 """Whether a proportion in a group of known size is what is claimed."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from dalenius.core.estimate import TestResult
-from dalenius.inference.binomial import binomial_test_of_cell
-from dalenius.inference.observe import Source
+from dalenius.core.law import Additive
+from dalenius.core.release import Release
+from dalenius.errors import Unsupported
+from dalenius.inference.binomial import binomial_test
+from dalenius.inference.contrast import noise_of, selection
+from dalenius.inference.drawn import condition
+from dalenius.inference.observation import Observed
+from dalenius.inference.observe import Source, observe
 from dalenius.inference.question import Hint, InferenceQuestion
 from dalenius.inference.questions._parameters import Alternative, Cell, Seed
 
@@ -23,9 +30,23 @@ def ask(
     seed: Seed = 0,
 ) -> TestResult:
     """Exact test of a proportion in a group of known size."""
-    return binomial_test_of_cell(
-        release, label, size, probability=probability, alternative=alternative, method=method, seed=seed
+    observation = observe(release)
+    weights = selection(observation, label)
+    noise = noise_of(observation, weights) if isinstance(observation, Observed) else None
+    if noise is None:
+        raise Unsupported("The exact test needs an additive law for each cell.")
+    is_single = int(weights.sum()) == 1
+    if method == "tulap" and (not is_single or not isinstance(release, Release) or not _is_laplace(release)):
+        raise Unsupported("The randomised test is for a single cell with discrete Laplace noise; use likelihood-ratio.")
+    value = int(weights @ observation.released.reshape(-1))
+    tested = binomial_test(
+        value, size, noise, probability=probability, alternative=alternative, method=method, seed=seed
     )
+    return replace(tested, assumptions=(*tested.assumptions, condition(observation)))
+
+
+def _is_laplace(release: Release) -> bool:
+    return all(isinstance(b.law, Additive) and b.law.noise.name == "discrete_laplace" for b in release.blocks)
 
 
 BINOMIAL = InferenceQuestion(

@@ -29,7 +29,6 @@ class Mixture:
     share: float
 
     def ordered(self) -> "Mixture":
-        """With the smaller mean first."""
         if self.means[0] <= self.means[1]:
             return self
         (a, b), (v, w) = self.means, self.variances
@@ -97,7 +96,6 @@ def mean(values: IntArray, unit: float, component: int) -> float:
 
 
 def deviation(values: IntArray, unit: float, component: int) -> float:
-    """Standard deviation of one component."""
     mixture = fitted(values)
     return nan if mixture is None else sqrt(mixture.variances[component]) * unit
 

@@ -85,18 +85,13 @@ def estimates_of_sums(name: str, correction: str, sums: Iterable[Sums], unit: fl
     """The same estimates from the sums of many blocks."""
     by_sums = MODELS[name].sums
     assert by_sums is not None
-    fit, blocks = by_sums[correction], list(sums)
-
-    def fitted(block: Sums) -> float:
+    fit, told = by_sums[correction], []
+    for block in sums:
         try:
-            return fit(block, unit)
+            told.append(fit(block, unit))
         except (ArithmeticError, ValueError):
-            return nan
-
-    try:
-        return [fit(block, unit) for block in blocks]
-    except (ArithmeticError, ValueError):
-        return [fitted(block) for block in blocks]
+            told.append(nan)
+    return told
 
 
 def of_sums(

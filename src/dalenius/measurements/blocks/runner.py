@@ -86,7 +86,6 @@ class Machine:
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
         time.sleep(seconds)
 
     def end(self, process: int) -> tuple[int | None, float | None]:

@@ -129,12 +129,10 @@ class CellSelection:
 
     @property
     def law(self) -> Joint:
-        """Public parameters of the selection."""
         return Joint(self.structure, {"rate": plain(self.rate), "candidates": self.query.space.size})
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """The scores of the candidates."""
         return (self.scores.query,)
 
     def block(self, outcome: Value) -> Block:
@@ -147,7 +145,6 @@ class CellSelection:
         return np.exp(-float(self.rate) * np.array(below, dtype=np.float64))
 
     def listed(self, chances: FloatArray) -> tuple[Listed, ...]:
-        """The law of the selected position."""
         cells = np.array(candidates(self.query.space), dtype=np.int64)
         with np.errstate(divide="ignore"):
             return (Listed(cells[:, None], np.log(chances)),)

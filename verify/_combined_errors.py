@@ -15,10 +15,11 @@ from typing import Any
 from dalenius.core.law import Additive
 from dalenius.core.plan import TablePlan
 from dalenius.testing import error_kit
-from dalenius.testing.combinations import Combination, asked, combined, matrix, methods
+from dalenius.testing.combinations import asked, methods
 from dalenius.testing.error_kit import ErrorFinding
 from dalenius.testing.error_worlds import WORLDS
 from dalenius.testing.simulated import QUICK, ReplicatedExample, Request, SimulationEffort, in_world
+from dalenius_lab.combinations import Combination, combined, matrix
 
 THIN = SimulationEffort(cells=48, limited=48, listed=20, lists=1, chosen=9, numbers=9)
 """For what is judged in every run of the tests, in one world."""

@@ -1,21 +1,23 @@
 """Hypothesis strategies for domains, raw rows and table queries, odd values included."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from typing import Any, TypeVar
 
+import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from dalenius.core.conditions import Filter
+from dalenius.core.contracts import OneScanSource
 from dalenius.core.domain import DROP, Axis, Bounds, Categories, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import Aggregate, Clip, Norm, Power, RowFunction, TableQuery, ValuesQuery
 from dalenius.errors import TooLarge
-from dalenius.testing.engine_kit import Case
+from dalenius.testing import engine_kit
 from dalenius.testing.toy import kit_domain
 
 T = TypeVar("T")
@@ -46,6 +48,14 @@ COLUMN_KINDS = {
     "text": TEXTS.filter(lambda text: text.isprintable()),
     "decimal": st.decimals(min_value=-400, max_value=400, places=2).map(lambda x: x.quantize(Decimal("0.01"))),
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    domain: Domain
+    columns: engine_kit.Columns
+    tables: tuple[TableQuery, ...]
+    values: tuple[ValuesQuery, ...] = ()
 
 
 @st.composite
@@ -221,3 +231,21 @@ def _drawn(strategy: st.SearchStrategy[T], number: int) -> T:
 
     collect()
     return runs[-1]
+
+
+def check_cases(factory: engine_kit.Factory, cases: Iterable[Case]) -> None:
+    """Every call on every case; an engine opens a data set once."""
+    for case in cases:
+        pair = engine_kit.SourcePair.opened(factory, case.domain, case.columns)
+        for query in case.tables:
+            pair.check_table(query)
+            if query.clip is not None:
+                pair.check_sizes(query)
+        if isinstance(pair.source, OneScanSource):
+            for taken, query in zip(pair.source.tables(case.tables), case.tables, strict=True):
+                both = (taken.open_below_the_gate(), pair.source.table(query).open_below_the_gate())
+                np.testing.assert_array_equal(*both, err_msg="tables of one scan")
+        for values in case.values:
+            pair.check_values(values)
+        pair.check_scan()
+        pair.check_judgement()

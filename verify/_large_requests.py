@@ -2,7 +2,7 @@
 work.
 
 Requests are a method's own examples on a declaration with long lists of categories, fine numbers and several rows per
-person, each with its lists and numbers grown. Work is measured in a process of its own (`dalenius.testing.usage`), so
+person, each with its lists and numbers grown. Work is measured in a process of its own (`verify._usage`), so
 that no clock of a busy machine decides. The kit never names a method.
 """
 
@@ -17,7 +17,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.spec.load import load_dataset
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
-from dalenius.testing.usage import Usage, usage_of
+from verify._usage import Usage, usage_of
 
 SECONDS, MEGABYTES = 1.0, 256.0
 """Processor time and memory that one preview may take."""

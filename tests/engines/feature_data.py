@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from tests.engines.stacked_data import SETS, stacked_columns
+
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Source
 from dalenius.core.domain import Axis, CellSpace, Domain
@@ -17,7 +19,6 @@ from dalenius.core.query import Aggregate, Power, RowFunction, TableQuery, Value
 from dalenius.engines.memory import MemorySource
 from dalenius.spec.load import load_dataset
 from dalenius.testing import engine_kit
-from dalenius.testing.stacked_data import SETS, stacked_columns
 
 Columns = Mapping[str, Sequence[Any]]
 FeatureFactory = Callable[[Domain, Columns, Mapping[str, Columns], bytes], Source]
