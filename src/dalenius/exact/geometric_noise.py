@@ -7,6 +7,7 @@ two-sided geometric is that draw after processing, so that no statement about th
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Self, cast
 
 from dalenius.core.budget import Budget
@@ -39,10 +40,7 @@ class GeometricNoise:
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
         """Pure, zero-concentrated as one draw of this rate, and the law's exact curve where the moves are listed."""
-
-        def cell_rho(shift: int) -> Fraction:
-            return discrete_laplace_to_rho(self.rate, shift)
-
+        cell_rho = partial(discrete_laplace_to_rho, self.rate)
         epsilon, rho = self.rate * sensitivity.l1, additive.largest_sum(additive.moves(sensitivity), cell_rho)
         law = cast(IntegerLaw, self)
         return additive.assembled(
