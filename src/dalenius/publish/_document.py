@@ -31,10 +31,17 @@ def write_json(release: Release) -> bytes:
     if is_large(release):
         return in_columns(release, Cells.of(release), is_inside=True)
     parts = {name: canonical_bytes(value) for name, value in _heading(release).items()}
-    blocks, tables = _own(release)
+    # Blocks and tables of a batch stand in its members.
+    blocks, tables = ((), ()) if release.members else (release.blocks, release.tables)
     parts["blocks"] = _listed(_object(_block(block), {"values": integers(block.values)}) for block in blocks)
     parts["tables"] = _listed(
-        _object(_table(table), {"values": floats(table.values), "variance": one_or_floats(table.variance)})
+        _object(
+            _table(table),
+            {
+                "values": floats(table.values),
+                "variance": canonical_bytes(one_or_list(v)) if _is_one(v := table.variance) else floats(v),
+            },
+        )
         for table in tables
     )
     if release.members:
@@ -54,7 +61,7 @@ def in_columns(release: Release, cells: Cells, *, is_inside: bool) -> bytes:
 
 def to_document(release: Release) -> dict[str, Any]:
     """The document as plain Python values."""
-    blocks, tables = _own(release)
+    blocks, tables = ((), ()) if release.members else (release.blocks, release.tables)
     members = {"members": [to_document(member) for member in release.members]} if release.members else {}
     return _heading(release) | {
         "blocks": [_block(block) | {"values": block.values.tolist()} for block in blocks],
@@ -64,11 +71,6 @@ def to_document(release: Release) -> dict[str, Any]:
         ],
         **members,
     }
-
-
-def _own(release: Release) -> tuple[tuple[Block, ...], tuple[Table, ...]]:
-    """Blocks and tables that stand in a release's own part of its document: those of a batch stand in its members."""
-    return ((), ()) if release.members else (release.blocks, release.tables)
 
 
 def as_read(release: Release) -> Release:
@@ -206,16 +208,13 @@ def _read(document: dict[str, Any]) -> Release:
 
 
 def _read_space(document: dict[str, Any]) -> CellSpace:
-    axes = tuple(
-        Axis(variable=a["variable"], labels=_read_labels(a["labels"]), level=a.get("level", ""))
-        for a in document["axes"]
-    )
-    return CellSpace(axes, frozenset(tuple(c) for c in document["structural_zeros"]))
-
-
-def _read_labels(labels: Any) -> tuple[str, ...]:
-    """Labels in order; a number stands for so many that are counted from 0."""
-    return numbered(labels) if isinstance(labels, int) else tuple(labels)
+    axes = []
+    for axis in document["axes"]:
+        labels = axis["labels"]
+        # A number stands for so many labels that are counted from 0.
+        texts = numbered(labels) if isinstance(labels, int) else tuple(labels)
+        axes.append(Axis(variable=axis["variable"], labels=texts, level=axis.get("level", "")))
+    return CellSpace(tuple(axes), frozenset(tuple(c) for c in document["structural_zeros"]))
 
 
 def _read_block(document: dict[str, Any]) -> Block:
@@ -272,13 +271,8 @@ def floats(values: FloatArray) -> bytes:
     return orjson.dumps(tidy_list(values)) if is_agreed else canonical_bytes(tidy_list(values))
 
 
-def one_or_floats(values: FloatArray) -> bytes:
-    """A list, or a single number where all cells agree."""
-    return canonical_bytes(tidy(float(values[0]))) if _is_one(values) else floats(values)
-
-
 def one_or_list(values: FloatArray) -> Any:
-    """The same as plain Python values."""
+    """A list, or a single number where all cells agree, as plain Python values."""
     return tidy(float(values[0])) if _is_one(values) else tidy_list(values)
 
 
