@@ -22,7 +22,7 @@ from dalenius.core.release import Release, Subject, Table
 from dalenius.shown.answers import is_one_number, labelled
 from dalenius.shown.display import INEXACT, WHOLE, Display
 from dalenius.spec.document import DEFAULT_MEASURE
-from dalenius.spec.method import AnswerKind, Words, answer_of, counts_records, find_method
+from dalenius.spec.method import AnswerKind, Words, counts_records, find_method
 from dalenius.translation import texts
 
 DEFAULT = "en"
@@ -135,7 +135,7 @@ def unit_of(release: Release, table: Table) -> str:
     """The unit of a table's numbers; numbers of records have none."""
     method = method_of(release, table)
     is_count = counts_records(method) or counts_records(table.measure)
-    return release.about.unit if answer_of(method) is AnswerKind.VALUE and not is_count else ""
+    return release.about.unit if find_method(method).answer is AnswerKind.VALUE and not is_count else ""
 
 
 def axis_label(subject: Subject, axis: Axis) -> str:

@@ -201,10 +201,6 @@ def find_method(measure: str) -> type[Method]:
     return method
 
 
-def answer_of(method: str) -> AnswerKind:
-    return find_method(method).answer
-
-
 def takes_weight(measure: str) -> bool:
     return find_method(measure).counts_records or find_method(measure).takes_weight
 

@@ -8,7 +8,7 @@ from dalenius.core.release import Condition, Subject, measure_of, public_axis
 from dalenius.errors import RequestError
 from dalenius.spec.axis import ConditionPart, condition_filter
 from dalenius.spec.canonical import canonical
-from dalenius.spec.method import AnswerKind, answer_of
+from dalenius.spec.method import AnswerKind, find_method
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
 
@@ -22,7 +22,7 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
     named += [*(condition.variable for condition in filters), *filter(None, (of, weight)), *request.others]
     labels = {name: domain.variable(name).label or name for name in sorted(set(named))}
     measure, q = measure_of(request.table.measure, request.table.keys)
-    is_selected = measure in registry.names("methods") and answer_of(measure) is AnswerKind.CELL
+    is_selected = measure in registry.names("methods") and find_method(measure).answer is AnswerKind.CELL
     universe = universe_of(request, domain)
     return Subject(
         title=request.title,
@@ -40,7 +40,7 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
         universe=universe.sentence(labels),
         parts=tuple(part.variable for part in universe.parts),
         q=q,
-        within=_property(request, domain),
+        within=_property(request, domain) if request.table.keys else (),
         per=str(request.table.keys.get("per") or ""),
         which=str(request.table.keys.get("which") or ""),
         candidates=tuple(map(public_axis, canonical(request, domain).space.axes)) if is_selected else (),
