@@ -51,9 +51,9 @@ def influences(sums: Sums, dual: Dual) -> FloatArray:
     names, roles = list(sums.places), sorted(sums.law.ends)
     cells = max(len(dual.values), dual.gradient.shape[1])
     # Where no mean is measured the polynomial is about the centre of the bounds.
-    is_measured = ROWS in sums
+    is_measured = ROWS in sums.places
     about = [
-        np.broadcast_to(sums[role].values / sums[ROWS].values if is_measured and role in sums else 0.0, cells)
+        np.broadcast_to(sums[role].values / sums[ROWS].values if is_measured and role in sums.places else 0.0, cells)
         for role in roles
     ]
     exponents = exponents_of(names, roles)
