@@ -9,7 +9,6 @@ from math import prod
 from dalenius.algebra.estimator import ROWS
 from dalenius.plans.sum_parts import SumPart, parabola, powers, reads_apart, single, spread_apart
 from dalenius.plans.sum_plan import SumPlan
-from dalenius.spec.question import Question
 
 # Powers and products that are measured at the price of one are at most so many: the noise of a sum grows with them.
 MOST_ARRAYS = 9
@@ -42,7 +41,10 @@ def declared(plan: SumPlan) -> Layout:
 def layouts(plan: SumPlan) -> Iterator[Callable[[], Layout]]:
     """All ways, the plainest first; each may be refused."""
     if plan.size is not None and "x" not in plan.raw and "x x" in (*plan.reads, *plan.products):
-        shapes = [partial(_beside, plan, partial(parabola, is_pure=is_pure)) for is_pure in _norms(plan.question)]
+        # Whether the noise may be of bounded loss, and whether it may be normal.
+        budget = plan.question.budget
+        norms = ([] if budget.epsilon is None else [True]) + ([] if budget.rho is budget.delta is None else [False])
+        shapes = [partial(_beside, plan, partial(parabola, is_pure=is_pure)) for is_pure in norms]
         if plan.reads == (ROWS, "x"):
             yield from shapes
             return
@@ -56,20 +58,12 @@ def layouts(plan: SumPlan) -> Iterator[Callable[[], Layout]]:
     if not plan.products or plan.uses_influence or plan.weight is not None:
         return
     for degrees in _boxes(plan, plan.products):
-        if len(plan.products) > 1 and _covers(degrees, plan.products):
+        names = [name.split() for name in plan.products]
+        is_covering = all(name.count(role) <= degree for name in names for role, degree in degrees.items())
+        if len(plan.products) > 1 and is_covering:
             yield partial(_spread_boxed, plan, degrees)
         if ROWS in plan.reads or len(degrees) > 1:
             yield partial(_beside, plan, partial(powers, degrees=degrees, weighted=1))
-
-
-def _covers(degrees: dict[str, int], names: tuple[str, ...]) -> bool:
-    return all(name.split().count(role) <= degree for name in names for role, degree in degrees.items())
-
-
-def _norms(question: Question) -> list[bool]:
-    """Whether the noise may be of bounded loss, and whether it may be normal."""
-    budget = question.budget
-    return ([] if budget.epsilon is None else [True]) + ([] if budget.rho is budget.delta is None else [False])
 
 
 def _boxes(plan: SumPlan, names: tuple[str, ...]) -> list[dict[str, int]]:
