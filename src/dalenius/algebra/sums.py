@@ -119,6 +119,9 @@ class ResampledInfluences(Protocol):
 class Sums:
     """The sums of a law in every cell, by name, as duals; and what is public of them."""
 
+    forms: Mapping[str, Form]
+    places: Mapping[str, int]
+
     def __init__(self, law: EstimateLaw, measured: MeasuredArrays, forms: Mapping[str, Form] | None = None) -> None:
         """`forms` are the sums as forms of the measured arrays, as the law states them unless given."""
         self.law, self.measured = law, measured

@@ -78,6 +78,7 @@ class TwoSidedGeometric:
     """
 
     width: int
+    leading: TableSampler
 
     def __init__(self, rate: Fraction, low_bits: int | None = None) -> None:
         if low_bits is None:
