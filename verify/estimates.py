@@ -198,7 +198,7 @@ def exact_arrays(plan: TablePlan, sums: Sums, law: str) -> list[list[FloatArray]
             # It depends on what was measured before.
             continue
         if isinstance(statistic, RowSums):
-            found.append([_summed(query, sums, law) for query in statistic.queries])
+            found.append([_summed(query, sums, law) for query in statistic.needs])
         else:
             found.append([sums["n"] - sums["inside"], sums["inside"]][-measurement.space.size :])  # type: ignore[attr-defined]
     return found

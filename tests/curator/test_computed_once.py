@@ -16,10 +16,10 @@ from dalenius.core.randomness import RecordedRandomness
 ROOT = str(Path(dalenius.__file__).parent)
 DATASET = {
     "dataset": {"name": "toy", "population": "toy", "public": True},
+    "design": {"draws": "independent"},
     "variables": {"sex": {"categories": ["m", "f"]}, "age": {"bounds": [0, 99], "step": 1, "missing": 0}},
 }
 ROWS = {"sex": ["m", "f"] * 50, "age": list(range(100))}
-MOST_FUNCTIONS = 600
 
 
 def called(curator: Curator, request: Any) -> Counter[str]:
@@ -75,6 +75,12 @@ def test_a_distribution_is_calibrated_once(curator: Curator) -> None:
     assert again["core/calibrate.py:calibrate"] == 0
 
 
-def test_a_plain_count_calls_few_functions(curator: Curator) -> None:
-    called(curator, table(rows="sex", epsilon=1))
-    assert len(called(curator, table(rows="sex", epsilon=2))) <= MOST_FUNCTIONS
+@pytest.mark.parametrize("amount", ["epsilon", "rho"])
+@pytest.mark.parametrize(
+    ("asked", "most"),
+    [({"rows": "sex"}, 600), ({"rows": "sex", "measure": "mean", "of": "age"}, 660)],
+    ids=["count", "mean with sampling"],
+)
+def test_a_release_calls_few_functions(curator: Curator, asked: dict[str, Any], most: int, amount: str) -> None:
+    called(curator, table(**asked, **{amount: 1}))
+    assert len(called(curator, table(**asked, **{amount: 2}))) <= most

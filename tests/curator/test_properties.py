@@ -16,7 +16,7 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator.rules import apply
 from dalenius.errors import NotAllowed
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.plans.margins.merging import propose_merging
+from dalenius.plans.margins.plan import propose_merging
 from dalenius.plans.ruled_noise import mechanism_for
 from dalenius.spec.policy import TableRules
 from dalenius.spec.properties import PROPERTIES

@@ -29,7 +29,7 @@ def test_documents(folder: Path) -> None:
     space = request.space(domain)
     assert [axis.name for axis in space.axes] == ["grade", "branch", "gender"]
     assert len(space.structural_zeros) == 2
-    assert request.budget().epsilon == 1
+    assert request.privacy.budget().epsilon == 1
     assert load_policy(folder / population.POLICY).budget.rho == 2
 
 

@@ -5,7 +5,7 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -391,7 +391,7 @@ def test_a_charge_beyond_either_limit_of_the_account_is_named(scene, amount):
 
     def dear(body):
         body["cost"][amount] = "1/100"
-        body["units"] = Units.of(Cost.from_dict(body["cost"])).to_dict()
+        body["units"] = asdict(Units.of(Cost.from_dict(body["cost"])))
 
     state, findings = State(), _Findings()
     for line in bodies(ledger.reader.entries(), "charge", dear):

@@ -11,7 +11,7 @@ from tests.spec.rearranged import rearranged
 from dalenius.core.domain import Axis
 from dalenius.core.query import TableQuery
 from dalenius.engines.memory import MemorySource
-from dalenius.spec.canonical import _axis, canonical, canonical_json, digest
+from dalenius.spec.canonical import _in_declared_order, canonical, canonical_json, digest
 from dalenius.spec.load import load_policy, load_request
 from dalenius.spec.request import RequestDocument
 from dalenius.testing.toy import toy_domain, toy_rows
@@ -153,7 +153,7 @@ def test_labels_stand_in_the_order_of_the_first_category_that_each_holds(
     used = [label for label in names if label in given_codes]
     codes = tuple(used.index(code) if code in used else -1 for code in given_codes)
     axis = Axis(variable="v", labels=tuple(f"l{label}" for label in used), codes=codes)
-    ordered = _axis(axis)
+    ordered = _in_declared_order(axis)
     assert ordered.labels == tuple(axis.labels[k] for k in sorted(range(len(axis)), key=codes.index))
     for code, label in enumerate(codes):
         is_outside = label < 0

@@ -18,8 +18,8 @@ def test_defaults() -> None:
     assert policy.budget.limit(Relation.REPLACE).rho == 2
     for level in Level:
         strong = level in (Level.PROVED, Level.ENUMERATED, Level.COMPUTATIONAL)
-        assert policy.allows_definition("any", Evidence(level=level)) is strong
-        assert policy.allows_mechanism("any", Evidence(level=level)) is strong
+        assert policy.allows("definitions", "any", Evidence(level=level)) is strong
+        assert policy.allows("mechanisms", "any", Evidence(level=level)) is strong
     assert policy.quota("anyone") is None
     assert policy.table.structural_zeros
     assert policy.table.unbiased is None
@@ -60,9 +60,9 @@ def test_what_a_custodian_may_say() -> None:
     )
     assert policy.quota("ada").rho == Fraction(1, 10)
     assert policy.quota("other").rho == Fraction(1, 100)
-    assert policy.allows_definition("pure", Evidence(level=Level.PROVED))
-    assert not policy.allows_definition("approximate", Evidence(level=Level.PROVED))
-    assert policy.allows_definition("individual", Evidence(level=Level.NONE))
+    assert policy.allows("definitions", "pure", Evidence(level=Level.PROVED))
+    assert not policy.allows("definitions", "approximate", Evidence(level=Level.PROVED))
+    assert policy.allows("definitions", "individual", Evidence(level=Level.NONE))
     assert policy.table.truncation == 7
 
 

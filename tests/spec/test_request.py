@@ -29,7 +29,7 @@ def test_the_shape_of_the_issue() -> None:
     space = request.space(DOMAIN)
     assert space.shape == (4, 3)
     assert request.filters(DOMAIN) == (Filter(variable="sex", codes=(0,)),)
-    budget = request.budget()
+    budget = request.privacy.budget()
     assert (budget.epsilon, budget.delta) == (Fraction(1, 10), Fraction(1, 10**6))
     assert request.privacy.mechanism == "discrete_laplace"
     assert request.margins(DOMAIN) is None

@@ -21,21 +21,21 @@ QUERY = TableQuery(space=CellSpace(()), function=RowFunction.of(Power("x")))
 
 def sums(basis: Separate | Simplex | Parabola, arrays: int = 1, halvings: int = 0) -> RowSums:
     query = TableQuery(space=CellSpace(()), function=QUERY.function, halvings=halvings)
-    return RowSums(queries=(query,) * arrays, basis=basis)
+    return RowSums(needs=(query,) * arrays, basis=basis)
 
 
 def test_sums_of_a_cell_stand_side_by_side_and_impossible_cells_stay_so() -> None:
     query = TableQuery(space=cells("a", "b", zeros=frozenset({(1,)})))
-    both = RowSums(queries=(query, query), basis=Simplex(total=1))
+    both = RowSums(needs=(query, query), basis=Simplex(total=1))
     assert both.combine([np.array([1, 2]), np.array([3, 4])]).tolist() == [1, 3, 2, 4]
     assert both.space.structural_indices == (2, 3)
 
 
 def test_sums_of_other_cells_or_units_are_not_measured_together() -> None:
     with pytest.raises(ParameterError):
-        RowSums(queries=(QUERY, TableQuery(space=cells("a", "b"))), basis=Simplex(total=1))
+        RowSums(needs=(QUERY, TableQuery(space=cells("a", "b"))), basis=Simplex(total=1))
     with pytest.raises(ParameterError):
-        RowSums(queries=(QUERY, TableQuery(space=CellSpace(()), halvings=1)), basis=Simplex(total=1))
+        RowSums(needs=(QUERY, TableQuery(space=CellSpace(()), halvings=1)), basis=Simplex(total=1))
 
 
 def test_a_shift_halves_what_a_square_can_add() -> None:
@@ -156,5 +156,5 @@ def test_halved_sums_move_by_at_most_a_unit_more_in_each_array(halvings: int) ->
 
 def test_nothing_moves_where_no_cell_is_possible() -> None:
     query = TableQuery(space=cells("a", zeros=frozenset({(0,)})))
-    none = RowSums(queries=(query, query), basis=Simplex(total=4)).sensitivity(ADDED)
+    none = RowSums(needs=(query, query), basis=Simplex(total=4)).sensitivity(ADDED)
     assert none == Sensitivity.of_patterns(())

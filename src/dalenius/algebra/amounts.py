@@ -90,7 +90,6 @@ class Amounts:
         return max(high, 0) - min(low, 0)
 
     def query(self, space: CellSpace, where: tuple[Filter, ...]) -> TableQuery:
-        """The exact sums, or halved ones."""
         return TableQuery(space=space, where=where, function=self.function, halvings=self.halvings)
 
     def fitted(self, cells: int = 1) -> "Amounts":

@@ -5,7 +5,7 @@ low)^d, so that all powers up to d cost what one count costs. Degree 1 is the pa
 of such products of several variables add up to a constant, too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 from math import comb, prod
@@ -26,7 +26,9 @@ def bernstein(low: int, high: int, centre: Fraction | int, degree: int) -> tuple
         # (x - centre)^m 1^(d - m) with x - centre = (up u + down v) / width and 1 = (u + v) / width.
         polynomial = [Fraction(1)]
         for a, b in [(up, down)] * power + [(Fraction(1), Fraction(1))] * (degree - power):
-            polynomial = _times(polynomial, a, b)
+            # Coefficients of u^i v^(d - i), times (a u + b v).
+            longer = [*polynomial, Fraction(0)]
+            polynomial = [b * longer[i] + (a * longer[i - 1] if i else 0) for i in range(len(longer))]
         forms.append(LinearForm({i: c / comb(degree, i) / width**degree for i, c in enumerate(polynomial) if c}))
     return tuple(forms)
 
@@ -55,12 +57,6 @@ def box(ends: Mapping[str, tuple[int, int, int]], degrees: Mapping[str, int]) ->
         name = " ".join(role for role, power in zip(degrees, powers, strict=True) for _ in range(power))
         forms[name or ROWS] = LinearForm(weights)
     return forms
-
-
-def _times(polynomial: Sequence[Fraction], a: Fraction, b: Fraction) -> list[Fraction]:
-    """Coefficients of u^i v^(d - i), times (a u + b v)."""
-    longer = [*polynomial, Fraction(0)]
-    return [b * longer[i] + (a * longer[i - 1] if i else 0) for i in range(len(longer))]
 
 
 def pair(low: int, high: int, centre: Fraction | int) -> dict[str, LinearForm]:

@@ -104,7 +104,6 @@ class BlockRanks:
 
     @property
     def count(self) -> int:
-        """How many ranks are selected."""
         return (3 if self.has_ends else 1) * len(self.qs)
 
     @property
@@ -122,7 +121,6 @@ class BlockRanks:
         return (ranks_of if self.has_ends else plain_ranks)(max(size, 1), self.qs, epsilon, rows)
 
     def steps(self, size: int, epsilons: tuple[Fraction, ...], most: int) -> tuple[Step, ...]:
-        """In which order."""
         return self.ranks(size, epsilons[0], most).steps
 
 

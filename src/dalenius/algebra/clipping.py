@@ -20,7 +20,6 @@ from dalenius.core.release import Block
 
 
 def middle(low: int, high: int) -> int:
-    """The centre of bounds in steps."""
     return (low + high) // 2
 
 

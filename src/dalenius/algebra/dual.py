@@ -33,7 +33,9 @@ class Dual:
         return Dual(-self.values, -self.gradient)
 
     def __sub__(self, other: Number) -> "Dual":
-        return self + -other
+        if isinstance(other, Dual):
+            return Dual(self.values - other.values, self.gradient - other.gradient)
+        return Dual(self.values - other, self.gradient)
 
     def __rsub__(self, other: FloatArray | float) -> "Dual":
         return -self + other

@@ -36,7 +36,6 @@ class LinearForm:
         return cls({place: Fraction(factor)})
 
     def plus(self, other: "LinearForm", factor: Fraction | int = 1) -> "LinearForm":
-        """This form and a multiple of another."""
         places = sorted({*self.weights, *other.weights})
         weights = {a: self.weights.get(a, Fraction(0)) + factor * other.weights.get(a, Fraction(0)) for a in places}
         return LinearForm({a: w for a, w in weights.items() if w}, self.constant + factor * other.constant)
@@ -117,15 +116,10 @@ class EstimateLaw:
         return cls(**{name: read(law.parameters[name]) for name, read in _READ.items() if name in law.parameters})
 
 
-def _forms(forms: Mapping[str, LinearForm]) -> dict[str, Any]:
-    return {name: form.to_dict() for name, form in forms.items()}
-
-
 _WRITTEN: Mapping[str, Any] = {
     "estimator": str,
     "version": int,
-    "sums": _forms,
-    "products": _forms,
+    **dict.fromkeys(("sums", "products"), lambda forms: {name: form.to_dict() for name, form in forms.items()}),
     "centres": lambda centres: {role: plain(centre) for role, centre in centres.items()},
     "ends": lambda ends: {role: list(pair) for role, pair in ends.items()},
     "offset": plain,

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -73,11 +72,8 @@ def estimated(law: Joint, blocks: Sequence[Block], cells: int) -> Estimated:
     else:
         # Intervals of distribution functions are bands: they hold at all points of a curve at once.
         made = flat(Distribution.of_blocks(law.parameters, blocks, cells))
-    return within_limits(made, law.parameters["limits"], has_sampling=_has_sampling(law.parameters))
-
-
-def _has_sampling(parameters: Mapping[str, Any]) -> bool:
-    return draws_of(parameters).has_sampling(is_weighted="weight" in parameters)
+    has_sampling = draws_of(law.parameters).has_sampling(is_weighted="weight" in law.parameters)
+    return within_limits(made, law.parameters["limits"], has_sampling=has_sampling)
 
 
 def within_limits(made: Estimated, limits: Sequence[str], *, has_sampling: bool) -> Estimated:

@@ -44,7 +44,6 @@ class Need:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The sums by name."""
         return tuple(f"{self.product} {k}" for k in range(self.classes)) if self.classes else (self.product,)
 
     @property

@@ -65,7 +65,6 @@ class Family:
 
     @property
     def has_squares(self) -> bool:
-        """Whether the squares are needed."""
         return len(self.parameters) > 1
 
 

@@ -51,9 +51,9 @@ def influences(sums: Sums, dual: Dual) -> FloatArray:
     names, roles = list(sums.places), sorted(sums.law.ends)
     cells = max(len(dual.values), dual.gradient.shape[1])
     # Where no mean is measured the polynomial is about the centre of the bounds.
-    is_measured = ROWS in sums
+    is_measured = ROWS in sums.places
     about = [
-        np.broadcast_to(sums[role].values / sums[ROWS].values if is_measured and role in sums else 0.0, cells)
+        np.broadcast_to(sums[role].values / sums[ROWS].values if is_measured and role in sums.places else 0.0, cells)
         for role in roles
     ]
     exponents = exponents_of(names, roles)
@@ -71,7 +71,8 @@ def influences(sums: Sums, dual: Dual) -> FloatArray:
     ]
     terms = [np.abs(own) * prod((f**a for f, a in zip(far, low, strict=True)), start=np.ones(1))
              for own, low in zip(coefficients, exponents, strict=True)]  # fmt: skip
-    largest = np.sum(terms, axis=0) * _heaviest(sums)
+    # The largest weight of a row, in steps.
+    largest = np.sum(terms, axis=0) * float(sums.law.more.get("heaviest", 1))
     made = np.stack([*means, *coefficients, largest])
     is_known = np.isfinite(made).all(axis=0) & (largest > 0)
     nothing = np.zeros((len(made), 1))
@@ -92,11 +93,6 @@ def _of_classes(sums: Sums, dual: Dual) -> FloatArray:
     largest = np.abs(moved).max(axis=0)
     is_known = np.isfinite(moved).all(axis=0) & (largest > 0)
     return np.concatenate([np.where(is_known, moved, 0.0), np.where(is_known, largest, 1.0)[None, :]])
-
-
-def _heaviest(sums: Sums) -> float:
-    """The largest weight of a row, in steps."""
-    return float(sums.law.more.get("heaviest", 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -169,7 +169,7 @@ def _moved(estimator: Estimator, value: Quotient) -> Dual:
 
 def _counts(sums: Sums) -> Form | None:
     """Numbers of rows, or sums of weights in their unit."""
-    if ROWS not in sums:
+    if ROWS not in sums.places:
         return None
     form = sums.forms[ROWS]
     return form if sums.law.weight is None else form.times(float(sums.law.weight))
@@ -194,10 +194,10 @@ def _quotient(estimator: Estimator, sums: Sums, value: Quotient, *, is_student: 
         stated = _sampling(estimator, sums, deviation)
     spread = stated or _Spread(np.zeros(1), np.zeros(1))
     is_counted, is_binomial = (
-        sums.law.weight is None and ROWS in sums,
+        sums.law.weight is None and ROWS in sums.places,
         estimator.scale is Scale.SCORE and sums.law.weight is None,
     )
-    records: FloatArray = sums.records if ROWS in sums else np.full(1, np.inf)
+    records: FloatArray = sums.records if ROWS in sums.places else np.full(1, np.inf)
     if is_counted:
         spread = replace(spread, variance=spread.variance * b / np.maximum(b - 1, 1))
     sampling, alone = spread.variance, _Spread(np.zeros(1), np.zeros(1))

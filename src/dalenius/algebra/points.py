@@ -174,7 +174,6 @@ class PointTargets:
 
     @property
     def count(self) -> int:
-        """All points."""
         return len(points_of(len(self.qs)))
 
     @property

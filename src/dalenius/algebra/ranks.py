@@ -108,7 +108,6 @@ class WholeList:
         return (tuple(max(q.numerator, q.denominator - q.numerator) for q in self.qs),)
 
     def steps(self, size: int, epsilons: tuple[Fraction, ...], most: int) -> tuple[Step, ...]:
-        """Whatever the size is."""
         ends = {"left": -1, "right": len(self.qs), "shift": 0}
         return tuple(
             Step(target=k, level=k, part=q.numerator, parts=q.denominator, **ends) for k, q in enumerate(self.qs)

@@ -81,7 +81,6 @@ class Replicates:
 
     @property
     def bagged(self) -> FloatArray:
-        """The mean of the replicates."""
         return np.asarray(self.totals.mean(axis=1))
 
     @property

@@ -7,7 +7,6 @@ from several sums is known with all its covariances.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -101,7 +100,6 @@ class Form:
         return np.asarray(np.abs(self.weights[places[0]]) * half, dtype=np.float64)
 
     def plus(self, other: "Form", factor: FloatArray | float = 1.0) -> "Form":
-        """This form and a multiple of another."""
         return Form(self.measured, self.weights + factor * other.weights, self.shift + factor * other.shift)
 
     def times(self, factor: FloatArray | float) -> "Form":
@@ -121,19 +119,15 @@ class ResampledInfluences(Protocol):
 class Sums:
     """The sums of a law in every cell, by name, as duals; and what is public of them."""
 
+    forms: Mapping[str, Form]
+    places: Mapping[str, int]
+
     def __init__(self, law: EstimateLaw, measured: MeasuredArrays, forms: Mapping[str, Form] | None = None) -> None:
-        """`forms` takes the place of those that the law states."""
-        self.law, self.measured, self._forms = law, measured, forms
+        """`forms` are the sums as forms of the measured arrays, as the law states them unless given."""
+        self.law, self.measured = law, measured
+        self.forms = forms or {name: measured.combined(form) for name, form in law.sums.items()}
         self.places = {name: place for place, name in enumerate(law.sums)}
         self.replicates: ResampledInfluences | None = None
-
-    @cached_property
-    def forms(self) -> Mapping[str, Form]:
-        """Each sum as a form of the measured arrays."""
-        return self._forms or {name: self.measured.combined(form) for name, form in self.law.sums.items()}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.places
 
     def __getitem__(self, name: str) -> Dual:
         """A sum about the centres of its variables; no number of rows where there are too few."""
@@ -176,7 +170,6 @@ class Sums:
         return Form(self.measured, np.asarray(weights), np.zeros(1))
 
     def noise(self, dual: Dual) -> FloatArray:
-        """Variance of a number's noise."""
         return self.form(dual).variance
 
     def mean_product(self, first: str, second: str) -> Dual:

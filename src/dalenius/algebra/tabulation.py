@@ -43,8 +43,9 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
     release = release.owner(table)
     if not 0 < confidence < 1:
         raise ParameterError(f"confidence must lie between 0 and 1; received {confidence!r}.", name="confidence")
-    if estimate_of(release, table) is not None:
-        return _estimate_ends(release, table, confidence, is_sampling=False)
+    made = estimate_of(release, table)
+    if made is not None:
+        return _estimate_ends(made, table, confidence, is_sampling=False)
     if table.measure == INTERQUARTILE:
         return _distance_ends(release, table, confidence, is_sampling=False)
     is_adjusted = not table.is_unbiased or any(a.get("name") in _MOVING for a in release.adjustments)
@@ -118,10 +119,11 @@ def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> 
         return np.full(table.values.shape, np.nan), np.full(table.values.shape, np.nan)
     if table.measure == INTERQUARTILE:
         return _distance_ends(release, table, confidence, is_sampling=True)
-    if estimate_of(release, table) is None:
+    made = estimate_of(release, table)
+    if made is None:
         half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error_with_sampling
         return table.values - half, table.values + half
-    return _estimate_ends(release, table, confidence, is_sampling=True)
+    return _estimate_ends(made, table, confidence, is_sampling=True)
 
 
 def estimate_of(release: Release, table: Table) -> Estimated | None:
@@ -142,7 +144,9 @@ def _distance_ends(
 ) -> tuple[FloatArray, FloatArray]:
     """The least and the largest distance of two quartiles inside their own intervals, each of half the error."""
     first = release.tables[0]
-    both = _estimate_ends(release, first, (1 + confidence) / 2, is_sampling=is_sampling)
+    made = estimate_of(release, first)
+    assert made is not None
+    both = _estimate_ends(made, first, (1 + confidence) / 2, is_sampling=is_sampling)
     shares = [Fraction(label) for label in first.space.axes[-1].labels]
     low, high = (shares.index(Fraction(k, 4)) for k in (1, 3))
     lower, upper = (end.reshape(-1, len(shares)) for end in both)
@@ -150,11 +154,9 @@ def _distance_ends(
 
 
 def _estimate_ends(
-    release: Release, table: Table, confidence: float, *, is_sampling: bool
+    made: Estimated, table: Table, confidence: float, *, is_sampling: bool
 ) -> tuple[FloatArray, FloatArray]:
     """From the measured blocks; the same for every product that shows them."""
-    made = estimate_of(release, table)
-    assert made is not None
     ends = (np.broadcast_to(end, table.values.shape) for end in made.ends(confidence, is_sampling))
     zeros = list(table.space.structural_indices)
     lower, upper = (np.array(end, dtype=np.float64) for end in ends)

@@ -4,9 +4,10 @@ Closed forms are tried first and always verified. Otherwise the size is found by
 numerator and denominator. The search may stop a little short of the best member; what it returns was verified to fit.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from dalenius.core.budget import Budget
@@ -49,7 +50,8 @@ def calibrate(
         if budget.amounts[name] is None:
             raise ParameterError(f"The definition {definition.name!r} needs {name}.", name=name)
 
-    def member(size: Fraction, fits: Fits) -> Mechanism | None:
+    def member(fits: Fits, size: Fraction) -> Mechanism | None:
+        """The member at a size, if there is one and it fits."""
         try:
             made: Mechanism = (
                 mechanism.tailored(size, budget, sensitivity)
@@ -68,10 +70,10 @@ def calibrate(
     likely: Fits = definition.likely_fits if isinstance(definition, Screening) else definition.fits
     # Within a stated range smaller sizes give more away at the ends: a search far below the guesses finds nothing.
     halvings = _FEW_HALVINGS if isinstance(mechanism, StatedFamily) else _MOST_HALVINGS
-    fitting = _search(lambda size: member(size, likely), guesses, halvings)
+    fitting = _search(partial(member, likely), guesses, halvings)
     # Whatever led there, what is kept was judged by the definition itself.
     if fitting is not None and not definition.fits([fitting.profile(sensitivity, relation)], budget):
-        fitting = _search(lambda size: member(size, definition.fits), guesses, halvings)
+        fitting = _search(partial(member, definition.fits), guesses, halvings)
     if fitting is None:
         amounts = ", ".join(f"{name} = {text}" for name, text in budget.to_dict().items() if name != "definition")
         raise Unsupported(
@@ -93,20 +95,24 @@ def _search(member: Callable[[Fraction], Mechanism | None], guesses: list[Fracti
             break
         high = guess
     if best is None:
-        low, best = _descend(member, min(guesses, default=Fraction(1)), halvings)
-        if best is None:
+        low = min(guesses, default=Fraction(1))
+        for _ in range(halvings):
+            low, high = low / 2, low
+            best = member(low)
+            if best is not None:
+                break
+        else:
             return None
-        high = low * 2
     elif not high:
         # Often the closed form is the answer, and a little more no longer fits.
         high = low * (1 + Fraction(1, 1 << PRECISION_BITS))
         if member(high) is None:
             return best
-        for high in _doublings(low):
-            better = member(high)
-            if better is None:
-                break
-            low, best = high, better
+        high = low * 2
+        while high <= _LARGEST and (better := member(high)) is not None:
+            low, high, best = high, high * 2, better
+        if high > _LARGEST:
+            return best
 
     def fits(size: Fraction) -> bool:
         nonlocal best
@@ -122,23 +128,6 @@ def _search(member: Callable[[Fraction], Mechanism | None], guesses: list[Fracti
         between=lambda low, high: _short((low + high) / 2),
     )
     return best
-
-
-def _doublings(size: Fraction) -> Iterator[Fraction]:
-    while size * 2 <= _LARGEST:
-        size *= 2
-        yield size
-
-
-def _descend(
-    member: Callable[[Fraction], Mechanism | None], size: Fraction, halvings: int
-) -> tuple[Fraction, Mechanism | None]:
-    for _ in range(halvings):
-        size /= 2
-        fitting = member(size)
-        if fitting is not None:
-            return size, fitting
-    return size, None
 
 
 def _short(x: Fraction) -> Fraction:

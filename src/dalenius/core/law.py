@@ -20,7 +20,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.search import smallest
 from dalenius.errors import DocumentError, ParameterError, TooLarge
 
-__all__ = ["Additive", "Censored", "Joint", "Kernel", "Law", "Withheld", "law_from_dict", "noise_from_dict"]
+__all__ = ["Additive", "Censored", "Joint", "Kernel", "Law", "Withheld", "law_from_dict"]
 __all__ += ["ClosedForm", "FloatArray", "IntArray", "IntegerLaw", "Tails", "WeightTable", "tails_of"]
 
 WEIGHTED_LIST = "weighted list"
@@ -323,8 +323,12 @@ def law_from_dict(document: Mapping[str, Any]) -> Law:
     kind = document.get("kind")
     try:
         if kind == Additive.kind:
-            noise = noise_from_dict(str(document["family"]), document["parameters"])
-            return Additive(noise, Fraction(str(document.get("step", "1"))))
+            from dalenius.core import registry
+
+            made = registry.get("mechanisms", str(document["family"]))
+            hints, stated = get_type_hints(made), document["parameters"]
+            values = {k: int(v) if hints.get(k) is int else Fraction(str(v)) for k, v in stated.items()}
+            return Additive(made(**values), Fraction(str(document.get("step", "1"))))
         if kind in (Censored.kind, Thinned.kind) and isinstance(measured := law_from_dict(document["of"]), Additive):
             if kind == Censored.kind:
                 return Censored(measured, int(document["least"]))
@@ -344,14 +348,3 @@ def law_from_dict(document: Mapping[str, Any]) -> Law:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DocumentError(f"A law of kind {kind!r} is not complete or not well formed.") from error
     raise DocumentError(f"A law is additive, censored, kernel, thinned, joint or withheld; received {kind!r:.60}.")
-
-
-def noise_from_dict(family: str, parameters: Mapping[str, Any]) -> IntegerLaw:
-    """The mechanism that a document names, with its exact parameters."""
-    from dalenius.core import registry
-
-    made = registry.get("mechanisms", family)
-    hints = get_type_hints(made)
-    values = {k: int(v) if hints.get(k) is int else Fraction(str(v)) for k, v in parameters.items()}
-    law: IntegerLaw = made(**values)
-    return law

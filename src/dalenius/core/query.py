@@ -90,7 +90,8 @@ class RowFunction:
             exponents[base] = exponents.get(base, 0) + power.exponent
         raised = {base.variable for base, exponent in exponents.items() if exponent}
         kept = (replace(b, exponent=e) for b, e in exponents.items() if e or b.variable not in raised)
-        object.__setattr__(self, "powers", tuple(sorted(kept, key=_order)))
+        ordered = sorted(kept, key=lambda p: (p.variable, p.exponent, p.slope, p.offset, p.halvings, p.cut or ()))
+        object.__setattr__(self, "powers", tuple(ordered))
 
     @classmethod
     def of(cls, *powers: Power, multiple: int = 1) -> "RowFunction":
@@ -100,9 +101,6 @@ class RowFunction:
     def present(cls, *variables: str) -> "RowFunction":
         """One for each row that has all of these variables."""
         return cls(powers=tuple(Power(name, exponent=0) for name in variables))
-
-    def __mul__(self, other: "RowFunction") -> "RowFunction":
-        return RowFunction(powers=self.powers + other.powers, multiple=self.multiple * other.multiple)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -130,10 +128,6 @@ class RowFunction:
         """A bound on the size of every product of some of its powers."""
         ends = (power.ends(*ranges[power.variable]) for power in self.powers)
         return abs(self.multiple) * prod(max(1, abs(low), abs(high)) for low, high in ends)
-
-
-def _order(power: Power) -> tuple[object, ...]:
-    return power.variable, power.exponent, power.slope, power.offset, power.halvings, power.cut or ()
 
 
 class Norm(StrEnum):

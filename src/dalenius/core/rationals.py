@@ -42,16 +42,12 @@ def _exponent(text: str) -> int:
     return int(exponent) if exponent and mantissa else 0
 
 
-@lru_cache(maxsize=4096)
-def _exp_enclosure(p: int, q: int, bits: int) -> Enclosure:
-    return exp_enclosure_of(p, q, bits)
-
-
 def exp_enclosure(x: Fraction, bits: int) -> Enclosure:
     """Enclose 2**bits * exp(x) for a rational x of either sign."""
-    return _exp_enclosure(x.numerator, x.denominator, bits)
+    return exp_enclosure_of(x.numerator, x.denominator, bits)
 
 
+@lru_cache(maxsize=4096)
 def exp_enclosure_of(p: int, q: int, bits: int) -> Enclosure:
     """Enclose 2**bits * exp(p / q), q > 0; the same for every way to write the fraction."""
     if p == 0:
@@ -59,7 +55,7 @@ def exp_enclosure_of(p: int, q: int, bits: int) -> Enclosure:
     if p > 0:
         # exp(x) = 1 / exp(-x); the extra bits keep the relative error of the reciprocal small.
         extra = bits + 2 * (p // q * 3 // 2 + 2)
-        low, high = _exp_enclosure(-p, q, extra)
+        low, high = exp_enclosure_of(-p, q, extra)
         top = 1 << (bits + extra)
         return (top // high, -(-top // max(low, 1)))
     halvings = max(0, (-p // q).bit_length() + 1) + 8 if -p >= q else 8

@@ -209,7 +209,8 @@ class Curator:
         document = self.asked(request)
         stage("planning")
         who: dict[str, Any] = {"analyst": analyst, "approved_by": approved_by, "is_official": is_official}
-        plan, form, charge = self._priced(document, **who)
+        plan, form = self.planner.plan_stored(document), batch.form_of(document, self.domain)
+        charge = self.charge(document, plan, form, self.holding.registration().fingerprint, **who)
         # What was published of this version is answered for ever, whatever became of the file.
         published = self.ledger.reader.find(charge.key)
         adjust = self.adjustments(document)
@@ -238,7 +239,9 @@ class Curator:
     def quote(self, request: AskedLike, *, analyst: str = "", is_official: bool = False) -> Cost:
         """What a release would be charged now, zero where a stored one answers; refuses as `release` would. Free."""
         document = self.asked(request)
-        plan, form, charge = self._priced(document, analyst=analyst, is_official=is_official)
+        plan, form = self.planner.plan_stored(document), batch.form_of(document, self.domain)
+        who: dict[str, Any] = {"analyst": analyst, "is_official": is_official}
+        charge = self.charge(document, plan, form, self.holding.registration().fingerprint, **who)
         rules.rehearse(plan, form, self.domain, self.policy, self.adjustments(document))
         quotas: list[Command] = []
         if self.ledger.reader.find(charge.key) is None:
@@ -250,10 +253,6 @@ class Curator:
         who: dict[str, Any] = {"overlaps": charge.overlaps, "is_official": charge.is_official}
         population = self.domain.population
         ensure_quotas(self.ledger, population, charge.analyst, self.policy, **who, declarations=declarations)
-
-    def _priced(self, document: batch.Asked, **who: Any) -> tuple[TablePlan, Canonical, Charge]:
-        plan, form = self.planner.plan_stored(document), batch.form_of(document, self.domain)
-        return plan, form, self.charge(document, plan, form, self.holding.registration().fingerprint, **who)
 
     def charge(
         self,
@@ -267,7 +266,19 @@ class Curator:
         is_official: bool = False,
     ) -> Charge:
         """What the ledger is asked to pay; known from documents and the registration alone."""
-        overlaps, fixed = self._overlaps(), plan_digest(plan, self.policy)
+        # Populations whose accounts pay as well; one that the document names and the ledger does not is refused.
+        overlaps, fixed = self.ledger.reader.overlaps(self.domain.population), plan_digest(plan, self.policy)
+        for other in self.domain.overlaps:
+            if other not in overlaps:
+                raise errors.NotRegistered(
+                    f"That {self.domain.population!r} shares persons with {other!r} is not declared in this ledger; "
+                    "register the data set again.",
+                    dataset=self.domain.name,
+                    version=self.domain.version,
+                )
+        # Variables and records that the request reads and that carry a cap, here or where others pay.
+        capped = {name for other in overlaps for name in self.ledger.reader.account(other).capped}
+        sensitive = self.domain.sensitive(document.variables(self.domain), capped | self.policy.sensitive.keys())
         asked = form.decided(plan.mechanism, plan.strategy)
         return Charge(
             population=self.domain.population,
@@ -281,7 +292,7 @@ class Curator:
             cost=plan.reservation,
             account=plan.account,
             analyst=analyst,
-            variables=self._sensitive(document, overlaps),
+            variables=sensitive,
             events=_events(plan),
             plan_digest=fixed,
             fingerprint=fingerprint,
@@ -291,19 +302,6 @@ class Curator:
             is_official=is_official,
             overlaps=overlaps,
         )
-
-    def _overlaps(self) -> tuple[str, ...]:
-        """Populations whose accounts pay as well; one that the document names and the ledger does not is refused."""
-        overlaps = self.ledger.reader.overlaps(self.domain.population)
-        for other in self.domain.overlaps:
-            if other not in overlaps:
-                raise errors.NotRegistered(
-                    f"That {self.domain.population!r} shares persons with {other!r} is not declared in this ledger; "
-                    "register the data set again.",
-                    dataset=self.domain.name,
-                    version=self.domain.version,
-                )
-        return overlaps
 
     def _complete(
         self, plan: TablePlan, held: Reservation, form: Canonical, document: batch.Asked, status: Status, stage: Stage
@@ -315,13 +313,14 @@ class Curator:
         refused: errors.DaleniusError = errors.AfterCharge(held.entry)
         try:
             measured = self._measure(plan, held, form, document, stage)
-            release = self._as_asked(measured.with_(status=status, subject=Subject()), document)
+            about = (document, self.domain, self.document.dataset.title)
+            release = batch.as_asked(measured.with_(status=status, subject=Subject()), *about)
             content = write_json(release)
             stage("storing")
             stored = self.ledger.commit(held, content, status=str(status))
             if stored.document != content:
                 return self._read(stored, document)
-            return self._as_asked(replace(as_read(release), status=Status(stored.status)), document)
+            return batch.as_asked(replace(as_read(release), status=Status(stored.status)), *about)
         except (errors.LedgerCorrupt, errors.StorageError) as error:
             # A ledger or a disk that fails says nothing of the data.
             refused = type(error)(f"{error.message} {refused.message}", entry=held.entry)
@@ -338,7 +337,8 @@ class Curator:
         self, plan: TablePlan, reservation: Reservation, form: Canonical, document: batch.Asked, stage: Stage
     ) -> Release:
         plan = gate.with_keys(plan, reservation.fingerprint, self.ledger.secret(self.domain.population))
-        plan = gate.with_functions(plan, self._functions, stage)
+        if self._functions:
+            plan = gate.with_functions(plan, self._functions, stage)
         source, entry = self.holding.source, reservation.entry
         passage = gate.run(plan, source, plan.neighbours, plan.reservation, self._rng, entry=entry, stage=stage)
         if not self.holding.is_unchanged(reservation.fingerprint):
@@ -405,23 +405,16 @@ class Curator:
             anchor = from_json(stored.document)
         return adjustments(show, published, anchor)
 
-    def _sensitive(self, document: batch.Asked, overlaps: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the variables and records that the request reads and that carry a cap, here or where others pay."""
-        capped = {name for other in overlaps for name in self.ledger.reader.account(other).capped}
-        return self.domain.sensitive(document.variables(self.domain), capped | self.policy.sensitive.keys())
-
     def _check_new(self, document: batch.Asked, plan: TablePlan) -> None:
         """Refuse what was answered before it was refused, and functions that this process does not have."""
         for member in batch.members_of(document):
             rules.check_universe(member, self.domain)
         self.planner.check_functions(plan)
 
-    def _as_asked(self, release: Release, document: batch.Asked) -> Release:
-        return batch.as_asked(release, document, self.domain, self.document.dataset.title)
-
     def _read(self, stored: StoredRelease, document: batch.Asked) -> Release:
         """The stored answer, titled and laid out as this request asks; one from before subjects stays as it was."""
-        return self._as_asked(replace(from_json(stored.document), status=Status(stored.status)), document)
+        release = replace(from_json(stored.document), status=Status(stored.status))
+        return batch.as_asked(release, document, self.domain, self.document.dataset.title)
 
 
 def _read_by(plan: TablePlan, engine: tuple[Extension, ...]) -> TablePlan:

@@ -19,6 +19,10 @@ def plan_digest(plan: TablePlan, policy: PolicyDocument) -> str:
 
     What is measured is in the canonical request; names of measurements follow its spelling and are left out.
     """
+    rules = policy.to_dict()
+    shaping = {name: dict(rules[name]) for name in ("table", "show", "floors") if name in rules}
+    # It refuses plans and shapes none.
+    shaping.get("table", {}).pop("unbiased", None)
     return _digest(
         {
             "definition": plan.definition,
@@ -27,18 +31,10 @@ def plan_digest(plan: TablePlan, policy: PolicyDocument) -> str:
             "mechanism": plan.mechanism,
             "measurements": [m.law.to_dict() for m in plan.measurements],
             "law": plan.law.to_dict(),
-            "rules": _shaping(policy),
+            "rules": {name: part for name, part in shaping.items() if part},
             **({"extensions": [extension.to_dict() for extension in plan.extensions]} if plan.extensions else {}),
         }
     )
-
-
-def _shaping(policy: PolicyDocument) -> dict[str, Any]:
-    rules = policy.to_dict()
-    shaping = {name: dict(rules[name]) for name in ("table", "show", "floors") if name in rules}
-    # It refuses plans and shapes none.
-    shaping.get("table", {}).pop("unbiased", None)
-    return {name: part for name, part in shaping.items() if part}
 
 
 def memo_key(request_digest: str, domain_digest: str, fingerprint: str, plan: str) -> str:

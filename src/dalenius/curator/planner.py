@@ -4,12 +4,12 @@ Everything a plan says (cells, cost, law, expected error) is computable by anybo
 it, and refusing it, costs nothing and tells nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial, wraps
+from functools import cached_property, partial
 from math import prod, sqrt
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 from dalenius import errors, limits
 from dalenius.core import registry
@@ -25,6 +25,7 @@ from dalenius.curator import rules
 from dalenius.curator.gate import functions_of
 from dalenius.exact.calibrations import calibrated
 from dalenius.plans.batch import BatchAsked, MemberBudget, batch_of, member_plans
+from dalenius.plans.ruled_noise import least_shown
 from dalenius.postprocess import adjustments, check_show
 from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of, places_of
 from dalenius.spec.canonical import Canonical, canonical
@@ -37,8 +38,6 @@ from dalenius.spec.question import Question
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
 
-P = ParamSpec("P")
-T = TypeVar("T")
 HINTS = {
     "margins": " Lists with margins are of counts, estimates and distributions; ask for other measures table by table.",
     "universe": " No record can be lost from these tables.",
@@ -82,17 +81,6 @@ def _of_table(number: int) -> Iterator[None]:
         raise
 
 
-def _under_policy(step: Callable[Concatenate["Planner", P], T]) -> Callable[Concatenate["Planner", P], T]:
-    """Take a step of a planner where extensions are those that its policy allows."""
-
-    @wraps(step)
-    def stepped(planner: "Planner", /, *arguments: P.args, **keys: P.kwargs) -> T:
-        with planner.allowing():
-            return step(planner, *arguments, **keys)
-
-    return stepped
-
-
 @dataclass(frozen=True, kw_only=True)
 class Planner:
     """Plans requests on one declared domain under one policy."""
@@ -103,25 +91,29 @@ class Planner:
     functions: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        registry.admit(self.policy.extensions)
+        registry.admit(self._allowed)
+
+    @cached_property
+    def _allowed(self) -> registry.Allowed:
+        return self.policy.extensions
 
     def allowing(self) -> AbstractContextManager[set[registry.Extension]]:
         """Inside, the extensions of other distributions are those that the policy allows."""
-        return registry.allowing(self.policy.extensions)
+        return registry.allowing(self._allowed)
 
-    @_under_policy
     def plan(self, request: Asked, adjust: Sequence[Adjustment] | None = None) -> TablePlan:
         """A priced plan, or a refusal that says what to change.
 
         `adjust` is what [show] asks for; without it, all of [show] that names no totals and no other release.
         """
-        plan = self.plan_stored(request)
-        self.check_functions(plan)
-        steps = adjustments(request.show) if adjust is None else adjust
-        rules.rehearse(plan, form_of(request, self.domain), self.domain, self.policy, steps)
-        for member in members_of(request):
-            rules.check_universe(member, self.domain)
-        return plan
+        with self.allowing():
+            plan = self.plan_stored(request)
+            self.check_functions(plan)
+            steps = adjustments(request.show) if adjust is None else adjust
+            rules.rehearse(plan, form_of(request, self.domain), self.domain, self.policy, steps)
+            for member in members_of(request):
+                rules.check_universe(member, self.domain)
+            return plan
 
     def check_functions(self, plan: TablePlan) -> None:
         """Refuse plans that need a function not registered in this process, or not runnable here."""
@@ -138,17 +130,18 @@ class Planner:
                 Runner(function=self.functions[name]).check()
                 _RUNNABLE.add(name)
 
-    @_under_policy
     def plan_stored(self, request: Asked) -> TablePlan:
         """The plan by which an answer is looked up: also of a request that was answered before and is refused anew."""
-        if isinstance(request, BatchDocument):
-            with bounded(limits.BATCH * limits.ATOMS, _TOO_MUCH_TOGETHER), self.allowing() as used:
-                return rules.extended(self._plan_batch(request), used, self.policy, "batch")
-        return self._ruled(self._planned(request), request)
+        with self.allowing() as used:
+            if not isinstance(request, BatchDocument):
+                return self._ruled(self._planned(request), request)
+            with bounded(limits.BATCH * limits.ATOMS, _TOO_MUCH_TOGETHER):
+                plan = self._plan_batch(request)
+            return rules.extended(plan, used, self.policy, "batch") if used else plan
 
     def _plan_batch(self, batch: BatchDocument) -> BatchPlan:
         """Every table planned and ruled as if it were asked for alone, and all of them priced as one event."""
-        budget = batch.budget()
+        budget = batch.privacy.budget()
         definition = self.definition(budget)
         rules.check_amounts(budget, definition)
         # Two tables that are one are refused before anything is searched.
@@ -174,42 +167,56 @@ class Planner:
     def _planned(self, request: RequestDocument, allotment: MemberBudget | None = None) -> TablePlan:
         """The plan of a method, for the request's own budget or for a part of a batch's."""
         with self.allowing() as used:
-            return rules.extended(self._plan_one(request, allotment), used, self.policy, request.method)
-
-    def _plan_one(self, request: RequestDocument, allotment: MemberBudget | None) -> TablePlan:
-        rules.check_weight(request, self.domain)
-        check_show(request.show, request.method, request.margins(self.domain))
-        if request.method not in registry.names("methods"):
-            raise registry.unknown("methods", request.method, "measure")
-        method: Method = registry.get("methods", request.method)
-        question = self.question(request, allotment)
-        _check_scope(method, question)
-        with bounded(limits.ATOMS):
-            plan = method.plan(question)
-        # Sums that engines could not hold are refused by the declaration: after the charge nothing may fail.
-        for need in (need for measurement in plan.measurements for need in measurement.needs):
-            table = need.table if isinstance(need, SizesQuery) else need
-            if isinstance(table, TableQuery):
-                table.largest(self.domain)
-        if request.margins(self.domain) is None:
-            # A method may show several numbers of each cell.
-            self._check_size(int(plan.preview.get("cells") or 0))
-        if universe_of(request, self.domain).unshown:
-            _ = question.universe
-        _check_read(question)
-        return self._for_one(plan, request, question)
+            rules.check_weight(request, self.domain)
+            check_show(request.show, request.method, request.margins(self.domain))
+            if request.method not in registry.names("methods"):
+                raise registry.unknown("methods", request.method, "measure")
+            method: Method = registry.get("methods", request.method)
+            question = self.question(request, allotment)
+            if question.scope not in method.scopes:
+                raise _not_served(method, question)
+            with bounded(limits.ATOMS):
+                plan = method.plan(question)
+            # Sums that engines could not hold are refused by the declaration: after the charge nothing may fail.
+            for need in (need for measurement in plan.measurements for need in measurement.needs):
+                table = need.table if isinstance(need, SizesQuery) else need
+                if isinstance(table, TableQuery):
+                    table.largest(self.domain)
+            if request.margins(self.domain) is None:
+                # A method may show several numbers of each cell.
+                self._check_size(int(plan.preview.get("cells") or 0))
+            if universe_of(request, self.domain).unshown:
+                _ = question.universe
+            unread = question.unread()
+            if unread:
+                raise _not_used(method, unread[0])
+            if request.privacy.group != 1:
+                plan = self._for_one(plan, request.privacy.group, question)
+        return rules.extended(plan, used, self.policy, request.method) if used else plan
 
     def _ruled(self, plan: TablePlan, request: RequestDocument) -> TablePlan:
         """The plan as the policy's rules shape it, or a refusal."""
         rules.check_show(request.show, self.policy)
         rules.check(plan, request, canonical(request, self.domain).space, self.policy)
-        return self._said(rules.shaped(plan, self.policy.table), request)
+        least = least_shown(self.policy.table)
+        if least is not None:
+            plan = rules.shaped(plan, self.policy.table, least)
+        # A sentence on whose records are counted.
+        universe = universe_of(request, self.domain)
+        labels = {name: self.domain.variable(name).label for name in universe.named}
+        sentence = universe.sentence(labels)
+        is_said = universe.unshown and request.table.universe is not None
+        series = _series(plan.error, request.privacy.waves) if request.privacy.waves != 1 else {}
+        parts = ", ".join(labels[part.variable] or part.variable for part in universe.parts)
+        return replace(
+            plan,
+            advice=(*plan.advice, *([note("part", names=parts)] if parts else [])),
+            preview={**plan.preview, **series, "universe": sentence},
+            warnings=(*plan.warnings, sentence) if is_said else plan.warnings,
+        )
 
-    def _for_one(self, plan: TablePlan, request: RequestDocument, question: Question) -> TablePlan:
+    def _for_one(self, plan: TablePlan, size: int, question: Question) -> TablePlan:
         """Return the plan of a guarantee to groups, charged for one unit, whose loss is smaller."""
-        size = request.privacy.group
-        if size == 1:
-            return plan
         if question.scope is not Scope.ALL_DATA:
             raise errors.Unsupported(
                 f"A guarantee to groups is made under differential privacy; {question.definition.name!r} knows groups "
@@ -223,43 +230,29 @@ class Planner:
         profiles = [measurement.profile(one) for measurement in plan.measurements]
         return replace(plan, reservation=question.definition.cost(profiles), neighbours=one, group=size)
 
-    def _said(self, plan: TablePlan, request: RequestDocument) -> TablePlan:
-        """Return the plan with a sentence on whose records it counts."""
-        universe = universe_of(request, self.domain)
-        labels = {name: self.domain.variable(name).label for name in universe.named}
-        sentence = universe.sentence(labels)
-        is_said = universe.unshown and request.table.universe is not None
-        parts = ", ".join(labels[part.variable] or part.variable for part in universe.parts)
-        return replace(
-            plan,
-            advice=(*plan.advice, *([note("part", names=parts)] if parts else [])),
-            preview={**plan.preview, **_series(plan, request.privacy.waves), "universe": sentence},
-            warnings=(*plan.warnings, sentence) if is_said else plan.warnings,
-        )
-
-    @_under_policy
     def question(self, request: RequestDocument, allotment: MemberBudget | None = None) -> Question:
-        if allotment is None:
-            budget = request.budget()
-            definition = self.definition(budget)
-            rules.check_amounts(budget, definition)
-        else:
-            # A batch's own guarantee was checked; in which currency a part of it is spent is arithmetic.
-            definition, budget = allotment
-        form = canonical(request, self.domain)
-        request = request.in_order(self.domain)
-        self.check(request, form)
-        neighbours = self._neighbours(definition, request.privacy.group)
-        return Question(
-            domain=self.domain,
-            policy=self.policy,
-            budget=budget,
-            definition=definition,
-            neighbours=neighbours,
-            chooser=partial(self.choose, definition, neighbours.relation),
-            _request=request,
-            _form=form,
-        )
+        with self.allowing():
+            if allotment is None:
+                budget = request.privacy.budget()
+                definition = self.definition(budget)
+                rules.check_amounts(budget, definition)
+            else:
+                # A batch's own guarantee was checked; in which currency a part of it is spent is arithmetic.
+                definition, budget = allotment
+            form = canonical(request, self.domain)
+            request = request.in_order(self.domain)
+            self.check(request, form)
+            neighbours = self._neighbours(definition, request.privacy.group)
+            return Question(
+                domain=self.domain,
+                policy=self.policy,
+                budget=budget,
+                definition=definition,
+                neighbours=neighbours,
+                chooser=partial(self.choose, definition, neighbours.relation),
+                _request=request,
+                _form=form,
+            )
 
     def _neighbours(self, definition: Definition, group: int) -> Neighbours:
         """The declared neighbours, of whom a guarantee may leave out what is publicly known."""
@@ -275,10 +268,10 @@ class Planner:
             )
         return replace(neighbours, relation=Relation.REPLACE, public=public)
 
-    @_under_policy
     def definition(self, budget: Budget) -> Definition:
         """The definition that a budget names, if the policy opens it."""
-        definition: Definition = registry.get("definitions", budget.definition)()
+        with self.allowing():
+            definition: Definition = registry.get("definitions", budget.definition)()
         is_weaker = definition.scope is not Scope.ALL_DATA
         if is_weaker and budget.definition not in self.policy.allow.acknowledge:
             raise errors.NotAllowed(
@@ -287,7 +280,7 @@ class Planner:
                 received=budget.definition,
                 acknowledge=budget.definition,
             )
-        if not self.policy.allows_definition(budget.definition, definition.evidence):
+        if not self.policy.allows("definitions", budget.definition, definition.evidence):
             raise errors.NotAllowed(
                 f"The policy does not open the definition {budget.definition!r}.", received=budget.definition
             )
@@ -302,7 +295,7 @@ class Planner:
                     " confirmed = true.",
                     variable=name,
                 )
-        self._check_size(self._cells(request, form.space))
+        self._check_size(self._cells(request, form.space) if form.space.is_virtual else form.space.size)
 
     def _check_size(self, cells: int) -> None:
         limit = self.policy.allow.most_cells
@@ -312,17 +305,13 @@ class Planner:
             )
 
     def _cells(self, request: RequestDocument, space: CellSpace) -> int:
-        """Cells that would be shown: of the table, or of the listed margins."""
-        margins = request.margins(self.domain)
-        if margins is None or not space.is_virtual:
-            return space.size
+        """Cells that would be shown of listed margins."""
         width = {axis.name: len(axis) for axis in space.axes}
         for axis in space.axes:
             levels = self.domain.variable(axis.variable).hierarchies if axis.codes else ()
             width |= {f"{axis.variable}.{level.level}": len(level.groups) + axis.has_rest for level in levels}
-        return sum(prod(width[name] for name in margin) for margin in margins)
+        return sum(prod(width[name] for name in margin) for margin in request.margins(self.domain) or ())
 
-    @_under_policy
     def choose(
         self,
         definition: Definition,
@@ -333,26 +322,29 @@ class Planner:
         budget: Budget,
     ) -> Mechanism:
         """The named mechanism, or the default one with the least variance, calibrated to the budget."""
-        if named is not None:
-            if named not in registry.names("mechanisms"):
-                if named not in kinds_of_noise():
-                    raise registry.unknown("mechanisms", named)
-                raise errors.Unsupported(
-                    f"The mechanism {named!r} is for one plain table of counts: no margins, weights or other measures.",
-                    received=named,
-                )
-            if noise is not None:
-                return _stated(named, noise, sensitivity, budget, definition, relation)
-            return calibrated(registry.get("mechanisms", named), sensitivity, relation, definition, budget)
-        best: tuple[float, int, Mechanism] | None = None
-        for bound, number, name in self._weighed(sensitivity, budget, definition):
-            # Noise that is known to be wider than another is not calibrated: that takes the longest where it is widest.
-            if best is not None and bound > best[0]:
-                continue
-            with suppress(errors.Unsupported):
-                made = calibrated(registry.get("mechanisms", name), sensitivity, relation, definition, budget)
-                if best is None or (made.variance, number) < best[:2]:
-                    best = (made.variance, number, made)
+        with self.allowing():
+            if named is not None:
+                if named not in registry.names("mechanisms"):
+                    if named not in kinds_of_noise():
+                        raise registry.unknown("mechanisms", named)
+                    raise errors.Unsupported(
+                        f"The mechanism {named!r} is for one plain table of counts: no margins, weights or other "
+                        "measures.",
+                        received=named,
+                    )
+                if noise is not None:
+                    return _stated(named, noise, sensitivity, budget, definition, relation)
+                return calibrated(registry.get("mechanisms", named), sensitivity, relation, definition, budget)
+            best: tuple[float, int, Mechanism] | None = None
+            for bound, number, name in self._weighed(sensitivity, budget, definition):
+                # Noise that is known to be wider than another is not calibrated: that takes the longest where it is
+                # widest.
+                if best is not None and bound > best[0]:
+                    continue
+                with suppress(errors.Unsupported):
+                    made = calibrated(registry.get("mechanisms", name), sensitivity, relation, definition, budget)
+                    if best is None or (made.variance, number) < best[:2]:
+                        best = (made.variance, number, made)
         if best is None:
             raise errors.Unsupported(
                 f"No mechanism satisfies {budget.definition!r} for this request: one unit can move what is measured by "
@@ -404,40 +396,32 @@ def _stated(
     )
 
 
-def _series(plan: TablePlan, waves: int) -> dict[str, float]:
+def _series(level: float, waves: int) -> dict[str, float]:
     """What noise does to a level and to a change between two waves, where waves share the amounts.
 
     The noises of two waves are independent, so that a change has the square root of two times the standard error of a
     level; its margin of error is no wider than that of a level by the same factor, and narrower where noise has long
     tails.
     """
-    if waves == 1:
-        return {}
-    level = plan.error
     return {"waves": waves, "level_half_width_95": level, "change_half_width_95": sqrt(2) * level}
 
 
-def _check_scope(method: Method, question: Question) -> None:
+def _not_served(method: Method, question: Question) -> errors.Unsupported:
     """A method answers under the guarantees for which its claim is proved, and no other."""
-    if question.scope in method.scopes:
-        return
     served = [
         name for name, definition in registry.every("definitions").items() if Scope(definition.scope) in method.scopes
     ]
-    raise errors.Unsupported(
+    return errors.Unsupported(
         f"measure = {method.name!r} is not served under {question.definition.name!r}, only under {', '.join(served)}.",
         measure=method.name,
         definition=question.definition.name,
     )
 
 
-def _check_read(question: Question) -> None:
+def _not_used(method: Method, key: str) -> errors.Unsupported:
     """A key that the request names and the plan did not use would be a lie; it is refused."""
-    belongs = registry.get("methods", question.method).belongs
-    for key in question.unread():
-        hint = f" It belongs to {belongs[key]}." if key in belongs else HINTS.get(key, "")
-        raise errors.Unsupported(
-            f"measure = {question.method!r} does not use {key!r} here; leave it out.{hint}",
-            key=key,
-            measure=question.method,
-        )
+    belongs = method.belongs
+    hint = f" It belongs to {belongs[key]}." if key in belongs else HINTS.get(key, "")
+    return errors.Unsupported(
+        f"measure = {method.name!r} does not use {key!r} here; leave it out.{hint}", key=key, measure=method.name
+    )

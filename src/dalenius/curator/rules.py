@@ -55,12 +55,32 @@ ON_COUNTS = ("threshold", "sparse", "nonnegative", "truncation", "maximum_entrop
 
 def check(plan: TablePlan, request: RequestDocument, space: CellSpace, policy: PolicyDocument) -> None:
     """Refuse a plan that does not honour a rule of the policy, or that leaves aside what the request names."""
-    _check_names(plan, request)
-    _check_methods(plan, policy)
+    for kind, named, used in (
+        ("mechanism", request.privacy.mechanism, plan.mechanism),
+        ("strategy", request.privacy.strategy, plan.strategy),
+    ):
+        if named not in (None, used):
+            raise Unsupported(
+                f"The request names the {kind} {named!r}, and this table would be made with {used!r}. Leave {kind!r} "
+                "out.",
+                received=named,
+                used=used,
+            )
+    # A definition that the policy acknowledges by name brings noise of its own.
+    if not plan.neighbours.scope.is_data_dependent or plan.definition not in policy.allow.acknowledge:
+        for measurement in plan.measurements:
+            name = measurement.mechanism.name if isinstance(measurement, AdditiveMeasurement) else plan.mechanism
+            if not policy.allows("mechanisms", name, measurement.evidence):
+                raise NotAllowed(
+                    f"The policy does not open the mechanism {name!r} (evidence: {measurement.evidence.level}).",
+                    mechanism=name,
+                )
     rules = policy.table
     _check_counts(rules, request)
-    _check_noise(rules, plan)
-    _check_unbiased(rules, plan)
+    if rules.truncation is not None or rules.maximum_entropy:
+        _check_noise(rules, plan)
+    if rules.unbiased:
+        _check_unbiased(plan)
     if space.structural_zeros and not rules.structural_zeros:
         raise NotAllowed(
             "The policy says structural_zeros = false: every cell is perturbed. This table has cells that are declared"
@@ -150,10 +170,8 @@ def _shows_blocks(plan: TablePlan) -> bool:
     return isinstance(plan.law, Additive) or (isinstance(plan.law, Joint) and plan.law.structure == "weighted")
 
 
-def _check_unbiased(rules: TableRules, plan: TablePlan) -> None:
+def _check_unbiased(plan: TablePlan) -> None:
     """Shown values are unbiased if every block is and the map to what is shown is linear."""
-    if not rules.unbiased:
-        return
     laws = [measurement.law for measurement in plan.measurements]
     is_linear = _shows_blocks(plan) or joint.is_combined(plan.law)
     # Noise that follows the data is shown as biased, whatever its mean: its law is not published or may be cut.
@@ -168,44 +186,15 @@ def _check_unbiased(rules: TableRules, plan: TablePlan) -> None:
         )
 
 
-def _check_names(plan: TablePlan, request: RequestDocument) -> None:
-    for kind, named, used in (
-        ("mechanism", request.privacy.mechanism, plan.mechanism),
-        ("strategy", request.privacy.strategy, plan.strategy),
-    ):
-        if named not in (None, used):
-            raise Unsupported(
-                f"The request names the {kind} {named!r}, and this table would be made with {used!r}. Leave {kind!r} "
-                "out.",
-                received=named,
-                used=used,
-            )
-
-
-def _check_methods(plan: TablePlan, policy: PolicyDocument) -> None:
-    """Noise that the policy does not open; a definition that it acknowledges by name brings its own."""
-    if plan.neighbours.scope.is_data_dependent and plan.definition in policy.allow.acknowledge:
-        return
-    for measurement in plan.measurements:
-        name = measurement.mechanism.name if isinstance(measurement, AdditiveMeasurement) else plan.mechanism
-        if not policy.allows_mechanism(name, measurement.evidence):
-            raise NotAllowed(
-                f"The policy does not open the mechanism {name!r} (evidence: {measurement.evidence.level}).",
-                mechanism=name,
-            )
-
-
 def extended(plan: TablePlan, used: Collection[registry.Extension], policy: PolicyDocument, method: str) -> TablePlan:
     """Return the plan with the extensions of other distributions that took part in it.
 
     One that changes prices or distributions makes its evidence the weakest. A method of another distribution may plan
     with parts of the project; with a step, noise or law of its own it needs the policy's consent to weak evidence.
     """
-    if not used:
-        return plan
     listed = tuple(sorted(used, key=lambda extension: tuple(extension.to_dict().values())))
     is_foreign = has_foreign_parts(plan)
-    if is_foreign and not policy.allows_mechanism(method, UNVETTED) and not any(e.is_unvetted for e in listed):
+    if is_foreign and not policy.allows("mechanisms", method, UNVETTED) and not any(e.is_unvetted for e in listed):
         raise NotAllowed(
             f"{listed[0]} plans with private steps that are not the project's, so that its claims are unvetted: [allow]"
             f' evidence must hold "none", or acknowledge {method!r}.',
@@ -267,8 +256,6 @@ def _check_counts(rules: TableRules, request: RequestDocument) -> None:
 
 
 def _check_noise(rules: TableRules, plan: TablePlan) -> None:
-    if rules.truncation is None and not rules.maximum_entropy:
-        return
     law = plan.law
     if isinstance(law, Additive) and [m.law for m in plan.measurements] == [law] and has_ruled_noise(rules, law):
         return
@@ -279,15 +266,12 @@ def _check_noise(rules: TableRules, plan: TablePlan) -> None:
     )
 
 
-def shaped(plan: TablePlan, rules: TableRules) -> TablePlan:
+def shaped(plan: TablePlan, rules: TableRules, least: int) -> TablePlan:
     """The plan with the law of what will be shown: a rule on small counts is a part of the published law.
 
     One measured block keeps an exact law. Where several blocks are combined, or the law follows the data, what is shown
     has no law that inference could use; intervals of its cells remain.
     """
-    least = least_shown(rules)
-    if least is None:
-        return plan
     laws = [measurement.law for measurement in plan.measurements]
     law: Law = Withheld(f"whole counts from {least} on are shown of several measurements that are not published")
     if isinstance(plan.law, Additive) and laws == [plan.law]:

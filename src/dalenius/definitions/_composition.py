@@ -33,7 +33,10 @@ class SummedDefinition(ABC):
 
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
         """The sum of the steps' costs, charged to the definition's own account."""
-        return summed_cost(profiles)
+        total = Cost(relation=one_relation(profiles), rho=Fraction(0), epsilon=Fraction(0))
+        for profile in profiles:
+            total += profile.cost()
+        return total
 
     @abstractmethod
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
@@ -47,10 +50,3 @@ class SummedDefinition(ABC):
             needed = " and ".join(self.amounts)
             raise ParameterError(f"The definition {self.name!r} needs {needed}.", name=self.amounts[-1])
         return present
-
-
-def summed_cost(profiles: Sequence[PrivacyProfile]) -> Cost:
-    total = Cost(relation=one_relation(profiles), rho=Fraction(0), epsilon=Fraction(0))
-    for profile in profiles:
-        total += profile.cost()
-    return total

@@ -6,7 +6,7 @@ from typing import ClassVar
 from dalenius.core.budget import Budget
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
-from dalenius.definitions._composition import SummedDefinition, summed_cost
+from dalenius.definitions._composition import SummedDefinition
 from dalenius.errors import ParameterError
 from dalenius.spec.notes import note
 
@@ -29,7 +29,7 @@ class DataDependent(SummedDefinition):
 
         Losses of a fixed pair of data sets compose as they do under differential privacy; the pairs are fewer.
         """
-        total = summed_cost(profiles)
+        total = super().cost(profiles)
         if budget.rho is not None:
             return total.rho <= budget.rho and total.delta == 0
         if budget.epsilon is None:

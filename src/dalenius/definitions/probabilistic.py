@@ -24,7 +24,7 @@ from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import exp_upper, plain
-from dalenius.definitions._composition import SummedDefinition, one_relation, summed_cost
+from dalenius.definitions._composition import SummedDefinition, one_relation
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.exact.additive import product_tail
 
@@ -76,7 +76,7 @@ class Probabilistic(SummedDefinition):
         shares = sum((_tail(p, left / len(rest)) for p in rest), Fraction(0))
         # Where a neighbour cannot give some output, no rho holds without a failure: its price need not be worked out.
         is_failing = any(p.delta and p.rho_delta for p in rest)
-        total = None if is_failing else summed_cost(rest)
+        total = None if is_failing else super().cost(rest)
         if total is None or total.delta:
             return min(Fraction(1), shares)
         together = PrivacyProfile(relation=total.relation, rho=total.rho)

@@ -18,7 +18,7 @@ from dalenius.core.budget import Budget, Cost
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.rationals import plain
-from dalenius.definitions._composition import SummedDefinition, one_relation, summed_cost
+from dalenius.definitions._composition import SummedDefinition, one_relation
 from dalenius.errors import Unsupported
 
 __all__ = ["Pure"]
@@ -37,7 +37,7 @@ class Pure(SummedDefinition):
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
         """The sum of the steps' costs; the pure sum is kept beside it."""
         self._epsilon(profiles)
-        return summed_cost(profiles)
+        return super().cost(profiles)
 
     def sentence(self, budget: Budget) -> str:
         epsilon = plain(budget.epsilon) if budget.epsilon is not None else "?"

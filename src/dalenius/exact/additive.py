@@ -114,7 +114,8 @@ def _costliest(moves: tuple[tuple[int, ...], ...], costs: Mapping[int, float]) -
 
 def largest_sum(moves: tuple[tuple[int, ...], ...], cost: Callable[[int], Fraction]) -> Fraction:
     """The largest sum of cost(s) over some moves, exactly; costs are not negative."""
-    costs = {size: cost(size) for size in tallied_moves(moves)[0]}
+    sizes = tallied_moves(moves)[0]
+    costs = dict(zip(sizes, map(cost, sizes), strict=True))
     candidates = _costliest(moves, {size: _as_float(one) for size, one in costs.items()})
     sums = (sum((times * costs[size] for size, times in move), Fraction(0)) for move in candidates)
     return max(sums, default=Fraction(0))

@@ -23,10 +23,8 @@ _REACH = 12
 _SPARE = 96
 
 
-@lru_cache(maxsize=256)
-def _proposal(scale: int, low_bits: int) -> TwoSidedGeometric:
-    """Proposals of one scale serve every law with this scale."""
-    return TwoSidedGeometric(Fraction(1, scale), low_bits)
+# Proposals of one scale serve every law with this scale.
+_proposal = lru_cache(maxsize=256)(TwoSidedGeometric)
 
 
 def weights(sigma_squared: Fraction, bits: int) -> WeightTable:
@@ -161,7 +159,7 @@ class RejectionSampler:
         self._s2 = sigma_squared
         self._scale = isqrt(int(sigma_squared)) + 1
         self._low_bits = max(self._scale.bit_length() - 7, 0)
-        self._proposal = _proposal(self._scale, self._low_bits)
+        self._proposal = _proposal(Fraction(1, self._scale), self._low_bits)
         width = self._proposal.width
         self._ranges = _REACH * (self._scale >> self._low_bits)
         self._start = np.array(self._ends(width), dtype=np.int64)
@@ -204,7 +202,7 @@ class RejectionSampler:
 
     def _round(self, count: int, rng: RandomSource) -> IntArray:
         """Propose so many, return those that are kept."""
-        leading = self._proposal.leading(count, rng)
+        leading = self._proposal.leading.draw(count, rng)
         word = words(rng, count, np.uint32).astype(np.int64)
         index = np.minimum(leading ^ (leading >> 63), self._ranges)
         possible = np.flatnonzero(word <= self._most[index])

@@ -146,7 +146,13 @@ class TableSampler:
         self._guide_bits, self._precision, self._deep_bits = guide_bits, precision, deep_bits
         self._spare = np.dtype(first_type).itemsize * 8 - guide_bits
         self._next_spare = np.dtype(next_type).itemsize * 8 - (precision - guide_bits)
-        thresholds = self._certified()
+        whole = precision + 64
+        # Every floor is made certain; a law with dyadic F may never get there, and stays enclosed. Half the spare bits
+        # are nearly always enough, and thresholds that are certain are the same for any number of them.
+        for bits in (precision + 32, whole, 2 * whole, 4 * whole):
+            thresholds = Thresholds(law, precision, bits)
+            if thresholds.low == thresholds.high:
+                break
         low, high, first = thresholds.low, thresholds.high, thresholds.first
         # Thresholds that no word can reach are dropped, one kept on each side that still hides other values.
         start = max(bisect_right(high, 0) - 1, 0)
@@ -158,17 +164,6 @@ class TableSampler:
         self._low = np.array(_cut(low[start:stop], top), dtype=np.uint64)
         self._high = np.array(_cut(high[start:stop], top), dtype=np.uint64)
         self._drawn = 0
-
-    def _certified(self) -> Thresholds:
-        """Thresholds with every floor certain; a law with dyadic F may never get there, and stays enclosed."""
-        whole = self._precision + 64
-        # Half the spare bits are nearly always enough, and thresholds that are certain are the same for any number of
-        # them.
-        for bits in (self._precision + 32, whole, 2 * whole, 4 * whole):
-            thresholds = Thresholds(self.law, self._precision, bits)
-            if thresholds.low == thresholds.high:
-                break
-        return thresholds
 
     def _guided(self, first: NDArray[np.unsignedinteger[Any]]) -> tuple[IntArray, IntArray]:
         """For first words: the value where they decide it, and how many thresholds they are surely past."""
@@ -226,24 +221,19 @@ class TableSampler:
         """Fill U up to the precision of the table and compare."""
         more = words(rng, len(first), self._next_type).astype(np.uint64) >> np.uint64(self._next_spare)
         word = (first.astype(np.uint64) << np.uint64(self._precision - self._guide_bits)) | more
-        index = self._index(least, word)
+        index = least
+        if len(self._high):
+            # Nearly always the guide's first candidate, or the next, is it; the rest is searched for.
+            for _ in range(2):
+                past = self._high[np.minimum(index, len(self._high) - 1)] < word
+                index = index + (past & (index < len(self._high)))
+            left = np.flatnonzero(past)
+            index[left] = np.searchsorted(self._high, word[left], side="left")
         out = self._first + index
         inside = np.flatnonzero(index < len(self._low))
         for i in inside[self._low[index[inside]] <= word[inside]]:
             out[i] = self._deep(int(word[i]), rng)
         return out
-
-    def _index(self, index: IntArray, word: NDArray[np.uint64]) -> IntArray:
-        """Number of thresholds that each word is surely past, from the number that its first bits are past."""
-        if not len(self._high):
-            return index
-        # Nearly always the guide's first candidate, or the next, is it; the rest is searched for.
-        for _ in range(2):
-            past = self._high[np.minimum(index, len(self._high) - 1)] < word
-            index = index + (past & (index < len(self._high)))
-        left = np.flatnonzero(past)
-        index[left] = np.searchsorted(self._high, word[left], side="left")
-        return index
 
     def _deep(self, word: int, rng: RandomSource) -> int:
         """Refine U and F together until one value is left."""

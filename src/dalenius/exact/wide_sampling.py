@@ -8,6 +8,7 @@ digit; nothing is rejected and nothing is approximated.
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -49,35 +50,24 @@ def falling(
 
 @dataclass(frozen=True)
 class _Piece:
-    """A law on integers used inside a sampler; `table` gives its weights."""
+    """A law on integers used inside a sampler."""
 
     support: tuple[int | None, int | None]
-    table: Callable[[int], WeightTable]
+    weights: Callable[[int], WeightTable]
     name: ClassVar[str] = "piece"
 
-    def weights(self, bits: int) -> WeightTable:
-        return self.table(bits)
 
-
-def _digit(rate: Fraction, count: int) -> _Piece:
+def _digit_weights(rate: Fraction, count: int, bits: int) -> WeightTable:
     """P(x) proportional to exp(-rate x) on 0, …, count - 1."""
-
-    def table(bits: int) -> WeightTable:
-        lower, upper, _ = falling(rate, count, bits)
-        return WeightTable(bits, 0, lower, upper)
-
-    return _Piece((0, count - 1), table)
+    lower, upper, _ = falling(rate, count, bits)
+    return WeightTable(bits, 0, lower, upper)
 
 
-def _leading(rate: Fraction, gap: Fraction) -> _Piece:
+def _leading_weights(rate: Fraction, gap: Fraction, bits: int) -> WeightTable:
     """exp(-rate j) for j >= 0, and exp(-gap - rate (-1 - j)) for j < 0."""
-
-    def table(bits: int) -> WeightTable:
-        lower, upper, rest = falling(rate, None, bits)
-        left_lower, left_upper, _ = falling(rate, None, bits, gap)
-        return WeightTable(bits, -len(left_lower), left_lower[::-1] + lower, left_upper[::-1] + upper, rest, rest)
-
-    return _Piece((None, None), table)
+    lower, upper, rest = falling(rate, None, bits)
+    left_lower, left_upper, _ = falling(rate, None, bits, gap)
+    return WeightTable(bits, -len(left_lower), left_lower[::-1] + lower, left_upper[::-1] + upper, rest, rest)
 
 
 class TwoSidedGeometric:
@@ -88,6 +78,7 @@ class TwoSidedGeometric:
     """
 
     width: int
+    leading: TableSampler
 
     def __init__(self, rate: Fraction, low_bits: int | None = None) -> None:
         if low_bits is None:
@@ -95,11 +86,14 @@ class TwoSidedGeometric:
         count = -(-low_bits // _DIGIT_BITS)
         sizes = [(low_bits + i) // count for i in range(count)] if count else []
         self.width = 1 << low_bits
-        self._leading = TableSampler(_leading(rate * self.width, rate), largest=LARGEST_VALUE // self.width - 1)
+        leading = _Piece((None, None), partial(_leading_weights, rate * self.width, rate))
+        # Leading parts j: the draw will lie in [j * width, (j + 1) * width).
+        self.leading = TableSampler(leading, largest=LARGEST_VALUE // self.width - 1)
         self._digits: list[tuple[int, TableSampler]] = []
         weight = 1
         for bits in sizes:
-            self._digits.insert(0, (bits, TableSampler(_digit(rate * weight, 1 << bits))))
+            digit = _Piece((0, (1 << bits) - 1), partial(_digit_weights, rate * weight, 1 << bits))
+            self._digits.insert(0, (bits, TableSampler(digit)))
             weight <<= bits
 
     def draw(self, size: int, rng: RandomSource) -> IntArray:
@@ -107,12 +101,8 @@ class TwoSidedGeometric:
         # Short runs keep every intermediate array in the processor's cache.
         for start in range(0, size, CHUNK):
             part = out[start : start + CHUNK]
-            part[:] = self.completed(self.leading(len(part), rng), rng)
+            part[:] = self.completed(self.leading.draw(len(part), rng), rng)
         return out
-
-    def leading(self, size: int, rng: RandomSource) -> IntArray:
-        """Leading parts j: the draw will lie in [j * width, (j + 1) * width)."""
-        return self._leading.draw(size, rng)
 
     def completed(self, leading: IntArray, rng: RandomSource) -> IntArray:
         """Leading parts with their lower digits."""

@@ -1,7 +1,7 @@
 """What the ledger is asked to charge and what it returns: charges, reservations, stored releases, registrations."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from dalenius.core import registry
@@ -42,9 +42,6 @@ class Units:
         if min(units.rho, units.delta, pure or 0) < 0 or max(units.rho, units.delta, pure or 0) > _MOST_UNITS:
             raise ParameterError(f"A cost lies between 0 and {plain(_MOST_UNITS * UNIT)}; received {cost.to_dict()}.")
         return units
-
-    def to_dict(self) -> dict[str, int | None]:
-        return {"rho": self.rho, "delta": self.delta, "epsilon": self.epsilon}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +89,13 @@ class Charge:
             raise ParameterError("A charge needs a key and a population.")
         if self.cost.relation is not self.relation:
             raise ParameterError(f"The cost was computed under {self.cost.relation}, the charge says {self.relation}.")
-        if self.account == MASTER and self._scope is not Scope.ALL_DATA:
+        # Scope of the guarantee: as the definition's own module states it, or as the charge does.
+        scope = self.scope
+        if scope is Scope.ALL_DATA and self.definition in registry.names("definitions"):
+            scope = Scope(registry.get("definitions", self.definition).scope)
+        if self.account == MASTER and scope is not Scope.ALL_DATA:
             raise NotAllowed(
-                f"The guarantee of the definition {self.definition!r} has the scope '{self._scope}'; it is charged to "
+                f"The guarantee of the definition {self.definition!r} has the scope '{scope}'; it is charged to "
                 "a separate account, never to the master account.",
                 definition=self.definition,
             )
@@ -105,19 +106,12 @@ class Charge:
                 dataset=self.dataset,
             )
 
-    @property
-    def _scope(self) -> Scope:
-        """Scope of the guarantee: as the definition's own module states it, or as the charge does."""
-        if self.scope is Scope.ALL_DATA and self.definition in registry.names("definitions"):
-            return Scope(registry.get("definitions", self.definition).scope)
-        return self.scope
-
     def body(self) -> dict[str, Any]:
         body = {name: getattr(self, name) for name in _STATED} | {
             "request": dict(self.request),
             "budget": dict(self.budget),
             "cost": self.cost.to_dict(),
-            "units": self.units.to_dict(),
+            "units": asdict(self.units),
             "variables": list(self.variables),
             "events": [dict(event) for event in self.events],
         }

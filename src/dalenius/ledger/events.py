@@ -116,11 +116,11 @@ def _event(shift: Shift) -> Event:
 
 def _worst_move(moves: tuple[tuple[Shift, ...], ...]) -> tuple[Shift, ...] | None:
     """Return the move that contains all others cell by cell, and so loses most, or None."""
-
-    def contains(move: tuple[Shift, ...], other: tuple[Shift, ...]) -> bool:
-        return all(any(s.law == o.law and s.size == o.size and s.times >= o.times for s in move) for o in other)
-
-    return next((move for move in moves if all(contains(move, other) for other in moves)), None)
+    every = [shift for move in moves for shift in move]
+    for move in moves:
+        if all(any(s.law == o.law and s.size == o.size and s.times >= o.times for s in move) for o in every):
+            return move
+    return None
 
 
 def _is_named(shift: Shift) -> bool:

@@ -19,7 +19,7 @@ from dalenius.ledger.draft import Head
 from dalenius.ledger.entry import Entry, digest_of
 from dalenius.ledger.events import Event, events_of_charge
 from dalenius.ledger.odometer import OdometerReading, read_odometer
-from dalenius.ledger.rows import Row, as_balance, as_registration, as_stored, as_terms
+from dalenius.ledger.rows import Row, as_balance, as_stored, as_terms
 from dalenius.ledger.seal import Witness, only, scope_of
 from dalenius.ledger.statement import Statement, check_form, export_lines, make_statement
 from dalenius.ledger.store import ConnectionLost, Store, compare, read_head
@@ -121,7 +121,7 @@ class LedgerReader:
     def _registrations(self, dataset: str) -> list[Registration]:
         where = (" WHERE dataset = ?", (dataset,))
         rows = self.state({"registrations": where}, scope_of(schema.REGISTRATIONS_TABLE, dataset))
-        return list(map(as_registration, rows["registrations"]))
+        return [Registration(*row[:6]) for row in rows["registrations"]]
 
     def registration(self, dataset: str, version: str) -> Registration | None:
         """Return the file that is registered as a version, or None."""

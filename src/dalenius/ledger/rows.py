@@ -6,13 +6,12 @@ from typing import Any
 from dalenius.core.neighbours import Relation
 from dalenius.errors import LedgerCorrupt
 from dalenius.ledger.account import Balance, BalanceKey, Terms
-from dalenius.ledger.charge import Registration, StoredRelease
-from dalenius.ledger.state import ChargeRow
+from dalenius.ledger.charge import StoredRelease
 
 Row = Sequence[Any]
 
 
-def _flag(value: object) -> bool:
+def flag(value: object) -> bool:
     """Return a column that holds 0 or 1 and nothing else."""
     if value not in (0, 1):
         raise LedgerCorrupt("A column of the ledger holds something that it cannot hold.")
@@ -20,19 +19,11 @@ def _flag(value: object) -> bool:
 
 
 def as_terms(row: Row) -> Terms:
-    return Terms(row[0], Relation(row[1]), row[2], _flag(row[3]))
+    return Terms(row[0], Relation(row[1]), row[2], flag(row[3]))
 
 
 def as_balance(row: Row) -> Balance:
     return Balance(BalanceKey(*row[:4]), *row[4:11])
-
-
-def as_charge(row: Row) -> ChargeRow:
-    return ChargeRow._make((*row[:10], *map(_flag, row[10:13]), row[13], float(row[14])))
-
-
-def as_registration(row: Row) -> Registration:
-    return Registration(*row[:6])
 
 
 def as_stored(row: Row) -> StoredRelease:
@@ -43,11 +34,3 @@ def as_stored(row: Row) -> StoredRelease:
 
 def of_terms(terms: Terms) -> Row:
     return (terms.population, str(terms.relation), terms.approval_above, int(terms.is_scheduled))
-
-
-def of_balance(balance: Balance) -> Row:
-    return (*balance.key, *balance[1:])
-
-
-def of_charge(charge: ChargeRow) -> Row:
-    return (*charge[:10], *map(int, charge[10:13]), charge.lease, float(charge.lease_until))

@@ -61,10 +61,21 @@ class _Turn:
         self._store = store
 
     def __enter__(self) -> None:
-        self._store.take_turn()
+        """Wait for the connection and check that it is open, to the files that are there."""
+        store = self._store
+        if os.getpid() != store._pid:  # pragma: no cover - true in forked children only
+            raise InternalError(f"{_FORKED}; open it there again.")
+        store._turn.acquire()
+        try:
+            store._refuse_closed()
+            if not store._connection.in_transaction:
+                store.check()
+        except BaseException:
+            store._turn.release()
+            raise
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._store.leave_turn()
+        self._store._turn.release()
         if isinstance(error, sqlite3.DatabaseError):
             raise _translate(error) from error
 
@@ -160,22 +171,6 @@ class SqliteStore:
             self._connection.execute(guard + "END")
         self._connection.execute(schema.FIRST_HEAD, (GENESIS, b""))
         self._connection.execute("COMMIT")
-
-    def take_turn(self) -> None:
-        """Wait for the connection and check that it is open, to the files that are there. `leave_turn` returns it."""
-        if os.getpid() != self._pid:  # pragma: no cover - true in forked children only
-            raise InternalError(f"{_FORKED}; open it there again.")
-        self._turn.acquire()
-        try:
-            self._refuse_closed()
-            if not self._connection.in_transaction:
-                self.check()
-        except BaseException:
-            self._turn.release()
-            raise
-
-    def leave_turn(self) -> None:
-        self._turn.release()
 
     def check(self) -> None:
         """Raise `LedgerCorrupt` where the store or its log is not the file that this connection has open."""

@@ -10,9 +10,10 @@ from typing import Protocol
 from dalenius.errors import DaleniusError, LedgerCorrupt
 from dalenius.ledger import schema
 from dalenius.ledger.account import Balance, BalanceKey
+from dalenius.ledger.charge import Registration
 from dalenius.ledger.draft import Draft, Head, Needs
 from dalenius.ledger.entry import Entry
-from dalenius.ledger.rows import Row, as_balance, as_charge, as_registration, as_terms, of_balance, of_charge, of_terms
+from dalenius.ledger.rows import Row, as_balance, as_terms, flag, of_terms
 from dalenius.ledger.schema import StateTable
 from dalenius.ledger.seal import Rows, Witness, changed_outside, only, scope_of
 from dalenius.ledger.state import SPENDING, ChargeRow, ReleaseRow, State
@@ -142,10 +143,10 @@ def _accounts(
 ) -> tuple[tuple[Search, ...], frozenset[bytes]]:
     """Return the searches that do not depend on a single request, and the scopes by which missing rows are noticed."""
     keyed: tuple[tuple[StateTable, Collection[tuple[str, ...]]], ...] = (
-        (schema.TERMS_TABLE, _single(populations)),
-        (schema.CHECKS_TABLE, _single(checks)),
+        (schema.TERMS_TABLE, list(zip(populations, strict=True))),
+        (schema.CHECKS_TABLE, list(zip(checks, strict=True))),
         (schema.BALANCES_TABLE, balances),
-        (schema.REGISTRATIONS_TABLE, _single(datasets)),
+        (schema.REGISTRATIONS_TABLE, list(zip(datasets, strict=True))),
     )
     lines = [(population, kind) for population in spenders for kind in SPENDING]
     searches = (
@@ -159,13 +160,9 @@ def _releases(needs: Needs) -> Iterator[Search]:
     """Yield searches for charges and releases under the keys and the entries of a batch."""
     for column, values in (("key", needs.keys), ("entry", needs.entries)):
         if values:
-            wanted = _single(values)
+            wanted = list(zip(values, strict=True))
             for table in (schema.CHARGES_TABLE, schema.RELEASES_TABLE):
                 yield from _where(table.name, table.select, (column,), wanted)
-
-
-def _single(values: Collection[str]) -> list[tuple[str, ...]]:
-    return [(value,) for value in values]
 
 
 def compare(store: Store, head: Row, rows: Rows, scopes: Iterable[bytes], witness: Witness) -> HashTree:
@@ -187,9 +184,12 @@ def _as_state(rows: Mapping[str, Sequence[Row]]) -> State:
     state.terms = {row[0]: as_terms(row) for row in rows["terms"]}
     state.checks = {row[0]: row[1] for row in rows["checks"]}
     state.balances = {balance.key: balance for balance in map(as_balance, rows["balances"])}
-    state.charges = {charge.key: charge for charge in map(as_charge, rows["charges"])}
+    for row in rows["charges"]:
+        charge = ChargeRow._make((*row[:10], *map(flag, row[10:13]), row[13], float(row[14])))
+        state.charges[charge.key] = charge
     state.releases = {row[1]: ReleaseRow(*row[:5]) for row in rows["releases"]}
-    for registration in map(as_registration, rows["registrations"]):
+    for row in rows["registrations"]:
+        registration = Registration(*row[:6])
         state.registrations[registration.dataset, registration.version] = registration
         state.owners[registration.dataset] = registration.population
     return state
@@ -287,11 +287,11 @@ def _balance_change(balance: Balance, was: Balance | None) -> Change:
     paid = tuple(map(sub, balance[3:], was[3:]))
     if any(paid):
         steps.append((schema.PAY, paid, (*key, paid[0], paid[1])))
-    return schema.BALANCES_TABLE, of_balance(balance), steps
+    return schema.BALANCES_TABLE, (*balance.key, *balance[1:]), steps
 
 
 def _charge_change(charge: ChargeRow, was: ChargeRow | None) -> Change:
-    row = of_charge(charge)
+    row = (*charge[:10], *map(int, charge[10:13]), charge.lease, float(charge.lease_until))
     if was is None:
         return schema.CHARGES_TABLE, row, [(schema.CHARGES_TABLE.insert, row, ())]
     steps: list[Write] = []

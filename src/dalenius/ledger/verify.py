@@ -123,7 +123,7 @@ def _replay(state: State, entry: Entry, problems: _Findings) -> None:
             body = entry.body
             if body["key"] in state.charges:
                 problems.add(f"Line {entry.seq} charges a request that was charged before.")
-            if Units.of(Cost.from_dict(body["cost"])).to_dict() != body["units"]:
+            if asdict(Units.of(Cost.from_dict(body["cost"]))) != body["units"]:
                 problems.add(f"Line {entry.seq}: the units are not the exact cost rounded up.")
             if ["total", ""] not in body["balances"]:
                 problems.add(f"Line {entry.seq} charges no account.")

@@ -117,5 +117,5 @@ class Noisy(AddedNoise):
         low, high = VARIABLES["x"].bounds.low, VARIABLES["x"].bounds.high
         sides = (Power("x", offset=-low), Power("x", slope=-1, offset=high))
         queries = tuple(replace(COUNTS, function=RowFunction.of(side)) for side in sides)
-        mirrored = RowSums(queries=queries, basis=Simplex(total=high - low))
+        mirrored = RowSums(needs=queries, basis=Simplex(total=high - low))
         return (*counts, on_cells(cls("mirrored", mirrored, DiscreteLaplace(Fraction(1, 3)))))

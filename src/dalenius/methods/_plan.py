@@ -13,7 +13,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.errors import ParameterError, Unsupported
-from dalenius.plans.modifier import modifiers, planned
+from dalenius.plans.modifier import modifiers
 from dalenius.plans.sum_plan import CLIPPED, Classes, SumPlan
 from dalenius.plans.sum_table import as_table
 from dalenius.spec.document import Exact, Name, Part
@@ -87,7 +87,6 @@ class EstimateMethod(Method):
 
     @property
     def estimator(self) -> Estimator:
-        """What makes its numbers of sums."""
         estimator: Estimator = registry.get("estimators", self.estimator_name)
         return estimator
 
@@ -99,14 +98,27 @@ class EstimateMethod(Method):
 
     @property
     def belongs(self) -> Mapping[str, str]:  # type: ignore[override]
-        """With what else each key makes sense."""
         return {key: what for modifier in modifiers() for key, what in modifier.belongs.items()}
 
     def plan(self, question: Question) -> TablePlan:
-        """From its sums; at the data by a route of its own."""
+        """From its sums, with everything that the request combines with it; at the data by a route of its own.
+
+        Raises `Unsupported` with the reason of the modifier that cannot be combined with the estimator.
+        """
         if question.scope.is_data_dependent and self._at_the_data is not None:
             return self._at_the_data(question)
-        return self._route(question) or planned(self.sum_plan(question))
+        routed = self._route(question)
+        if routed is not None:
+            return routed
+        plan = self.sum_plan(question)
+        for modifier in modifiers():
+            if modifier.is_asked(question):
+                reason = modifier.refuses(plan.estimator)
+                if reason:
+                    raise Unsupported(reason, key=modifier.name)
+                # Asked for by its name, so that a release says whose modifier it was made with.
+                plan = registry.get("modifiers", modifier.name).apply(plan)
+        return plan.finish(plan)
 
     def sum_plan(self, question: Question) -> SumPlan:
         """The plan before anything is combined with it."""
@@ -133,7 +145,6 @@ class EstimateMethod(Method):
 
 
 def other_of(question: Question) -> str:
-    """The second variable."""
     name = question.parameter("other")
     if name is None:
         raise Unsupported(f'measure = {question.method!r} needs other = "variable" in [table].', key="other")

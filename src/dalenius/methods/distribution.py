@@ -49,7 +49,6 @@ def _points(question: Question) -> tuple[int, ...]:
 
 
 def _at(question: Question, at: Any) -> tuple[int, ...]:
-    """Declared points."""
     bounds, points = question.bounds, sorted({rational(point, "at") for point in at})
     if not points:
         raise ParameterError("at needs at least one point.", name="at")

@@ -16,6 +16,7 @@ from dalenius.errors import TooLarge, Unsupported
 from dalenius.plans.design import design_notes, public_size
 from dalenius.plans.sum_layouts import declared
 from dalenius.plans.sum_plan import SumPlan, finished, law_of
+from dalenius.plans.sum_shares import MeasuredLayout
 from dalenius.spec.document import Part
 from dalenius.spec.method import AnswerKind, FieldKind, FormField, Method, Words, example
 from dalenius.spec.notes import note
@@ -96,7 +97,10 @@ class ExponentialFamilyMethod(Method):
             finish=lambda plan: plan,  # type: ignore[arg-type, return-value]
             notes=(note("family"), *design_notes(question)),
         )
-        parts, labels = declared(plan).measured(question), Axis(variable="parameter", labels=family.parameters)
+        parts, labels = (
+            MeasuredLayout.of(plan, declared(plan)).parts,
+            Axis(variable="parameter", labels=family.parameters),
+        )
         zeros = frozenset((*cell, place) for cell in question.space.structural_zeros for place in range(len(labels)))
         return finished(
             plan,

@@ -89,7 +89,6 @@ def _rounded_up(change: Fraction) -> int:
 
 
 def plan_total_at_the_data(question: Question) -> TablePlan:
-    """One total under individual privacy."""
     return _plan(question, "total", lambda total: TotalAtTheData(query=_values(question), total=total))
 
 

@@ -34,7 +34,7 @@ from dalenius.plans.block_design import (
     query_of,
     with_count,
 )
-from dalenius.plans.design import design_law, has_sampling, no_sampling, sampling_notes, wants_sampling
+from dalenius.plans.design import design_law, no_sampling, sampling_notes, wants_sampling
 from dalenius.plans.priced import priced, selection_epsilon, share
 from dalenius.plans.sum_plan import Held, MeasuredPart, estimate_tables, forms_of, preview_of, typical_blocks
 from dalenius.spec.notes import note
@@ -227,7 +227,7 @@ def _median(question: Question, blocks: Blocks) -> TablePlan:
             '"winsorised".',
             key="aggregate",
         )
-    if not has_sampling(question):
+    if not question.domain.draws.has_sampling():
         raise Unsupported(
             f'The median of blocks has no error without its ends. {no_sampling(question)} Use aggregate = "mean".',
             key="aggregate",

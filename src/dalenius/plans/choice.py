@@ -4,7 +4,6 @@
 `permute_and_flip` (never less likely to name the best cell at the same epsilon).
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 from math import ceil, isqrt, log
 
@@ -78,12 +77,9 @@ def _epsilon(budget: Budget, way: str) -> Fraction:
     if way == "exponential":
         square = 8 * budget.rho * _GRID * _GRID
         return Fraction(isqrt(square.numerator // square.denominator), _GRID)
-    return _largest(lambda epsilon: pure_to_rho(epsilon) <= Fraction(budget.rho or 0))
-
-
-def _largest(is_paid: Callable[[Fraction], bool]) -> Fraction:
-    """The largest multiple of the grid that is paid, up to a hundred."""
-    return Fraction(largest(lambda k: is_paid(Fraction(k, _GRID)), 0, 100 * _GRID), _GRID)
+    # The largest multiple of the grid that is paid, up to a hundred.
+    rho = Fraction(budget.rho or 0)
+    return Fraction(largest(lambda k: pure_to_rho(Fraction(k, _GRID)) <= rho, 0, 100 * _GRID), _GRID)
 
 
 def _named(measure: str, space: CellSpace) -> Assemble:

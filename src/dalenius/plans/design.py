@@ -12,11 +12,6 @@ SAMPLING = "sampling"
 REASONS = {Draws.CENSUS: "census", Draws.CLUSTERS: "clusters", Draws.UNSTATED: "weights_without_design"}
 
 
-def has_sampling(question: Question, *, is_weighted: bool = False) -> bool:
-    """Whether an error of sampling can be stated for rows drawn as the data set declares."""
-    return question.domain.draws.has_sampling(is_weighted=is_weighted)
-
-
 def design_law(question: Question) -> dict[str, object]:
     """What the law of an estimate carries of the design: `draws` where declared, `rows_per_unit` above 1."""
     draws, rows = question.domain.draws, question.domain.neighbours.max_rows
@@ -24,7 +19,6 @@ def design_law(question: Question) -> dict[str, object]:
 
 
 def no_sampling(question: Question) -> str:
-    """Why no error of sampling is stated."""
     return note(REASONS[question.domain.draws])
 
 
@@ -32,7 +26,7 @@ def design_notes(question: Question, *, is_asked: bool = True, is_weighted: bool
     """Notes on the error of sampling: that it was not asked for, why there is none, or what it holds for."""
     if not is_asked:
         return (note("noise_alone"),)
-    if not has_sampling(question, is_weighted=is_weighted):
+    if not question.domain.draws.has_sampling(is_weighted=is_weighted):
         return (no_sampling(question),)
     rows = question.domain.neighbours.max_rows
     notes = (note("rows_of_units", rows=rows),) if rows > 1 else ()
@@ -66,7 +60,7 @@ def whole_size(question: Question, *others: str) -> int:
 def wants_sampling(question: Question, *, is_weighted: bool = False) -> bool:
     """Whether the error of sampling is measured: unless the request says otherwise, or no design allows it."""
     is_asked = question.parameter("error", SAMPLING) == SAMPLING
-    return is_asked and has_sampling(question, is_weighted=is_weighted)
+    return is_asked and question.domain.draws.has_sampling(is_weighted=is_weighted)
 
 
 def sampling_notes(question: Question, *, is_weighted: bool = False) -> tuple[str, ...]:

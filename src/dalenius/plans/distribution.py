@@ -29,7 +29,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Table
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.measurements.noisy import Noisy
-from dalenius.plans.design import design_law, design_notes, has_sampling, public_size
+from dalenius.plans.design import design_law, design_notes, public_size
 from dalenius.plans.margins.plan import plan_margins
 from dalenius.plans.priced import priced, share
 from dalenius.plans.sum_parts import WIDEST
@@ -104,7 +104,7 @@ def _counting(
     function = RowFunction.of(Power(name, exponent=power))
     summed = TableQuery(space=query.space, where=query.where, function=function, halvings=halvings)
     summed.largest(question.domain)
-    return RowSums(queries=(summed,), basis=Separate(low=bounds.low**power, high=most)), 2**halvings
+    return RowSums(needs=(summed,), basis=Separate(low=bounds.low**power, high=most)), 2**halvings
 
 
 def _designs(bins: int) -> Iterator[tuple[int, ...]]:
@@ -120,13 +120,13 @@ def _designs(bins: int) -> Iterator[tuple[int, ...]]:
 def _notes(question: Question, *, is_weighted: bool) -> tuple[str, ...]:
     if not is_weighted:
         return (CLIPPED, *design_notes(question))
-    drawn = (note("design_error"),) if has_sampling(question, is_weighted=True) else ()
+    drawn = (note("design_error"),) if question.domain.draws.has_sampling(is_weighted=True) else ()
     return (note("fixed_weights"), CLIPPED, *design_notes(question, is_weighted=True), *drawn)
 
 
 def _plan_table(question: Question, points: tuple[int, ...], weight: Weight | None) -> TablePlan:
     size, bins = None if weight else public_size(question), len(points) + 1
-    has_squares = weight is not None and has_sampling(question, is_weighted=True)
+    has_squares = weight is not None and question.domain.draws.has_sampling(is_weighted=True)
     whole = 1 - SHARE_FOR_VARIANCE if has_squares else Fraction(1)
     moved, (_, unit) = question.neighbours, _counting(question, points, 1, weight)
     mechanisms: dict[int, Mechanism] = {}
@@ -226,7 +226,7 @@ def _expected(made: Any, middle: int) -> dict[str, float]:
 
 def _plan_list(question: Question, points: tuple[int, ...], weight: Weight | None) -> TablePlan:
     notes = _notes(question, is_weighted=weight is not None)
-    if weight is None or not has_sampling(question, is_weighted=True):
+    if weight is None or not question.domain.draws.has_sampling(is_weighted=True):
         return _listed(question, points, weight, (Fraction(1),), notes)
     try:
         return _listed(question, points, weight, (1 - SHARE_FOR_VARIANCE, SHARE_FOR_VARIANCE), notes)
@@ -288,7 +288,6 @@ def _named(name: str, plan: TablePlan) -> tuple[Measurement, ...]:
 def _tables(
     question: Question, points: tuple[int, ...], law: Joint, counted: TablePlan, blocks: tuple[Block, ...]
 ) -> tuple[Table, ...]:
-    """Curves of every margin."""
     shown, weighted = [], "" if question.weight is None else "weighted "
     spaces = counted.assemble(blocks[: len(counted.measurements)])[::2]
     for made, margin in zip(estimates_of_lists(law, blocks), spaces, strict=True):

@@ -32,7 +32,7 @@ from dalenius.measurements.grid_selection import GridSelection
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.design import design_law
 from dalenius.plans.priced import priced, selection_epsilon, share
-from dalenius.plans.sum_parts import noisy
+from dalenius.plans.sum_parts import SumPart
 from dalenius.plans.sum_plan import (
     Held,
     MeasuredPart,
@@ -93,32 +93,28 @@ class CutSums:
         low, high, many, cut = self.low, self.high, self.factor, (self.low, self.high)
         if self.kind == "clipped":
             sides = (Filter(variable=self.variable, high=low - 1), Filter(variable=self.variable, low=high + 1))
-            counted = RowFunction.present(self.variable) * RowFunction(multiple=many)
+            counted = replace(RowFunction.present(self.variable), multiple=many)
             queries = [replace(self.query, function=counted, where=(*self.query.where, side)) for side in sides]
-            return RowSums(queries=tuple(queries), basis=Simplex(total=many))
+            return RowSums(needs=tuple(queries), basis=Simplex(total=many))
         if self.kind == "squares":
             centre, shift = middle(low, high), square_shift(low, high)
             squared = RowFunction.of(Power(self.variable, offset=-centre, exponent=2, cut=cut), multiple=many)
             most = largest_square(low, high)
             basis = Separate(low=-shift * many, high=(most - shift) * many)
-            return RowSums(queries=(replace(self.query, function=squared, shift=shift * many),), basis=basis)
+            return RowSums(needs=(replace(self.query, function=squared, shift=shift * many),), basis=basis)
         above = replace(self.query, function=RowFunction.of(Power(self.variable, offset=-low, cut=cut), multiple=many))
         width = (high - low) * many
         if self.kind == "total":
-            return RowSums(queries=(above,), basis=Separate(low=0, high=width, is_complete=True))
+            return RowSums(needs=(above,), basis=Separate(low=0, high=width, is_complete=True))
         down = RowFunction.of(Power(self.variable, slope=-1, offset=high, cut=cut), multiple=many)
-        return RowSums(queries=(above, replace(self.query, function=down)), basis=Simplex(total=width))
+        return RowSums(needs=(above, replace(self.query, function=down)), basis=Simplex(total=width))
 
 
-@dataclass(frozen=True, kw_only=True)
-class CutPart(MeasuredPart):
-    """A part whose sums are cut to bounds that an earlier answer chooses."""
-
-    cut: CutSums
+CutPart = tuple[CutSums, MeasuredPart]
+"""A part, and its sums, which are cut to bounds that an earlier answer chooses."""
 
 
 def candidates_of(question: Question) -> tuple[int, ...]:
-    """The declared candidates in steps."""
     bounds = question.bounds
     named = tuple(rational(each, "candidates") for each in question.parameter("candidates", ()))
     steps = [each / bounds.step for each in named]
@@ -160,13 +156,13 @@ def between_learned_bounds(plan: SumPlan) -> TablePlan:
         axis=Axis(variable=question.of, labels=("lower bound", "upper bound")),
         role="bounds",
     )
-    parts = _parts(plan, first, 1 - part)
-    law = _law(plan, first, parts)
+    cuts, parts = zip(*_parts(plan, first, 1 - part), strict=True)
+    law = _law(plan, first, cuts, parts)
     stored, name, space = law.to_law(), f"mean of {question.of}", question.space
 
     def between(sums: Noisy, released: tuple[Block, ...]) -> Noisy:
         low, high = (first.candidates[int(place)] for place in released[0].values)
-        (cut,) = (each.cut for each in parts if each.measurement.name == sums.name)
+        (cut,) = (cut for cut, part in zip(cuts, parts, strict=True) if part.measurement.name == sums.name)
         return replace(sums, statistic=cut.to(low, high).statistic)
 
     return priced(
@@ -185,7 +181,7 @@ def between_learned_bounds(plan: SumPlan) -> TablePlan:
     )
 
 
-def _parts(plan: SumPlan, first: GridSelection, left: Fraction) -> tuple[CutPart, ...]:
+def _parts(plan: SumPlan, first: GridSelection, left: Fraction) -> list[CutPart]:
     """Totals, squares and numbers of clipped rows between the widest candidates."""
     low, high, question = first.candidates[0], first.candidates[-1], plan.question
     base = CutSums(
@@ -210,7 +206,7 @@ def _parts(plan: SumPlan, first: GridSelection, left: Fraction) -> tuple[CutPart
         statistic = replace(base, kind="clipped")
         name = f"rows with {question.of} outside learned bounds"
         made.append(_part(plan, statistic, name, clipped, (0.0, 0.0), ("under", "over")))
-    return tuple(made)
+    return made
 
 
 def _part(
@@ -221,19 +217,22 @@ def _part(
     while fineness > 1 and (statistic.kind == "clipped" or fineness * reach > _WIDE):
         fineness //= 2
     finer = replace(statistic, factor=fineness)
-    return CutPart(
-        cut=finer,
-        measurement=noisy(plan.question, name, finer.statistic, part),
+    whole = SumPart(
+        name=name,
+        statistic=finer.statistic,
         typical=tuple(fineness * one for one in typical),
         products={each: Held(LinearForm.array(place)) for place, each in enumerate(products)},
     )
+    return finer, whole.measured(plan.question, part)
 
 
-def _law(plan: SumPlan, first: GridSelection, parts: tuple[CutPart, ...]) -> EstimateLaw:
+def _law(
+    plan: SumPlan, first: GridSelection, cuts: tuple[CutSums, ...], parts: tuple[MeasuredPart, ...]
+) -> EstimateLaw:
     """For the widest candidates; `with_learned_bounds` turns it into that of the chosen ones."""
     bounds = plan.question.bounds
     _, products = forms_of(parts, plan.size)
-    fineness = {each.cut.move: each.cut.factor for each in parts}
+    fineness = {cut.move: cut.factor for cut in cuts}
     return EstimateLaw(
         estimator=plan.estimator.name,
         version=plan.estimator.version,
@@ -267,7 +266,7 @@ def _shown(
     )
 
 
-def _preview(plan: SumPlan, law: EstimateLaw, parts: tuple[CutPart, ...], many: int) -> dict[str, Any]:
+def _preview(plan: SumPlan, law: EstimateLaw, parts: tuple[MeasuredPart, ...], many: int) -> dict[str, Any]:
     """Both errors in a cell of typical size if the widest candidates were chosen: with narrower ones they
     are smaller.
     """

@@ -90,7 +90,6 @@ def plan_learned_bounds(question: Question) -> TwoStepPlan:
 
 
 def _clipped(totals: ClippedTotals, released: tuple[Block, ...]) -> ClippedTotals:
-    """The totals clipped to the released bounds."""
     return replace(totals, bounds=tuple(int(bound) for bound in released[0].values))
 
 

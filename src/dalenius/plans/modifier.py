@@ -6,8 +6,6 @@ from typing import Any
 
 from dalenius.algebra.estimator import Estimator
 from dalenius.core import registry
-from dalenius.core.plan import TablePlan
-from dalenius.errors import Unsupported
 from dalenius.plans.sum_plan import SumPlan
 from dalenius.spec.document import Part
 from dalenius.spec.question import Question
@@ -36,20 +34,4 @@ class Modifier:
 
 
 def modifiers() -> tuple[Modifier, ...]:
-    """All of them, in their order."""
     return tuple(sorted(registry.every("modifiers").values(), key=lambda modifier: (modifier.place, modifier.name)))
-
-
-def planned(plan: SumPlan) -> TablePlan:
-    """Return the plan of an estimator with everything that the request combines with it.
-
-    Raises `Unsupported` with the reason of the modifier that cannot be combined with the estimator.
-    """
-    for modifier in modifiers():
-        if modifier.is_asked(plan.question):
-            reason = modifier.refuses(plan.estimator)
-            if reason:
-                raise Unsupported(reason, key=modifier.name)
-            # Asked for by its name, so that a release says whose modifier it was made with.
-            plan = registry.get("modifiers", modifier.name).apply(plan)
-    return plan.finish(plan)

@@ -115,7 +115,6 @@ class OrderMethod(Method):
 
 
 def measure_of(share: Fraction) -> str:
-    """What a table of one quantile shows."""
     return "median" if share == HALF else f"quantile {plain(share)}"
 
 

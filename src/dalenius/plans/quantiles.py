@@ -66,7 +66,6 @@ class _CountedRows:
 
     @classmethod
     def of(cls, question: Question) -> "_CountedRows":
-        """As the request says."""
         of, space, where = question.of, question.space, question.where
         present = Power(of, exponent=0)
         if question.weight is None:

@@ -161,7 +161,9 @@ def plan_replicates(
         price=price,
         failure=budget.delta,
         statement=epsilon,
-        lists=() if added.counting is not None else _lists(question),
+        lists=()
+        if added.counting is not None
+        else cell_queries(question.domain, question.of, question.space, question.where),
         counting=added.counting,
         contributions=added.contributions,
         factor=added.factor,
@@ -170,7 +172,9 @@ def plan_replicates(
         sums=sums,
     )
     law = _law(step, measure, added, size, scale, limits, is_quotient=is_quotient)
-    law = replace(law, parameters={**law.parameters, **_stated(question)})
+    # How rows were drawn; how many rows a unit has is a part of the price, and stands in the law as such.
+    drawn = {"draws": str(question.domain.draws)} if question.domain.draws else {}
+    law = replace(law, parameters={**law.parameters, **drawn})
     space = question.space
 
     def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
@@ -200,16 +204,6 @@ def plan_replicates(
         evidence=step.evidence,
         refusal=f"These replicates do not fit {budget.definition!r} at this budget.",
     )
-
-
-def _stated(question: Question) -> dict[str, Any]:
-    """How rows were drawn; how many rows a unit has is a part of the price, and stands in the law as such."""
-    draws = question.domain.draws
-    return {"draws": str(draws)} if draws else {}
-
-
-def _lists(question: Question) -> Any:
-    return cell_queries(question.domain, question.of, question.space, question.where)
 
 
 def _law(

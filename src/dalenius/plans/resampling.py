@@ -12,7 +12,7 @@ from dalenius.core.neighbours import Scope
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.exact.resampling_price import Beside, ResamplingPrice, calibrated
 from dalenius.limits import REPLICATES, REPLICATES_OF_RHO, REPLICATES_OF_ROWS
-from dalenius.plans.design import has_sampling, no_sampling
+from dalenius.plans.design import no_sampling
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 
@@ -69,7 +69,7 @@ def check_resampling(question: Question) -> None:
             "for it.",
             key="error",
         )
-    if not has_sampling(question):
+    if not question.domain.draws.has_sampling():
         raise Unsupported(
             f'error = "bootstrap" measures the error of sampling. {no_sampling(question)} Use error = "noise", or '
             "leave error out.",
@@ -121,6 +121,5 @@ def with_axis(space: CellSpace, axis: Axis) -> CellSpace:
 
 
 def with_spread(replicates: int, variance: float) -> FloatArray:
-    """So many numbers of this variance."""
     z: FloatArray = np.linspace(-1.0, 1.0, replicates)
     return np.asarray(z * sqrt(variance / float(z.var(ddof=1))))

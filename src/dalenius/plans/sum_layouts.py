@@ -8,8 +8,7 @@ from math import prod
 
 from dalenius.algebra.estimator import ROWS
 from dalenius.plans.sum_parts import SumPart, parabola, powers, reads_apart, single, spread_apart
-from dalenius.plans.sum_plan import MeasuredPart, SumPlan
-from dalenius.spec.question import Question
+from dalenius.plans.sum_plan import SumPlan
 
 # Powers and products that are measured at the price of one are at most so many: the noise of a sum grows with them.
 MOST_ARRAYS = 9
@@ -28,18 +27,9 @@ class Layout:
     def of(cls, reads: Parts, spread: Parts, part: Fraction) -> "Layout":
         """Equal shares for what the estimator reads; of what is left higher powers, which move further, take more."""
         part = part if spread else Fraction(0)
-        sizes = [_size(each) for each in spread]
+        sizes = [max(max(2 * len(name.split()) - 3, 1) for name in each.products) for each in spread]
         shares = [(1 - part) / len(reads)] * len(reads) + [part * size / sum(sizes) for size in sizes]
         return cls(parts=(*reads, *spread), shares=tuple(shares), spread=len(spread))
-
-    def measured(self, question: Question, shares: tuple[Fraction, ...] | None = None) -> tuple[MeasuredPart, ...]:
-        """Every part with noise for its share."""
-        pairs = zip(self.parts, shares or self.shares, strict=True)
-        return tuple(each.measured(question, part) for each, part in pairs)
-
-
-def _size(part: SumPart) -> int:
-    return max(max(2 * len(name.split()) - 3, 1) for name in part.products)
 
 
 def declared(plan: SumPlan) -> Layout:
@@ -51,7 +41,10 @@ def declared(plan: SumPlan) -> Layout:
 def layouts(plan: SumPlan) -> Iterator[Callable[[], Layout]]:
     """All ways, the plainest first; each may be refused."""
     if plan.size is not None and "x" not in plan.raw and "x x" in (*plan.reads, *plan.products):
-        shapes = [partial(_on_parabola, plan, is_pure=is_pure) for is_pure in _norms(plan.question)]
+        # Whether the noise may be of bounded loss, and whether it may be normal.
+        budget = plan.question.budget
+        norms = ([] if budget.epsilon is None else [True]) + ([] if budget.rho is budget.delta is None else [False])
+        shapes = [partial(_beside, plan, partial(parabola, is_pure=is_pure)) for is_pure in norms]
         if plan.reads == (ROWS, "x"):
             yield from shapes
             return
@@ -61,24 +54,16 @@ def layouts(plan: SumPlan) -> Iterator[Callable[[], Layout]]:
     if plan.classes is not None:
         return
     for degrees in _boxes(plan, plan.reads):
-        yield partial(_boxed, plan, degrees)
+        yield partial(_beside, plan, partial(powers, degrees=degrees, weighted=1))
     if not plan.products or plan.uses_influence or plan.weight is not None:
         return
     for degrees in _boxes(plan, plan.products):
-        if len(plan.products) > 1 and _covers(degrees, plan.products):
+        names = [name.split() for name in plan.products]
+        is_covering = all(name.count(role) <= degree for name in names for role, degree in degrees.items())
+        if len(plan.products) > 1 and is_covering:
             yield partial(_spread_boxed, plan, degrees)
         if ROWS in plan.reads or len(degrees) > 1:
-            yield partial(_boxed, plan, degrees)
-
-
-def _covers(degrees: dict[str, int], names: tuple[str, ...]) -> bool:
-    return all(name.split().count(role) <= degree for name in names for role, degree in degrees.items())
-
-
-def _norms(question: Question) -> list[bool]:
-    """Whether the noise may be of bounded loss, and whether it may be normal."""
-    budget = question.budget
-    return ([] if budget.epsilon is None else [True]) + ([] if budget.rho is budget.delta is None else [False])
+            yield partial(_beside, plan, partial(powers, degrees=degrees, weighted=1))
 
 
 def _boxes(plan: SumPlan, names: tuple[str, ...]) -> list[dict[str, int]]:
@@ -93,13 +78,9 @@ def _boxes(plan: SumPlan, names: tuple[str, ...]) -> list[dict[str, int]]:
     return [degrees for degrees, many in zip(every, arrays, strict=True) if many <= MOST_ARRAYS]
 
 
-def _boxed(plan: SumPlan, degrees: dict[str, int]) -> Layout:
-    """Powers and products up to these degrees together, every other sum by itself."""
-    return _beside(plan, powers(plan, degrees, 1))
-
-
-def _beside(plan: SumPlan, together: SumPart) -> Layout:
+def _beside(plan: SumPlan, make: Callable[[SumPlan], SumPart]) -> Layout:
     """What is told together, and every other sum by itself."""
+    together = make(plan)
     told = {*together.sums} if plan.size is None else {*together.sums, ROWS}
     reads = (together, *(single(plan, name, is_product=False) for name in plan.reads if name not in told))
     has_more = bool({*plan.products} - {*together.products})
@@ -110,8 +91,3 @@ def _beside(plan: SumPlan, together: SumPart) -> Layout:
 def _spread_boxed(plan: SumPlan, degrees: dict[str, int]) -> Layout:
     """What the error of sampling needs together."""
     return Layout.of(reads_apart(plan), (powers(plan, degrees, 2),), plan.estimator.spread_share)
-
-
-def _on_parabola(plan: SumPlan, *, is_pure: bool) -> Layout:
-    """Total and squares of a public number of rows together."""
-    return _beside(plan, parabola(plan, is_pure=is_pure))

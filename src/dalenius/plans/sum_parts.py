@@ -1,7 +1,7 @@
 """What is measured for a plan of sums, part by part, before each part has its share of the budget."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import comb, prod
@@ -21,7 +21,7 @@ from dalenius.core.query import Power, RowFunction, RowsQuery, TableQuery
 from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import share
-from dalenius.plans.sum_plan import TYPICAL, Held, MeasuredPart, SumPlan, law_of_forms, named
+from dalenius.plans.sum_plan import TYPICAL, Held, MeasuredPart, SumPlan, Telling, law_of_forms, named
 from dalenius.spec.question import Question
 from dalenius.statistics import Parabola, Separate, Simplex
 from dalenius.statistics.count import Count
@@ -34,23 +34,18 @@ _SHAPES = (EVEN, SKEWED)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SumPart:
-    """What is measured together: a statistic, the sums that it tells, and what its arrays hold of a row on average.
-
-    `typical` is that of values that are spread evenly, `skewed` of values near the lower bound.
-    """
+class SumPart(Telling):
+    """A statistic that tells sums, before it has its share of the budget."""
 
     name: str
     statistic: Any
-    typical: tuple[float, ...]
-    skewed: tuple[float, ...]
-    sums: Mapping[str, Held] = field(default_factory=dict)
-    products: Mapping[str, Held] = field(default_factory=dict)
 
     def measured(self, question: Question, part: Fraction) -> MeasuredPart:
         """With noise for a share of the budget."""
+        sensitivity = self.statistic.sensitivity(question.neighbours)
+        noise = question.choose(sensitivity, share(question.budget, part))
         return MeasuredPart(
-            measurement=noisy(question, self.name, self.statistic, part),
+            measurement=Noisy(self.name, self.statistic, noise),
             typical=self.typical,
             skewed=self.skewed,
             sums=self.sums,
@@ -58,10 +53,10 @@ class SumPart:
         )
 
 
-def reads_of(plan: SumPlan, part: Fraction = Fraction(1)) -> tuple[MeasuredPart, ...]:
+def reads_of(plan: SumPlan) -> tuple[MeasuredPart, ...]:
     """What the estimator reads, in equal shares."""
     parts = reads_apart(plan)
-    return tuple(each.measured(plan.question, part / len(parts)) for each in parts)
+    return tuple(each.measured(plan.question, Fraction(1, len(parts))) for each in parts)
 
 
 def reads_apart(plan: SumPlan) -> tuple[SumPart, ...]:
@@ -72,7 +67,7 @@ def reads_apart(plan: SumPlan) -> tuple[SumPart, ...]:
         first = (classes(plan),)
         names = [name for name in names if name != ROWS and name not in plan.classes.groups]
     elif ROWS in names and "x" in names:
-        first = (_pair(plan),)
+        first = (powers(plan, {"x": 1}, 1) if plan.size is None else _total(plan),)
         names = [name for name in names if name not in (ROWS, "x")]
     return (*first, *(single(plan, name, is_product=False) for name in names))
 
@@ -90,12 +85,6 @@ def spread_apart(plan: SumPlan, told: Collection[str] = ()) -> tuple[SumPart, ..
     return tuple(single(plan, name, is_product=True) for name in plan.products if name not in told)
 
 
-def noisy(question: Question, name: str, statistic: Any, part: Fraction) -> Noisy:
-    """A statistic with noise for a share of the budget."""
-    budget = share(question.budget, part)
-    return Noisy(name, statistic, question.choose(statistic.sensitivity(question.neighbours), budget))
-
-
 def _table(plan: SumPlan, function: RowFunction, weighted: int) -> TableQuery:
     """Sums of a row function, times a power of the weight, over the rows that have every variable."""
     return TableQuery(
@@ -104,12 +93,11 @@ def _table(plan: SumPlan, function: RowFunction, weighted: int) -> TableQuery:
 
 
 def _weighted(plan: SumPlan, function: RowFunction, weighted: int) -> RowFunction:
-    weight = plan.weight
+    weight, bounds = plan.weight, plan.bounds
+    factors = [Power(plan.variables[role], exponent=0) for role in sorted(plan.variables) if role in bounds]
     if weight is not None:
-        factor = Power(weight.variable, exponent=weighted, slope=weight.multiple, offset=weight.common)
-        function = function * RowFunction.of(factor)
-    numeric = [plan.variables[role] for role in sorted(plan.variables) if role in plan.bounds]
-    return function * RowFunction.present(*numeric)
+        factors.append(Power(weight.variable, exponent=weighted, slope=weight.multiple, offset=weight.common))
+    return replace(function, powers=(*function.powers, *factors))
 
 
 def power_of(plan: SumPlan, name: str, weighted: int) -> RowFunction:
@@ -140,13 +128,12 @@ def _row_sums(plan: SumPlan, queries: tuple[TableQuery, ...], basis: Any, *, mos
     halved = tuple(replace(query, halvings=halvings) for query in queries)
     for query in halved:
         query.largest(plan.question.domain)
-    return RowSums(queries=halved, basis=basis), 2**halvings
+    return RowSums(needs=halved, basis=basis), 2**halvings
 
 
-def _pair(plan: SumPlan) -> SumPart:
-    """The total above the lower bound, and beside it the one below the upper bound where the count is not public."""
-    if plan.size is None:
-        return powers(plan, {"x": 1}, 1)
+def _total(plan: SumPlan) -> SumPart:
+    """The total above the lower bound of a public number of rows."""
+    assert plan.size is not None
     bounds, width, name = plan.bounds["x"], _width(plan, "x"), plan.variables["x"]
     query = _table(plan, RowFunction.of(Power(name, offset=-bounds.low)), 1)
     basis = Separate(low=0, high=width, is_complete=True)
@@ -171,10 +158,19 @@ def powers(plan: SumPlan, degrees: Mapping[str, int], weighted: int) -> SumPart:
     widths = {role: _width(plan, role) for role in degrees}
     # From the upper bounds down, so that the total above the lower bound comes first.
     places = list(product(*(reversed(range(degree + 1)) for degree in degrees.values())))
-    queries = tuple(_table(plan, _corner(plan, degrees, place), weighted) for place in places)
+    queries = []
+    for place in places:
+        # The product of a row's distances from both bounds of each role, so often as the place says.
+        factors, ways = [], 1
+        for (role, degree), i in zip(degrees.items(), place, strict=True):
+            name, bounds = plan.variables[role], plan.bounds[role]
+            factors.append(Power(name, offset=-bounds.low, exponent=i))
+            factors.append(Power(name, slope=-1, offset=bounds.high, exponent=degree - i))
+            ways *= comb(degree, i)
+        queries.append(_table(plan, RowFunction(powers=tuple(factors), multiple=ways), weighted))
     heaviest = 1 if plan.weight is None else plan.weight.largest**weighted
     most = heaviest * prod(widths[role] ** degree for role, degree in degrees.items())
-    statistic, unit = _row_sums(plan, queries, Simplex(total=most), most=most)
+    statistic, unit = _row_sums(plan, tuple(queries), Simplex(total=most), most=most)
     ends = {role: (plan.bounds[role].low, plan.bounds[role].high, plan.centre(role)) for role in degrees}
     last = len(places) - 1
     held = {name: Held(form.turned(last).scaled(unit)) for name, form in box(ends, degrees).items()}
@@ -185,26 +181,16 @@ def powers(plan: SumPlan, degrees: Mapping[str, int], weighted: int) -> SumPart:
     typical, skewed = (
         tuple(row * mean_bernstein([*degrees.values()], place, shape) for place in places) for shape in _SHAPES
     )
+    words = _words(plan, " ".join(role for role, degree in degrees.items() for _ in range(degree)))
+    all_words = words if len(degrees) == 1 or max(degrees.values()) == 1 else f"squares and {words}"
     return SumPart(
-        name=f"{'weighted ' if plan.weight is not None else ''}{_words_of(plan, degrees)} from both bounds",
+        name=f"{'weighted ' if plan.weight is not None else ''}{all_words} from both bounds",
         statistic=statistic,
         typical=typical,
         skewed=skewed,
         sums={name: one for name, one in held.items() if weighted == 1 and name in reads},
         products={name: one for name, one in held.items() if name in plan.products and is_product},
     )
-
-
-def _corner(plan: SumPlan, degrees: Mapping[str, int], place: tuple[int, ...]) -> RowFunction:
-    """The product of a row's distances from both bounds of each role, so often as the place says."""
-    factors = []
-    for (role, degree), i in zip(degrees.items(), place, strict=True):
-        name, bounds = plan.variables[role], plan.bounds[role]
-        factors += [
-            Power(name, offset=-bounds.low, exponent=i),
-            Power(name, slope=-1, offset=bounds.high, exponent=degree - i),
-        ]
-    return RowFunction.of(*factors, multiple=prod(comb(d, i) for d, i in zip(degrees.values(), place, strict=True)))
 
 
 def single(plan: SumPlan, name: str, *, is_product: bool) -> SumPart:
@@ -231,11 +217,6 @@ def single(plan: SumPlan, name: str, *, is_product: bool) -> SumPart:
         sums={} if is_product else held,
         products=held if is_product else {},
     )
-
-
-def _words_of(plan: SumPlan, degrees: Mapping[str, int]) -> str:
-    top = _words(plan, " ".join(role for role, degree in degrees.items() for _ in range(degree)))
-    return top if len(degrees) == 1 or max(degrees.values()) == 1 else f"squares and {top}"
 
 
 def _words(plan: SumPlan, name: str) -> str:
@@ -314,7 +295,6 @@ def parabola(plan: SumPlan, *, is_pure: bool) -> SumPart:
 
 
 def _influence(plan: SumPlan) -> SumPart:
-    """Squared influences of rows."""
     statistic = SquaredInfluence(rows=influence_rows(plan), is_complete=plan.size is not None)
     typical, skewed = ((statistic.grid * typical_influence(plan, shape),) for shape in _SHAPES)
     return SumPart(

@@ -8,10 +8,11 @@ itself, and for the error of sampling products of sums, or, where these are many
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations_with_replacement
 from math import sqrt
 from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -51,35 +52,25 @@ class Held:
     rows: Fraction | int = 0
 
 
-class Telling(Protocol):
-    """What tells sums: forms of its arrays, of which it has as many as `typical`."""
-
-    @property
-    def typical(self) -> tuple[float, ...]:
-        """What each array holds of a row in a typical cell."""
-
-    @property
-    def sums(self) -> Mapping[str, Held]:
-        """Those that the estimator reads."""
-
-    @property
-    def products(self) -> Mapping[str, Held]:
-        """Those that only the error of sampling needs."""
-
-
 @dataclass(frozen=True, kw_only=True)
-class MeasuredPart:
-    """One measurement of an estimate: the sums that it tells, and what its arrays hold of a row in a typical cell.
+class Telling:
+    """What is measured together: the sums that it tells, and what its arrays hold of a row in a typical cell.
 
     `typical` is for values that are spread evenly, `skewed` for values near the lower bound. `products` are those that
     only the error of sampling needs.
     """
 
-    measurement: Noisy | BlockTotals
     typical: tuple[float, ...]
     skewed: tuple[float, ...] = ()
     sums: Mapping[str, Held] = field(default_factory=dict)
     products: Mapping[str, Held] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredPart(Telling):
+    """One measurement of an estimate."""
+
+    measurement: Noisy | BlockTotals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +230,15 @@ def law_of_forms(
         scale *= plan.weight.step
     roles = {role: each for role, each in bounds.items() if role in estimator.roles}
     low, high = estimator.limits(bounds)
+    # Where rows can lack the first of two variables, a law that is silent is that of sums of the second variable over
+    # rows that may lack the first, and neither is served for the other.
+    names = [plan.variables[role] for role in sorted(plan.variables)]
+    has_gaps = len(names) > 1 and plan.question.domain.variable(names[0]).may_drop
+    counted = {"counted": f"rows with {' and '.join(names)}"} if has_gaps else {}
+    # What squared influences are measured in, and the largest weight of a row.
+    influence = {INFLUENCE: GRID} if INFLUENCE in products else {}
+    if influence and plan.weight is not None:
+        influence["heaviest"] = plan.weight.largest
     return EstimateLaw(
         estimator=estimator.name,
         version=estimator.version,
@@ -251,28 +251,9 @@ def law_of_forms(
         limits=tuple(end if isinstance(end, str) else plain(end * plan.per) for end in (low, high)),  # type: ignore[arg-type]
         least=_least(plan, sums, noise),
         weight=None if plan.weight is None else plan.weight.step,
-        more=more
-        | _rows_with_both(plan)
-        | _heaviest(plan, products)
-        | ({} if plan.has_sampling else {"error": "noise"}),
+        more=more | counted | influence | ({} if plan.has_sampling else {"error": "noise"}),
         **design_law(plan.question),  # type: ignore[arg-type]
     )
-
-
-def _heaviest(plan: SumPlan, products: Mapping[str, LinearForm]) -> dict[str, int]:
-    """What squared influences are measured in, and the largest weight of a row, where they are."""
-    if INFLUENCE not in products:
-        return {}
-    return {INFLUENCE: GRID} | ({} if plan.weight is None else {"heaviest": plan.weight.largest})
-
-
-def _rows_with_both(plan: SumPlan) -> dict[str, str]:
-    """Where rows can lack the first of two variables: a law that is silent there is that of sums of the second variable
-    over rows that may lack the first, and neither is served for the other.
-    """
-    names = [plan.variables[role] for role in sorted(plan.variables)]
-    has_gaps = len(names) > 1 and plan.question.domain.variable(names[0]).may_drop
-    return {"counted": f"rows with {' and '.join(names)}"} if has_gaps else {}
 
 
 def _least(plan: SumPlan, sums: Mapping[str, LinearForm], noise: float) -> Fraction:
@@ -294,14 +275,10 @@ def finished(plan: SumPlan, parts: Sequence[MeasuredPart], law: EstimateLaw, **k
     stored = law.to_law()
     measurements = tuple(part.measurement for part in parts)
     is_finite = not any("inf" in end for end in law.limits)
-
-    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-        return estimate_tables(stored, blocks, shown, name, measure)
-
     made = priced(
         question,
         measurements,
-        assemble,
+        partial(estimate_tables, stored, space=shown, name=name, measure=measure),
         law=stored,
         mechanism=measurements[0].mechanism.name,
         strategy=measure,

@@ -7,11 +7,11 @@ no width of either shape, of noise alone or with sampling, is larger than with t
 six digits, leave the plainer layout.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import combinations, repeat
 from math import ceil
 
 import numpy as np
@@ -20,11 +20,10 @@ from dalenius.algebra.estimate_law import EstimateLaw
 from dalenius.algebra.intervals import estimate
 from dalenius.algebra.sums import MeasuredArrays, Sums
 from dalenius.core.law import FloatArray, IntArray
-from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.plans.sum_layouts import Layout
 from dalenius.plans.sum_parts import SumPart
-from dalenius.plans.sum_plan import MeasuredPart, SumPlan, forms_of, law_of, law_of_forms, typical_records
+from dalenius.plans.sum_plan import MeasuredPart, SumPlan, Telling, forms_of, law_of, law_of_forms, typical_records
 
 # Shares are multiples of one over this; that of the error of sampling is at most a half.
 PARTS = 20
@@ -46,15 +45,14 @@ class MeasuredLayout:
     layout: Layout
     shares: Shares
     parts: tuple[MeasuredPart, ...]
+    law: EstimateLaw
 
     @classmethod
     def of(cls, plan: SumPlan, layout: Layout, shares: Shares | None = None) -> "MeasuredLayout":
+        """Every part with noise for its share, the declared one unless given."""
         shares = shares or layout.shares
-        return cls(plan=plan, layout=layout, shares=shares, parts=layout.measured(plan.question, shares))
-
-    @cached_property
-    def law(self) -> EstimateLaw:
-        return law_of(self.plan, self.parts)
+        parts = tuple(map(SumPart.measured, layout.parts, repeat(plan.question), shares))
+        return cls(plan=plan, layout=layout, shares=shares, parts=parts, law=law_of(plan, parts))
 
     @cached_property
     def widths(self) -> FloatArray:
@@ -62,10 +60,6 @@ class MeasuredLayout:
         laws = [part.measurement.law for part in self.parts for _ in part.typical]
         measured = MeasuredArrays.under(_typical(self.plan, self.parts), laws)
         return half_widths(self.plan, Sums(self.law, measured))[:, 0]
-
-
-def _records(plan: SumPlan) -> int:
-    return plan.size or typical_records(plan.question)
 
 
 def half_widths(plan: SumPlan, sums: Sums) -> FloatArray:
@@ -98,14 +92,19 @@ def choices(layout: Layout) -> FloatArray:
 
 def modelled(start: MeasuredLayout, layout: Layout, shares: FloatArray) -> FloatArray:
     """Half-widths of a layout for many choices of shares, as the noise of another one lets expect."""
-    plan, scale = start.plan, _scale(start)
+    plan, neighbours, first = start.plan, start.plan.question.neighbours, start.parts[0].measurement.law
+    own = start.layout.parts[0].statistic.sensitivity(neighbours)
+    moved = [each.statistic.sensitivity(neighbours) for each in layout.parts]
+    # The variance of normal noise goes with the square of the l2 norm, of any other with that of the l1 norm.
+    if first.noise.name == _NORMAL:
+        ratios = [float(one.l2_squared / own.l2_squared) for one in moved]
+    else:
+        ratios = [float(one.l1 / own.l1) ** 2 for one in moved]
     # The variance of noise for rho goes with one over it, any other with one over the square.
     power = 1 if plan.question.budget.rho is not None else 2
-    moves = np.array([scale(each.statistic.sensitivity(plan.question.neighbours)) for each in layout.parts])
-    variance = moves * (float(start.shares[0]) / shares) ** power
+    variance = np.array(ratios) * first.noise.variance * (float(start.shares[0]) / shares) ** power
     arrays = [len(each.typical) for each in layout.parts]
     sums, products = forms_of(layout.parts, plan.size)
-    first = start.parts[0].measurement.law
     measured = replace(
         MeasuredArrays.under(np.tile(_typical(plan, layout.parts), len(shares)), [first] * sum(arrays)),
         variance=np.repeat(np.repeat(variance.T, arrays, axis=0), 2, axis=1),
@@ -114,21 +113,10 @@ def modelled(start: MeasuredLayout, layout: Layout, shares: FloatArray) -> Float
     return half_widths(plan, Sums(law_of_forms(plan, sums, products, 0.0), measured))
 
 
-def _scale(start: MeasuredLayout) -> Callable[[Sensitivity], float]:
-    """The variance of noise by sensitivity, for the share of the first part: with the square of the l2 norm for normal
-    noise, of the l1 norm for any other.
-    """
-    law, first = start.parts[0].measurement.law.noise, start.layout.parts[0].statistic
-    is_normal, own = law.name == _NORMAL, first.sensitivity(start.plan.question.neighbours)
-    if is_normal:
-        return lambda one: float(one.l2_squared / own.l2_squared) * law.variance
-    return lambda one: float(one.l1 / own.l1) ** 2 * law.variance
-
-
-def _typical(plan: SumPlan, parts: Sequence[SumPart | MeasuredPart]) -> FloatArray:
+def _typical(plan: SumPlan, parts: Sequence[Telling]) -> FloatArray:
     """What is measured in a cell of each shape, without noise."""
     pairs = [each for part in parts for each in zip(part.typical, part.skewed, strict=True)]
-    return np.asarray(_records(plan) * np.array(pairs))
+    return np.asarray((plan.size or typical_records(plan.question)) * np.array(pairs))
 
 
 def shared(start: MeasuredLayout, others: Sequence[Layout]) -> MeasuredLayout:

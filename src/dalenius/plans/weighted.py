@@ -10,7 +10,6 @@ from fractions import Fraction
 from dalenius.core.domain import Bounds
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
-from dalenius.core.release import Block, Table
 from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import additive_table, priced, share
@@ -53,7 +52,7 @@ def plan_weighted(question: Question) -> TablePlan:
     return priced(
         question,
         measurements,
-        _assemble,
+        lambda blocks: tuple(map(additive_table, blocks, ("weighted count", "squared weights"))),
         law=Joint("weighted", {"blocks": [m.law.to_dict() for m in measurements]}),
         mechanism=measurements[0].mechanism.name,
         strategy="weighted",
@@ -80,8 +79,3 @@ def _measured(question: Question, weight: str, power: int, part: Fraction) -> No
     mechanism = question.choose(statistic.sensitivity(question.neighbours), share(question.budget, part))
     name = "weighted count" if power == 1 else "squared weights"
     return Noisy(name, statistic, mechanism, question.domain.variable(weight).bounds.step ** power)
-
-
-def _assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-    weighted, squared = blocks
-    return additive_table(weighted, "weighted count"), additive_table(squared, "squared weights")

@@ -79,7 +79,7 @@ def _definitions(served: Served) -> tuple[str, ...]:
             return False
         if definition.scope is Scope.GIVEN_THE_PUBLIC and not domain.public_attributes:
             return False
-        return policy.allows_definition(name, definition.evidence)
+        return policy.allows("definitions", name, definition.evidence)
 
     return tuple(name for name, each in registry.every("definitions").items() if is_allowed(name, each))
 

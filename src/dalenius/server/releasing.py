@@ -6,6 +6,7 @@ import hmac
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import astuple
 from typing import Any
 
 from dalenius import errors
@@ -112,7 +113,7 @@ class Releasing:
         Keyed, because the memo key binds the file's fingerprint, of which nothing is told.
         """
         charge = quote.charge
-        text = "\0".join(("preview", charge.key, charge.plan_digest, *map(str, charge.units.to_dict().values())))
+        text = "\0".join(("preview", charge.key, charge.plan_digest, *map(str, astuple(charge.units))))
         return hmac.new(self._key, text.encode(), hashlib.sha256).hexdigest()[:32]
 
     def _preview_refusal(
@@ -236,7 +237,7 @@ class Releasing:
         require(user, *RELEASERS)
         if job.analyst != user.name:
             require(user, Role.CUSTODIAN)
-        definition = load_asked(dict(job.request)).budget().definition
+        definition = load_asked(dict(job.request)).privacy.definition
         return self.desk.quota(job.dataset, job.analyst, registry.get("definitions", definition).account)
 
     def saved(self, user: User) -> tuple[SavedTable, ...]:

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from dalenius.core.budget import Budget
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release, Subject
@@ -88,9 +87,6 @@ class BatchDocument(Document):
             f"{len(self.table)} tables, {self.privacy.words} for all of them together",
         )
 
-    def budget(self) -> Budget:
-        return self.privacy.budget()
-
     def variables(self, domain: Domain) -> set[str]:
         return {name for member in self.members for name in member.variables(domain)}
 
@@ -157,12 +153,11 @@ def as_asked(release: Release, document: Asked, domain: Domain, dataset: str = "
     """
     if release.subject is None:
         return release
-    subject = about(document, domain, dataset)
     if isinstance(document, RequestDocument):
-        return replace(release, subject=subject)
+        return replace(release, subject=subject_of(document, domain, dataset))
     by_digest = {member.provenance.digest: member for member in release.members}
     members = tuple(
         replace(by_digest[digest(content)], subject=subject_of(member, domain, dataset), status=release.status)
         for member, content in zip(document.members, member_requests(document, domain), strict=True)
     )
-    return replace(release, subject=subject).with_members(members)
+    return replace(release, subject=about(document, domain, dataset)).with_members(members)

@@ -7,7 +7,7 @@ request and the declared domain only. How the table is laid out for readers is k
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -60,9 +60,14 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
     request = request.in_order(domain)
     asked = request.space(domain)
     order = {name: position for position, name in enumerate(domain.variables)}
-    axes = tuple(sorted((_axis(axis) for axis in asked.axes), key=lambda axis: order[axis.variable]))
+    # Where each category is a label of its own, in declared order, or cuts rise, there is nothing to do.
+    ordered = (a if a.cuts or a.codes == tuple(range(len(a))) else _in_declared_order(a) for a in asked.axes)
+    axes = tuple(sorted(ordered, key=lambda axis: order[axis.variable]))
     filters = request.filters(domain)
-    space = _reordered(asked, axes)
+    zeros = asked.structural_zeros
+    if zeros and axes != asked.axes:
+        zeros = _moved_zeros(asked, axes)
+    space, margins = CellSpace(axes, zeros, asked.is_virtual), request.margins(domain)
     content: dict[str, Any] = {
         "format": FORMAT,
         "dataset": domain.name,
@@ -75,9 +80,9 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         "measure": request.table.measure,
         "of": request.table.of,
         "weight": request.table.weight,
-        "margins": _margins(request, domain, axes),
+        "margins": None if margins is None else _margins(request, margins, axes),
         "objective": request.table.objective,
-        "privacy": request.budget().to_dict(),
+        "privacy": request.privacy.budget().to_dict(),
         "mechanism": request.privacy.mechanism,
         "strategy": request.privacy.strategy,
         "keys": request.table.model_dump(mode="json", include={"keys"}),
@@ -104,11 +109,8 @@ def method_of(content: Mapping[str, Any]) -> str:
     return measure_of(str(content.get("measure", DEFAULT_MEASURE)), content.get("keys", {}))[0]
 
 
-def _axis(axis: Axis) -> Axis:
-    """Labels in the declared order of the first category that each holds; cuts already rise."""
-    # Where each category is a label of its own, in declared order, there is nothing to do.
-    if axis.cuts or axis.codes == tuple(range(len(axis))):
-        return axis
+def _in_declared_order(axis: Axis) -> Axis:
+    """Labels in the declared order of the first category that each holds."""
     first = {label: code for code, label in reversed(list(enumerate(axis.codes)))}
     # The label of the rest holds no category and stays the last.
     rank = sorted(range(len(axis)), key=lambda label: first.get(label, len(axis.codes)))
@@ -117,15 +119,13 @@ def _axis(axis: Axis) -> Axis:
     return replace(axis, labels=labels, codes=tuple(place.get(code, -1) for code in axis.codes))
 
 
-def _reordered(asked: CellSpace, axes: tuple[Axis, ...]) -> CellSpace:
-    if axes == asked.axes or not asked.structural_zeros:
-        return CellSpace(axes, asked.structural_zeros, asked.is_virtual)
+def _moved_zeros(asked: CellSpace, axes: tuple[Axis, ...]) -> frozenset[tuple[int, ...]]:
+    """The structural zeros on axes in another order, or with labels in another order."""
     source = {axis.variable: number for number, axis in enumerate(asked.axes)}
     maps = [_places(asked.axes[source[axis.variable]].labels, axis.labels) for axis in axes]
-    zeros = {
+    return frozenset(
         tuple(maps[n][cell[source[axis.variable]]] for n, axis in enumerate(axes)) for cell in asked.structural_zeros
-    }
-    return CellSpace(axes, frozenset(zeros), asked.is_virtual)
+    )
 
 
 def _places(labels: tuple[str, ...], among: tuple[str, ...]) -> list[int]:
@@ -156,10 +156,7 @@ def describe_condition(condition: Filter, domain: Domain) -> dict[str, Any]:
     return {"variable": condition.variable, "categories": [labels[code] for code in condition.codes]}
 
 
-def _margins(request: RequestDocument, domain: Domain, axes: tuple[Axis, ...]) -> Any:
-    margins = request.margins(domain)
-    if margins is None:
-        return None
+def _margins(request: RequestDocument, margins: Sequence[tuple[str, ...]], axes: tuple[Axis, ...]) -> Any:
     variable = {axis.name: axis.variable for axis in axes}
     order = [axis.variable for axis in axes]
 

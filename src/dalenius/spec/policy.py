@@ -147,14 +147,10 @@ class PolicyDocument(Document):
         allow, is_opened = self.allow, Level.NONE in self.allow.evidence
         return registry.Allowed.of(allow.extensions, is_unvetted=is_opened, acknowledged=allow.acknowledge)
 
-    def allows_definition(self, name: str, evidence: Evidence) -> bool:
-        """Whether a definition may be used: named by the custodian, or of allowed evidence."""
-        return self._allows(name, evidence, self.allow.definitions)
-
-    def allows_mechanism(self, name: str, evidence: Evidence) -> bool:
-        """Whether a mechanism or measurement may be used."""
-        return self._allows(name, evidence, self.allow.mechanisms)
-
-    def _allows(self, name: str, evidence: Evidence, named: tuple[str, ...] | None) -> bool:
+    def allows(self, kind: Literal["definitions", "mechanisms"], name: str, evidence: Evidence) -> bool:
+        """Whether a definition, mechanism or measurement may be used: named by the custodian, or of allowed
+        evidence.
+        """
+        named: tuple[str, ...] | None = getattr(self.allow, kind)
         is_named = named is None or name in named
         return name in self.allow.acknowledge or (is_named and evidence.level in self.allow.evidence)

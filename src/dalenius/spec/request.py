@@ -79,7 +79,8 @@ class TablePart(Part, section="[table]"):
             raise DocumentError("weights must be as many numbers as there are listed margins.")
         if any(weight <= 0 for weight in self.weights):
             raise DocumentError("weights must be positive.")
-        _check_expected(self)
+        if self.expected is not None or self.objective == "relative":
+            _check_expected(self)
         return self
 
     @property
@@ -91,10 +92,8 @@ class TablePart(Part, section="[table]"):
 def _check_expected(table: TablePart) -> None:
     """Raise unless expected sizes go with relative errors and weigh each listed margin."""
     expected = table.expected
-    if (expected is not None) != (table.objective == "relative"):
+    if expected is None or table.objective != "relative":
         raise DocumentError('objective = "relative" and expected = { file = … } are written together.')
-    if expected is None:
-        return
     if expected.file or not expected.sha256:
         raise DocumentError("A file of expected sizes is read where a request is read from a file.")
     is_listed = not isinstance(table.margins, str) and len(expected.weights) == len(table.margins)
@@ -159,18 +158,6 @@ def definition_of(amounts: Mapping[str, Any]) -> str:
     return "pure" if delta is None else "approximate"
 
 
-def _without_defaults(stated: Mapping[str, Any], keys: type[Part]) -> dict[str, Any]:
-    """Return a method's keys without those that say what leaving them out says: one question has one spelling."""
-    meant, defaults = keys.model_validate(stated), keys.model_fields
-    return {name: value for name, value in stated.items() if getattr(meant, name) != defaults[name].default}
-
-
-@remembered
-def _axes(request: "RequestDocument", domain: Domain) -> tuple[Axis, ...]:
-    axes = tuple(axis_of(item, domain, request.table.where) for item in request.table.items)
-    return tuple(map(with_rest(domain), axes)) if request.table.universe == OWN else axes
-
-
 class RequestDocument(Document):
     """A whole request document."""
 
@@ -198,7 +185,9 @@ class RequestDocument(Document):
         for key in table:
             if key not in shared:
                 raise unknown_key(str(key), [*shared, *method.Parameters.model_fields], f"[table] of a {name}")
-        keys = _without_defaults(own, method.Parameters)
+        # A key that says what leaving it out says is left out: one question has one spelling.
+        meant, defaults = method.Parameters.model_validate(own), method.Parameters.model_fields
+        keys = {key: stated for key, stated in own.items() if getattr(meant, key) != defaults[key].default}
         if table.get("weight") is not None:
             keys = method.keys_with_weight(keys)
         measure, keys = method.equivalent(keys) or (name, method.canonical_keys(keys))
@@ -253,9 +242,11 @@ class RequestDocument(Document):
         named = {axis.variable for axis in self.axes(domain)} | set(self.table.where) | set(self.others)
         return named | {name for name in (self.table.of, self.table.weight) if name is not None}
 
+    @remembered
     def axes(self, domain: Domain) -> tuple[Axis, ...]:
         """Rows, columns and layers as axes, in the order in which they were asked for."""
-        return _axes(self, domain)
+        axes = tuple(axis_of(item, domain, self.table.where) for item in self.table.items)
+        return tuple(map(with_rest(domain), axes)) if self.table.universe == OWN else axes
 
     def space(self, domain: Domain) -> CellSpace:
         """All cells in the order in which they were asked for, with the declared structural zeros."""
@@ -302,9 +293,6 @@ class RequestDocument(Document):
         if len({number for number, _ in chosen}) != len(asked):
             raise DocumentError(f"A margin names an axis twice; received {list(asked)}.")
         return tuple(name for _, name in chosen)
-
-    def budget(self) -> Budget:
-        return self.privacy.budget()
 
     def layout(self, domain: Domain) -> dict[str, Any]:
         """Which axes stand where, for readers; not part of the canonical form."""

@@ -93,7 +93,10 @@ class Universe:
             )
         if not self.needs and not self.parts:
             return own or words["conditions" if self.has_conditions else "every"]
-        lost = words[self._kind].format(
+        kind = f"parts{' needs' if self.needs else ''}" if self.parts else "needs"
+        if self.unshown:
+            kind = f"complete {kind}" if self.parts else "complete"
+        lost = words["undeclared" if self.is_undeclared else kind].format(
             names=_listed(self.needs, labels, words) if self.needs else "",
             shown="; ".join(_shown(part, labels, say) for part in self.parts),
             conditions=words["meeting"] if self.has_conditions else "",
@@ -102,14 +105,6 @@ class Universe:
             return lost
         widened = words["kept"].format(names=_listed(self.widened, labels, words), rest=REST)
         return f"{lost} {widened}"
-
-    @property
-    def _kind(self) -> str:
-        if self.is_undeclared:
-            return "undeclared"
-        if not self.parts:
-            return "complete" if self.unshown else "needs"
-        return f"{'complete ' if self.unshown else ''}parts{' needs' if self.needs else ''}"
 
 
 def _shown(part: ShownPart, labels: Mapping[str, str] | None, say: Callable[[str, str], str]) -> str:

@@ -26,7 +26,6 @@ class Separate:
     is_complete: bool = False
 
     def sensitivity(self, neighbours: Neighbours, cells: int, arrays: int) -> Sensitivity:
-        """That of a bounded sum."""
         return bounded_sum(neighbours, cells=cells, low=self.low, high=self.high, is_complete=self.is_complete)
 
 

@@ -84,5 +84,4 @@ class Difference(OrderStatistic, ABC):
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Three values, both ends among them."""
         return (of_values(cls(query=ValuesQuery(value="x"), low=0, high=4)),)

@@ -77,7 +77,6 @@ class MagnitudeTable:
         return tuple(totals)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """From the declared bounds."""
         cells = reachable(self.query, neighbours)
         is_complete = self.is_complete or (self.keeps_values and is_fixed(self.query, neighbours))
         return bounded_sum(neighbours, cells=cells, low=self.low, high=self.high, is_complete=is_complete)

@@ -85,7 +85,6 @@ class Mean:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Three rows, a public number."""
         return (
             Example(
                 statistic=cls(value_name="x", low=0, high=4, size=3),

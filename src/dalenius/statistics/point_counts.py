@@ -45,7 +45,6 @@ class PointCounts:
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """The sorted values of each cell."""
         return self.queries
 
     @property

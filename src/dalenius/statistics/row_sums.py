@@ -28,26 +28,22 @@ class RowSums:
     they decide its cell. Evidence: exhaustive neighbours on tiny data, tests/conformance/test_statistics.py.
     """
 
-    queries: tuple[TableQuery, ...]
+    needs: tuple[TableQuery, ...]
     basis: Basis
 
     def __post_init__(self) -> None:
-        if len({(query.space, query.halvings) for query in self.queries}) != 1:
+        if len({(query.space, query.halvings) for query in self.needs}) != 1:
             raise ParameterError("Sums that are measured together have the same cells.")
 
     @property
     def query(self) -> TableQuery:
         """The first of the tables; `needs` are all of them."""
-        return self.queries[0]
-
-    @property
-    def needs(self) -> tuple[TableQuery, ...]:
-        return self.queries
+        return self.needs[0]
 
     @property
     def space(self) -> CellSpace:
         """The cells, once for each array."""
-        space, arrays = self.query.space, len(self.queries)
+        space, arrays = self.needs[0].space, len(self.needs)
         if arrays == 1:
             return space
         axis = Axis(variable="sum", labels=tuple(str(place) for place in range(arrays)))
@@ -60,10 +56,10 @@ class RowSums:
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """From what a row can add."""
-        is_single = isinstance(self.basis, Separate)
-        cells = reachable(self.query, neighbours) if is_single else self.query.space.possible
-        moved = self.basis.sensitivity(neighbours, cells, len(self.queries))
-        return moved.halved(self.query.halvings) if self.query.halvings else moved
+        first = self.needs[0]
+        cells = reachable(first, neighbours) if isinstance(self.basis, Separate) else first.space.possible
+        moved = self.basis.sensitivity(neighbours, cells, len(self.needs))
+        return moved.halved(first.halvings) if first.halvings else moved
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
@@ -77,7 +73,7 @@ class RowSums:
 
         def single(low: int, high: int, shift: int, *factors: Power, halvings: int = 0) -> RowSums:
             query = TableQuery(space=space, function=RowFunction(powers=factors), shift=shift, halvings=halvings)
-            return cls(queries=(query,), basis=Separate(low=low, high=high))
+            return cls(needs=(query,), basis=Separate(low=low, high=high))
 
         def powers(degree: int, *weight: Power, total: int, halvings: int = 0) -> RowSums:
             up, down = Power("x", offset=1), Power("x", slope=-1, offset=2)
@@ -89,7 +85,7 @@ class RowSums:
                 for i in range(degree + 1)
             ]
             queries = tuple(TableQuery(space=space, function=one, halvings=halvings) for one in functions)
-            return cls(queries=queries, basis=Simplex(total=total))
+            return cls(needs=queries, basis=Simplex(total=total))
 
         def parabola(low: int, high: int, is_pure: bool) -> Example:
             basis = Parabola.of(low, high, is_pure=is_pure)
@@ -98,7 +94,7 @@ class RowSums:
                 RowFunction.of(Power("x", offset=-basis.centre, exponent=2), multiple=basis.second),
             )
             return Example(
-                statistic=cls(queries=tuple(TableQuery(space=whole, function=f) for f in functions), basis=basis),
+                statistic=cls(needs=tuple(TableQuery(space=whole, function=f) for f in functions), basis=basis),
                 variables=number(low, high, missing=str(low)),
                 rows=tuple((x,) for x in range(low, high + 1)),
                 size=2,
@@ -114,11 +110,11 @@ class RowSums:
             others = (Power("w"), Power("w", slope=-1, offset=3))
             functions = [RowFunction.of(own, other) for own in ends for other in others]
             queries = tuple(TableQuery(space=space, function=one, halvings=halvings) for one in functions)
-            return cls(queries=queries, basis=Simplex(total=9))
+            return cls(needs=queries, basis=Simplex(total=9))
 
         heavy: tuple[Row, ...] = (("a", -1, 3), ("a", 2, 3), ("b", 0, 3), ("b", 2, 3), ("b", 1, None))
         between = Filter(variable="x", low=-1, high=-1), Filter(variable="x", low=2, high=2)
-        outside = cls(queries=tuple(TableQuery(space=space, where=(each,)) for each in between), basis=Simplex(total=1))
+        outside = cls(needs=tuple(TableQuery(space=space, where=(each,)) for each in between), basis=Simplex(total=1))
         cut = Power("x", offset=-1, cut=(0, 1))
         return (
             Example(statistic=single(-1, 2, 0, Power("x")), variables=both, rows=rows),
@@ -145,7 +141,7 @@ class RowSums:
             Example(statistic=outside, variables=both, rows=rows, is_tight=False),
             Example(
                 statistic=cls(
-                    queries=(TableQuery(space=whole, function=RowFunction.of(Power("x"))),),
+                    needs=(TableQuery(space=whole, function=RowFunction.of(Power("x"))),),
                     basis=Separate(low=1, high=3, is_complete=True),
                 ),
                 variables=number(1, 3, missing="1"),

@@ -50,7 +50,6 @@ class SquaredInfluence:
         return self.query.space
 
     def combine(self, exact: Sequence[IntArray]) -> IntArray:
-        """The sum of every cell."""
         (rows,) = exact
         sums = np.zeros(self.space.size, dtype=np.int64)
         for first in range(0, len(rows), _AT_ONCE):

@@ -59,7 +59,6 @@ class Total:
         return max(self.high, 0) - min(self.low, 0)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """From the declared bounds."""
         return Sensitivity.of_patterns(((neighbours.max_rows * self._reach(neighbours),),))
 
     def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:

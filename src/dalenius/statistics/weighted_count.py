@@ -66,7 +66,6 @@ class WeightedCount:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Weights and their squares in two cells."""
         variables = group("a", "b") | number(0, 3, name="w", missing="0")
         rows = (("a", 3), ("b", 3), ("a", 1))
         space = cells("a", "b")

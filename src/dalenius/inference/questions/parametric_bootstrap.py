@@ -173,7 +173,7 @@ def _moments(release: Release, law: EstimateLaw, replicates: int, rng: np.random
 
 
 def _roles(sums: Sums) -> list[str]:
-    return [role for role in ("x", "y") if role in sums]
+    return [role for role in ("x", "y") if role in sums.places]
 
 
 def _fitted(sums: Sums, table: Table) -> tuple[FloatArray, FloatArray, FloatArray]:

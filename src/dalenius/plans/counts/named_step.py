@@ -54,17 +54,13 @@ def _plan(question: Question) -> TablePlan:
     return priced(
         question,
         (step,),
-        _shown,
+        lambda blocks: tuple(map(_table, blocks)),
         mechanism=named,
         strategy="table",
         preview=_preview(question, law),
         warnings=(CLAMPED,) if law.is_clamped else () if law.is_unbiased else (BIASED,),
         refusal=f"{named} does not fit {question.budget.definition!r} at this budget.",
     )
-
-
-def _shown(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-    return tuple(_table(block) for block in blocks)
 
 
 def _table(block: Block) -> Table:

@@ -63,7 +63,7 @@ def _plan(question: Question) -> TablePlan:
     return priced(
         question,
         (step,),
-        _shown,
+        lambda blocks: tuple(map(_table, blocks)),
         mechanism=mechanism.name,
         strategy="secret_sample",
         preview=_preview(question, step.law),
@@ -79,10 +79,6 @@ def _inside(epsilon: Fraction, fraction: Fraction) -> Fraction:
     while inside > 0 and SecretSample(fraction=fraction, scheme=Scheme.POISSON).epsilon(inside) > epsilon:
         inside -= Fraction(1, _GRID)
     return inside
-
-
-def _shown(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-    return tuple(_table(block) for block in blocks)
 
 
 def _table(block: Block) -> Table:

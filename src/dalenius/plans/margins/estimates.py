@@ -281,15 +281,12 @@ def _preview(plan: SumPlan, law: EstimateLaw, lists: Sequence[_Listed]) -> dict[
         "strategy": lists[0].plan.strategy,
         "mechanism": lists[-1].plan.mechanism,
         "objective": first["objective"],
-        "cells": sum(margin["cells"] for margin in margins) * _shown_per_cell(plan),
+        # Estimates, and the counts and totals that they are made of.
+        "cells": sum(margin["cells"] for margin in margins)
+        * (3 if plan.reads == (ROWS, "x") else 2 if ROWS in plan.reads else 1),
         "margins": margins,
         "lists": [dict(each.plan.preview) for each in lists],
     }
-
-
-def _shown_per_cell(plan: SumPlan) -> int:
-    """Estimates, and the counts and totals that they are made of."""
-    return 3 if plan.reads == (ROWS, "x") else 2 if ROWS in plan.reads else 1
 
 
 def _margin(each: _Listed, place: int) -> dict[str, Any]:

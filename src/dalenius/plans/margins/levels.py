@@ -101,7 +101,6 @@ class LevelCandidate:
         }
 
     def score(self, setting: LevelSetting) -> float:
-        """What the objective makes small."""
         name = {"maximum": "largest_std_error", "tables": "rmse_of_tables"}.get(setting.objective, "rmse")
         return self.errors(setting.importance)[name]
 

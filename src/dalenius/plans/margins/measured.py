@@ -1,4 +1,6 @@
-"""Margins measured by themselves with shares of one budget, then least squares: what several strategies share."""
+"""Margins, or levels by detail margins, measured by themselves with shares of one budget, then least squares: what
+several strategies share.
+"""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -6,11 +8,15 @@ from math import inf
 from typing import Any
 
 from dalenius.algebra.margins import Margin
+from dalenius.algebra.tree_split import part_precisions
+from dalenius.algebra.tree_table import Part
 from dalenius.core import registry
 from dalenius.core.calibrate import calibrate
 from dalenius.core.contracts import Measurement, Mechanism
+from dalenius.core.neighbours import Neighbours
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.plans.allotments import Allotment
+from dalenius.plans.margins.levels import LevelCandidate, LevelSetting
 from dalenius.plans.margins.setting import PARTS, Candidate, Key, Setting
 
 
@@ -19,14 +25,7 @@ def measured(setting: Setting, allotment: Allotment, name: str, shares: Mapping[
     workload = setting.workload
     family = registry.get("mechanisms", setting.mechanism or allotment.mechanism)
     steps = {m: setting.step(" x ".join(setting.axes[a].name for a in m) or "total", m) for m in shares}
-    mechanisms: dict[Margin, Mechanism] = {}
-    made: dict[tuple[Sensitivity, Fraction], Mechanism] = {}
-    for margin, share in exact_shares(shares).items():
-        sensitivity = steps[margin].statistic.sensitivity(setting.neighbours)
-        if (sensitivity, share) not in made:
-            definition, budget = allotment.part(share)
-            made[sensitivity, share] = calibrate(family, sensitivity, setting.neighbours.relation, definition, budget)
-        mechanisms[margin] = made[sensitivity, share]
+    mechanisms = _mechanisms(setting.neighbours, allotment, family, steps, shares)
     variances = {m: steps[m].variance(law) for m, law in mechanisms.items()}
     precisions = {m: 1 / v for m, v in variances.items()}
     components = workload.after_least_squares(precisions)
@@ -47,6 +46,39 @@ def measured(setting: Setting, allotment: Allotment, name: str, shares: Mapping[
     return Candidate(
         strategy=name, mechanism=family.name, components=components, score=score, build=build, before=alone
     )
+
+
+def measured_levels(
+    setting: LevelSetting, allotment: Allotment, name: str, shares: Mapping[Part, float]
+) -> LevelCandidate:
+    """The option that spends these shares on these levels and margins."""
+    family = registry.get("mechanisms", setting.mechanism or allotment.mechanism)
+    names = {part: " x ".join(axis.name for axis in setting.space(part).axes) or "total" for part in shares}
+    steps = {part: setting.step(names[part], part) for part in shares}
+    mechanisms = _mechanisms(setting.neighbours, allotment, family, steps, shares)
+    variances = {part: steps[part].variance(law) for part, law in mechanisms.items()}
+    precisions = part_precisions(setting.table, {part: 1 / v for part, v in variances.items()})
+
+    def build() -> tuple[tuple[Measurement, ...], list[dict[str, Any]]]:
+        made = tuple(steps[part].measured(law) for part, law in mechanisms.items())
+        return made, [{"level": k, "axes": list(m), "variance": v} for (k, m), v in variances.items()]
+
+    return LevelCandidate(strategy=name, mechanism=family.name, law=setting.law(precisions), build=build)
+
+
+def _mechanisms(
+    neighbours: Neighbours, allotment: Allotment, family: Any, steps: Mapping[Key, Any], shares: Mapping[Key, float]
+) -> dict[Key, Mechanism]:
+    """The noise of each step for its share; steps that move alike and have the same share are calibrated once."""
+    mechanisms: dict[Key, Mechanism] = {}
+    made: dict[tuple[Sensitivity, Fraction], Mechanism] = {}
+    for key, share in exact_shares(shares).items():
+        sensitivity = steps[key].statistic.sensitivity(neighbours)
+        if (sensitivity, share) not in made:
+            definition, budget = allotment.part(share)
+            made[sensitivity, share] = calibrate(family, sensitivity, neighbours.relation, definition, budget)
+        mechanisms[key] = made[sensitivity, share]
+    return mechanisms
 
 
 def exact_shares(shares: Mapping[Key, float]) -> dict[Key, Fraction]:

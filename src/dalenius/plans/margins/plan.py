@@ -25,7 +25,6 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import Assemble, TablePlan
 from dalenius.errors import DaleniusError, TooLarge, UnknownName, Unsupported
 from dalenius.plans.margins import along, nested
-from dalenius.plans.margins.merging import propose_merging
 from dalenius.plans.margins.setting import (
     STRATEGIES,
     Candidate,
@@ -327,3 +326,31 @@ def _preview(setting: Setting, best: Candidate, options: Sequence[Candidate]) ->
             for option in options
         ],
     }
+
+
+def propose_merging(domain: Domain, space: CellSpace, std_error: float) -> list[dict[str, Any]]:
+    """Coarser declared levels for a table that would be mostly noise, from the request and a public size alone.
+
+    A table is called thin if the standard error exceeds half of the mean count that the public size implies. One
+    proposal for each declared level, the finest sufficient one first; nothing is read from data.
+    """
+    people = domain.public_size
+    if people is None or std_error <= 0.5 * people / space.size:
+        return []
+    proposals = []
+    for axis in space.axes:
+        for hierarchy in domain.variable(axis.variable).hierarchies:
+            groups = len(hierarchy.groups)
+            if groups < len(axis):
+                cells = space.size // len(axis) * groups
+                mean = people / cells
+                proposals.append(
+                    {
+                        "variable": axis.variable,
+                        "level": hierarchy.level,
+                        "cells": cells,
+                        "mean_count": mean,
+                        "is_sufficient": std_error <= 0.5 * mean,
+                    }
+                )
+    return sorted(proposals, key=lambda p: (not p["is_sufficient"], -int(p["cells"])))

@@ -18,7 +18,7 @@ from dalenius.core.domain import Bounds
 from dalenius.core.law import WEIGHTED_LIST, FloatArray, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
-from dalenius.plans.design import design_law, design_notes, has_sampling
+from dalenius.plans.design import design_law, design_notes
 from dalenius.plans.margins.plan import plan_margins
 from dalenius.plans.priced import priced, share
 from dalenius.plans.weighted import SHARE_FOR_VARIANCE, fixed_weight
@@ -36,7 +36,7 @@ def plan_weighted_list(question: Question) -> TablePlan:
         plan_margins(question, Amounts.weights(weight, bounds, power), share(question.budget, part))
         for power, part in ((1, 1 - SHARE_FOR_VARIANCE), (2, SHARE_FOR_VARIANCE))
     )
-    is_stated = has_sampling(question, is_weighted=True)
+    is_stated = question.domain.draws.has_sampling(is_weighted=True)
     rows = question.domain.neighbours.max_rows if is_stated else 0
     shown = _WeightedShown(bounds, len(counts.measurements), counts, squares, rows)
     return priced(

@@ -7,8 +7,7 @@ from dalenius.core.cells import MOST_CELLS
 from dalenius.errors import Unsupported
 from dalenius.plans.allotments import Allotment
 from dalenius.plans.margins.levels import LevelCandidate, LevelSetting
-from dalenius.plans.margins.measured import measured
-from dalenius.plans.margins.measured_levels import measured_levels
+from dalenius.plans.margins.measured import measured, measured_levels
 from dalenius.plans.margins.setting import Candidate, Setting
 
 __all__ = ["InteriorStrategy"]

@@ -8,8 +8,7 @@ from dalenius.algebra.tree_split import SplitSearch, split_candidates
 from dalenius.core.cells import MOST_CELLS
 from dalenius.plans.allotments import Allotment
 from dalenius.plans.margins.levels import LevelCandidate, LevelSetting
-from dalenius.plans.margins.measured import measured
-from dalenius.plans.margins.measured_levels import measured_levels
+from dalenius.plans.margins.measured import measured, measured_levels
 from dalenius.plans.margins.setting import Candidate, Setting, without_total
 
 __all__ = ["SplitStrategy"]
