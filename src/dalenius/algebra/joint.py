@@ -112,6 +112,12 @@ def is_combined(law: Law) -> bool:
     return isinstance(law, Joint) and law.structure in _READ
 
 
+def read_law(law: Law) -> CombinedLaw:
+    """The linear map of a combined law."""
+    assert isinstance(law, Joint)
+    return _READ[law.structure](law)
+
+
 def estimates(blocks: Sequence[Block], law: Joint) -> list[FloatArray]:
     """Shown tables, flat, in the order of the law's `shown`."""
     arrays, laws = [block.values for block in blocks], [block.law for block in blocks]

@@ -53,6 +53,25 @@ def estimates_of_lists(law: Joint, blocks: Sequence[Block]) -> tuple[Estimated, 
     return tuple(made)
 
 
+def correlation_bound(law: Joint, first: tuple[int, int], second: tuple[int, int]) -> float:
+    """The largest correlation, to either sign, of the noise of two cells; each is a shown table and a place in it.
+
+    Noise is independent between lists, so that a number made of all their sums has no larger one (Cauchy and Schwarz).
+    Curves and classes are taken as if they had the same noise.
+    """
+    if any("classes" in part for part in law.parameters["lists"]) or max(first[0], second[0]) >= margins_of(law):
+        return 1.0
+    largest = 0.0
+    for part in law.parameters["lists"]:
+        own = joint.read_law(law_from_dict(part["law"]))
+        both, one, two = (
+            float(own.covariance(a[0], [a[1]], b[0], [b[1]])[0, 0])
+            for a, b in ((first, second), (first, first), (second, second))
+        )
+        largest = max(largest, abs(both) / np.sqrt(one * two) if one * two > 0 else 1.0)
+    return min(largest, 1.0)
+
+
 def _measured_lists(law: Joint, blocks: Sequence[Block]) -> list[_MeasuredList]:
     """Every list with what least squares makes of its blocks."""
     lists: list[_MeasuredList] = []

@@ -70,7 +70,7 @@ def _typed(parameter: "Parameter") -> inspect.Parameter:
     hint, nothing = parameter.hint, inspect.Parameter.empty
     is_list = parameter.is_selection or get_origin(parameter.type) is tuple
     member = str if parameter.is_selection else (*get_args(parameter.type), str)[0]
-    kind: Any = GenericAlias(list, (member,)) if is_list else parameter.type
+    kind: Any = GenericAlias(list, (member,)) if is_list else Path if parameter.is_release else parameter.type
     is_required = parameter.default is nothing
     if hint.is_positional:
         declared: Any = Annotated[kind, Argument(help=hint.help)]
@@ -87,6 +87,8 @@ def _typed(parameter: "Parameter") -> inspect.Parameter:
 def _value(parameter: "Parameter", written: Any) -> Any:
     if parameter.is_selection:
         return _cells(written)
+    if parameter.is_release:
+        return read_release(written)
     return tuple(written) if isinstance(written, list) else written
 
 

@@ -9,8 +9,9 @@ from dalenius.inference.bayes import Posterior, posterior
 from dalenius.inference.binomial import binomial_test
 from dalenius.inference.cells import intervals
 from dalenius.inference.combine import Combined, Equipartition, combine, equipartition
+from dalenius.inference.compared import change, difference, ratio
 from dalenius.inference.comparison import compare, conditional_independence, homogeneity, trend
-from dalenius.inference.contrast import difference, rate, total
+from dalenius.inference.contrast import rate, total
 from dalenius.inference.goodness_of_fit import goodness_of_fit
 from dalenius.inference.independence import independence
 from dalenius.inference.interval import binomial_interval, count_interval, poisson_interval
@@ -20,9 +21,9 @@ from dalenius.inference.loglinear import LoglinearFit, logistic, loglinear
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed, from_values
 from dalenius.inference.observe import observe
-from dalenius.inference.quotient import proportion, ratio
+from dalenius.inference.quotient import proportion
 
-__all__ = ["binomial_interval", "binomial_test", "Combined", "combine", "compare", "conditional_independence"]
+__all__ = ["binomial_interval", "binomial_test", "change", "Combined", "combine", "compare", "conditional_independence"]
 __all__ += ["count_interval", "CountLikelihood", "covariance", "cramers_v", "cross_covariance", "difference"]
 __all__ += ["Equipartition", "equipartition", "from_values", "goodman_kruskal_lambda", "goodness_of_fit", "homogeneity"]
 __all__ += ["independence", "intervals", "IntervalTable", "logistic", "loglinear", "LoglinearFit"]

@@ -75,6 +75,12 @@ def difference(
     )
 
 
+def signed_total(source: Source, where: Where, *, kind: str, confidence: float) -> Estimate:
+    """The sum of the selected cells, between ends that may lie below zero."""
+    observation = observed_for(source, where)
+    return _linear(observation, selection(observation, where), describe(where), kind, confidence, is_signed=True)
+
+
 def observed_for(source: Source, where: Where) -> Seen | TreeObserved:
     """What a selection is taken from: the first table, or the smallest that has its axes where the first has not."""
     if not isinstance(source, Release):

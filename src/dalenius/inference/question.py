@@ -11,6 +11,7 @@ from inspect import signature
 from typing import Any, Protocol, get_args, get_origin, get_type_hints
 
 from dalenius.core import registry
+from dalenius.core.release import Release
 
 REQUIRED = Argument.empty
 
@@ -58,6 +59,11 @@ class Parameter:
     def is_selection(self) -> bool:
         """Whether it names cells: labels by axis."""
         return get_origin(self.type) is Mapping
+
+    @property
+    def is_release(self) -> bool:
+        """Whether it is another release: a file on the command line; servers do not take it."""
+        return bool(self.type == Release | None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

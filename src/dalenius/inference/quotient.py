@@ -127,14 +127,20 @@ def _fieller(
         return outside > 1 - confidence
 
     best = np.arctan2(max(up, 0.0), max(down, 0.0)) if max(up, down) > 0 else np.pi / 4
-    grid = np.unique(np.concatenate([np.linspace(0, np.pi / 2, 41), [best]]))
+    low, high = accepted_angles(accepts, float(best), 0.0)
+    return float(np.tan(low)), inf if high >= np.pi / 2 - 1e-9 else float(np.tan(high))
+
+
+def accepted_angles(accepts: Callable[[float], bool], best: float, least: float) -> tuple[float, float]:
+    """The least and the largest accepted angle between `least` and a right one; `best` where none is accepted."""
+    grid = np.unique(np.concatenate([np.linspace(least, np.pi / 2, 41), [best]]))
     held = np.array([accepts(a) for a in grid])
     if not held.any():
-        return float(np.tan(best)), float(np.tan(best))
+        return best, best
     first, last = int(np.argmax(held)), len(held) - 1 - int(np.argmax(held[::-1]))
-    low = 0.0 if first == 0 else _edge(accepts, grid[first - 1], grid[first])
+    low = least if first == 0 else _edge(accepts, grid[first - 1], grid[first])
     high = np.pi / 2 if last == len(grid) - 1 else _edge(accepts, grid[last + 1], grid[last])
-    return float(np.tan(low)), inf if high >= np.pi / 2 - 1e-9 else float(np.tan(high))
+    return float(low), float(high)
 
 
 def _edge(accepts: Callable[[float], bool], outside: float, inside: float) -> float:

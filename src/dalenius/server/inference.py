@@ -73,11 +73,16 @@ def _read(question: InferenceQuestion, written: Mapping[str, Any]) -> dict[str, 
         first = error.errors()[0]
         place = ".".join(["body", *(str(step) for step in first["loc"])])[:200]
         raise DocumentError(f"{place}: {first['msg'][:200]}.", place=place) from None
-    return {parameter.name: getattr(values, parameter.key) for parameter in question.parameters}
+    return {parameter.name: getattr(values, parameter.key) for parameter in _served(question)}
+
+
+def _served(question: InferenceQuestion) -> list[Parameter]:
+    """Parameters that a request can state; another release is none."""
+    return [parameter for parameter in question.parameters if not parameter.is_release]
 
 
 def _model(question: InferenceQuestion) -> type[BaseModel]:
-    fields: dict[str, Any] = {parameter.key: (_type(parameter), _field(parameter)) for parameter in question.parameters}
+    fields: dict[str, Any] = {parameter.key: (_type(parameter), _field(parameter)) for parameter in _served(question)}
     return create_model(question.name, __config__=ConfigDict(extra="forbid", frozen=True), **fields)
 
 
@@ -120,7 +125,7 @@ def _check_size(question: InferenceQuestion, release: Release, given: Mapping[st
 
 def _check_axes(question: InferenceQuestion, release: Release, given: Mapping[str, Any]) -> None:
     axes = {axis.name for table in release.tables for axis in table.space.axes}
-    for parameter in question.parameters:
+    for parameter in _served(question):
         is_axes = parameter.type == tuple[str, ...]
         for name in given[parameter.name] if parameter.is_selection or is_axes else ():
             if name not in axes:

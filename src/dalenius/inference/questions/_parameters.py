@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated
 
+from dalenius.core.release import Release
 from dalenius.errors import ParameterError
 from dalenius.inference.question import Hint
 
@@ -17,6 +18,21 @@ _CELLS = "axis=label of the {} cells, or axis=label..label for a range; repeat f
 First = Annotated[Cells, Hint(help=_CELLS.format("first"))]
 Second = Annotated[Cells, Hint(help=_CELLS.format("second"))]
 Cell = Annotated[Cells, Hint(help="axis=label of the cell; repeat for each axis.")]
+
+
+Against = Annotated[
+    Release | None, Hint(help="Another release, such as that of a later wave, from which the second cells are taken.")
+]
+By = Annotated[
+    str, Hint(help="An axis: each label of it in both releases, or every pair of its labels; intervals hold together.")
+]
+Samples = Annotated[
+    str,
+    Hint(
+        help="Whether units may be in both samples: overlapping, or independent.",
+        choices=("overlapping", "independent"),
+    ),
+]
 
 
 def _test(words: str, *choices: str) -> Hint:
@@ -34,6 +50,7 @@ Seed = Annotated[int, Hint(help="The same seed gives the same answer.", least=0,
 Confidence = Annotated[float, Hint(least=0.001, most=0.99999, help="Level of the intervals.")]
 
 COUNTS = "Counts are independent and Poisson, or multinomial where the total is public."
+COMPARED = "Two samples may have units in common, unless they are said to be independent."
 POPULATION = "Nothing more for population values; independent Poisson counts for parameters."
 
 
