@@ -30,16 +30,21 @@ LARGEST = 1000
 NARROWEST = 3
 """Standard deviations of noise are at least so many whole numbers, or a quarter of the budget is taken."""
 _BOUNDS = "one step chooses the bounds and adds the noise: the kit does not know the total between them"
+_HIDDEN = "cells of few rows are hidden, so that corners do not show what weights make possible"
 KNOWN = {
     ("", "", "list", "limits"): "quotients of a list stay one sum over another, so that lists add up; "
     "`infer intervals` cuts them to the bounds",
+    ("", "weighted", "", "limits"): _HIDDEN,
     (
+        "correlation",
+        "bootstrap",
         "",
-        "weighted",
-        "",
-        "limits",
-    ): "cells of few rows are hidden, so that corners do not show what weights make possible",
+        "variance",
+    ): "near a perfect correlation influences are hardly more than the noise "
+    "in their spread, which is never stated below zero: intervals are too wide",
+    ("proportion", "bootstrap", "", "degenerate"): "a bagged share of one row takes few values, which are not normal",
     ("total", "learned_bounds", "", "coverage"): _BOUNDS,
+    ("total", "learned_bounds", "", "degenerate"): _BOUNDS,
     ("total", "learned_bounds", "", "variance"): _BOUNDS,
 }
 """What is not kept, by estimator, modifier, shape (where one is named) and judgement, and why."""

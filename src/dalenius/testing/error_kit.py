@@ -132,6 +132,8 @@ def judge(asked: ReplicatedExample, seed: str) -> list[ErrorFinding]:
     unkept += judge_variance(list(ordinary.values()))
     if asked.is_cells:
         unkept += judge_preview(asked)
+    # Files of other cells would not have the declared number of rows.
+    if asked.is_cells and not asked.is_sized:
         degenerate = shown(asked, [error_worlds.degenerate(asked.size)] * asked.releases, f"{seed} degenerate")
         limits = possible(asked, seed) if asked.worlds == len(WORLDS) else None
         for world, tables in (*ordinary.items(), ("degenerate cells", degenerate)):

@@ -94,10 +94,14 @@ def domain(replicates: int = REPLICATES, *, is_sized: bool = False) -> Domain:
 
 
 @cache
-def sampled(world: str, replicates: int = REPLICATES, part: int = 0) -> Source:
-    """Replicates of a world, each drawn anew; other ones in each part."""
+def sampled(world: str, replicates: int = REPLICATES, part: int = 0, *, is_sized: bool = False) -> Source:
+    """Replicates of a world, each drawn anew; other ones in each part. If `is_sized`, as many rows as are declared."""
     rng = np.random.default_rng([SEED, list(WORLDS).index(world), part])
-    return _source(WORLDS[world], rng.poisson(RATE, (replicates, len(COMBINATIONS), POINTS)))
+    shape = (replicates, len(COMBINATIONS), POINTS)
+    if not is_sized:
+        return _source(WORLDS[world], rng.poisson(RATE, shape))
+    points = replicates * len(COMBINATIONS) * POINTS
+    return _source(WORLDS[world], rng.multinomial(RATE * points, np.full(points, 1 / points)).reshape(shape))
 
 
 @cache

@@ -24,6 +24,8 @@ from dalenius.core.release import Block, Outcome, Release, Table
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
 from dalenius.errors import RequestError
+from dalenius.measurements.residual import Residual
+from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.postprocess import within
 from dalenius.testing import error_worlds, rule_kit
@@ -58,7 +60,10 @@ class WatchedStep:
         return getattr(self.inner, name)
 
     def draw(self, rng: Any) -> Any:
-        return self.inner.draw(rng) if self.silent_from is None else np.zeros_like(self.silent_from.drawn)
+        if self.silent_from is None:
+            return self.inner.draw(rng)
+        drawn = self.silent_from.drawn
+        return [np.zeros_like(part) for part in drawn] if isinstance(drawn, list) else np.zeros_like(drawn)
 
     def run(self, exact: tuple[Sealed[Any], ...], drawn: Any, rng: Any) -> Outcome:
         """The answer, from a stream that can be begun again."""
@@ -73,7 +78,8 @@ class WatchedStep:
     @property
     def is_additive(self) -> bool:
         """Whether noise that was drawn before is all that stands between the answer and exact sums."""
-        return isinstance(self.inner, AdditiveMeasurement) and isinstance(self.drawn, np.ndarray)
+        is_plain = isinstance(self.inner, AdditiveMeasurement) and isinstance(self.drawn, np.ndarray)
+        return is_plain or isinstance(self.inner, Residual | TreeResidual)
 
     def silent(self) -> Block:
         """What it answers to the same file without noise."""
@@ -317,7 +323,7 @@ def in_world(example: ReplicatedExample, world: str, seed: str) -> list[Simulate
     if example.is_alone:
         sources = [error_worlds.counted(world, part) for part in parts]
     else:
-        sources = [error_worlds.sampled(world, example.size, part) for part in parts]
+        sources = [error_worlds.sampled(world, example.size, part, is_sized=example.is_sized) for part in parts]
     return shown(example, sources, seed, error_worlds.expected(world, example.size))
 
 
