@@ -1,14 +1,16 @@
 """Real releases satisfy the schema of releases."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
 from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.release import Subject
 from dalenius.curator.curator import Curator
 from dalenius.publish.to_json import write_json
-from dalenius.spec.release import ReleaseDocument
+from dalenius.spec.release import ReleaseDocument, SubjectEntry
 
 
 def test_real_releases_satisfy_the_schema(tmp_path: Path) -> None:
@@ -37,3 +39,8 @@ def test_real_releases_satisfy_the_schema(tmp_path: Path) -> None:
             document = ReleaseDocument.model_validate(json.loads(write_json(curator.release(request))))
             for table in document.tables:
                 assert len(table.values) == int(np.prod([len(a.labels) for a in table.space.axes]))
+
+
+def test_the_schema_knows_every_word_of_a_subject() -> None:
+    """A release that shows part of a variable was refused, because its schema did not know the word for it."""
+    assert {field.name for field in fields(Subject)} == set(SubjectEntry.model_fields)

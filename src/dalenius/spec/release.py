@@ -135,6 +135,7 @@ class SubjectEntry(_Entry):
     )
     per: str = usual("", "of how many units a rate is; left out elsewhere")
     which: str = usual("", "which end was looked for; left out elsewhere")
+    parts: tuple[str, ...] = usual((), "variables of which an axis does not show every declared value")
 
 
 class CellsEntry(_Entry):
