@@ -3,6 +3,7 @@
 import csv
 import gzip
 import os
+import signal
 import sys
 from collections import Counter
 from itertools import product
@@ -36,6 +37,8 @@ class Conversation:
             dimensions=(24, 80),
             encoding="utf-8",
             timeout=120,
+            # A test run in the background may ignore interrupts, and would hand that down.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def answer(self, question: str, text: str = "") -> str:

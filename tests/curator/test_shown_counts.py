@@ -165,7 +165,7 @@ def test_a_table_stored_under_the_older_rule_is_not_served_for_this_one(
     """What hid nothing in its blocks stays in the ledger; the same request is another question today, and charged."""
     with opened(tmp_path, {"threshold": 5}) as curator:
         with monkeypatch.context() as older:
-            older.setattr(curator_rules, "shaped", lambda plan, rules: plan)
+            older.setattr(curator_rules, "shaped", lambda plan, rules, least: plan)
             stored = curator.release(PLAIN)
         charges = [entry for entry in curator.ledger.reader.entries("p") if entry.kind == "charge"]
         asked = curator.release(PLAIN)

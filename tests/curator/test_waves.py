@@ -67,7 +67,7 @@ def test_levels_and_changes_of_recorded_series_of_estimates_keep_to_the_plan(
     values = low + (np.arange(records) + 0.5) * (high - low) / records
     rng, blocks, clean = RecordedRandomness("estimates"), [], []
     for step in plan.measurements:
-        arrays = [summed(query, values) for query in step.statistic.queries]  # type: ignore[attr-defined]
+        arrays = [summed(query, values) for query in step.statistic.needs]  # type: ignore[attr-defined]
         sums = np.rint(np.tile(arrays, waves)).astype(np.int64)
         noisy = sums + sample(step.mechanism, len(sums), rng)  # type: ignore[attr-defined]
         for kept, numbers in ((blocks, noisy), (clean, sums)):

@@ -159,7 +159,7 @@ def test_a_total_is_called_one_of_shown_where_declared_values_are_left_out(table
     parts = tuple(part.variable for part in universe.parts)
     crosstab = Crosstab(
         row_axes=tuple(rows), column_axes=tuple(columns), layer_axes=(), heads=(), sheets=(),
-        has_totals=True, show="value", confidence=0.95, marks=frozenset(), parts=parts,
+        has_totals=True, show="value", marks=frozenset(), parts=parts,
     )  # fmt: skip
     inside = counted(table)
     assume(any(inside))
