@@ -198,8 +198,9 @@ def test_waves_are_panels_unless_they_are_said_to_be_independent(waves: Waves) -
 def test_all_pairs_hold_together(waves: Waves) -> None:
     release = waves.release(rows="sex", measure="mean", of="income", where={"region": REGIONS[:8]})
     pair = inference.difference(release, {"sex": "f"}, {"sex": "m"})
-    from dalenius.inference.questions.difference import ask
+    from dalenius.inference.questions.difference import DIFFERENCE
 
+    ask = DIFFERENCE.ask
     found = ask(release, by="sex")
     assert found.labels() == [("f | m",)] and found.values[0] == pair.value
     one, two = (waves.release(wave, measure="mean", of="income") for wave in (0, 1))

@@ -1,0 +1,47 @@
+"""What difference, ratio and change declare alike: two selections of cells, of one release or of two."""
+
+from dalenius.core.estimate import Estimate
+from dalenius.inference.compared import Comparison, each_pair
+from dalenius.inference.interval_table import IntervalTable
+from dalenius.inference.observe import Source
+from dalenius.inference.question import InferenceQuestion
+from dalenius.inference.questions._parameters import (
+    ALL,
+    COMPARED,
+    POPULATION,
+    Against,
+    By,
+    Confidence,
+    First,
+    Kind,
+    Samples,
+    Second,
+)
+
+
+def comparison(name: str, compare: Comparison, words: str) -> InferenceQuestion:
+    """The question that compares two numbers, or all pairs along an axis; `words` are its help."""
+
+    def ask(
+        release: Source,
+        first: First = ALL,
+        second: Second = ALL,
+        against: Against = None,
+        by: By = "",
+        kind: Kind = "population",
+        confidence: Confidence = 0.95,
+        samples: Samples = "overlapping",
+    ) -> Estimate | IntervalTable:
+        if by:
+            return each_pair(
+                compare, release, by, first, second, against=against, kind=kind, confidence=confidence, samples=samples
+            )
+        return compare(release, first, second, against=against, kind=kind, confidence=confidence, samples=samples)
+
+    ask.__doc__ = words
+    return InferenceQuestion(
+        name=name,
+        ask=ask,
+        assumes=(POPULATION, COMPARED),
+        examples=({"first": {"A": ("a0",)}, "second": {"A": ("a1",)}},),
+    )
