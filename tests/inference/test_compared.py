@@ -212,6 +212,12 @@ def test_all_pairs_hold_together(waves: Waves) -> None:
         ask(one, by="region", first={"region": ("r000",)})
 
 
+def test_a_total_without_its_error_of_sampling_says_how_to_ask(waves: Waves) -> None:
+    release = waves.release(measure="total", of="income", error="noise")
+    with pytest.raises(Unsupported, match='ask anew with error = "sampling"'):
+        inference.difference(release, {"region": "r000"}, {"region": "r001"}, kind="parameter")
+
+
 def test_a_ratio_to_what_may_be_zero_is_unbounded(waves: Waves) -> None:
     weak = waves.release(measure="total", of="income", rho="1/10000000")
     found = inference.ratio(weak, {"region": REGIONS[0]}, {"region": REGIONS[1]})

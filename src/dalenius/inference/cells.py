@@ -79,6 +79,8 @@ def intervals(
         totals = _totals(source, names, confidence, is_simultaneous)
         if totals is not None:
             return totals
+    if kind == "parameter" and isinstance(source, Release) and find_table(source, names).measure == "total":
+        raise _not_measured(find_table(source, names))
     observation = observe(source, *names, of_process=False)
     if kind == "parameter":
         refuse_parameters(observation)
@@ -103,6 +105,13 @@ def intervals(
         is_simultaneous=is_simultaneous,
         notes=(*((condition(observation),) if kind == "parameter" else ()), *observation.notes),
         structural_zeros=frozenset(np.flatnonzero(outside).tolist()),
+    )
+
+
+def _not_measured(table: Table) -> Unsupported:
+    return Unsupported(
+        'The error of sampling was not measured with this release; ask anew with error = "sampling" in [table].',
+        measure=table.measure,
     )
 
 
@@ -311,11 +320,7 @@ def estimate_intervals(
         if release.about.weight:
             refuse_weights(drawn.draws)
         if table.sampled is None:
-            raise Unsupported(
-                "The error of sampling was not measured with this release; ask anew with error = "
-                '"sampling" in [table].',
-                measure=table.measure,
-            )
+            raise _not_measured(table)
     cells = table.space.size - len(table.space.structural_indices)
     curves = curves_of(release.law, cells)
     level = simultaneous_confidence(confidence, cells if curves is None else curves) if together else confidence

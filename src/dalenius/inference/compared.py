@@ -169,12 +169,13 @@ def change(
     samples: str = "overlapping",
 ) -> Estimate:
     """By how many per cent the second number, which is taken from `against` where that is given, exceeds the first."""
-    words = f"change from {describe(first)} to {describe(second)}, per cent"
     if _is_of_counts(source, against, first, second):
-        made = replace(quotient.ratio(source, second, first, kind=kind, confidence=confidence), name=words)
+        name = f"change from {describe(first)} to {describe(second)}, per cent"
+        made = replace(quotient.ratio(source, second, first, kind=kind, confidence=confidence), name=name)
     else:
         one, other, dependence = _pair(source, first, second, against, kind, confidence, samples)
-        made = _ratio(other, one, dependence, f"{_title(one, other)}: {words}", kind, confidence)
+        name = f"{_title(one, other)}: change from {one.name} to {other.name}, per cent"
+        made = _ratio(other, one, dependence, name, kind, confidence)
     assert made.interval is not None
     low, high = (100 * (end - 1) for end in (made.interval.lower, made.interval.upper))
     return replace(
@@ -287,6 +288,8 @@ def _pair(
         level = (1 + confidence) / 2
     one = released_number(source, first, kind=kind, confidence=level)
     two = released_number(other, second, kind=kind, confidence=level)
+    if source.provenance.version != other.provenance.version:
+        one, two = (replace(each, name=f"{each.name} ({each.release.provenance.version})") for each in (one, two))
     noise = _noise_correlation(one, two)
     has_same_rows = kind == "parameter" and _has_same_rows(one, two, samples)
     return one, two, Dependence(noise=noise, has_same_rows=has_same_rows, is_added=is_added)
