@@ -33,7 +33,7 @@ from dalenius.inference import contrast, quotient
 from dalenius.inference.cells import intervals
 from dalenius.inference.contrast import Where, describe, signed_total
 from dalenius.inference.drawn import drawn_as
-from dalenius.inference.interval import check_among, checked, checked_kind, simultaneous_confidence
+from dalenius.inference.interval import check_among, checked, checked_kind
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.observation import find_table
 from dalenius.inference.observe import Source
@@ -208,7 +208,8 @@ def each_pair(
     pairs = [(a, a) for a in labels] if against is not None else list(combinations(labels, 2))
     if not pairs:
         raise ParameterError(f"{by!r} has one label, and a comparison needs two.", name="by")
-    level = simultaneous_confidence(confidence, len(pairs))
+    # Pairs have numbers in common: errors are added (Bonferroni).
+    level = 1 - (1 - checked(confidence)) / len(pairs)
     keywords = {"against": against, "kind": kind, "confidence": level, "samples": samples}
     made = [ask(source, {**first, by: a}, {**second, by: b}, **keywords) for a, b in pairs]
     ends = [each.interval for each in made if each.interval is not None]
