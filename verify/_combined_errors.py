@@ -31,10 +31,22 @@ NARROWEST = 3
 """Standard deviations of noise are at least so many whole numbers, or a quarter of the budget is taken."""
 _BOUNDS = "one step chooses the bounds and adds the noise: the kit does not know the total between them"
 _HIDDEN = "cells of few rows are hidden, so that corners do not show what weights make possible"
+_PRODUCTS = (
+    "lists have no step that looks at influences: products of four numbers carry noise that hides a small error of "
+    "sampling, which is never stated below zero, so that intervals are too wide"
+)
 KNOWN = {
     ("", "", "list", "limits"): "quotients of a list stay one sum over another, so that lists add up; "
     "`infer intervals` cuts them to the bounds",
     ("", "weighted", "", "limits"): _HIDDEN,
+    ("correlation", "", "list", "variance"): _PRODUCTS,
+    ("covariance", "", "list", "variance"): _PRODUCTS,
+    (
+        "correlation",
+        "",
+        "list",
+        "gradient",
+    ): "the noise of both spreads is taken at its largest near a perfect correlation",
     (
         "correlation",
         "bootstrap",
