@@ -319,7 +319,7 @@ def _read_block(document: dict[str, Any]) -> Block:
 
 def _read_table(document: dict[str, Any]) -> Table:
     # The sum with zero takes the sign from a negative zero, which the document does not hold.
-    values = np.array(document["values"], dtype=np.float64) + 0.0
+    values = np.asarray(document["values"], dtype=np.float64) + 0.0
     has_sampling = "variance_with_sampling" in document
     return Table(
         name=document["name"],
@@ -334,10 +334,8 @@ def _read_table(document: dict[str, Any]) -> Table:
 
 def _read_numbers(content: Any, cells: int) -> FloatArray:
     """A number for every cell, missing ones as NaN."""
-    numbers = np.full(cells, np.nan if content is None else 0.0, dtype=np.float64)
-    if content is not None:
-        numbers += np.array(content, dtype=np.float64)
-    return numbers
+    numbers = np.asarray(np.nan if content is None else content, dtype=np.float64)
+    return np.broadcast_to(numbers, (cells,)) + 0.0
 
 
 def canonical_bytes(content: object) -> bytes:
