@@ -1,19 +1,11 @@
 """What examples of methods do not keep of the kit of errors, in every run of the tests."""
 
-_GRID = "ends are points of the grid of values, and the plan knows ranks only: how far they lie apart is the data's"
 _LIST = "means of a list stay total over count, so that lists add up; `infer intervals` cuts them to the bounds"
 KNOWN: dict[str, dict[str, str]] = {
-    "boxplot 0": {"preview": _GRID},
-    "boxplot 1": {"preview": _GRID},
     "dominance 0": {"silence": "a number of cells that are not told apart; replicates are what is counted"},
     "exponential_family 0": {"gradient": "the variance is that of replays of the fit, which is not linear"},
     "labels 0": {"silence": "cells are the labels that were found, and no condition is taken"},
     "mean 2": {"limits": _LIST},
-    "median 5": {"preview": _GRID},
-    "quantile 0": {"preview": _GRID},
-    "quantiles 1": {"preview": _GRID},
-    "quantiles 2": {"preview": _GRID},
-    "quantiles 3": {"preview": _GRID},
     "sample_and_aggregate 1": {
         "coverage": "blocks are drawn anew in each release: the median of others is no truth (`verify/blocks.py`)"
     },

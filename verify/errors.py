@@ -13,9 +13,6 @@ from dalenius.testing import error_kit
 from dalenius.testing.simulated import LONG, QUICK
 from verify._known_errors import KNOWN as NOT_KEPT
 
-_BOUNDS = (
-    "one step chooses the bounds and adds the noise: the kit does not know the total between them (`verify/clipped.py`)"
-)
 _CERTIFIED = "certified ends hold whatever the data are, and the standard error is that of their distance"
 _FAMILY = "the error of sampling is that of the family, which no world follows (`verify/families.py`)"
 _RATE = "a parameter has no largest value: corners show what a fit gives at a bound"
@@ -28,8 +25,6 @@ KNOWN: dict[str, dict[str, str]] = {
     **{f"quantiles {number}": {"variance": _CERTIFIED} for number in range(3)},
     "median 0": {"variance": _CERTIFIED},
     "quantile 0": {"variance": _CERTIFIED},
-    "proportion 2": {"degenerate": "five resamples of one row are that row: their spread says nothing of the noise"},
-    "total 1": {"coverage": _BOUNDS, "variance": _BOUNDS},
 }
 """What is seen by more replicates only."""
 

@@ -12,7 +12,6 @@ from dalenius.core.domain import Domain
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator import gate
 from dalenius.curator.planner import Planner
-from dalenius.curator.trade_off import smallest_within
 from dalenius.demo.survey import dataset_name, materialise
 from dalenius.engines.memory import MemorySource
 from dalenius.spec.load import load_dataset
@@ -28,24 +27,28 @@ def run(quick: bool = False) -> dict[str, object]:
     domain = _declared()
     planner = Planner(domain=domain, policy=PolicyDocument())
     table = {"rows": ["region", "sex"], "margins": MARGINS, "universe": "own", "objective": "tables"}
-    privacy = {"definition": "zero_concentrated", "rho": "1/2"}
-    request = RequestDocument.from_dict({"table": table, "privacy": privacy})
-    point = smallest_within(planner, request, WITHIN, (LEVEL,))
+    privacy = {"error_at_most": WITHIN, "in_table": [LEVEL]}
+    request = planner.completed(RequestDocument.from_dict({"table": table, "privacy": privacy}))
+    assert isinstance(request, RequestDocument), "one table stays one"
+    rho = request.privacy.rho or Fraction(0)
     runs = 40 if quick else 200
-    share, cells = _held(planner, _at(request, point.amount), domain, runs)
-    less = planner.plan(_at(request, point.amount * Fraction(95, 100)))
-    missed = 1.959964 * joint.largest_variances(less.law)[1] ** 0.5  # type: ignore[arg-type]
+    share, cells = _held(planner, request, domain, runs)
+    reached, missed = (_half_width(planner, _at(request, rho * part)) for part in (1, Fraction(95, 100)))
     # Forty districts of two hundred releases: a standard error of a quarter of a percent.
-    is_good = abs(share - 0.95) <= 0.015 and missed > WITHIN >= point.margin
+    is_good = abs(share - 0.95) <= 0.015 and missed > WITHIN >= reached
     return {
         "ok": is_good,
-        "rho": float(point.amount),
-        "half_width": point.margin,
+        "rho": float(rho),
+        "half_width": reached,
         "releases": runs,
         "districts": cells,
         "share_within": share,
         "half_width_at_5_percent_less_rho": missed,
     }
+
+
+def _half_width(planner: Planner, request: RequestDocument) -> float:
+    return float(1.959964 * joint.largest_variances(planner.plan(request).law)[1] ** 0.5)  # type: ignore[arg-type]
 
 
 def _declared() -> Domain:

@@ -8,6 +8,7 @@ __version__ = VERSION
 
 # In the order in which data flow.
 __all__ = [
+    "describe",
     "table",
     "batch",
     "Request",
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from dalenius.core.estimate import Estimate
     from dalenius.core.release import Release
     from dalenius.curator.curator import Curator
+    from dalenius.curator.drafting import describe
     from dalenius.ledger import Ledger
     from dalenius.publish import load, save
     from dalenius.spec.request import RequestDocument as Request
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 else:
     # Imported on first use, so that `import dalenius` and --help stay fast.
     _HOMES = {
+        "describe": "curator.drafting",
         "table": "spec.table",
         "batch": "spec.table",
         "Request": "spec.request:RequestDocument",

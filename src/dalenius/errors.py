@@ -63,6 +63,10 @@ class DaleniusError(Exception):
         self.message = message
         self.detail = detail
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what a notebook shows in place of a traceback: the sentence and its code."""
+        return [f"{type(self).__name__} [{self.code}]: {self.message}"]
+
     def to_dict(self) -> dict[str, object]:
         """The one shape in which an error leaves the library."""
         return {"error": {"code": self.code, "message": self.message, "detail": dict(self.detail)}}

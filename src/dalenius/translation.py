@@ -11,10 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-__all__ = ["ENGLISH", "Texts", "languages", "texts", "translated"]
+__all__ = ["ENGLISH", "Texts", "languages", "number_marks", "texts", "translated"]
 
 ENGLISH = "en"
 _LOCALE = Path(__file__).with_name("locale")
+_MARKS = {"de": str.maketrans(",.", ".,")}
 Value = TypeVar("Value")
 
 
@@ -22,6 +23,15 @@ Value = TypeVar("Value")
 def languages() -> tuple[str, ...]:
     """Return the codes of all languages, English first."""
     return (ENGLISH, *sorted(path.stem for path in _LOCALE.glob("*.po")))
+
+
+def number_marks(number: str, language: str) -> str:
+    """Return a number with the marks that readers of the language expect.
+
+    >>> number_marks("1,234.5", "de")
+    '1.234,5'
+    """
+    return number.translate(_MARKS[language]) if language in _MARKS else number
 
 
 def read_catalogue(content: str) -> dict[str, str]:

@@ -36,6 +36,25 @@ def test_a_fixed_number_of_rows_takes_off_what_resampling_it_added() -> None:
     assert made.sampling()[0] == pytest.approx(9.0 - 1.0 - made.counted[0])
 
 
+def test_a_quotient_by_a_measured_number_of_rows_has_fiellers_interval() -> None:
+    """In a cell of few rows the noise of their number is that at the true quotient, not that at the shown one."""
+    rng, cells, true = np.random.default_rng(1), 4000, -1.0
+    for rows in (1.0, 4.0, 400.0):
+        totals = true * rows + np.sqrt(rows + 8.0) * rng.standard_normal((cells, 20))
+        records = rows + np.sqrt(3.4) * rng.standard_normal(cells)
+        made = Replicates(totals=totals, noise=8.0, reach=1.0, records=records, records_variance=3.4)
+        n, shown = np.maximum(records, 1.0), made.bagged / np.maximum(records, 1.0)
+        half = made.half_widths(0.95, is_sampling=False)
+        below, above = made.quotient_sides(0.95, half)
+        # An interval without ends holds everything.
+        missed = [float(np.mean(wrong)) for wrong in (true < shown - below / n, true > shown + above / n)]
+        assert max(missed) < 0.035, (rows, missed)
+        plain = max(np.mean(true < shown - half / n), np.mean(true > shown + half / n))
+        assert rows > 1 or plain > 0.1
+        if rows > 100:
+            np.testing.assert_allclose(np.stack([below, above]), np.stack([half, half]), rtol=0.05)
+
+
 def coverage(k: int, ratio: float, share: float | None = None) -> float:
     """Of the calibrated 95 % interval, where the sampling variance is `ratio` variances of one replicate's noise.
 

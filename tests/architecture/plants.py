@@ -88,7 +88,6 @@ STRATEGY = '''
     """Every margin by itself, the last with as much as the others together."""
 
     from dalenius.plans.margins.measured import measured
-    from dalenius.plans.margins.setting import without_total
 
     __all__ = ["LastStrategy"]
 
@@ -101,8 +100,8 @@ STRATEGY = '''
 
         @staticmethod
         def option(setting, allotment):
-            *others, last = without_total(setting).margins
-            shares = {margin: 0.5 / len(others) for margin in others} | {last: 0.5}
+            *others, last = setting.parts
+            shares = {part: 0.5 / len(others) for part in others} | {last: 0.5}
             return measured(setting, allotment, "last", shares)
 '''
 

@@ -34,6 +34,7 @@ def imports(path: Path) -> set[str]:
 
 def test_public_names_are_pinned() -> None:
     flow = [
+        "describe",
         "table",
         "batch",
         "Request",

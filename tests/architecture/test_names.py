@@ -52,7 +52,7 @@ def test_a_planted_staircase_is_seen() -> None:
     assert is_descriptive("Part", {"Part": ["BaseModel"]})
 
 
-@pytest.mark.parametrize(("room", "most"), [("curator", 9), ("core", 23)])
+@pytest.mark.parametrize(("room", "most"), [("curator", 10), ("core", 23)])
 def test_rooms_stay_small(room: str, most: int) -> None:
     assert len([path for path in (ROOT / room).rglob("*.py") if path.name != "__init__.py"]) <= most
 

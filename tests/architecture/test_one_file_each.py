@@ -31,7 +31,6 @@ OTHER_SENSE = {
     ("curator/inspection.py", "dominance"): "a line of the custodian's report, whatever was asked",
     ("curator/inspection.py", "total"): "the label of a table without axes",
     ("curator/planner.py", "json"): "how pydantic gives plain values",
-    ("curator/trade_off.py", "total"): "the label of a table without axes",
     ("server/pages/reading.py", "compare"): "the name of a page",
     ("server/pages/reading.py", "difference"): "a word in a template",
     ("server/pages/reading.py", "independence"): "the name of a page",

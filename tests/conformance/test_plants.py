@@ -242,7 +242,8 @@ def test_the_kit_of_strategies_catches_a_wrong_variance(factor: float, monkeypat
 
     def wrong(setting: Any, allotment: Any) -> Any:
         option = right(setting, allotment)
-        return replace(option, components={a: v * factor for a, v in option.components.items()})
+        components = {a: v * factor for a, v in option.law.components.items()}
+        return replace(option, law=replace(option.law, components=components))
 
     monkeypatch.setattr(EqualStrategy, "option", staticmethod(wrong))
     with pytest.raises(AssertionError, match="least squares gives"):

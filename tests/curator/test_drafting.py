@@ -86,16 +86,48 @@ def test_numbers_with_few_values_stay_numbers(tmp_path: Path) -> None:
     assert_every_value_is_declared(report(path, tmp_path))
 
 
-def test_cents_get_a_step_of_cents_and_bounds_are_rounded_outward(tmp_path: Path) -> None:
+def test_steps_fit_the_bounds_which_are_rounded_outward(tmp_path: Path) -> None:
     pay = [f"{1000 + 37 * i}.{i:02d}" for i in range(60)]
     path = write_csv(
         tmp_path / "a.csv", {"pay": pay, "balance": [str(i * 111 - 4321) for i in range(60)], "x": ["a", "b"] * 30}
     )
     variables = drafted(path)
-    assert variables["pay"]["step"] == Decimal("0.01")
+    assert variables["pay"]["step"] == Decimal("0.1")
     assert variables["pay"]["bounds"] == [1000, 4000]
     assert variables["balance"]["bounds"] == [-5000, 3000]
     assert "No value comes twice" in draft(path, from_data=True)
+    assert_every_value_is_declared(report(path, tmp_path))
+
+
+def test_decimals_of_a_computed_column_make_no_finer_step(tmp_path: Path) -> None:
+    """Between the bounds there are at most 10^5 steps, and as many as the values' own grid has, or at least 10^4."""
+    columns = {
+        "weight": [repr(20 + i / 7) for i in range(60)],
+        "share": [repr(i / 4001) for i in range(60)],
+        "sales": [str(41 * i**3) for i in range(60)],
+        "age": [str(i % 47) for i in range(60)],
+    }
+    variables = drafted(write_csv(tmp_path / "a.csv", columns))
+    steps = {n: (v["bounds"][1] - v["bounds"][0]) / Decimal(str(v["step"])) for n, v in variables.items()}
+    assert steps.pop("age") == 50
+    assert all(10**4 <= count <= 10**5 for count in steps.values()), steps
+    assert_every_value_is_declared(report(tmp_path / "a.csv", tmp_path))
+
+
+def test_codes_inside_the_range_of_a_number_are_proposed_as_missing(tmp_path: Path) -> None:
+    columns = {
+        "age": [str(18 + i % 60) for i in range(600)] + ["99"] * 40,
+        "pay": [f"{700 + 3 * i}.{i % 100:02d}" for i in range(600)] + ["998"] * 20 + ["-8"] * 20,
+        "likes": ["1", "2", "3", "4", "5", "2"] * 100 + ["99"] * 40,
+        "owes": [str(i - 300) for i in range(600)] + ["-8"] * 40,
+    }
+    path = write_csv(tmp_path / "a.csv", columns)
+    variables = drafted(path)
+    assert variables["age"]["missing_codes"] == [99] and variables["age"]["bounds"] == [10, 80]
+    assert variables["pay"]["missing_codes"] == [-8, 998] and variables["pay"]["bounds"] == [700, 3000]
+    assert variables["likes"]["categories"] == ["1", "2", "3", "4", "5"]
+    assert variables["likes"]["missing_codes"] == ["99"]
+    assert "missing_codes" not in variables["owes"]
     assert_every_value_is_declared(report(path, tmp_path))
 
 

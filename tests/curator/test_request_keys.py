@@ -50,6 +50,10 @@ PRIVACY: dict[str, dict[str, Any]] = {
     "strategy": {"strategy": "split"},
     "group": {"group": 2},
     "waves": {"waves": 2},
+    # An accuracy stands in the place of amounts, which every example has.
+    "error_at_most": {"error_at_most": 5},
+    "in_table": {"error_at_most": 5, "in_table": []},
+    "in_cells_of": {"in_cells_of": 77},
     "noise": {
         "definition": "approximate",
         "epsilon": 3,

@@ -43,9 +43,8 @@ def test_they_are_closed_unless_opened_by_name():
     for definition in (Bootstrap(), Individual()):
         assert not definition.evidence.is_strong
         assert definition.account == "data-dependent"
-        sentence = definition.sentence(Budget.of(definition.name, epsilon=1))
-        assert sentence.startswith("This is not differential privacy.")
-        assert "Not protected:" in sentence
+        assert "epsilon = 1, delta = 0.5" in definition.sentence(Budget.of(definition.name, epsilon=1, delta="0.5"))
+        assert any("Not protected:" in w for w in definition.warnings)
         assert any("spread" in w for w in definition.warnings)
     assert (Bootstrap.scope, Individual.scope) == (Scope.OBSERVED_ROWS, Scope.ACTUAL_DATA)
 

@@ -185,7 +185,7 @@ def test_a_release_is_charged_to_its_own_account_and_says_who_is_not_protected(c
     assert account.relation is Relation.ADD_REMOVE
     assert release.provenance.cost["relation"] == "replace"
     assert release.provenance.neighbours["public"] == ["town", "age"]
-    assert "(town, age)" in release.provenance.guarantee
+    assert "(town, age)" in release.provenance.formal_guarantee
     assert "link" in release.provenance.warnings[0]
     statement = curator.ledger.reader.statement("few")
     assert statement.warnings == (WARNINGS[PUBLIC_ATTRIBUTES],)

@@ -33,7 +33,7 @@ def test_the_example_of_twelve_lines_prints_on_the_bare_package_what_stands_belo
     assert without_numbers(run_bare(code, tmp_path)) == without_numbers(shown)
     # What an extra gives is refused by name, with what works without it; the release is not lost: it is asked for again, free.
     more = """
-release = dalenius.Curator.open(rows, declaration, ledger="movers.sqlite").release(request)
+release = dalenius.Curator.open(rows, declaration, ledger="movers.sqlite").count(by="city", epsilon=1)
 for ask in (release.to_frame, release.to_polars, release.plot):
     try:
         ask()

@@ -23,7 +23,8 @@ class FileTruth:
     stand_ins: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    steps: Mapping[str, int] = field(default_factory=dict)
+    steps: Mapping[str, float] = field(default_factory=dict)
+    codes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def relation(self) -> str:
@@ -35,11 +36,15 @@ class FileTruth:
     def axis(self, name: str) -> str:
         """SQL of an axis as text: the file's value, or what stands for a missing one."""
         text = f'CAST("{self.columns.get(name, name)}" AS VARCHAR)'
+        for code in self.codes.get(name, ()):
+            text = f"NULLIF({text}, '{code}')"
         return f"COALESCE({text}, '{self.stand_ins[name]}')" if name in self.stand_ins else text
 
     def number(self, name: str) -> str:
         """SQL of a number within its bounds, and on its grid where that is coarser than the file."""
         value = f'CAST("{self.columns.get(name, name)}" AS DECIMAL(18, 4))'
+        for code in self.codes.get(name, ()):
+            value = f"NULLIF({value}, {code})"
         if name in self.steps:
             value = f"round_even({value} / {self.steps[name]}, 0) * {self.steps[name]}"
         if name not in self.bounds:

@@ -204,8 +204,9 @@ def confirmed(case: Case, path: Path, folder: Path) -> tuple[Path, FileTruth]:
         unit=case.unit,
         stand_ins=stand_ins,
         columns={name: part["column"] for name, part in case.further.items()},
-        steps={name: part["step"] for name, part in case.further.items() if part.get("step", 1) > 1},
+        steps={name: float(v.bounds.step) for name, v in numeric.items() if v.bounds.step > 1},
         bounds={n: (float(v.bounds.lower), float(v.bounds.upper)) for n, v in numeric.items()},
+        codes={n: tuple(map(str, part.get("missing_codes", ()))) for n, part in draft["variables"].items()},
     )
 
 
@@ -274,7 +275,8 @@ def published(stored: Release, release: Release) -> None:
     for table in release.tables:
         lines = list(csv.DictReader(io.StringIO(to_csv(release, table))))
         shown = [float(line["value"]) if line["value"] else np.nan for line in lines]
-        np.testing.assert_allclose(shown, table.values, rtol=1e-9)
+        order = tabulation.cells_in_order(table.space, release.asked_order(table))
+        np.testing.assert_allclose(shown, table.values[order], rtol=1e-9)
 
 
 def run(way: Way, case: Case, file: FileTruth) -> int:
@@ -312,9 +314,12 @@ def inferred(release: Release, truth: Cells) -> None:
 
 
 def assert_each_holds(found: Mapping[str, Any], release: Release, truth: Cells) -> None:
-    assert {tuple(cell["labels"]) for cell in found["cells"]} == set(release.table.space.labels())
-    for cell in found["cells"]:
-        assert cell["lower"] <= truth.get(tuple(cell["labels"]), 0) <= cell["upper"]
+    own = [axis.name for axis in release.table.space.axes]
+    order = [found["axes"].index(name) for name in own]
+    cells = {tuple(cell["labels"][place] for place in order): cell for cell in found["cells"]}
+    assert set(cells) == set(release.table.space.labels())
+    for labels, cell in cells.items():
+        assert cell["lower"] <= truth.get(labels, 0) <= cell["upper"]
 
 
 def margins(way: Way, case: Case, file: FileTruth) -> int:

@@ -22,8 +22,8 @@ from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release, Table
 from dalenius.curator.curator import Curator
 from dalenius.errors import DaleniusError
-from dalenius.plans.margins import nested
 from dalenius.plans.margins import plan as margins_plan
+from dalenius.plans.margins.around_zeros import around_zeros
 
 FILE = Path(__file__).parents[3] / "shared" / "data" / "pums_california_1000_nulls.csv"
 LEVEL = 1 - 1e-7
@@ -252,7 +252,7 @@ def test_a_list_of_totals_that_is_measured_as_counts_is_found(tmp_path: Path) ->
         pytest.skip("the public file is not on this machine")
 
     def forgetful(request: Any) -> Any:
-        return margins_plan._first(request, [nested.plan(request)])
+        return margins_plan._first(around_zeros(request))
 
     with patch.object(margins_plan, "_along", forgetful):
         assert compared(3, "add-remove", 25, tmp_path)[1]

@@ -58,27 +58,28 @@ _POOLS: Mapping[str, Sequence[Any]] = {
 }
 
 
-def _categories(*labels: str, missing: str = DROP, unseen: str = DROP) -> Categories:
-    return Categories(labels=labels, missing=missing, unseen=unseen)
+def _categories(*labels: str, missing: str = DROP, unseen: str = DROP, codes: tuple[str, ...] = ()) -> Categories:
+    return Categories(labels=labels, missing=missing, unseen=unseen, missing_codes=codes)
 
 
-def _bounds(lower: int, upper: int, step: str = "1", **rules: str) -> Bounds:
-    return Bounds(lower=Fraction(lower), upper=Fraction(upper), step=Fraction(step), **rules)
+def _bounds(lower: int, upper: int, step: str = "1", codes: tuple[str, ...] = (), **rules: str) -> Bounds:
+    ends, missing = (Fraction(lower), Fraction(upper)), tuple(map(Fraction, codes))
+    return Bounds(lower=ends[0], upper=ends[1], step=Fraction(step), missing_codes=missing, **rules)
 
 
 _DOMAINS: Mapping[str, Categories | Bounds] = {
-    "word": _categories("a", "é", "e\u0301", "", "x y", "other", unseen="other", missing="a"),
-    "code": _categories("1", "2", "-3", missing="2"),
-    "ratio": _categories("0.5", "1", "0", "10000000000000000", "inf", "0.1"),
+    "word": _categories("a", "é", "e\u0301", "", "x y", "other", unseen="other", missing="a", codes=("A", "quo'te")),
+    "code": _categories("1", "2", "-3", missing="2", codes=("4",)),
+    "ratio": _categories("0.5", "1", "0", "10000000000000000", "inf", missing="0", codes=("0.1",)),
     "flag": _categories("true", "false", missing="false"),
-    "price": _categories("1.5", "2", "0", "-0.25", unseen="2"),
+    "price": _categories("1.5", "2", "0", "-0.25", unseen="2", codes=("99999999.99",)),
     "day": _categories("2020-01-01", "1999-12-31", "2024-02-29"),
-    "age": _bounds(0, 100, outside="drop"),
+    "age": _bounds(0, 100, outside="drop", codes=("99", "-1", "101")),
     "huge": _bounds(-(10**18), 10**18, "1000"),
     "big": _bounds(0, 10**9),
-    "amount": _bounds(-50, 1000, "1/2", missing="0"),
-    "cents": _bounds(0, 100, "1/100", outside="drop"),
-    "typed": _bounds(-9, 900, "1/3", missing="-9"),
+    "amount": _bounds(-50, 1000, "1/2", missing="0", codes=("999.75", "0.1", "12", "1/3")),
+    "cents": _bounds(0, 100, "1/100", outside="drop", codes=("49.99", "100.01")),
+    "typed": _bounds(-9, 900, "1/3", missing="-9", codes=("7", "0.1", "-7")),
     "yes": _bounds(0, 1),
     "weight": _bounds(0, 3),
     "wide": _bounds(-_WIDE, _WIDE, missing="-1"),

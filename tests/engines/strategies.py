@@ -64,13 +64,18 @@ def variables(draw: st.DrawFn, name: str) -> Variable:
     if draw(st.booleans()):
         labels = tuple(draw(st.lists(st.sampled_from(LABELS), min_size=1, max_size=5, unique=True)))
         rules = st.sampled_from([DROP, *labels])
-        return Variable(name=name, domain=Categories(labels=labels, missing=draw(rules), unseen=draw(rules)))
+        codes = tuple(draw(st.lists(st.sampled_from([x for x in LABELS if x not in labels]), max_size=2, unique=True)))
+        categories = Categories(labels=labels, missing=draw(rules), unseen=draw(rules), missing_codes=codes)
+        return Variable(name=name, domain=categories)
     step = draw(st.sampled_from(STEPS))
     low = draw(st.integers(-200, 100))
     high = draw(st.integers(low, low + 300))
     missing = draw(st.sampled_from([DROP, str(low * step), str(high * step)]))
     outside = draw(st.sampled_from(["clamp", DROP]))
-    bounds = Bounds(lower=low * step, upper=high * step, step=step, missing=missing, outside=outside)
+    codes = tuple(draw(st.lists(st.integers(low - 20, high + 20).map(lambda k: k * step), max_size=3, unique=True)))
+    bounds = Bounds(
+        lower=low * step, upper=high * step, step=step, missing=missing, outside=outside, missing_codes=codes
+    )
     return Variable(name=name, domain=bounds)
 
 

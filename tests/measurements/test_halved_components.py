@@ -20,7 +20,6 @@ from dalenius.core.integer_law import Noised
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.measurements.residual import Residual
-from dalenius.measurements.tree_residual import TreeResidual
 
 LIMITS = [(0, 5), (-3, 2), (1, 3)]
 CASES = [(1, 1), (1, 2), (2, 1), (2, 2)]
@@ -37,19 +36,20 @@ TREE = Tree.of_groups([[0, 0, 1], [0, 1, 2]])
 
 def flat(amounts: Amounts) -> Residual:
     """One table of four cells, from which every component is made."""
-    grid = {(): Fraction(3), (0,): Fraction(5), (1,): Fraction(20), (0, 1): Fraction(7)}
+    grid = {(0, ()): Fraction(3), (0, (0,)): Fraction(5), (0, (1,)): Fraction(20), (0, (0, 1)): Fraction(7)}
     return Residual("r", (ONE, OTHER), (), grid, amounts=amounts)
 
 
 def apart(amounts: Amounts) -> Residual:
     """Two tables: their cells are rounded each by itself."""
-    return Residual("r", (ONE, OTHER), (), {(): Fraction(2), (0,): Fraction(5), (1,): Fraction(3)}, amounts=amounts)
+    grid = {(0, ()): Fraction(2), (0, (0,)): Fraction(5), (0, (1,)): Fraction(3)}
+    return Residual("r", (ONE, OTHER), (), grid, amounts=amounts)
 
 
-def levels(amounts: Amounts) -> TreeResidual:
+def levels(amounts: Amounts) -> Residual:
     """Leaves without detail, and their groups by the detail: two tables again."""
     grid = {(2, ()): Fraction(3), (1, ()): Fraction(4), (0, ()): Fraction(2), (1, (0,)): Fraction(9)}
-    return TreeResidual("t", TREE, (HALVES, LEAVES), (OTHER,), (), grid, amounts=amounts)
+    return Residual("t", (OTHER,), (), grid, amounts=amounts, tree=TREE, levels=(HALVES, LEAVES))
 
 
 def fetched(step: Any, shape: tuple[int, ...]) -> np.ndarray:

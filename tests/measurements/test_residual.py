@@ -7,9 +7,10 @@ from math import prod
 import numpy as np
 import pytest
 
-from dalenius.algebra.joint import residual_components
 from dalenius.algebra.margins import Workload, reconstruct
-from dalenius.algebra.optimal import grid_variances, select, shift_length
+from dalenius.algebra.moves import ALONE, Part, grid_variances, shift_length
+from dalenius.algebra.optimal import select
+from dalenius.algebra.tree_law import residual_parts
 from dalenius.core.domain import Axis
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours, Relation
@@ -29,11 +30,16 @@ def axes_of(shape: tuple[int, ...]) -> tuple[Axis, ...]:
     )
 
 
+def planned(workload: Workload, cost: Fraction) -> dict[Part, Fraction]:
+    proposed = {(0, a): Fraction(v) * workload.size(a) ** 2 for a, v in select(workload, float(cost)).items()}
+    return grid_variances(workload.shape, proposed, cost, (ALONE,))
+
+
 def measure(step: Residual, counts: np.ndarray, seed: str) -> np.ndarray:
     rng = RecordedRandomness(seed)
     sealed = []
     for query in step.needs:
-        gone = tuple(i for i, a in enumerate(step.axes) if a not in query.space.axes)
+        gone = tuple(i for i, a in enumerate(step.detail) if a not in query.space.axes)
         sealed.append(Sealed(counts.sum(axis=gone).ravel().astype(np.int64)))
     outcome = step.run(tuple(sealed), step.draw(rng), rng)
     assert isinstance(outcome, Value)
@@ -74,7 +80,7 @@ def test_exact_output_law_stays_within_the_claimed_rho(shape: tuple[int, ...], s
     margin = tuple(range(len(shape)))
     size = int(np.prod(shape))
     variance = Fraction(sigma2) * size**2
-    step = Residual("r", axes_of(shape), (), {margin: variance}, is_size_public=is_replace)
+    step = Residual("r", axes_of(shape), (), {(0, margin): variance}, is_size_public=is_replace)
     rho = float(step.profile(SWAP if is_replace else ADD).rho or 0)
     law = output_law(shape, variance, int(16 * float(variance) ** 0.5))
     cells = list(product(*(range(n) for n in shape)))
@@ -110,15 +116,14 @@ def test_empirical_covariance_over_20000_runs() -> None:
     shape, runs = (3, 2), 20_000
     workload = Workload(shape, ((0, 1), (0,), ()))
     cost = Fraction(1)
-    chosen = select(workload, 1.0)
-    grid = grid_variances(workload, chosen, cost, (None,))
+    grid = planned(workload, cost)
     step = Residual("r", axes_of(shape), (), grid)
     counts = np.array([[5, 0], [100, 3], [7, 1]])
     law = step.law
     assert isinstance(law, Joint)
 
     def shown(measured: np.ndarray) -> np.ndarray:
-        parts = residual_components(measured, law.parameters)
+        parts = {a: part[0] for (_, a), part in residual_parts(measured, law.parameters).items()}
         return np.concatenate([reconstruct(workload, parts, m).ravel() for m in workload.margins])
 
     measured = np.array([measure(step, counts, f"run {run}") for run in range(runs)])
@@ -126,7 +131,7 @@ def test_empirical_covariance_over_20000_runs() -> None:
     values = measured @ np.array([shown(unit) for unit in np.eye(measured.shape[1], dtype=np.int64)])
     assert np.allclose(values[:50], [shown(row) for row in measured[:50]])
     truth = np.concatenate([counts.ravel(), counts.sum(axis=1), [counts.sum()]])
-    components = {a: float(v) / workload.size(a) ** 2 for a, v in grid.items()}
+    components = {a: float(v) / workload.size(a) ** 2 for (_, a), v in grid.items()}
     expected = np.zeros((10, 10))
     start = {(0, 1): 0, (0,): 6, (): 9}
     for first in workload.margins:
@@ -143,7 +148,7 @@ def test_empirical_covariance_over_20000_runs() -> None:
 
 def test_profile_matches_the_planned_cost_and_scales_with_rows() -> None:
     workload = Workload((3, 4, 2), ((0, 1), (1, 2), (0,), (0, 1, 2)))
-    grid = grid_variances(workload, select(workload, 1.0), Fraction(1), (None,))
+    grid = planned(workload, Fraction(1))
     step = Residual("r", axes_of((3, 4, 2)), (), grid)
     rho = step.profile(ADD).rho
     assert rho is not None and Fraction(4999, 10000) < rho <= Fraction(1, 2)
@@ -155,7 +160,7 @@ def test_profile_matches_the_planned_cost_and_scales_with_rows() -> None:
 
 
 def test_nothing_is_released_but_differences_from_the_reference_cell() -> None:
-    step = Residual("r", axes_of((3, 2)), (), {(0,): Fraction(9), (0, 1): Fraction(9)})
+    step = Residual("r", axes_of((3, 2)), (), {(0, (0,)): Fraction(9), (0, (0, 1)): Fraction(9)})
     values = measure(step, np.arange(6).reshape(3, 2), "reference")
     rows, cells = values[:3], values[3:].reshape(3, 2)
     assert rows[0] == 0 and not cells[0].any() and not cells[:, 0].any()

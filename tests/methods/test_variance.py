@@ -39,7 +39,7 @@ def test_what_means_nothing_is_refused(wrong: dict[str, Any]) -> None:
 def test_squares_that_no_engine_could_sum_are_refused_from_the_declaration() -> None:
     dataset = {
         "dataset": {"name": "d", "population": "p"},
-        "variables": {"x": {"bounds": [0, 10_000_000], "step": "0.01"}},
+        "variables": {"x": {"bounds": [0, 10_000_000_000_000], "step": "0.01"}},
     }
     domain = DatasetDocument.from_dict(dataset).domain()
     request = {"table": {"measure": "variance", "of": "x"}, "privacy": {"definition": "pure", "epsilon": 1}}

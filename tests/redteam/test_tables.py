@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.redteam.conftest import Open, ask
 
-from dalenius.algebra.optimal import exact_cost, patterns
+from dalenius.algebra.moves import exact_cost, moves
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
@@ -55,8 +55,8 @@ def test_residual_noise_is_priced_at_the_worst_pair_of_units(most: int) -> None:
     full = [u for u in units if len(u) == most]
 
     def price(grid: dict[tuple[int, ...], Fraction], is_replace: bool, is_public: bool) -> float:
-        moves = patterns((0, 1), is_replace=is_replace, is_size_public=is_public)
-        return float(exact_cost(SHAPE, grid, moves)) * most**2
+        ways = moves(0, (0, 1), is_replace=is_replace, is_size_public=is_public)
+        return float(exact_cost(SHAPE, {(0, a): v for a, v in grid.items()}, ways)) * most**2
 
     assert max(_distance(u, (), GRID) for u in units) == pytest.approx(price(GRID, False, False))
     assert max(_distance(u, w, GRID) for u in units for w in units) == pytest.approx(price(GRID, True, False))

@@ -196,7 +196,7 @@ def test_refused_tables(table: dict[str, Any], error: type[DaleniusError], words
         {"definition": "approximate", "epsilon": 1, "delta": -0.1},
         {"definition": "zero_concentrated", "rho": "1/0"},
         {"definition": 3, "epsilon": 1},
-        {"epsilon": 1},
+        {"epsilon": 1, "rho": 1},
         {"definition": "pure", "epsilon": 1, "epsilonn": 1},
     ],
 )

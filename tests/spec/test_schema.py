@@ -29,8 +29,9 @@ def methods_in(published: Mapping[str, Any]) -> set[str]:
     names: set[str] = set()
     for key in published["$defs"]["TablePart"]["properties"].values():
         text = str(key.get("description", ""))
-        if text.startswith("Of ") and text.endswith("."):
-            names.update(text[3:-1].split(", "))
+        _, said, methods = f" {text}".rpartition(" Of ")
+        if said and methods.endswith("."):
+            names.update(methods[:-1].split(", "))
     return names & set(registry.names("methods"))
 
 

@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
+from dalenius import Curator, batch
 from dalenius.core.randomness import RecordedRandomness
-from dalenius.curator import rules
-from dalenius.curator.curator import Curator
 from dalenius.errors import Unsupported
-from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_dataset, load_request
 from dalenius.spec.universe import universe_of
 from dalenius.testing.asking import plan_of
@@ -53,10 +51,13 @@ def test_a_table_says_whose_records_it_counts() -> None:
         {"rows": ["sex", {"variable": "school", "categories": ["low"]}], "margins": [["sex"]]},
     ],
 )
-def test_margins_that_could_lose_records_are_refused_unless_the_request_says_so(table: dict[str, Any]) -> None:
-    with pytest.raises(Unsupported, match='universe = "complete"'):
-        plan_of(DOMAIN, {"table": table, "privacy": PURE})
-    assert plan_of(DOMAIN, {"table": {**table, "universe": "complete"}, "privacy": PURE}).measurements
+def test_margins_that_could_lose_records_count_them_unless_the_request_says_otherwise(table: dict[str, Any]) -> None:
+    plain, own, complete = (
+        plan_of(DOMAIN, {"table": {**table, **said}, "privacy": PURE})
+        for said in ({}, {"universe": "own"}, {"universe": "complete"})
+    )
+    assert repr(plain.measurements) == repr(own.measurements) != repr(complete.measurements)
+    assert plain.preview["universe"] == own.preview["universe"]
 
 
 @pytest.mark.parametrize(
@@ -74,35 +75,23 @@ def test_margins_that_lose_nothing_need_no_word_and_take_none(table: dict[str, A
         plan_of(DOMAIN, {"table": {**table, "universe": "complete"}, "privacy": PURE})
 
 
-def test_the_key_enters_the_canonical_form_only_where_it_is_written() -> None:
-    plain = load_request({"table": MARGINS, "privacy": PURE})
-    said = load_request({"table": {**MARGINS, "universe": "complete"}, "privacy": PURE})
-    assert "universe" not in canonical(plain, DOMAIN).content
-    assert canonical(plain, DOMAIN).digest != canonical(said, DOMAIN).digest
-
-
-def test_margins_stored_before_are_answered_for_their_request_and_charged_for_the_new_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_record_is_counted_by_default_and_that_is_one_question(tmp_path: Path) -> None:
     request = {"table": MARGINS, "privacy": {"definition": "pure", "epsilon": 1}}
-    said = {**request, "table": {**MARGINS, "universe": "complete"}}
+    own, complete = ({**request, "table": {**MARGINS, "universe": said}} for said in ("own", "complete"))
     policy = {"budget": {"rho": 90, "delta": "0.01"}}
     with Curator.open(
         DATASET, ledger=tmp_path / "l.sqlite", data=ROWS, rng=RecordedRandomness(1), policy=policy
     ) as curator:
         curator.register()
-        with monkeypatch.context() as older:
-            older.setattr(rules, "check_universe", lambda *_: None)
-            stored = curator.release(request)
-        with pytest.raises(Unsupported, match="universe"):
-            curator.plan(request)
-        assert curator.release(request).provenance.ledger_entry == stored.provenance.ledger_entry
-        assert curator.quote(request).rho == 0
-        anew = curator.release(said)
+        stored = curator.release(request)
+        assert curator.release(own).provenance.ledger_entry == stored.provenance.ledger_entry
+        assert curator.quote(own).rho == curator.quote(request).rho == 0
+        assert stored.find("school").space.axes[0].labels[-1] == "other or not stated"
+        anew = curator.release(complete)
         assert anew.provenance.ledger_entry != stored.provenance.ledger_entry
-        assert len([entry for entry in curator.ledger.reader.entries("p") if entry.kind == "charge"]) == 2
         assert any("whether it shows them or not" in note for note in anew.provenance.warnings)
-        assert "Education" in curator.plan(said).preview["universe"]
+        both = curator.release(batch(MARGINS, {"rows": ["sex"]}, epsilon=2))
+        assert len(both.members[0].find("school").values) == len(stored.find("school").values)
 
 
 def test_every_product_says_whose_records_it_covers(tmp_path: Path) -> None:

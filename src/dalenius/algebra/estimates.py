@@ -14,7 +14,7 @@ from dalenius.algebra.estimator import Estimator
 from dalenius.algebra.families import fitted_family
 from dalenius.algebra.intervals import Estimated, estimate
 from dalenius.algebra.quantiles import Quantiles
-from dalenius.algebra.replicates import deconvolved, influences_of, replicated, resampled
+from dalenius.algebra.replicates import deconvolved, influences_of, replicated, resampled, sides_of
 from dalenius.algebra.silent import beside_silent
 from dalenius.algebra.sums import MeasuredArrays, Sums
 from dalenius.algebra.windows import with_window
@@ -130,7 +130,7 @@ def deconvolved_ends(
     """
     made, unit, values, _ = replicated(law.parameters, blocks, cells)
     sides = np.array([deconvolved(made, cell, confidence) for cell in range(cells)])
-    sides = np.maximum(sides, made.half_widths(confidence, is_sampling=True)[:, None])
+    sides = np.maximum(sides, np.stack(sides_of(law.parameters, made, confidence, is_sampling=True), axis=1))
     low, high = (_end(end) for end in law.parameters["limits"])
     lower, upper = values - unit * sides[:, 0], values + unit * sides[:, 1]
     return np.clip(np.nan_to_num(lower, nan=low), low, high), np.clip(np.nan_to_num(upper, nan=high), low, high)

@@ -15,16 +15,16 @@ from fractions import Fraction
 from functools import lru_cache
 from math import expm1, log, prod, sqrt
 from statistics import NormalDist
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
-from dalenius.algebra.margins import Margin, Workload, centre, least_squares, reconstruct, sum_out
+from dalenius.algebra.margins import Margin, Workload, least_squares, reconstruct, subsets, sum_out
 from dalenius.algebra.nested import NestedLaw
 from dalenius.algebra.range_law import STRUCTURE as RANGES
 from dalenius.algebra.range_law import RangeLaw
 from dalenius.algebra.tree_law import STRUCTURE as TREE
-from dalenius.algebra.tree_law import TreeLaw, in_units
+from dalenius.algebra.tree_law import TreeLaw, in_units, residual_parts
 from dalenius.core import registry
 from dalenius.core.law import Additive, FloatArray, IntArray, IntegerLaw, Joint, Law
 from dalenius.core.release import Block, Release, Table
@@ -49,6 +49,9 @@ class CombinedLaw(Protocol):
     def covariance(self, first: int, cells: Sequence[int], second: int, others: Sequence[int]) -> FloatArray:
         """Of each of some cells (flat positions) of a shown table with each of some of another."""
 
+    def counts(self, interior: IntArray, spec: Mapping[str, Any]) -> IntArray:
+        """What a block, or a component of one, is measured of in the full cross: for simulations."""
+
 
 @dataclass(frozen=True, eq=False)
 class MarginsLaw:
@@ -57,12 +60,19 @@ class MarginsLaw:
     workload: Workload
     components: Mapping[Margin, float]
     total: int | None
+    structure: ClassVar[str] = "margins"
 
     @classmethod
     def of(cls, law: Joint) -> "MarginsLaw":
         parameters = law.parameters
         workload = Workload(tuple(parameters["shape"]), tuple(tuple(m) for m in parameters["shown"]))
         return cls(workload, {tuple(a): float(v) for a, v in parameters["components"]}, parameters.get("total"))
+
+    def to_parameters(self) -> dict[str, Any]:
+        """The part of a law's document that `of` reads, beside the shape."""
+        shown = [list(m) for m in self.workload.margins]
+        components = [[list(a), v] for a, v in self.components.items()]
+        return {"shown": shown, "components": components, "total": self.total}
 
     @property
     def variances(self) -> list[FloatArray]:
@@ -78,8 +88,10 @@ class MarginsLaw:
         variances: dict[Margin, float] = {}
         for array, own, spec in zip(arrays, laws, blocks, strict=True):
             if isinstance(own, Joint):
-                decode = residual_components if own.structure == "residual" else fourier_components
-                parts.update(decode(array, own.parameters))
+                if own.structure == "fourier":
+                    parts |= fourier_components(array, own.parameters)
+                else:
+                    parts |= {a: part[0] for (_, a), part in residual_parts(array, own.parameters).items()}
             else:
                 margin = tuple(spec["axes"])
                 shape = tuple(workload.shape[a] for a in margin)
@@ -98,10 +110,30 @@ class MarginsLaw:
         margins = self.workload.margins
         return self.workload.covariance(self.components, margins[first], cells, margins[second], others)
 
+    def grouped_variance(self, position: int, groups: Sequence[Sequence[int]]) -> FloatArray:
+        """Variance of sums of a shown table, by the group of each label of every shown axis (-1: left out).
+
+        For a product of label sets the covariance of a residual component is a product over axes.
+        """
+        margin = self.workload.margins[position]
+        many = [np.bincount([g for g in own if g >= 0]).astype(np.float64) for own in groups]
+        total = np.zeros([len(m) for m in many])
+        for a in subsets(margin):
+            if a in self.components:
+                part: FloatArray = np.array(self.components[a])
+                for i, m in zip(margin, many, strict=True):
+                    n = self.workload.shape[i]
+                    part = np.multiply.outer(part, m - m * m / n if i in a else (m / n) ** 2)
+                total += part
+        return total.ravel()
+
+    def counts(self, interior: IntArray, spec: Mapping[str, Any]) -> IntArray:
+        return sum_out(interior, tuple(range(interior.ndim)), tuple(spec["axes"]))
+
 
 _READ: Mapping[str, Callable[[Joint], CombinedLaw]] = {
-    "margins": MarginsLaw.of,
-    "nested": NestedLaw.of,
+    MarginsLaw.structure: MarginsLaw.of,
+    NestedLaw.structure: NestedLaw.of,
     TREE: TreeLaw.of,
     RANGES: RangeLaw.of,
 }
@@ -121,13 +153,13 @@ def read_law(law: Law) -> CombinedLaw:
 def estimates(blocks: Sequence[Block], law: Joint) -> list[FloatArray]:
     """Shown tables, flat, in the order of the law's `shown`."""
     arrays, laws = [block.values for block in blocks], [block.law for block in blocks]
-    return _READ[law.structure](law).estimates(arrays, laws, law.parameters["blocks"])
+    return read_law(law).estimates(arrays, laws, law.parameters["blocks"])
 
 
 def linear_map(release: Release, table: Table | str) -> Callable[[Sequence[IntArray]], FloatArray]:
     """The map from arrays shaped like the measured blocks to the cells of one shown table, flat."""
     law, position = _joint(release), _position(release, table)
-    combined, laws = _READ[law.structure](law), [block.law for block in release.blocks]
+    combined, laws = read_law(law), [block.law for block in release.blocks]
     return lambda arrays: combined.estimates(list(arrays), laws, law.parameters["blocks"])[position]
 
 
@@ -142,18 +174,18 @@ def covariance(release: Release, table: Table | str, cells: Sequence[int]) -> Fl
         noisy = ~np.isin(np.asarray(cells, dtype=np.int64), impossible)
         return np.diag(noisy * release.law.variance)
     law = _joint(release)
-    return _READ[law.structure](law).covariance(position, cells, position, cells)
+    return read_law(law).covariance(position, cells, position, cells)
 
 
 def cross_covariance(release: Release, first: Table | str, cell: int, second: Table | str, other: int) -> float:
     """Covariance of one cell of a table and one cell of another."""
     law, one, two = _joint(release), _position(release, first), _position(release, second)
-    return float(_READ[law.structure](law).covariance(one, [cell], two, [other])[0, 0])
+    return float(read_law(law).covariance(one, [cell], two, [other])[0, 0])
 
 
 def variances(law: Joint) -> list[FloatArray]:
     """Variance of every cell of every table that a combined law shows, flat."""
-    return _READ[law.structure](law).variances
+    return read_law(law).variances
 
 
 def largest_variances(law: Joint) -> list[float]:
@@ -177,35 +209,26 @@ def simulate(
 def _simulated(
     block: Block, spec: Mapping[str, Any], law: Joint, interior: IntArray, generator: "np.random.Generator"
 ) -> IntArray:
-    names, own = list(law.parameters["axes"]), block.law
-    whole = tuple(range(len(names)))
+    own, read = block.law, read_law(law)
     if isinstance(own, Additive):
-        if law.structure == TREE:
-            counts = TreeLaw.of(law).counts(interior, int(spec["level"]), tuple(spec["axes"])).ravel()
-        else:
-            counts = sum_out(interior, whole, tuple(names.index(axis.name) for axis in block.space.axes)).ravel()
+        counts = read.counts(interior, spec).ravel()
         noise = _noise(own.noise, len(counts), generator)
         noise[list(block.space.structural_indices)] = 0
         return counts + noise
     if not isinstance(own, Joint):
         raise Unsupported("Only additive and joint blocks can be simulated.")
     if law.structure == RANGES:
-        counts = RangeLaw.of(law).measured(interior).ravel()
+        counts = read.counts(interior, spec).ravel()
         return counts + _wide(own.parameters, len(counts), generator)
     parts = []
     for part in own.parameters["components"]:
-        a = tuple(part["axes"])
-        if law.structure == TREE:
-            counts = TreeLaw.of(law).counts(interior, int(part["level"]), a)
-            parts.append(_residual(counts, part, 1, generator))
-            continue
-        counts = sum_out(interior, whole, a)
-        if own.structure == "residual":
-            parts.append(_residual(counts, part, 0, generator))
-        else:
-            for _ in a:
+        counts = read.counts(interior, part)
+        if own.structure == "fourier":
+            for _ in part["axes"]:
                 counts = counts[0] - counts[1]
             parts.append(np.ravel(counts) + _noise(_law(part), 1, generator))
+        else:
+            parts.append(_residual(counts, part, 1 if "level" in part else 0, generator))
     return np.concatenate(parts)
 
 
@@ -259,19 +282,6 @@ def _position(release: Release, table: Table | str) -> int:
     if name not in names:
         raise UnknownName.among("table", name, names)
     return names.index(name)
-
-
-def residual_components(values: IntArray, parameters: Mapping[str, Any]) -> dict[Margin, FloatArray]:
-    """Centred components in units of what is shown, from a residual block and its law's parameters."""
-    shape, start = parameters["shape"], 0
-    step = float(Fraction(parameters.get("step", 1)))
-    components: dict[Margin, FloatArray] = {}
-    for part in parameters["components"]:
-        a, cells = tuple(part["axes"]), int(part["cells"])
-        array = values[start : start + cells].reshape(tuple(shape[i] for i in a))
-        components[a] = centre(array.astype(np.float64)) * step / cells
-        start += cells
-    return components
 
 
 def fourier_components(values: IntArray, parameters: Mapping[str, Any]) -> dict[Margin, FloatArray]:

@@ -7,7 +7,7 @@ category (its own position for the finest level).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class NestedLaw:
     shape: tuple[int, ...]
     variance: float
     zeros: tuple[int, ...]
+    structure: ClassVar[str] = "nested"
 
     @classmethod
     def of(cls, law: Joint) -> "NestedLaw":
@@ -47,6 +48,10 @@ class NestedLaw:
         (block,) = parameters["blocks"]
         zeros = tuple(parameters.get("structural_zeros", ()))
         return cls(tuple(shown), tuple(parameters["shape"]), float(block["variance"]), zeros)
+
+    def to_parameters(self) -> dict[str, Any]:
+        """The part of a law's document that says what is shown; blocks and zeros stand beside it."""
+        return {"shown": [[None if groups is None else list(groups) for groups in view] for view in self.shown]}
 
     @cached_property
     def _is_noisy(self) -> FloatArray:
@@ -68,6 +73,9 @@ class NestedLaw:
         """Of some shown cells of a table with some of another: the noise of the finest cells that both are sums of."""
         common = self._held(first)[list(cells)] @ self._held(second)[list(others)].T
         return np.asarray(self.variance * common.toarray(), dtype=np.float64)
+
+    def counts(self, interior: IntArray, spec: Mapping[str, Any]) -> IntArray:
+        return interior
 
     def _held(self, position: int) -> Any:
         """Which noisy cells of the finest table each cell of a shown table is the sum of, as a sparse matrix."""

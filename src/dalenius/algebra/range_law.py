@@ -7,13 +7,13 @@ covariance of the others with them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from dalenius.algebra.ranges import Factor, RangeWorkload
-from dalenius.algebra.tree_law import LawKey
+from dalenius.algebra.tree_law import LawKey, grouped_squares
 from dalenius.core.law import FloatArray, IntArray, Joint, Law
 
 STRUCTURE = "ranges"
@@ -121,23 +121,19 @@ class RangeLaw:
             mean -= times * float((within.reshape(solved.shape) * solved).sum()) / workload.count
         return max(mean, 0.0)
 
-    def grouped_variance(self, groups: Sequence[Sequence[int]]) -> FloatArray:
+    def grouped_variance(self, position: int, groups: Sequence[Sequence[int]]) -> FloatArray:
         """Variance of sums: the group of each label of every axis (-1 for one that is left out), flat."""
-        sizes = [max(own) + 1 for own in groups]
-        masks = [np.asarray(own)[None, :] == np.arange(size)[:, None] for own, size in zip(groups, sizes, strict=True)]
-        if not len(self.zeros):
-            out = np.ones(1)
-            for mask, factor in zip(masks, self.factors, strict=True):
-                own = np.einsum("gi,ij,gj->g", mask, factor.covariance, mask, optimize=True)
-                out = np.multiply.outer(out, own).ravel()
-            return np.asarray(out * self.variance)
-        squares = []
-        for cell in np.ndindex(*sizes):
-            weights = np.ones(1)
-            for mask, at in zip(masks, cell, strict=True):
-                weights = np.multiply.outer(weights, mask[at]).ravel()
-            squares.append(self.square(0, weights))
-        return np.array(squares)
+        if len(self.zeros):
+            return grouped_squares(partial(self.square, position), groups)
+        out = np.ones(1)
+        for own, factor in zip(groups, self.factors, strict=True):
+            mask = np.asarray(own)[None, :] == np.arange(max(own) + 1)[:, None]
+            squares = np.einsum("gi,ij,gj->g", mask, factor.covariance, mask, optimize=True)
+            out = np.multiply.outer(out, squares).ravel()
+        return np.asarray(out * self.variance)
+
+    def counts(self, interior: IntArray, spec: Mapping[str, Any]) -> IntArray:
+        return self.measured(interior)
 
 
 def _applied(matrices: Sequence[Any], array: Any) -> Any:

@@ -139,6 +139,24 @@ class Replicates:
         """Of intervals for the total: about the finite population, or calibrated for the process behind it."""
         return self._calibrated(confidence) if is_sampling else self._resampling(confidence)
 
+    def quotient_sides(self, confidence: float, half: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Distances below and above the bagged total over a measured number of rows, times that number: Fieller's.
+
+        The half-width holds the noise of the number of rows at the quotient itself. In a cell of few rows the true one
+        is elsewhere; NaN where the number of rows may be nothing.
+        """
+        from scipy.special import stdtrit
+
+        assert self.records is not None
+        n, total, of_rows = np.maximum(self.records, 1.0), self.bagged, np.asarray(self.records_variance)
+        q = float(stdtrit(self.count - 1, 0.5 + confidence / 2))
+        other = np.maximum(half**2 - q**2 * self.ratio_noise, 0.0)
+        square = n**2 - q**2 * of_rows
+        with np.errstate(divide="ignore", invalid="ignore"):
+            root = np.sqrt((total * n) ** 2 - square * (total**2 - other))
+            ends = [np.where(square > 0, (total * n + side * root) / square * n - total, np.nan) for side in (-1, 1)]
+        return -ends[0], ends[1]
+
     def _resampling(self, confidence: float) -> FloatArray:
         """Student's quantile on the spread of the replicates."""
         from scipy.special import stdtrit
@@ -327,10 +345,19 @@ def resampled(parameters: Mapping[str, Any], blocks: Sequence[Block], cells: int
     noise = unit**2 * (made.spread / made.count + made.ratio_noise)
 
     def ends(confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
-        half = unit * made.half_widths(confidence, is_sampling=is_sampling)
-        return values - half, values + half
+        below, above = sides_of(parameters, made, confidence, is_sampling=is_sampling)
+        return values - unit * below, values + unit * above
 
     return Estimated(values=values, variance=noise, sampled=noise + unit**2 * made.sampling(), ends=ends, counts=counts)
+
+
+def sides_of(
+    parameters: Mapping[str, Any], made: Replicates, confidence: float, *, is_sampling: bool
+) -> tuple[FloatArray, FloatArray]:
+    """How far intervals reach below and above what is shown, in units in which rows add."""
+    half = made.half_widths(confidence, is_sampling=is_sampling)
+    is_measured = parameters["is_quotient"] and np.any(np.asarray(made.records_variance) > 0)
+    return made.quotient_sides(confidence, half) if is_measured else (half, half)
 
 
 def replicated(

@@ -23,7 +23,7 @@ def mean_power(low: int, high: int, power: int, shape: int = EVEN) -> float:
         # A quotient of differences loses no digits where the ends are far from zero.
         ends = (float(high) ** (power + 1), float(low) ** (power + 1))
         return (ends[0] - ends[1]) / ((power + 1) * float(high - low)) if high > low else float(low) ** power
-    return _mean_polynomial(_coefficients((low, high, power)), shape)
+    return sum(each / comb(shape + k, k) for k, each in enumerate(_coefficients((low, high, power))))
 
 
 def mean_product(factors: Sequence[Factor], shape: int = EVEN) -> float:
@@ -38,7 +38,8 @@ def mean_product(factors: Sequence[Factor], shape: int = EVEN) -> float:
     polynomial = [1.0]
     for each in factors:
         polynomial = _times(polynomial, _coefficients(each))
-    return (1 - together) * apart + together * _mean_polynomial(polynomial, shape)
+    mean = sum(each / comb(shape + power, power) for power, each in enumerate(polynomial))
+    return (1 - together) * apart + together * mean
 
 
 def mean_bernstein(degrees: Sequence[int], place: Sequence[int], shape: int = EVEN) -> float:
@@ -71,7 +72,3 @@ def _times(first: Sequence[float], second: Sequence[float]) -> list[float]:
         for j, b in enumerate(second):
             made[i + j] += a * b
     return made
-
-
-def _mean_polynomial(coefficients: Sequence[float], shape: int) -> float:
-    return sum(each / comb(shape + power, power) for power, each in enumerate(coefficients))

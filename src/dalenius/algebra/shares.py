@@ -6,7 +6,7 @@ always follows, so `optimise` minimises the error after it, from the request alo
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from dalenius.algebra.margins import Margin, Workload, subsets
 from dalenius.core.law import FloatArray
 
 NEGLIGIBLE = 1e-4
+Key = TypeVar("Key")
+"""What has a share."""
 # Half of the largest exponent that is told apart: beyond it there is no noise left, and squares would overflow.
 _STEEPEST = 80.0
 
@@ -66,17 +68,11 @@ class GaussianNoise:
         return np.full(np.shape(share), 2 * self.rho / self.sensitivity_squared)
 
 
-def equal_shares(workload: Workload) -> dict[Margin, float]:
-    """The same share for each margin asked for."""
-    return dict.fromkeys(workload.margins, 1 / len(workload.margins))
-
-
-def root_shares(workload: Workload, power: float) -> dict[Margin, float]:
-    """Shares proportional to (weight times cells)^power: 1/3 for Laplace noise, 1/2 for Gaussian."""
-    sizes = zip(workload.margins, workload.importance, strict=True)
-    raw = {m: (w * workload.size(m)) ** power for m, w in sizes}
+def root_shares(weights: Mapping[Key, float], power: float) -> dict[Key, float]:
+    """Shares proportional to a power of what cells weigh: 1/3 for Laplace noise, 1/2 for Gaussian, 0 for equal ones."""
+    raw = {key: weight**power for key, weight in weights.items()}
     total = sum(raw.values())
-    return {m: r / total for m, r in raw.items()}
+    return {key: r / total for key, r in raw.items()}
 
 
 def optimise(

@@ -3,8 +3,9 @@
 Where the error of sampling was estimated, the three columns `…_with_sampling` stand before the status.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 from math import isnan
 from statistics import NormalDist
 
@@ -17,7 +18,18 @@ from dalenius.algebra.intervals import Estimated
 from dalenius.algebra.lattice import half_widths
 from dalenius.algebra.listed import LISTS, estimates_of_lists, is_list_of_estimates, margins_of
 from dalenius.core.domain import CellSpace
-from dalenius.core.law import WEIGHTED_LIST, Additive, Censored, FloatArray, Joint, Kernel, Law, Thinned, law_from_dict
+from dalenius.core.law import (
+    WEIGHTED_LIST,
+    Additive,
+    Censored,
+    FloatArray,
+    IntArray,
+    Joint,
+    Kernel,
+    Law,
+    Thinned,
+    law_from_dict,
+)
 from dalenius.core.release import ADDITIVE, INTERQUARTILE, POSSIBLE, SELECTION, SHOWN_FROM, Block, Release, Table
 from dalenius.errors import DaleniusError, ParameterError, RequestError
 from dalenius.rendering import in_words
@@ -237,12 +249,20 @@ def margin(release: Release, *names: str, measure: str = "") -> Table:
 
 
 def rows(release: Release, table: Table, confidence: float = 0.95) -> Iterator[tuple[object, ...]]:
-    """Labels and columns of every cell, in declared order."""
+    """Labels and columns of every cell, in the order in which the axes were asked for."""
     structural = set(table.space.structural_indices)
-    cells = table.space.labels() or [()]
-    numbers = zip(*(tidy_list(c) for c in number_columns(release, table, confidence)), strict=True)
-    for i, (labels, row) in enumerate(zip(cells, numbers, strict=True)):
+    order = release.asked_order(table)
+    places = cells_in_order(table.space, order)
+    cells = product(*(table.space.axes[axis].labels for axis in order))
+    numbers = zip(*(tidy_list(c[places]) for c in number_columns(release, table, confidence)), strict=True)
+    for i, labels, row in zip(places.tolist(), cells, numbers, strict=True):
         yield (*labels, *row, status(table, i in structural, row[1]))
+
+
+def cells_in_order(space: CellSpace, order: Sequence[int]) -> IntArray:
+    """Places of the cells of a space whose axes stand in another order."""
+    places = np.arange(space.size).reshape(space.shape)
+    return np.asarray(places.transpose(order).ravel(), dtype=np.int64)
 
 
 def number_columns(
@@ -263,7 +283,8 @@ def columns_of(tables: Iterable[Table]) -> tuple[str, ...]:
 
 def columns(release: Release, table: Table, confidence: float = 0.95) -> dict[str, list[object]]:
     """The same as one list a column, under the names of `header`."""
-    heads = header(table.space, columns_of([table]))
+    space = CellSpace(tuple(table.space.axes[axis] for axis in release.asked_order(table)))
+    heads = header(space, columns_of([table]))
     lines = list(zip(*rows(release, table, confidence), strict=True)) or [()] * len(heads)
     return dict(zip(heads, map(list, lines), strict=True))
 

@@ -84,6 +84,10 @@ class Tree:
         return nodes
 
 
+ROOT = Tree(())
+"""A tree that has nothing but its root."""
+
+
 class TwoPass:
     """Best linear unbiased estimates of the nodes of levels 0 to m from measured levels, with exact covariances.
 

@@ -4,18 +4,19 @@ A table of the release keeps the order of the axes of the full cross; here the n
 positions are translated in one place.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from math import inf, prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dalenius.algebra.margins import Margin, centre, subsets, sum_out
+from dalenius.algebra.moves import Part
 from dalenius.algebra.tree import Tree
-from dalenius.algebra.tree_table import Part, TreeLeastSquares, TreeTable, TreeView, plain_components
+from dalenius.algebra.tree_table import TreeLeastSquares, TreeTable, TreeView, plain_components
 from dalenius.core.law import Additive, FloatArray, IntArray, Joint, Law
 from dalenius.errors import TooLarge
 
@@ -42,6 +43,7 @@ class TreeLaw:
     leaves: IntArray
     total: int | None = None
     zeros: tuple[tuple[int, IntArray], ...] = ()
+    structure: ClassVar[str] = STRUCTURE
 
     @classmethod
     def of(cls, law: Joint) -> "TreeLaw":
@@ -149,7 +151,10 @@ class TreeLaw:
     def grouped_variance(self, position: int, groups: Sequence[Sequence[int]]) -> FloatArray:
         """Variance of sums of a shown table, by the group of each label of every shown axis (-1: left out)."""
         if self.zeros:
-            return self._grouped_squares(position, groups)
+            # Impossible cells condition all others.
+            if prod(max(own) + 1 for own in groups) > _MOST_SUMS:
+                raise TooLarge("These are too many sums where impossible cells are shown; ask for fewer.")
+            return grouped_squares(partial(self.square, position), groups)
         shown = self.table.shown[position]
         view = self._regrouped(shown, groups)
         nodes = np.asarray(view.leaves)
@@ -177,19 +182,6 @@ class TreeLaw:
             nodes = tuple(nodes[g] if g >= 0 else -1 for g in shown.leaves)
         return TreeView(shown.level, detail, nodes)
 
-    def _grouped_squares(self, position: int, groups: Sequence[Sequence[int]]) -> FloatArray:
-        """The same, sum by sum, where impossible cells condition all others."""
-        sizes = [max(g) + 1 for g in groups]
-        if prod(sizes) > _MOST_SUMS:
-            raise TooLarge("These are too many sums where impossible cells are shown; ask for fewer.")
-        squares = []
-        for cell in np.ndindex(*sizes):
-            weights: FloatArray = np.ones(1)
-            for at, own in zip(cell, groups, strict=True):
-                weights = np.outer(weights, np.asarray(own) == at).ravel()
-            squares.append(self.square(position, weights))
-        return np.array(squares)
-
     def _covariance(self, first: int, cells: Sequence[int], second: int, others: Sequence[int]) -> FloatArray:
         one, two = self.table.shown[first], self.table.shown[second]
         return self.solved.covariance(one, self._inner(one, cells), two, self._inner(two, others))
@@ -216,13 +208,25 @@ class TreeLaw:
         at = np.unravel_index(np.asarray(cells, dtype=np.int64), tuple(shape[k] for k in order))
         return np.asarray(np.ravel_multi_index(tuple(at[order.index(k)] for k in range(len(shape))), shape))
 
-    def counts(self, interior: IntArray, level: int, margin: Margin) -> IntArray:
-        """A level and detail margin of the full cross: what a block measures, for simulations."""
+    def counts(self, interior: IntArray, spec: Mapping[str, Any]) -> IntArray:
+        """A level and detail margin of the full cross."""
         moved = np.moveaxis(interior, self.axis, 0)
         nodes = np.zeros((self.table.tree.sizes[-1], *moved.shape[1:]), dtype=np.int64)
         np.add.at(nodes, self.leaves, moved)
         axes = (-1, *range(len(self.table.shape)))
-        return self.table.tree.summed(sum_out(nodes, axes, (-1, *margin)), self.table.tree.depth, level)
+        summed = sum_out(nodes, axes, (-1, *spec["axes"]))
+        return self.table.tree.summed(summed, self.table.tree.depth, int(spec["level"]))
+
+
+def grouped_squares(square: Callable[[FloatArray], float], groups: Sequence[Sequence[int]]) -> FloatArray:
+    """Variances of sums, one after the other, by the group of each label of every axis (-1: left out)."""
+    squares = []
+    for cell in np.ndindex(*(max(own) + 1 for own in groups)):
+        weights: FloatArray = np.ones(1)
+        for at, own in zip(cell, groups, strict=True):
+            weights = np.outer(weights, np.asarray(own) == at).ravel()
+        squares.append(square(weights))
+    return np.array(squares)
 
 
 class LawKey:
@@ -260,12 +264,12 @@ def in_units(array: IntArray, law: Law) -> FloatArray:
 
 
 def residual_parts(values: IntArray, parameters: Mapping[str, Any]) -> dict[Part, FloatArray]:
-    """Centred parts in units of what is shown, from a block of a tree and its law's parameters."""
-    shape, nodes, start = parameters["shape"], parameters["nodes"], 0
+    """Centred parts in units of what is shown, from a block of residual components and its law's parameters."""
+    shape, nodes, start = parameters["shape"], parameters.get("nodes", (1,)), 0
     step = float(Fraction(parameters.get("step", 1)))
     parts: dict[Part, FloatArray] = {}
     for part in parameters["components"]:
-        level, a = int(part["level"]), tuple(part["axes"])
+        level, a = int(part.get("level", 0)), tuple(part["axes"])
         sizes = (int(nodes[level]), *(int(shape[i]) for i in a))
         array = values[start : start + prod(sizes)].reshape(sizes)
         parts[level, a] = centre(array.astype(np.float64), 1) * step / prod(sizes[1:])

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dalenius.algebra.margins import Margin
+from dalenius.algebra.moves import Part
 from dalenius.algebra.tree import Tree, TwoPass
-from dalenius.algebra.tree_table import Part, TreeTable
+from dalenius.algebra.tree_table import TreeTable
 from dalenius.core.law import FloatArray
 
 NEGLIGIBLE = 1e-7

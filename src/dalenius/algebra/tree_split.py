@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalenius.algebra.margins import subsets
+from dalenius.algebra.moves import Part
 from dalenius.algebra.shares import NEGLIGIBLE, NoisePrecision
 from dalenius.algebra.tree_shares import Gains
-from dalenius.algebra.tree_table import Part, TreeLeastSquares, TreeTable
+from dalenius.algebra.tree_table import TreeLeastSquares, TreeTable
 from dalenius.core.law import FloatArray
 
 
@@ -40,7 +41,7 @@ class SplitSearch:
         """Shares of least loss from several starts, as Laplace noise has local minima; negligible ones are dropped."""
         count = len(self.candidates)
         most = max(10, min(iterations, 3_000_000 // sum(self.table.tree.sizes)))
-        cells = [part_cells(self.table, part) for part in self.candidates]
+        cells = [self.table.size(part) for part in self.candidates]
         rule = np.array(cells, dtype=np.float64) ** self.noise.power
         starts = [np.full(count, 1 / count), rule / rule.sum()]
         alone = np.full(count, 0.02 / count)
@@ -85,23 +86,3 @@ class SplitSearch:
 
     def _is_reached(self, a: tuple[int, ...], parts: Mapping[Part, float]) -> bool:
         return any(t > 0 for (level, b), t in parts.items() if b == a and level >= self.table.finest[a])
-
-
-def inner_part(table: TreeTable) -> Part:
-    """The finest level by all detail that is shown: every table is a sum of it."""
-    detail = {i for shown in table.shown for i in shown.margin}
-    return max(shown.level for shown in table.shown), tuple(sorted(detail))
-
-
-def part_cells(table: TreeTable, part: Part) -> int:
-    """Number of cells of a level by a detail margin."""
-    return table.tree.sizes[part[0]] * table.workload.size(part[1])
-
-
-def split_candidates(table: TreeTable, most_cells: int) -> tuple[Part, ...]:
-    """What may be measured: every shown level by its detail margin, and the finest level by all shown detail."""
-    parts = [(shown.level, shown.margin) for shown in table.shown]
-    inner = inner_part(table)
-    if part_cells(table, inner) <= most_cells:
-        parts.append(inner)
-    return tuple(dict.fromkeys(parts))

@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 
 from dalenius.algebra.margins import Margin, Workload, centre, subsets, sum_out
+from dalenius.algebra.moves import Part
 from dalenius.algebra.tree import Tree, TwoPass
 from dalenius.core.law import FloatArray, IntArray
 
 Groups = tuple[int, ...] | None
 """The group of each category of an axis (-1 for one that is left out); None where the axis is summed out."""
-Part = tuple[int, Margin]
-"""A level of the tree and a residual component of the detail axes."""
 Positions = Sequence[int] | IntArray
 
 
@@ -84,6 +83,16 @@ class TreeTable:
                 if a in levels:
                     levels[a] = max(levels[a], shown.level)
         return levels
+
+    @cached_property
+    def inner(self) -> Part:
+        """The finest level by all detail that is shown: every table is a sum of it."""
+        detail = {i for shown in self.shown for i in shown.margin}
+        return max(shown.level for shown in self.shown), tuple(sorted(detail))
+
+    def size(self, part: Part) -> int:
+        """Number of cells of a level by a detail margin."""
+        return self.tree.sizes[part[0]] * self.workload.size(part[1])
 
     def nodes(self, shown: TreeView) -> int:
         """Number of nodes, or of unions of nodes, that a table shows."""

@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
 from typer import Argument, Option
 
 from dalenius.cli.documents import written
 from dalenius.cli.output import check_figure, emit, print_grid, roughly, say
-from dalenius.errors import DaleniusError, ParameterError, RequestError
+from dalenius.errors import RequestError
 
 if TYPE_CHECKING:
     from dalenius.core.domain import Domain
@@ -46,15 +44,17 @@ def plan(
     request: RequestPath,
     policy: PolicyPath = None,
     is_curve: Annotated[bool, Option("--curve", help="What other amounts would give: error against privacy.")] = False,
-    wanted: Annotated[str, Option("--for", help="The smallest amount for a margin of error, such as ±5.")] = "",
-    margin: Annotated[
+    wanted: Annotated[
         str,
         Option(
-            help='With --for: only the cells of this listed table, such as "region.district, sex"; () for the grand '
-            "total."
+            "--error-at-most",
+            help="In place of the amounts of the request: the 95 % margin of noise in the median cell, such as 5.",
         ),
     ] = "",
-    confidence: Annotated[float, Option(help="With --margin: how often a cell is as near.")] = 0.95,
+    table: Annotated[
+        str, Option("--in-table", help='With --error-at-most: a listed table, such as "region, sex"; () for the total.')
+    ] = "",
+    records: Annotated[int | None, Option("--in-cells-of", help="How many records a cell is expected to have.")] = None,
     plot: Annotated[Path | None, Option(help="Draw the curve into this file: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -63,19 +63,21 @@ def plan(
     from dalenius.shown.speech import conditions, expectation, headline, name_of
     from dalenius.spec import load
     from dalenius.spec.batch import BatchDocument, about
+    from dalenius.spec.guarantees import guarantee_of
 
     document, place = asked_at(load.load_asked, request, policy)
     dataset = load.load_dataset(place)
     domain = dataset.domain()
     planner = Planner(domain=domain, policy=policy_for(dataset, policy))
-    if is_curve or wanted or margin or plot is not None:
-        asked = load.load_request(document)
-        if margin:
-            _show_smallest(planner, asked, wanted=wanted, margin=margin, confidence=confidence, as_json=as_json)
-        else:
-            _show_trade_off(planner, asked, wanted=wanted, plot=plot, as_json=as_json)
+    if wanted or table or records is not None:
+        document = _with_accuracy(document, wanted, table, records)
+    if is_curve or plot is not None:
+        asked = planner.completed(load.load_request(document))
+        _show_trade_off(planner, asked, plot=plot, as_json=as_json)  # type: ignore[arg-type]  # one table stays one
         return
     planned = planner.plan(document)
+    with planner.allowing():
+        words = guarantee_of(planned)
     subject = about(document, domain, dataset.dataset.title)
     content = {
         "definition": planned.definition,
@@ -87,6 +89,8 @@ def plan(
         "extensions": [extension.to_dict() for extension in planned.extensions],
         "warnings": list(planned.notes),
         "subject": subject.to_dict(),
+        "guarantee": words.plain,
+        "formal_guarantee": words.formal,
         **planned.preview,
     }
     if as_json:
@@ -94,12 +98,15 @@ def plan(
         return
     if isinstance(document, BatchDocument):
         _print_batch(document, planned, domain)
+        say(words.plain)
+        say((f"For specialists: {words.formal}", "dim"))
         return
     say((subject.title or headline(subject, document.axes(domain)), "bold"))
     if subject.title:
         say(headline(subject, document.axes(domain)))
     if subject.where:
         say(f"Only {'; '.join(conditions(subject))}")
+    say(words.plain)
     size = _size(content.get("cells"))
     say((size, "bold"), ", " if size else "", f"{planned.mechanism} ({planned.strategy})")
     for sentence in expectation(subject.measure, planned.preview, roughly, label=partial(name_of, subject)):
@@ -109,6 +116,7 @@ def plan(
     if "note" in content:
         say((f"Note: {content['note']}.", "dim"))
     say(f"Cost: {planned.cost}")
+    say((f"For specialists: {words.formal}", "dim"))
     for warning in (w for w in planned.notes if w != content["universe"]):
         say(("Note:", "yellow"), f" {warning}")
 
@@ -156,28 +164,15 @@ def _print_batch(document: "BatchDocument", planned: "TablePlan", domain: "Domai
         say(("Note:", "yellow"), f" {warning}")
 
 
-def _show_trade_off(
-    planner: "Planner", document: "RequestDocument", *, wanted: str, plot: Path | None, as_json: bool
-) -> None:
-    """Print the smallest amount for a wanted margin, or the curve; draw the curve where a file is named."""
-    from dalenius.curator.trade_off import curve, smallest_for
+def _show_trade_off(planner: "Planner", document: "RequestDocument", *, plot: Path | None, as_json: bool) -> None:
+    """Print the curve; draw it where a file is named."""
+    from dalenius.curator.trade_off import curve
 
     check_figure(plot)
-    if wanted:
-        point = smallest_for(planner, document, _margin(wanted))
-        if as_json:
-            emit(point.to_dict())
-        else:
-            typer.echo(
-                f"{point.unit} = {float(point.amount):g}: every cell within ±{roughly(point.margin)} with 95 %. "
-                f"{_meaning(point)}"
-            )
-        if plot is None:
-            return
-    points = curve(planner, document)
-    if as_json and not wanted:
+    points = curve(planner.plan, document)
+    if as_json:
         emit({"curve": [point.to_dict() for point in points]})
-    elif not wanted:
+    else:
         _print_curve(points, getattr(document.privacy, points[0].unit))
     if plot is not None:
         from dalenius.publish import draw_trade_off
@@ -185,60 +180,19 @@ def _show_trade_off(
         draw_trade_off(points[0].unit, [(float(p.amount), p.margin, p.power) for p in points], plot)
 
 
-def _show_smallest(
-    planner: "Planner", document: "RequestDocument", *, wanted: str, margin: str, confidence: float, as_json: bool
-) -> None:
-    """Print the smallest amount for a margin in all cells of one listed table, and what each strategy needs."""
-    from dalenius.curator.trade_off import smallest_within
-
-    if not wanted:
-        raise ParameterError('--margin goes with --for, such as --for "±10" --margin region.district.')
-    names = tuple(name.strip() for name in margin.replace(" x ", ",").split(",") if name.strip(" ()"))
-    point = smallest_within(planner, document, _margin(wanted), names, confidence)
-    needs = _needs(planner, document, _margin(wanted), names, confidence)
-    if as_json:
-        stated = {"unit": point.unit, "amount": float(point.amount), "rho": float(point.rho)}
-        reached = {"table": list(names), "confidence": confidence, "half_width": point.margin}
-        by_strategy = {name: float(amount) for name, amount in needs}
-        emit({**stated, **reached, "power_at_5_percent": point.power, "strategies": by_strategy})
-        return
-    typer.echo(
-        f"{point.unit} = {float(point.amount):g}: every cell of {' x '.join(names) or 'the total'} within"
-        f" ±{roughly(point.margin)} with {100 * confidence:g} %. {_meaning(point)}"
-    )
-    if len(needs) > 1:
-        lines = [[name, f"{float(amount):g}"] for name, amount in needs]
-        print_grid(["strategy", point.unit], lines, title="What each strategy would need")
-
-
-def _needs(
-    planner: "Planner", document: "RequestDocument", margin: float, names: tuple[str, ...], confidence: float
-) -> list[tuple[str, Fraction]]:
-    """The smallest amount of every strategy that the plan weighs, least first."""
-    from dalenius.curator.trade_off import smallest_within
-
-    needs = []
-    for option in planner.plan(document).preview.get("alternatives") or ():
-        privacy = document.privacy.model_copy(update={"strategy": option["strategy"]})
-        named = document.model_copy(update={"privacy": privacy})
-        try:
-            point = smallest_within(planner, named, margin, names, confidence)
-        except DaleniusError:
-            # A strategy that cannot reach it at any amount that is served is left out.
-            continue
-        needs.append((str(option["strategy"]), point.amount))
-    return sorted(needs, key=lambda pair: pair[1])
-
-
-def _margin(text: str) -> float:
-    try:
-        return float(text.strip().removeprefix("±").removeprefix("+-").replace(",", ""))
-    except ValueError:
-        raise ParameterError(f"A margin of error is written ±5; received {text!r}.") from None
-
-
-def _meaning(point: "TradeOff") -> str:
-    return f"Whether somebody is in the data is recognised in at most {point.power:.1%} of cases (5 % by guessing)."
+def _with_accuracy(document: "Asked", wanted: str, table: str, records: int | None) -> "Asked":
+    """The same request with an accuracy in place of its amounts."""
+    content = document.to_dict()
+    privacy = dict(content["privacy"])
+    if wanted:
+        privacy = {key: value for key, value in privacy.items() if key not in ("epsilon", "rho")}
+        privacy["error_at_most"] = wanted.strip().removeprefix("±").replace(",", "")
+    if table:
+        names = table.replace(" x ", ",").split(",")
+        privacy["in_table"] = [name.strip() for name in names if name.strip(" ()")]
+    if records is not None:
+        privacy["in_cells_of"] = records
+    return type(document).from_dict({**content, "privacy": privacy})
 
 
 def _print_curve(points: "Sequence[TradeOff]", asked: object) -> None:

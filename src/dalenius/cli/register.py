@@ -41,7 +41,8 @@ def register(
     origin = written(dataset)
     document = load.load_dataset(origin)
     check_source(document)
-    if unconfirmed := [name for name, part in document.variables.items() if not part.confirmed]:
+    parts = {**document.variables, **document.records}
+    if unconfirmed := [name for name, part in parts.items() if not part.confirmed]:
         raise Unconfirmed(
             f"Not confirmed: {', '.join(unconfirmed)}. Registration ties the declaration to this version, so confirm"
             " these variables (confirmed = true) or take them out first.",

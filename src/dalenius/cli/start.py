@@ -1,272 +1,218 @@
 """`dalenius start FILE`: from microdata to a first protected table by answering questions."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from os.path import relpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
+from dalenius.cli.dialogue import Dialogue, chosen, named, number_lines, whole
 from dalenius.cli.output import say
-from dalenius.errors import DaleniusError, ParameterError, Undeclared
+from dalenius.cli.start_variables import confirmed_variable, declare_levels, declare_variables
+from dalenius.errors import ParameterError, Undeclared
 
 if TYPE_CHECKING:
-    from dalenius.cli.start_documents import Answers, Declared
-    from dalenius.curator.drafting import ColumnSummary
+    from dalenius.cli.start_documents import FirstTable
+    from dalenius.curator.drafting import ColumnSummary, Microdata
+    from dalenius.spec.declaration import Declaration
 
-T = TypeVar("T")
 _AMOUNTS = {"1": ("strict", "0.02"), "2": ("moderate", "0.15"), "3": ("generous", "1")}
 _SHARES = {"1": ("a tenth", "1/10"), "2": ("a quarter", "1/4"), "3": ("half", "1/2")}
-_RANGE = re.compile(r"\s*(-?[\d.]+)\s*(?:\.\.|to|–)\s*(-?[\d.]+)\s*")
-
-
-# Questions on the terminal: one line each, a default in brackets, and the reason when an answer is not taken.
-def ask(question: str, read: Callable[[str], T], default: str = "") -> T:
-    """The first answer that `read` takes; a refusal is said, and the question asked again."""
-    while True:
-        answer = typer.prompt(question, default=default, show_default=bool(default))
-        try:
-            return read(str(answer).strip())
-        except DaleniusError as refusal:
-            say("  ", (refusal.message, "yellow"))
-
-
-def is_yes(question: str, *, default: bool) -> bool:
-    words = {"y": True, "yes": True, "n": False, "no": False}
-
-    def read(answer: str) -> bool:
-        if answer.lower() not in words:
-            raise ParameterError("Answer y or n.")
-        return words[answer.lower()]
-
-    return ask(question, read, "y" if default else "n")
-
-
-def chosen(answer: str, names: Sequence[str], *, most: int | None = None) -> list[str]:
-    """Names from an answer such as "1 3-5", "age, sex" or "all".
-
-    >>> columns = ["age", "sex", "race", "income"]
-    >>> chosen("1 3-4", columns), chosen("sex, age", ["age", "sex"]), chosen("all", ["age", "sex"])
-    (['age', 'race', 'income'], ['sex', 'age'], ['age', 'sex'])
-    """
-    if answer.lower() == "all":
-        answer = f"1-{len(names)}"
-    picked: list[str] = []
-    for word in answer.replace(",", " ").split() if answer not in names else [answer]:
-        picked += [name for name in _in_list(word, names) if name not in picked]
-    if not picked or (most is not None and len(picked) > most):
-        amount = "at least one" if most is None else f"one to {most}"
-        raise ParameterError(f"Choose {amount} by number or by name.")
-    return picked
-
-
-def _in_list(word: str, names: Sequence[str]) -> list[str]:
-    if word in names:
-        return [word]
-    first, dash, last = word.partition("-")
-    ends = (first, last) if dash else (first, first)
-    if all(end.isdecimal() and 1 <= int(end) <= len(names) for end in ends):
-        return list(names[int(ends[0]) - 1 : int(ends[1])])
-    raise ParameterError(f"{word!r} is neither a number from 1 to {len(names)} nor one of the names.")
+_KEPT = "answers.json"
 
 
 def start(
-    data: Annotated[Path, Argument(help="CSV or Parquet file with the microdata.")],
+    data: Annotated[Path, Argument(help="File with the microdata: CSV, Parquet, DuckDB, SPSS, Stata or SAS.")],
     output: Annotated[
         Path | None, Option("-o", "--output", help="New folder for documents, ledger and first table.")
     ] = None,
     codes: Annotated[Path | None, Option(help="Codebook: CSV with the columns variable, code and label.")] = None,
+    wave: Annotated[
+        bool, Option("--wave", help="FILE is a later wave of the data set in the folder, declared as that one is.")
+    ] = False,
 ) -> None:
     """Ask what is needed for a first table, write the documents, register the file and release the table.
 
-    What is read from the rows is shown to you alone, variable by variable, and declared only if you confirm it.
+    What is read from the rows is shown to you alone, variable by variable, and declared only if you confirm it. A
+    dialogue that was stopped goes on where it stood.
     """
-    folder = output or Path(data.name.split(".")[0] or "data")
+    folder = output or (_started(data) if wave else Path(data.name.split(".")[0] or "data"))
     try:
-        _converse(data, folder, codes)
+        _later_wave(data, folder) if wave else _converse(data, folder, codes)
     except typer.Abort:
-        is_registered = (folder / "ledger.sqlite").exists()
-        stands = f"The file is registered, and {folder} holds its documents." if is_registered else ""
-        typer.echo(f"\nStopped. {stands or 'Nothing was written.'} Nothing was spent.", err=True)
-        raise typer.Exit(130) from None
+        stands = f"{folder} holds the documents." if (folder / "dataset.toml").exists() else "Nothing was written."
+        if (folder / _KEPT).exists():
+            stands = f"Your answers are kept in {folder}, and the same command goes on."
+        raise _stopped(stands) from None
+
+
+def _stopped(stands: str) -> typer.Exit:
+    typer.echo(f"\nStopped. {stands} Nothing was spent.", err=True)
+    return typer.Exit(130)
 
 
 def _converse(data: Path, folder: Path, codes: Path | None) -> None:
-    from dalenius.curator.drafting import summaries
-    from dalenius.spec.codebook import find_codebook, read_codebook
+    from dalenius.curator.drafting import Microdata, with_codebook
+    from dalenius.spec.codebook import find_codebook
 
-    columns = summaries(data)
-    if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
-        raise ParameterError(f"{str(folder)!r} exists and is not empty; -o names another folder.", received=str(folder))
-    book = codes or find_codebook(data, columns)
-    if book is not None and codes is None and not is_yes(f"Take codes and labels from {book.name}?", default=True):
-        book = None
-    labels = {} if book is None else read_codebook(book)
-    answers = _answers(data, folder, columns, labels, "" if book is None else book.name)
-    _write(folder, answers)
+    microdata = Microdata.of(data)
+    columns = microdata.summaries()
+    documents = [folder / name for name in ("dataset.toml", "policy.toml", "request.toml")]
+    if all(path.is_file() for path in documents) and not (folder / "first-table").exists():
+        say("Going on with the documents in ", (str(folder), "bold"), "; -o names another folder.")
+    else:
+        _check_new(folder)
+        talk = Dialogue(folder / _KEPT)
+        book = codes or find_codebook(data, columns)
+        question = f"Take codes and labels from {book.name}?" if book is not None and codes is None else ""
+        book = None if question and not talk.is_yes(question, default=True) else book
+        microdata, origin = with_codebook(microdata, book)
+        if book is not None:
+            columns = microdata.summaries()
+        _documents(talk, folder, microdata, columns, origin)
     _register(folder / "dataset.toml")
-    _release(folder)
+    _release(folder, "")
 
 
-def _answers(
-    data: Path, folder: Path, columns: "Mapping[str, ColumnSummary]", labels: Mapping[str, Mapping[str, str]], book: str
-) -> "Answers":
-    from dalenius.cli.start_documents import Answers
-
-    name = data.name.split(".")[0] or "data"
-    population = ask("Who is in the data? A name for the population, which owns the budget", _named, name)
-    unit = ask("What is protected: a person, a household, a firm, …?", _named, "person")
-    unit_id, most = _unit(unit, columns)
-    draws = _draws(unit)
-    variables = _variables(columns, labels, book, unit_id)
-    rho = _budget(population, unit)
-    axes, measure, of = _first_table(variables)
-    spend = rho * _share()
-    return Answers(
-        name=name,
-        source=Path(relpath(data, folder)).as_posix(),
-        population=population,
-        unit=unit,
-        unit_id=unit_id,
-        max_rows=most,
-        draws=draws,
-        variables=tuple(variables),
-        rho=rho,
-        axes=tuple(axes),
-        measure=measure,
-        of=of,
-        spend=spend,
-    )
+def _check_new(folder: Path) -> None:
+    beside = [folder] if folder.exists() and not folder.is_dir() else []
+    beside += [path for path in folder.iterdir() if path.name != _KEPT] if folder.is_dir() else []
+    if beside:
+        raise ParameterError(f"{str(folder)!r} exists and is not empty; -o names another folder.", received=str(folder))
 
 
-def _number_lines(lines: list[str]) -> None:
-    for number, line in enumerate(lines, start=1):
-        say((f"{number:4d}  ", "dim"), line)
+def _documents(
+    talk: Dialogue, folder: Path, microdata: "Microdata", columns: "Mapping[str, ColumnSummary]", book: str
+) -> None:
+    """Ask for everything that the documents need, and write them."""
+    from dalenius.cli.start_documents import policy_text, request_text
+    from dalenius.spec import load
+    from dalenius.spec.declaration import QUESTIONS, Declaration
 
-
-def _named(answer: str) -> str:
-    if not answer or len(answer) > 200 or not answer.isprintable():
-        raise ParameterError("A name has 1 to 200 printable characters.")
-    return answer
-
-
-def _unit(unit: str, columns: "Mapping[str, ColumnSummary]") -> tuple[str, int]:
-    """The column that tells units apart, and how many rows of one may count."""
-    names = list(columns)
+    declared = Declaration(name=microdata.name, ledger="ledger.sqlite", policy="policy.toml", microdata=microdata)
+    declared.population = talk.ask(QUESTIONS["population"], named, declared.name)
+    declared.unit = talk.ask(QUESTIONS["unit"], named, "person")
     likely = next((n for n, column in columns.items() if column.is_identifier and n.isprintable()), "")
+    _unit(talk, declared, columns, likely)
+    _draws(talk, declared)
+    weight = _weight(talk, declared, columns)
+    if likely and declared.max_rows == 1:
+        _second(talk, declared, columns, likely)
+    declare_variables(talk, declared, microdata, columns, book, weight)
+    declare_levels(talk, declared)
+    load.load_dataset(declared.to_toml())
+    rho = _budget(talk, declared)
+    table = replace(_first_table(talk, declared), weight=declared.weight)
+    table = replace(table, spend=rho * _share(talk))
+    declared.settle(folder)
+    texts = {
+        "dataset.toml": declared.to_toml(),
+        "policy.toml": policy_text(declared.population, rho, _epsilon(rho), has_weight=bool(declared.weight)),
+        "request.toml": request_text(table, rho),
+    }
+    load.load_dataset(texts["dataset.toml"])
+    load.load_policy(texts["policy.toml"])
+    load.load_request(texts["request.toml"])
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    talk.forget()
+    say("Documents written to ", (str(folder), "bold"), f": {', '.join(texts)}.")
+    if microdata.is_converted:
+        say(f"The rows are kept there as {declared.source}, which is as confidential as the file itself.")
+
+
+def _unit(talk: Dialogue, declared: "Declaration", columns: "Mapping[str, ColumnSummary]", likely: str) -> None:
+    """The column that tells units apart, and how many rows of one may count."""
+    from dalenius.spec.declaration import QUESTIONS
+
     # Who takes several rows of one unit for several units guarantees too much, so a column that repeats is told.
     repeats = likely != "" and columns[likely].distinct < columns[likely].rows - columns[likely].missing
     hint = f" The column {likely} repeats its values." if repeats else ""
-    if not is_yes(f"Can one {unit} have several rows?{hint}", default=repeats):
-        return "", 1
-    [unit_id] = ask("Which column tells them apart?", lambda answer: chosen(answer, names, most=1), likely)
-
-    def whole(answer: str) -> int:
-        if not answer.isdecimal() or not 1 <= int(answer) <= 1_000_000:
-            raise ParameterError("A whole number of rows, from what you know of the collection and not from the file.")
-        return int(answer)
-
-    return unit_id, ask(f"At most how many rows of one {unit} may count? More rows need more noise", whole)
+    if not talk.is_yes(f"Can one {declared.unit} have several rows?{hint}", default=repeats):
+        return
+    [declared.unit_id] = talk.ask(QUESTIONS["unit_id"], lambda answer: chosen(answer, list(columns), most=1), likely)
+    declared.max_rows = talk.ask(QUESTIONS["max_rows"].format(unit=declared.unit), whole)
 
 
-# What may be answered, what it declares, and what it means; nothing is declared by the last.
-DRAWS = {
-    "one by one": ("independent", "independently of one another, with known chances"),
-    "all of them": ("census", "a census: nobody was sampled"),
-    "in groups": ("clusters", "households, villages, schools: clusters"),
-    "unknown": ("", "errors of sampling will hold under a condition"),
-}
-
-
-def _draws(unit: str) -> str:
+def _draws(talk: Dialogue, declared: "Declaration") -> None:
     """How the units were drawn, on which errors of sampling rest."""
-    _number_lines([f"{name}: {meaning}" for name, (_, meaning) in DRAWS.items()])
-    [answer] = ask(f"How was each {unit} drawn?", lambda text: chosen(text, list(DRAWS), most=1), "unknown")
-    return DRAWS[answer][0]
+    from dalenius.spec.declaration import DRAWS, QUESTIONS
+
+    number_lines([f"{name}: {meaning}" for name, (_, meaning) in DRAWS.items()])
+    question = QUESTIONS["draws"].format(unit=declared.unit)
+    [answer] = talk.ask(question, lambda text: chosen(text, list(DRAWS), most=1), "unknown")
+    declared.draws = DRAWS[answer][0]
 
 
-def _variables(
-    columns: "Mapping[str, ColumnSummary]", labels: Mapping[str, Mapping[str, str]], book: str, unit_id: str
-) -> "list[Declared]":
-    """Which variables may stand in tables, each as it was confirmed."""
-    from dalenius.cli.start_documents import LIST, Declared
-    from dalenius.core.sealed import BANNER
+def _weight(talk: Dialogue, declared: "Declaration", columns: "Mapping[str, ColumnSummary]") -> str:
+    """The column with the survey weight, if there is one and it may be used."""
+    from dalenius.spec.declaration import QUESTIONS
+    from dalenius.spec.declared_variable import is_called_weight
 
-    offered = [name for name, column in columns.items() if name != unit_id and not column.is_identifier]
-    _number_lines(offered)
-    left_out = [name for name in columns if name not in offered]
-    if left_out:
-        say(("Not offered, because they tell units apart: ", "dim"), ", ".join(left_out))
-    wanted = ask("Which variables may stand in tables? Numbers, names, or all", lambda a: chosen(a, offered), "all")
-    say((BANNER, "bold yellow"))
-    say("Enter confirms; - leaves a variable out. Or type what it may hold: a, b, c; 0 to 100; or @list.csv.")
-    declared: list[Declared] = []
+    numbers = [n for n, c in columns.items() if c.is_number and not c.is_code and not c.is_identifier]
+    numbers = [name for name in numbers if (columns[name].lowest or 0) >= 0]
+    likely = next((name for name in numbers if is_called_weight(name)), "-")
+    if declared.draws == "census" or not numbers or (likely == "-" and not declared.draws):
+        return ""
+    weight = talk.ask(
+        QUESTIONS["weight"], lambda answer: "" if answer == "-" else chosen(answer, numbers, most=1)[0], likely
+    )
+    question = "Were the weights fixed by the sampling plan, before anybody answered?"
+    is_fixed = weight and talk.is_yes(question, default=False)
+    if weight and not is_fixed:
+        say(f"{weight} changes for everybody when one {declared.unit} changes, and no noise covers that: not used.")
+    return weight if is_fixed else ""
+
+
+def _second(talk: Dialogue, declared: "Declaration", columns: "Mapping[str, ColumnSummary]", likely: str) -> None:
+    """A further table of the same units, of whose rows numbers, sums and yes or no are taken."""
+    from dalenius.curator.drafting import Microdata
+    from dalenius.spec.declaration import QUESTIONS, SecondTable
+
+    unit = declared.unit
+    other = talk.ask(
+        QUESTIONS["second"].format(unit=unit), lambda answer: None if answer == "-" else Microdata.of(answer), "-"
+    )
+    if other is None:
+        return
+    further = other.summaries()
+    question = f"Which column of this file names the {unit}?"
+    [declared.unit_id] = talk.ask(question, lambda answer: chosen(answer, list(columns), most=1), likely)
+    question = f"Which column of {other.name} names the {unit}?"
+    same = declared.unit_id if declared.unit_id in further else ""
+    [key] = talk.ask(question, lambda answer: chosen(answer, list(further), most=1), same)
+    most = talk.ask(f"At most how many rows of {other.name} may count for one {unit}?", whole)
+    offered = [name for name, column in further.items() if name != key and not column.is_identifier]
+    number_lines(offered)
+    wanted = talk.ask(
+        "Which of them are added up or counted? Numbers, names, or - for the number of rows alone",
+        lambda answer: [] if answer == "-" else chosen(answer, offered),
+        "-",
+    )
+    declared.second = SecondTable(microdata=other, id=key, most=most)
     for name in wanted:
-        if name in labels:
-            one = Declared(name=name, origin=LIST.format(place=book), categories=labels[name])
-            say((name, "bold"), f": {one.words} ({one.origin})")
-            declared.append(one)
-        elif (confirmed := _confirmed(columns[name])) is not None:
-            declared.append(confirmed)
-    return declared
+        if (confirmed := confirmed_variable(talk, further[name], other, "")) is not None:
+            declared.second.variables[name] = confirmed
 
 
-def _confirmed(column: "ColumnSummary") -> "Declared | None":
-    """What a variable may hold, as read and confirmed or as typed; None if it is left out."""
-    from dalenius.cli.start_documents import ROWS, Declared
-    from dalenius.curator.drafting import labels_of, may_be_listed
-
-    texts, missing, proposal = column.texts, column.missing > 0, None
-    read = Declared(name=column.name, origin=ROWS, has_missing=missing)
-    if column.is_number and not column.is_code:
-        proposal = replace(read, bounds=column.bounds, step=column.step)
-    elif texts is not None and may_be_listed(texts):
-        proposal = replace(read, categories=labels_of(texts))
-    content = proposal.words if proposal else "too many different texts to list"
-    say((column.name, "bold"), f": {content}{'; some rows have no value' if missing else ''}")
-    return ask("  Right?", lambda answer: _read_declaration(answer, column, proposal), "yes" if proposal else "-")
-
-
-def _read_declaration(answer: str, column: "ColumnSummary", proposal: "Declared | None") -> "Declared | None":
-    """What an answer declares: the proposal, nothing, a range, a code list, or a list of categories."""
-    from dalenius.cli.start_documents import LIST, TYPED, Declared
-    from dalenius.core.rationals import rational
-    from dalenius.spec.codebook import read_code_list
-
-    if answer.lower() in ("y", "yes", "-", "n", "no"):
-        return proposal if answer.lower().startswith("y") else None
-    typed = Declared(name=column.name, origin=TYPED, has_missing=column.missing > 0)
-    if answer.startswith("@"):
-        place = Path(answer[1:].strip())
-        return replace(typed, origin=LIST.format(place=place.name), categories=read_code_list(place))
-    if match := _RANGE.fullmatch(answer):
-        low, high = (rational(end, "a bound") for end in match.groups())
-        if low >= high:
-            raise ParameterError("A range goes from a lower to a higher number.")
-        return replace(typed, bounds=(low, high), step=column.step if column.is_number else Fraction(1))
-    texts = [text.strip() for text in re.split("[;,]", answer) if text.strip()]
-    if len(texts) < 2 or len(set(texts)) < len(texts):
-        raise ParameterError(
-            "Type at least two different categories with commas between them, a range, or - to leave it out."
-        )
-    return replace(typed, categories={text: text for text in texts})
-
-
-def _budget(population: str, unit: str) -> Fraction:
+def _budget(talk: Dialogue, declared: "Declaration") -> Fraction:
     """What all releases together may cost, in words."""
-    from dalenius.core.conversions import epsilon_to_odds
+    from dalenius.core.neighbours import Relation
+    from dalenius.core.profile import PrivacyProfile
     from dalenius.core.rationals import rational
+    from dalenius.spec.guarantees import rating, right_of_100
 
-    say(f"What may all releases about {population!r}, together and for ever, tell about one of them?")
+    say(f"What may all releases about {declared.population!r}, together and for ever, tell about one of them?")
     for key, (word, rho) in _AMOUNTS.items():
-        epsilon = _epsilon(Fraction(rho))
-        odds = f"{epsilon_to_odds(epsilon):,.{'2g' if epsilon < 4 else '0f'}}"
-        say(f"{key:>4s}  {word}: rho {rho}, epsilon {epsilon:.2g}: odds of anything about one {unit} change")
-        say(f"      by a factor of {odds} at most, but for two chances in a million")
+        # The policy that is written grants the same delta.
+        whole = PrivacyProfile(relation=Relation.ADD_REMOVE, rho=Fraction(rho), rho_delta=Fraction(1, 10**6))
+        right = right_of_100(whole.distance())
+        say(f"{key:>4s}  {word}: rho {rho}, {rating(right)} protection: whoever guesses right in 50 of 100 cases")
+        say(f"      whether one {declared.unit} is in the data guesses right in at most {right}")
 
     def read(answer: str) -> Fraction:
         if answer in _AMOUNTS:
@@ -279,7 +225,7 @@ def _budget(population: str, unit: str) -> Fraction:
             raise ParameterError("Choose 1, 2 or 3, or write rho between 0.000001 and 10.")
         return rho
 
-    return ask("Which budget? 1, 2, 3, or an amount such as rho 0.5", read, "2")
+    return talk.ask("Which budget? 1, 2, 3, or an amount such as rho 0.5", read, "2")
 
 
 def _epsilon(rho: Fraction) -> float:
@@ -288,54 +234,44 @@ def _epsilon(rho: Fraction) -> float:
     return float(rho_to_epsilon(rho, Fraction(1, 10**6)))
 
 
-def _first_table(variables: "list[Declared]") -> tuple[list[str], str, str]:
-    """Axes of the first table and what it shows: counts, or a mean where there is no variable with categories."""
+def _first_table(talk: Dialogue, declared: "Declaration") -> "FirstTable":
+    """What the first table shows, counts or a mean, and by which variables."""
+    from dalenius.cli.start_documents import FirstTable
     from dalenius.spec.document import DEFAULT_MEASURE, DEFAULT_MEASURE_OF_NUMBERS
 
-    listed = {v.name: len(v.categories) for v in variables if v.bounds is None}
+    variables = declared.document().domain().variables
+    listed = {name: len(variable.categories) for name, variable in variables.items() if not variable.is_numeric}
+    numbers = [name for name, variable in variables.items() if variable.is_numeric and not variable.is_weight]
+    if not listed and not numbers:
+        raise ParameterError("No variable is left, so there is no table to release. Nothing was written.")
+    if not listed:
+        [of] = talk.ask("The mean of which number?", lambda answer: chosen(answer, numbers, most=1), numbers[0])
+        return FirstTable(axes=(), measure=DEFAULT_MEASURE_OF_NUMBERS, of=of)
     names = list(listed)
-    if not names:
-        numbers = [variable.name for variable in variables]
-        if not numbers:
-            raise ParameterError("No variable is left, so there is no table to release. Nothing was written.")
-        [of] = ask("The mean of which number?", lambda a: chosen(a, numbers, most=1), numbers[0])
-        return [], DEFAULT_MEASURE_OF_NUMBERS, of
-    _number_lines(names)
-    axes = ask(
-        "The first table counts by which of them? One, two or three",
-        lambda a: chosen(a, names, most=3),
-        # A variable with one category makes a table of one cell.
-        next((name for name, size in listed.items() if size > 1), names[0]),
-    )
-    return axes, DEFAULT_MEASURE, ""
+    number_lines(names)
+
+    def read(answer: str) -> FirstTable:
+        if not answer.lower().startswith("mean of "):
+            return FirstTable(axes=chosen(answer, names, most=3), measure=DEFAULT_MEASURE)
+        of, _, by = answer[len("mean of ") :].partition(" by ")
+        axes = chosen(by, names, most=3) if by else []
+        [of] = chosen(of.strip(), numbers, most=1)
+        return FirstTable(axes=axes, measure=DEFAULT_MEASURE_OF_NUMBERS, of=of)
+
+    # A variable with one category makes a table of one cell.
+    likely = next((name for name, size in listed.items() if size > 1), names[0])
+    mean = f", or: mean of {numbers[0]} by {likely}" if numbers else ""
+    return talk.ask(f"The first table counts by which of them? One to three{mean}", read, likely)
 
 
-def _share() -> Fraction:
+def _share(talk: Dialogue) -> Fraction:
     def read(answer: str) -> Fraction:
         if answer not in _SHARES:
             raise ParameterError("Choose 1, 2 or 3.")
         return Fraction(_SHARES[answer][1])
 
     words = ", ".join(f"{key} {word}" for key, (word, _) in _SHARES.items())
-    return ask(f"How much of the budget may this table spend? {words}", read, "1")
-
-
-def _write(folder: Path, answers: "Answers") -> None:
-    from dalenius.cli.start_documents import dataset_text, policy_text, request_text
-    from dalenius.spec import load
-
-    texts = {
-        "dataset.toml": dataset_text(answers),
-        "policy.toml": policy_text(answers, _epsilon(answers.rho)),
-        "request.toml": request_text(answers),
-    }
-    load.load_dataset(texts["dataset.toml"])
-    load.load_policy(texts["policy.toml"])
-    load.load_request(texts["request.toml"])
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    say("Documents written to ", (str(folder), "bold"), f": {', '.join(texts)}.")
+    return talk.ask(f"How much of the budget may this table spend? {words}", read, "1")
 
 
 def _register(dataset: Path) -> None:
@@ -346,18 +282,91 @@ def _register(dataset: Path) -> None:
         register(dataset)
     except Undeclared as refusal:
         typer.echo(refusal.message, err=True)
-        if not is_yes("Register it all the same?", default=False):
+        if not typer.confirm("Register it all the same?", default=False):
             raise
         register(dataset, accept_unseen=True)
 
 
-def _release(folder: Path) -> None:
+def _release(folder: Path, mark: str) -> None:
     """Show what the first table costs and how far off it will be; release it if that is wanted."""
     from dalenius.cli.plan import plan
     from dalenius.cli.release import release
 
-    request = folder / "request.toml"
+    request, place = folder / f"request{mark}.toml", folder / f"first-table{mark}"
     plan(request)
-    if is_yes("Release this table?", default=True):
-        release(request, output=folder / "first-table")
+    try:
+        is_wanted = typer.confirm("Release this table?", default=True)
+    except typer.Abort:
+        raise _stopped(f"The file is registered, and {folder} holds its documents.") from None
+    if is_wanted:
+        release(request, output=place)
+        if mark and (folder / "first-table").is_dir():
+            say(("Compare: ", "bold"), _comparison(folder / "first-table", place), soft_wrap=True)
     say(("Next: ", "bold"), f"edit a copy of {request}, then `dalenius plan` and `dalenius release` it.")
+
+
+def _comparison(first: Path, second: Path) -> str:
+    """The command that says how each number of one wave changed to the other."""
+    from shlex import quote
+
+    from dalenius.cli.documents import read_release
+
+    table = read_release(second).table
+    axes = table.space.axes
+    command = f"dalenius infer change {quote(str(first))} --against {quote(str(second))}"
+    # Whether the people behind the samples changed, where the error of sampling was measured.
+    command += " --kind parameter" if table.sampled is not None else ""
+    command += f" --by {quote(axes[0].variable)}" if axes else ""
+    for axis in axes[1:]:
+        # Numbers that do not add up, such as means, are compared within one label of every other axis.
+        label = quote(f"{axis.variable}={axis.labels[0]}")
+        command += f" --first {label} --second {label}"
+    return command
+
+
+def _started(data: Path) -> Path:
+    """The folder that an earlier `start` made: the only one, or the only one that the file is named after."""
+    places = {path.parent for root in (Path(), data.parent) for path in root.glob("*/dataset.toml")}
+    folders = {place.resolve(): place for place in places if (place / "request.toml").is_file()}
+    own = [place for place in folders.values() if data.name.startswith(place.name)] or list(folders.values())
+    if len(own) != 1:
+        raise ParameterError("-o names the folder of the data set that this file is a wave of.")
+    return own[0]
+
+
+def _later_wave(data: Path, folder: Path) -> None:
+    """Register a file as a later wave of a data set, declared as the first was, and release the same table of it."""
+    from dalenius.cli.start_documents import changed
+    from dalenius.curator.drafting import Microdata
+    from dalenius.spec import load
+    from dalenius.spec.declared_variable import toml_key
+
+    document, microdata = load.load_dataset(folder / "dataset.toml"), Microdata.of(data)
+    talk = Dialogue(folder / _KEPT)
+
+    def read(answer: str) -> str:
+        is_taken = answer == document.dataset.version or (folder / f"first-table-{answer}").exists()
+        if is_taken or not re.fullmatch(r"[\w.-]{1,60}", answer):
+            raise ParameterError("The name of a wave has letters, digits, . _ and -, and no other wave has it.")
+        return answer
+
+    wave = talk.ask("What is this wave called?", read, microdata.name)
+    mark = f"-{wave}"
+    dataset, request = folder / f"dataset{mark}.toml", folder / f"request{mark}.toml"
+    text = changed((folder / "dataset.toml").read_text(encoding="utf-8"), "dataset", "version", wave)
+    others = {name: talk.ask(f"The file of this wave with {name}?", Microdata.of) for name in document.tables}
+    text = changed(text, "dataset", "source", microdata.source_in(folder))
+    for name, other in others.items():
+        text = changed(text, f"tables.{toml_key(name)}", "source", other.source_in(folder))
+    asked = changed((folder / "request.toml").read_text(encoding="utf-8"), "", "dataset", dataset.name)
+    part, of_request = load.load_dataset(text).dataset, load.load_request(asked).dataset
+    if (part.version, part.source, of_request) != (wave, microdata.source_in(folder), dataset.name):
+        raise ParameterError(
+            "The documents in the folder are not as `start` writes them: `version`, `source` and `dataset` need a line "
+            "each, with the text in quotation marks."
+        )
+    dataset.write_text(text, encoding="utf-8")
+    request.write_text(asked, encoding="utf-8")
+    talk.forget()
+    _register(dataset)
+    _release(folder, mark)

@@ -35,9 +35,9 @@ def print_release(release: Release, *, confidence: float = 0.95, most_rows: int 
     say((dataset, "bold"), f" {source.version}   ", (f"request {source.digest[:12]}", "dim"))
     if not release.members:
         _print_covered(release)
-    say((source.guarantee, "dim"))
-    printed = (subject.universe, source.guarantee)
-    for warning in (w for w in source.warnings if not any(w in text for text in printed)):
+    say(source.guarantee)
+    say((f"For specialists: {source.formal_guarantee}", "dim"))
+    for warning in (w for w in source.warnings if w not in subject.universe):
         say(("Note:", "yellow"), f" {warning}")
     for part in release.parts:
         if release.members:

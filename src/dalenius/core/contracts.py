@@ -305,7 +305,8 @@ class Plan(Protocol):
 class Definition(Protocol):
     """A privacy definition: what a sequence of steps costs under it.
 
-    `account` is the account that is charged; mechanisms of `by_name_only` are used if a request names them.
+    `account` is the account that is charged; mechanisms of `by_name_only` are used if a request names them;
+    `statements` are the sentences that `sentence` fills in.
     """
 
     name: ClassVar[str]
@@ -315,6 +316,7 @@ class Definition(Protocol):
     account: ClassVar[str]
     by_name_only: ClassVar[tuple[str, ...]]
     warnings: ClassVar[tuple[str, ...]]
+    statements: ClassVar[tuple[str, ...]]
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the sequence stays within the budget under this definition."""
@@ -322,8 +324,11 @@ class Definition(Protocol):
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
         """What the master account is charged for the sequence."""
 
+    def claim(self, budget: Budget, relation: Relation) -> PrivacyProfile:
+        """What the amounts of a budget bound between the definition's neighbours, for the figures of products."""
+
     def sentence(self, budget: Budget) -> str:
-        """The guarantee in plain words."""
+        """The guarantee in the definition's own terms, for specialists."""
 
 
 @runtime_checkable

@@ -77,6 +77,26 @@ def rho_to_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=4096)
+def rho_to_distance(rho: Fraction) -> Fraction:
+    """Largest total variation between neighbours of a rho-zCDP step: tanh(e / 2) with e tanh(e / 2) = rho.
+
+    Let a test say yes with probabilities p and q = p - t. Both divergences of order 1 between its answers are at most
+    rho, so t (logit p - logit q) <= 2 rho. The left side is least where p = (1 + t) / 2, and is 4 t artanh t there.
+    Randomised response attains the bound.
+    """
+    epsilon = narrow(
+        # What `pure_to_rho` rounds up is taken off again.
+        lambda e: pure_to_rho(e) - Fraction(2, _GRID) >= rho,
+        # e tanh(e / 2) exceeds e - 1.
+        inside=rho + 2,
+        outside=Fraction(0),
+        until=lambda high, low: high - low <= Fraction(1, 10**12),
+        between=lambda high, low: round_up((low + high) / 2, 10**15),
+    ).inside
+    return pure_to_delta(epsilon, Fraction(0)) if rho else Fraction(0)
+
+
+@lru_cache(maxsize=4096)
 def rho_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Smallest epsilon (rounded up) at which a rho-zCDP step is (epsilon, delta)-DP by `rho_to_delta`."""
     epsilon = _smallest_epsilon(rho, delta, _fits_or_clearly)
@@ -110,11 +130,6 @@ def _fits_or_clearly(rho: Fraction, delta: Fraction, epsilon: Fraction) -> bool:
     gap = exponent - log(order - 1) - log(delta)
     is_clear = abs(gap) > _FLOAT_SLACK * 1e2 * (1 + float(rho))
     return gap < 0 if is_clear else _fits(rho, delta, epsilon)
-
-
-def epsilon_to_odds(epsilon: float) -> float:
-    """Largest factor by which a release can change anybody's odds about one unit."""
-    return exp(epsilon)
 
 
 def gaussian_to_delta(mu: float, epsilon: float) -> float:

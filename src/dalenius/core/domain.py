@@ -33,13 +33,15 @@ class Categories:
     """Declared categories in declared order.
 
     `missing` and `unseen` say what becomes of NULLs and of values that were not declared: a declared category,
-    or "drop". `values` says what the file holds for each label, where that is not the label itself.
+    or "drop". `values` says what the file holds for each label, where that is not the label itself. A value among
+    `missing_codes` is read as NULL is.
     """
 
     labels: tuple[str, ...]
     missing: str = DROP
     unseen: str = DROP
     values: tuple[str, ...] = ()
+    missing_codes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.labels:
@@ -58,6 +60,12 @@ class Categories:
         for rule in (self.missing, self.unseen):
             if rule != DROP:
                 self.code(rule)
+        _check_different(self.missing_codes)
+        for text in self.missing_codes:
+            if text in self.texts:
+                raise DocumentError(
+                    f"`missing_codes` names {text!r}, which is a category. Leave it out of one of them.", received=text
+                )
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -85,7 +93,8 @@ class Bounds:
     """Declared range of a numeric variable, on a declared grid.
 
     A value x is read as the integer round-half-even(x / step), after clamping (or dropping) what lies outside.
-    `missing` is "drop" or a number inside the bounds.
+    `missing` is "drop" or a number inside the bounds. A value among `missing_codes`, inside the bounds or not, is read
+    as NULL is.
     """
 
     lower: Fraction
@@ -93,6 +102,7 @@ class Bounds:
     step: Fraction = Fraction(1)
     missing: str = DROP
     outside: str = "clamp"
+    missing_codes: tuple[Fraction, ...] = ()
 
     def __post_init__(self) -> None:
         if self.step <= 0:
@@ -109,6 +119,9 @@ class Bounds:
             value = Fraction(self.missing)
             if not self.lower <= value <= self.upper:
                 raise ParameterError("the value for missing must lie inside the bounds")
+        _check_different(self.missing_codes)
+        if any(abs(code) > 2**52 for code in self.missing_codes):
+            raise TooLarge("`missing_codes` of a number must stay below 2^52.")
 
     @property
     def low(self) -> int:
@@ -129,6 +142,11 @@ class Bounds:
     def missing_code(self) -> int | None:
         """What a missing value becomes, in steps; None if it is dropped."""
         return None if self.missing == DROP else round(Fraction(self.missing) / self.step)
+
+
+def _check_different(codes: tuple[object, ...]) -> None:
+    if len(set(codes)) < len(codes):
+        raise DocumentError("`missing_codes` names a code twice.")
 
 
 def day_number(text: str) -> int | None:

@@ -80,16 +80,6 @@ class TablePlan:
         return self.budget.definition
 
     @property
-    def guarantee(self) -> str:
-        """Between which data sets the budget's guarantee is made, in words."""
-        if self.group == 1:
-            return self.neighbours.sentence()
-        return (
-            f"{self.neighbours.grouped(self.group).sentence()} So the guarantee holds for any {self.group} of them "
-            "together; the account is charged for one."
-        )
-
-    @property
     def cost(self) -> Cost:
         """What the ledger would be charged."""
         return self.reservation

@@ -91,6 +91,20 @@ class PrivacyProfile:
                 bounds.append(self.rho_delta + conversions.rho_to_delta(self.rho, epsilon))
         return min(bounds)
 
+    def distance(self) -> Fraction:
+        """Largest total variation between neighbours that is known to hold; never too small.
+
+        Outside a failure of probability delta it is that of the pure or the zero-concentrated statement.
+        """
+        bounds = [Fraction(1)]
+        if self.curve is not None:
+            bounds.append(self.curve(Fraction(0)))
+        if self.epsilon is not None:
+            bounds.append(self.delta + (1 - self.delta) * conversions.pure_to_delta(self.epsilon, Fraction(0)))
+        if self.rho is not None:
+            bounds.append(self.rho_delta + (1 - self.rho_delta) * conversions.rho_to_distance(self.rho))
+        return min(bounds)
+
     def cost(self) -> Cost:
         """What the master account is charged."""
         rho, failure = self.zero_concentrated()

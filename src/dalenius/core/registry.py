@@ -35,7 +35,7 @@ PACKAGES: Mapping[str, str] = MappingProxyType(
         "methods": "spec.method:Method",
         "modifiers": "plans.modifier:Modifier",
         "estimators": "algebra.estimator:Estimator",
-        "plans.margins.strategies": "plans.margins.setting:ListStrategy plans.margins.levels:LevelStrategy",
+        "plans.margins.strategies": "plans.margins.setting:ListStrategy plans.margins.setting:LevelStrategy",
         "postprocess": "core.contracts:Adjustment",
         "publish": "publish:Format",
         "inference.questions": "inference.question:InferenceQuestion",

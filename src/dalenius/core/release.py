@@ -261,8 +261,9 @@ class Table:
 class Provenance:
     """What a reader must know to cite and to judge a release. Nothing about the file is in it.
 
-    `draws` says how the records were drawn, as declared; `extensions` names what other distributions contributed, each
-    with its distribution and version. Documents leave both out where there is nothing to say.
+    `guarantee` is in plain words, `formal_guarantee` for specialists. `draws` says how the records were drawn, as
+    declared; `extensions` names what other distributions contributed, each with its distribution and version.
+    Documents leave these two out where there is nothing to say.
     """
 
     dataset: str
@@ -281,6 +282,7 @@ class Provenance:
     ledger_entry: str = ""
     ledger_head: str = ""
     guarantee: str = ""
+    formal_guarantee: str = ""
     warnings: tuple[str, ...] = ()
     is_tainted: bool = False
     draws: str = ""
@@ -352,8 +354,15 @@ class Release:
 
     @property
     def values(self) -> FloatArray:
-        """Shown values of the first table, in its shape."""
-        return self.table.values.reshape(self.table.shape)
+        """Shown values of the first table, its axes in the order in which they were asked for."""
+        return self.table.values.reshape(self.table.shape).transpose(self.asked_order(self.table))
+
+    def asked_order(self, table: Table) -> tuple[int, ...]:
+        """Places of a table's axes in the order in which they were asked for; axes of the answer itself are last."""
+        asked = [name.partition(".")[0] for name in self.owner(table).about.order]
+        axes = [axis.variable for axis in table.space.axes]
+        ranks = [asked.index(name) if name in asked else len(asked) for name in axes]
+        return tuple(sorted(range(len(axes)), key=ranks.__getitem__))
 
     def find(self, *names: str) -> Table:
         """The shown table over exactly these axes, in any order."""

@@ -4,7 +4,7 @@
 >>> curator = Curator.open("dataset.toml", ledger="ledger.sqlite")        # doctest: +SKIP
 >>> curator.register(by="custodian")                                      # doctest: +SKIP
 >>> curator.plan("request.toml").preview                                  # doctest: +SKIP
->>> release = curator.release("request.toml")                             # doctest: +SKIP
+>>> release = curator.mean("income", by="region", rho=0.1)                # doctest: +SKIP
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,13 +20,14 @@ from dalenius.core.contracts import Adjustment, Source
 from dalenius.core.domain import Domain
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.randomness import RandomSource, SystemRandomness
-from dalenius.core.registry import Extension
+from dalenius.core.registry import Extension, view
 from dalenius.core.release import Block, Provenance, Release, Status, Subject
 from dalenius.core.sealed import Confidential
 from dalenius.curator import gate, rules
 from dalenius.curator.memo import memo_key, plan_digest
 from dalenius.curator.planner import Planner
 from dalenius.curator.source import RegisteredSource
+from dalenius.curator.verbs import MeasureVerbs
 from dalenius.ledger import Charge, Ledger, Reservation, StoredRelease
 from dalenius.ledger.declarations import Declarations
 from dalenius.ledger.draft import Command
@@ -41,6 +42,8 @@ from dalenius.rendering import two_lines
 from dalenius.spec import batch, load
 from dalenius.spec.canonical import Canonical, digest
 from dalenius.spec.dataset import DatasetDocument
+from dalenius.spec.declaration import Declaration
+from dalenius.spec.guarantees import guarantee_of
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
@@ -49,12 +52,12 @@ AskedLike = RequestLike | batch.BatchDocument
 if TYPE_CHECKING:
     from dalenius.curator.inspection import Inspection
 
-DatasetLike = str | Path | Mapping[str, Any] | DatasetDocument
+DatasetLike = str | Path | Mapping[str, Any] | DatasetDocument | Declaration
 PolicyLike = str | Path | Mapping[str, Any] | PolicyDocument
 Stage = Callable[[str], None]
 
 
-class Curator:
+class Curator(MeasureVerbs):
     """Plans for free, releases against the ledger, and shows the custodian what only the custodian may see.
 
     It holds three nouns: the `holding` (file, registration and account), the `planner`, and the custodian's
@@ -102,6 +105,8 @@ class Curator:
     ) -> "Curator":
         """Open a declared data set with its ledger: `open("dataset.toml")`, or `open(frame, "dataset.toml")`.
 
+        What `dalenius.describe` returned is a declaration too, and brings its rows.
+
         With a `declaration` the first argument holds the rows (a pandas, polars or Arrow table, a mapping of columns),
         which are read instead of the document's source, as `data` also does. Ledger and policy are those that the
         document names; without a name the ledger is `dalenius.sqlite` beside the document, and its anchor lies beside
@@ -112,6 +117,10 @@ class Curator:
             raise errors.ParameterError("The rows were given twice: before the declaration, and as `data`.")
         if declaration is not None:
             dataset, data = declaration, dataset
+        if isinstance(dataset, Declaration):
+            held = dataset.microdata
+            data = held.rows if data is None and held is not None and (held.is_converted or not held.place) else data
+            dataset = dataset.document()
         if not isinstance(dataset, str | Path | Mapping | DatasetDocument):
             raise errors.ParameterError(
                 "Rows need a declaration of what they may hold: Curator.open(frame, declaration); received"
@@ -138,6 +147,13 @@ class Curator:
             f"{', '.join(names[:6])}{more}",
         )
 
+    def _repr_html_(self) -> str:
+        try:
+            left = f"Left of the budget: {self.left}."
+        except errors.DaleniusError:
+            left = "Not registered yet: curator.register()."
+        return str(view("domain", self.domain).html(left))
+
     def __enter__(self) -> "Curator":
         return self
 
@@ -156,6 +172,10 @@ class Curator:
         return self.holding.source
 
     def asked(self, request: AskedLike) -> batch.Asked:
+        """The request as a document, with what it leaves out."""
+        return self.planner.completed(self._loaded(request))
+
+    def _loaded(self, request: AskedLike) -> batch.Asked:
         with self.planner.allowing():
             return load.load_asked(request)
 
@@ -187,7 +207,7 @@ class Curator:
 
     def plan(self, request: AskedLike) -> TablePlan:
         """Cells, cost, law and expected error: free, and without touching data."""
-        document = self.asked(request)
+        document = self._loaded(request)
         subject = batch.about(document, self.domain, self.document.dataset.title)
         return replace(self.planner.plan(document, self.adjustments(document)), subject=subject)
 
@@ -217,7 +237,7 @@ class Curator:
         rules.rehearse(plan, form, self.domain, self.policy, adjust)
         if published is not None:
             return shown(self._read(published, document), adjust)
-        self._check_new(document, plan)
+        self.planner.check_functions(plan)
         self.holding.registered_fingerprint()
         stage("charging the ledger")
         bind(self.ledger, self.domain, self.policy, analyst or "custodian")
@@ -245,7 +265,7 @@ class Curator:
         rules.rehearse(plan, form, self.domain, self.policy, self.adjustments(document))
         quotas: list[Command] = []
         if self.ledger.reader.find(charge.key) is None:
-            self._check_new(document, plan)
+            self.planner.check_functions(plan)
             self._ensure_quotas(charge, Declarations(quotas.append))
         return self.ledger.quote(charge, quotas)
 
@@ -379,14 +399,15 @@ class Curator:
         return shown(ruled, adjustments(self.policy.show)) if adds_up(ruled) else ruled
 
     def _provenance(self, plan: TablePlan, reservation: Reservation, form: Canonical) -> Provenance:
-        definition = self.planner.definition(plan.budget)
-        together = f" {batch.TOGETHER}" if isinstance(plan, BatchPlan) else ""
+        with self.planner.allowing():
+            words = guarantee_of(plan)
         software = f"dalenius {version.VERSION}"
         return replace(
             plan.provenance(self.domain, request=form.content, digest=form.digest, software=software),
             ledger_entry=reservation.entry,
             ledger_head=reservation.head,
-            guarantee=f"{definition.sentence(plan.budget)} {plan.guarantee}{together}",
+            guarantee=words.plain,
+            formal_guarantee=words.formal,
             is_tainted=self._rng.is_tainted,
         )
 
@@ -404,12 +425,6 @@ class Curator:
                 raise errors.NotPublic("Only what is published can be agreed with.", entry=show.anchor)
             anchor = from_json(stored.document)
         return adjustments(show, published, anchor)
-
-    def _check_new(self, document: batch.Asked, plan: TablePlan) -> None:
-        """Refuse what was answered before it was refused, and functions that this process does not have."""
-        for member in batch.members_of(document):
-            rules.check_universe(member, self.domain)
-        self.planner.check_functions(plan)
 
     def _read(self, stored: StoredRelease, document: batch.Asked) -> Release:
         """The stored answer, titled and laid out as this request asks; one from before subjects stays as it was."""

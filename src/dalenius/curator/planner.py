@@ -20,14 +20,16 @@ from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.neighbours import Neighbours, Relation, Scope
 from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.query import SizesQuery, TableQuery
+from dalenius.core.rationals import plain
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator import rules
 from dalenius.curator.gate import functions_of
+from dalenius.curator.trade_off import with_amount
 from dalenius.exact.calibrations import calibrated
 from dalenius.plans.batch import BatchAsked, MemberBudget, batch_of, member_plans
 from dalenius.plans.ruled_noise import least_shown
 from dalenius.postprocess import adjustments, check_show
-from dalenius.spec.batch import Asked, BatchDocument, form_of, members_of, places_of
+from dalenius.spec.batch import Asked, BatchDocument, every_record, form_of, places_of
 from dalenius.spec.canonical import Canonical, canonical
 from dalenius.spec.document import Part
 from dalenius.spec.method import Method
@@ -37,12 +39,6 @@ from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.question import Question
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
-
-HINTS = {
-    "margins": " Lists with margins are of counts, estimates and distributions; ask for other measures table by table.",
-    "universe": " No record can be lost from these tables.",
-    "rows": " It is one number of one list of records: use where, not rows or columns.",
-}
 
 # Functions that were seen to get ready in a process of their own on this machine.
 _RUNNABLE: set[str] = set()
@@ -102,18 +98,32 @@ class Planner:
         return registry.allowing(self._allowed)
 
     def plan(self, request: Asked, adjust: Sequence[Adjustment] | None = None) -> TablePlan:
-        """A priced plan, or a refusal that says what to change.
+        """Plan a request and return its cost; raises a refusal that says what to change.
 
         `adjust` is what [show] asks for; without it, all of [show] that names no totals and no other release.
         """
         with self.allowing():
+            request, advice = self._completed(request)
             plan = self.plan_stored(request)
             self.check_functions(plan)
             steps = adjustments(request.show) if adjust is None else adjust
             rules.rehearse(plan, form_of(request, self.domain), self.domain, self.policy, steps)
-            for member in members_of(request):
-                rules.check_universe(member, self.domain)
-            return plan
+            return replace(plan, advice=(*advice, *plan.advice)) if advice else plan
+
+    def completed(self, request: Asked) -> Asked:
+        """Return the request with what it leaves out and is asked with: whose records margins count, and the amount
+        for an accuracy.
+        """
+        with self.allowing():
+            return self._completed(request)[0]
+
+    def _completed(self, request: Asked) -> tuple[Asked, tuple[str, ...]]:
+        """The completed request, and what is to be said of its amount."""
+        request = every_record(request, self.domain)
+        if request.privacy.error_at_most is None:
+            return request, ()
+        priced = with_amount(request, self.policy, self.plan_stored)
+        return priced.request, (priced.note,)
 
     def check_functions(self, plan: TablePlan) -> None:
         """Refuse plans that need a function not registered in this process, or not runnable here."""
@@ -134,10 +144,18 @@ class Planner:
         """The plan by which an answer is looked up: also of a request that was answered before and is refused anew."""
         with self.allowing() as used:
             if not isinstance(request, BatchDocument):
-                return self._ruled(self._planned(request), request)
+                return self._sized(self._ruled(self._planned(request), request))
             with bounded(limits.BATCH * limits.ATOMS, _TOO_MUCH_TOGETHER):
-                plan = self._plan_batch(request)
+                plan = self._sized(self._plan_batch(request))
             return rules.extended(plan, used, self.policy, "batch") if used else plan
+
+    def _sized(self, plan: TablePlan) -> TablePlan:
+        """Return the plan with its delta beside one over the public size, where one is declared."""
+        delta, size = plan.budget.delta, self.domain.public_size
+        if not delta or not size:
+            return plan
+        code = "delta_above_size" if delta * size > 1 else "delta_of_size"
+        return replace(plan, warnings=(*plan.warnings, note(code, delta=plain(delta), size=size)))
 
     def _plan_batch(self, batch: BatchDocument) -> BatchPlan:
         """Every table planned and ruled as if it were asked for alone, and all of them priced as one event."""
@@ -174,7 +192,7 @@ class Planner:
             method: Method = registry.get("methods", request.method)
             question = self.question(request, allotment)
             if question.scope not in method.scopes:
-                raise _not_served(method, question)
+                raise rules.not_served(method, question)
             with bounded(limits.ATOMS):
                 plan = method.plan(question)
             # Sums that engines could not hold are refused by the declaration: after the charge nothing may fail.
@@ -189,7 +207,7 @@ class Planner:
                 _ = question.universe
             unread = question.unread()
             if unread:
-                raise _not_used(method, unread[0])
+                raise rules.not_used(method, unread[0])
             if request.privacy.group != 1:
                 plan = self._for_one(plan, request.privacy.group, question)
         return rules.extended(plan, used, self.policy, request.method) if used else plan
@@ -404,24 +422,3 @@ def _series(level: float, waves: int) -> dict[str, float]:
     tails.
     """
     return {"waves": waves, "level_half_width_95": level, "change_half_width_95": sqrt(2) * level}
-
-
-def _not_served(method: Method, question: Question) -> errors.Unsupported:
-    """A method answers under the guarantees for which its claim is proved, and no other."""
-    served = [
-        name for name, definition in registry.every("definitions").items() if Scope(definition.scope) in method.scopes
-    ]
-    return errors.Unsupported(
-        f"measure = {method.name!r} is not served under {question.definition.name!r}, only under {', '.join(served)}.",
-        measure=method.name,
-        definition=question.definition.name,
-    )
-
-
-def _not_used(method: Method, key: str) -> errors.Unsupported:
-    """A key that the request names and the plan did not use would be a lie; it is refused."""
-    belongs = method.belongs
-    hint = f" It belongs to {belongs[key]}." if key in belongs else HINTS.get(key, "")
-    return errors.Unsupported(
-        f"measure = {method.name!r} does not use {key!r} here; leave it out.{hint}", key=key, measure=method.name
-    )

@@ -38,19 +38,24 @@ from dalenius.curator import gate
 from dalenius.errors import AfterCharge, NotAllowed, ParameterError, UnknownName, Unsupported
 from dalenius.plans.ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
 from dalenius.postprocess import adds_up, adjusted, adjustments, largest_error, shown_from, within
-from dalenius.spec.axis import COMPLETE, OWN
 from dalenius.spec.canonical import Canonical
-from dalenius.spec.method import counts_records, takes_weight
+from dalenius.spec.method import Method, counts_records, takes_weight
 from dalenius.spec.notes import note
 from dalenius.spec.policy import PolicyDocument, TableRules
+from dalenius.spec.question import Question
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.show import ShowPart
-from dalenius.spec.universe import universe_of
 
 # Whose classes and functions a plan may hold beside those of extensions.
 _OURS = {"dalenius", "numpy", "pydantic", "pydantic_core", *sys.stdlib_module_names}
 # Rules whose words are about counts; the first three adjust what is shown, the others are a law of noise.
 ON_COUNTS = ("threshold", "sparse", "nonnegative", "truncation", "maximum_entropy")
+_HINTS = {
+    "margins": " Lists with margins are of counts, estimates and distributions; ask for other measures table by table.",
+    "universe": " No record can be lost from these tables.",
+    "in_cells_of": " Its error does not depend on how many records a cell has, or their number is declared.",
+    "rows": " It is one number of one list of records: use where, not rows or columns.",
+}
 
 
 def check(plan: TablePlan, request: RequestDocument, space: CellSpace, policy: PolicyDocument) -> None:
@@ -138,21 +143,6 @@ def check_show(show: ShowPart, policy: PolicyDocument) -> None:
         raise NotAllowed(
             "The policy says unbiased = true: numbers are shown as they were measured, and [show] moves them.",
             rule="unbiased",
-        )
-
-
-def check_universe(request: RequestDocument, domain: Domain) -> None:
-    """Raise where margins would leave records out that lack a value on an axis and the request does not say so."""
-    lost = universe_of(request, domain).unshown
-    if lost and request.table.universe is None:
-        names = ", ".join(repr(name) for name in lost)
-        raise Unsupported(
-            f"Records without a declared value of {names} would be left out of every margin, also of those that do not "
-            f'show it. Write universe = "{OWN}" in [table] to count them under a label of their own, universe = '
-            f'"{COMPLETE}" to count complete records only, ask for the tables one by one, or declare a category for '
-            "missing and unseen values.",
-            key="universe",
-            variables=list(lost),
         )
 
 
@@ -372,3 +362,24 @@ class _NoRecords:
 
     def judge(self) -> Mapping[str, Any]:
         return {}
+
+
+def not_served(method: Method, question: Question) -> Unsupported:
+    """A method answers under the guarantees for which its claim is proved, and no other."""
+    served = [
+        name for name, definition in registry.every("definitions").items() if Scope(definition.scope) in method.scopes
+    ]
+    return Unsupported(
+        f"measure = {method.name!r} is not served under {question.definition.name!r}, only under {', '.join(served)}.",
+        measure=method.name,
+        definition=question.definition.name,
+    )
+
+
+def not_used(method: Method, key: str) -> Unsupported:
+    """A key that the request names and the plan did not use would be a lie; it is refused."""
+    belongs = method.belongs
+    hint = f" It belongs to {belongs[key]}." if key in belongs else _HINTS.get(key, "")
+    return Unsupported(
+        f"measure = {method.name!r} does not use {key!r} here; leave it out.{hint}", key=key, measure=method.name
+    )

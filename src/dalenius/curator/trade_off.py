@@ -1,23 +1,32 @@
-"""Accuracy against privacy, and the smallest budget for a wanted accuracy, from plans alone."""
+"""Accuracy against privacy, from plans alone: what other amounts give, and the smallest amount for an accuracy."""
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, isfinite, log10, sqrt
+from math import inf, isfinite, isnan, nan
+from typing import Any
+
+import numpy as np
 
 from dalenius.algebra import joint
+from dalenius.core import registry, search
+from dalenius.core.budget import UNIT
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan, margin_of_error
-from dalenius.curator.planner import Planner
-from dalenius.errors import DaleniusError, ParameterError, Unsupported
+from dalenius.core.rationals import plain
+from dalenius.errors import DaleniusError, ParameterError, RequestError, UnknownName, Unsupported
 from dalenius.ledger.odometer import LEVEL, power_under_rho
+from dalenius.spec.batch import Asked
+from dalenius.spec.notes import note
+from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
-# Amounts of two digits, as people write them.
-AMOUNTS = tuple(Fraction(m) * Fraction(10) ** e for e in range(-5, 2) for m in range(10, 100))
+Plan = Callable[[Asked], TablePlan]
+# The guarantee of an accuracy where neither the request nor the policy names one.
+DEFAULT_DEFINITION = "zero_concentrated"
+# Amounts of three digits, as people write them: each is at most 1 % above the one before it.
+AMOUNTS = tuple(Fraction(m) * Fraction(10) ** e for e in range(-9, 1) for m in range(100, 1000))
 _FACTORS = tuple(Fraction(f) for f in ("1/8", "1/4", "1/2", "1", "2", "4", "8"))
-_MOST_GUESSES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,106 +51,17 @@ class TradeOff:
         }
 
 
-def curve(planner: Planner, request: RequestDocument) -> tuple[TradeOff, ...]:
+def curve(plan: Plan, request: RequestDocument) -> tuple[TradeOff, ...]:
     """The request at an eighth to eight times its amount; amounts that are refused are left out."""
     amount = getattr(request.privacy, unit_of(request))
     points = []
     for factor in _FACTORS:
         try:
-            points.append(_at(planner, request, amount * factor))
+            points.append(_at(plan, request, amount * factor))
         except DaleniusError:
             if factor == 1:
                 raise
     return tuple(points)
-
-
-def smallest_for(planner: Planner, request: RequestDocument, margin: float) -> TradeOff:
-    """The smallest amount of two digits whose largest 95 % margin of error is at most `margin`."""
-    _check_margin(margin)
-
-    def is_enough(amount: Fraction) -> bool:
-        try:
-            return _planned(planner, request, amount)[1] <= margin
-        except Unsupported:
-            # Below what can be planned there is nothing that is accurate enough.
-            return False
-
-    _planned(planner, request, getattr(request.privacy, unit_of(request)))
-    place = bisect_left(AMOUNTS, True, key=is_enough)
-    if place == len(AMOUNTS):
-        raise Unsupported(
-            f"No {unit_of(request)} up to {float(AMOUNTS[-1]):g} gives a margin of error of {margin:g}.", margin=margin
-        )
-    return _at(planner, request, AMOUNTS[place])
-
-
-def smallest_within(
-    planner: Planner, request: RequestDocument, margin: float, table: Sequence[str], confidence: float = 0.95
-) -> TradeOff:
-    """The smallest amount of three digits at which every cell of one listed table is within `margin` with this
-    confidence.
-
-    `table` names the axes of the table; () is the grand total. Errors fall with the root of rho, or with epsilon, so
-    that few plans are made.
-    """
-    _check_margin(margin)
-    if not 0 < confidence < 1:
-        raise ParameterError("A confidence lies between 0 and 1.", name="confidence")
-    unit = unit_of(request)
-    power = 2 if unit == "rho" else 1
-    amount = Fraction(getattr(request.privacy, unit))
-    reached: dict[Fraction, float] = {}
-
-    def error(at: Fraction) -> float:
-        if at not in reached:
-            reached[at] = _table_error(_replanned(planner, request, at), table, confidence)
-        return reached[at]
-
-    for _ in range(_MOST_GUESSES):
-        following = _rounded_up(amount * Fraction((error(amount) / margin) ** power))
-        if following in reached:
-            break
-        amount = following
-    while error(amount) > margin:
-        amount = _rounded_up(amount * Fraction(1_000_001, 1_000_000))
-    for _ in range(_MOST_GUESSES):
-        below = _before(amount)
-        if error(below) > margin:
-            break
-        amount = below
-    return _point(_replanned(planner, request, amount), unit, amount, error(amount))
-
-
-def _check_margin(margin: float) -> None:
-    if not margin > 0 or not isfinite(margin):
-        raise ParameterError("A wanted margin of error is a positive number.", name="margin")
-
-
-def _rounded_up(amount: Fraction) -> Fraction:
-    """To three digits."""
-    unit = Fraction(10) ** (floor(log10(amount)) - 2)
-    return -(-amount // unit) * unit
-
-
-def _before(amount: Fraction) -> Fraction:
-    """The amount of three digits below one."""
-    unit = Fraction(10) ** (floor(log10(amount)) - 2)
-    below = amount - unit
-    return below if below >= 100 * unit else amount - unit / 10
-
-
-def _table_error(plan: TablePlan, table: Sequence[str], confidence: float) -> float:
-    """The largest half-width of an interval of a cell of one table, from the plan's law."""
-    listed = [set(part["axes"]) for part in plan.preview.get("margins") or ()]
-    if not isinstance(plan.law, Joint) or not joint.is_combined(plan.law) or set(table) not in listed:
-        names = ", ".join(" x ".join(sorted(axes)) or "total" for axes in listed)
-        raise Unsupported(
-            "An amount for one table is found for lists of counts and totals; this request lists "
-            f"{names or 'no margins'}."
-        )
-    variance = joint.largest_variances(plan.law)[listed.index(set(table))]
-    laws = [measurement.law for measurement in plan.measurements]
-    return joint.reach(laws, confidence) * sqrt(variance)
 
 
 def unit_of(request: RequestDocument) -> str:
@@ -149,28 +69,136 @@ def unit_of(request: RequestDocument) -> str:
     return "rho" if request.privacy.rho is not None else "epsilon"
 
 
-def _planned(planner: Planner, request: RequestDocument, amount: Fraction) -> tuple[TablePlan, float]:
-    """The plan at another amount, and its largest margin of error."""
-    plan = _replanned(planner, request, amount)
-    margins = [margin_of_error(part) for part in plan.preview.get("margins") or (plan.preview,)]
-    if not all(isfinite(margin) for margin in margins):
+def _at(plan: Plan, request: RequestDocument, amount: Fraction) -> TradeOff:
+    """The request at another amount."""
+    unit = unit_of(request)
+    planned = plan(request.model_copy(update={"privacy": request.privacy.model_copy(update={unit: amount})}))
+    if not isfinite(planned.error):
         raise Unsupported(
             "The error of this question is not known before data are read, so that no amount can be chosen by it."
         )
-    return plan, max(margins)
-
-
-def _replanned(planner: Planner, request: RequestDocument, amount: Fraction) -> TablePlan:
-    privacy = request.privacy.model_copy(update={unit_of(request): amount})
-    return planner.plan(request.model_copy(update={"privacy": privacy}))
-
-
-def _at(planner: Planner, request: RequestDocument, amount: Fraction) -> TradeOff:
-    plan, margin = _planned(planner, request, amount)
-    return _point(plan, unit_of(request), amount, margin)
-
-
-def _point(plan: TablePlan, unit: str, amount: Fraction, margin: float) -> TradeOff:
-    cost = plan.reservation
+    cost = planned.reservation
     power = float(power_under_rho(cost.rho, cost.delta, LEVEL))
-    return TradeOff(unit=unit, amount=amount, margin=margin, rho=cost.rho, power=power)
+    return TradeOff(unit=unit, amount=amount, margin=planned.error, rho=cost.rho, power=power)
+
+
+class _NotKnown(Unsupported, code="unsupported"):
+    """The error depends on the data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priced:
+    """A request with the amount that its accuracy needs, and what was found."""
+
+    request: Asked
+    note: str
+
+
+def with_amount(asked: Asked, policy: PolicyDocument, plan: Plan) -> Priced:
+    """Return the request with the smallest amount of three digits whose expected error is small enough.
+
+    Raises `Unsupported` where the error of the question is not known before data are read, or no amount is enough.
+    """
+    privacy = asked.privacy
+    wanted = privacy.error_at_most
+    if wanted is None:
+        raise ParameterError("The request states amounts; only an accuracy is priced.")
+    definition = privacy.definition or (policy.allow.definitions or (DEFAULT_DEFINITION,))[0]
+    unit = registry.get("definitions", definition).amounts[0]
+
+    def at(amount: Fraction) -> Asked:
+        stated = {"definition": definition, unit: plain(amount)}
+        content = asked.to_dict()
+        kept = {key: part for key, part in content["privacy"].items() if key not in ("error_at_most", "in_table")}
+        return type(asked).from_dict(content | {"privacy": kept | stated})
+
+    def error(place: int) -> float:
+        reached = factor * _median_error(plan(at(amounts[place])), privacy.in_table)
+        if isnan(reached):
+            raise _NotKnown(
+                "The error of this question is not known before data are read, so that no amount follows from "
+                "`error_at_most`. State `rho`, or `epsilon`.",
+                key="error_at_most",
+            )
+        return reached
+
+    def is_enough(place: int) -> bool:
+        try:
+            return error(place) <= wanted
+        except _NotKnown:
+            raise
+        except RequestError:
+            # Noise that is too wide to be planned is not accurate enough; what else is wrong is raised in the end.
+            return False
+
+    amounts = [amount for amount in AMOUNTS if amount >= UNIT * privacy.waves]
+    last = len(amounts) - 1
+    factor = 1.0
+    place = search.smallest(is_enough, -1, last)
+    # Cells of a table along levels differ, and by the same ratios at every amount.
+    factor = _of_single_cells(plan(at(amounts[place])), privacy.in_table)
+    if factor != 1:
+        place = search.smallest(is_enough, -1, last)
+    reached = error(place)
+    if reached > wanted:
+        raise Unsupported(
+            f"No {unit} up to {plain(amounts[last])} gives a margin of error of {plain(wanted)}.", key="error_at_most"
+        )
+    found = {"unit": unit, "amount": plain(amounts[place]), "error": f"{reached:,.4g}"}
+    records = _records(plan(at(amounts[place])).preview, privacy.in_table)
+    sentence = note("priced_for_cells", records=records, **found) if records else note("priced", **found)
+    return Priced(request=at(amounts[place]), note=sentence)
+
+
+def _median_error(plan: TablePlan, table: tuple[str, ...] | None) -> float:
+    """The expected 95 % margin of error of the median cell, or of that of one listed table."""
+    parts = sorted((_margin(part), int(part.get("cells") or 1)) for part in _parts(plan.preview, table))
+    if any(isnan(error) for error, _ in parts):
+        return nan
+    half, below = sum(cells for _, cells in parts) / 2, 0
+    for error, cells in parts:
+        below += cells
+        if below >= half:
+            return error
+    return nan
+
+
+def _of_single_cells(plan: TablePlan, table: tuple[str, ...] | None) -> float:
+    """The error of the median cell in parts of that by root mean squares of tables; 1 where cells do not differ."""
+    margins = plan.preview.get("margins")
+    if not margins or not isinstance(plan.law, Joint) or not joint.is_combined(plan.law):
+        return 1.0
+    wanted = _parts(plan.preview, table)
+    errors = [
+        margin_of_error(part) * np.sqrt(variance / variance.mean())
+        for part, variance in zip(margins, joint.variances(plan.law), strict=True)
+        if any(part is each for each in wanted)
+    ]
+    if all(np.ptp(error) <= 1e-9 * error.max() for error in errors):
+        return 1.0
+    cells = np.sort(np.concatenate(errors))
+    return float(cells[(len(cells) - 1) // 2]) / _median_error(plan, table)
+
+
+def _margin(part: Mapping[str, Any]) -> float:
+    """What the margin of error of a release is expected to stay below; infinite where noise leaves no estimate."""
+    margin = float(part.get("half_width_95_at_most") or margin_of_error(part))
+    return inf if isnan(margin) and "half_width_95" in part else margin
+
+
+def _records(preview: Mapping[str, Any], table: tuple[str, ...] | None) -> str:
+    """How many records a cell was expected to have, where the error depends on it."""
+    sizes = sorted({int(part["records"]) for part in _parts(preview, table) if "records" in part})
+    return " to ".join(f"{size:,}" for size in dict.fromkeys((*sizes[:1], *sizes[-1:])))
+
+
+def _parts(preview: Mapping[str, Any], table: tuple[str, ...] | None) -> list[Mapping[str, Any]]:
+    """The tables of a preview, each with its number of cells and its error."""
+    tables = [part for each in preview.get("tables") or (preview,) for part in each.get("margins") or (each,)]
+    if table is None:
+        return tables
+    named = [part for part in tables if "axes" in part and set(part["axes"]) == set(table)]
+    if not named:
+        listed = [", ".join(part["axes"]) for part in tables if "axes" in part]
+        raise UnknownName.among("table of this request", ", ".join(table), listed)
+    return named

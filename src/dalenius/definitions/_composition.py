@@ -30,6 +30,7 @@ class SummedDefinition(ABC):
     account: ClassVar[str] = MASTER
     by_name_only: ClassVar[tuple[str, ...]] = ()
     warnings: ClassVar[tuple[str, ...]] = ()
+    statements: ClassVar[tuple[str, ...]] = ()
 
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
         """The sum of the steps' costs, charged to the definition's own account."""
@@ -41,6 +42,13 @@ class SummedDefinition(ABC):
     @abstractmethod
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the sequence stays within the budget under this definition."""
+
+    def claim(self, budget: Budget, relation: Relation) -> PrivacyProfile:
+        """What the amounts of a budget bound between the definition's neighbours."""
+        failure = budget.delta or Fraction(0)
+        if budget.rho is not None:
+            return PrivacyProfile(relation=relation, rho=budget.rho, rho_delta=failure)
+        return PrivacyProfile(relation=relation, epsilon=budget.epsilon, delta=failure)
 
     def required_amounts(self, budget: Budget) -> tuple[Fraction, ...]:
         """Return the amounts of a budget that the definition speaks of; raises `ParameterError` if one is missing."""

@@ -41,8 +41,7 @@ class DataDependent(SummedDefinition):
         together = PrivacyProfile(relation=total.relation, rho=total.rho, rho_delta=total.delta)
         return together.delta_at(budget.epsilon) <= budget.delta
 
-    @staticmethod
-    def amount(budget: Budget) -> str:
-        if budget.epsilon is not None:
-            return f"epsilon = {plain(budget.epsilon)}"
-        return f"rho = {plain(budget.rho)}" if budget.rho is not None else ""
+
+def stated(budget: Budget) -> str:
+    """Return the amounts of a budget in words."""
+    return ", ".join(f"{name} = {plain(amount)}" for name, amount in budget.amounts.items() if amount is not None)

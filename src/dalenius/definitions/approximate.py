@@ -40,6 +40,11 @@ class Approximate(SummedDefinition):
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Dwork et al. (2006)", "Canonne, Kamath & Steinke (2020)")
     )
+    statements: ClassVar[tuple[str, ...]] = (
+        "Because of one unit's data the probability of any outcome changes by at most a factor of "
+        "exp({epsilon}), plus {delta} (approximate differential privacy, epsilon = {epsilon}, delta = "
+        "{delta}).",
+    )
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether delta at the budget's epsilon is within the budget's delta."""
@@ -72,10 +77,7 @@ class Approximate(SummedDefinition):
 
     def sentence(self, budget: Budget) -> str:
         epsilon, delta = map(plain, self.required_amounts(budget))
-        return (
-            f"Because of one unit's data the probability of any outcome changes by at most a factor of exp({epsilon}), "
-            f"plus {delta} (approximate differential privacy, epsilon = {epsilon}, delta = {delta})."
-        )
+        return self.statements[0].format(epsilon=epsilon, delta=delta)
 
 
 def _by_sums(profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:

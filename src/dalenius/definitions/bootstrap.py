@@ -17,7 +17,7 @@ from typing import ClassVar
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
-from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_BOOTSTRAP, DataDependent
+from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_BOOTSTRAP, DataDependent, stated
 
 __all__ = ["Bootstrap"]
 
@@ -33,10 +33,10 @@ class Bootstrap(DataDependent):
         assumptions=("opened by name in the policy only", "protects nobody whose record does not occur in the data"),
     )
     warnings: ClassVar[tuple[str, ...]] = (WHO_BOOTSTRAP, SCALE, REPETITION)
+    statements: ClassVar[tuple[str, ...]] = (
+        "Bootstrap differential privacy, {amounts}: between data sets made only of records that occur in "
+        "these data, under noise fitted to these data.",
+    )
 
     def sentence(self, budget: Budget) -> str:
-        return (
-            "This is not differential privacy. Between data sets made only of records that occur in this one, the odds"
-            f" of any output differ by a bounded factor (bootstrap differential privacy, {self.amount(budget)})."
-            f" {WHO_BOOTSTRAP}"
-        )
+        return self.statements[0].format(amounts=stated(budget))

@@ -19,7 +19,7 @@ from typing import ClassVar
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
-from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_INDIVIDUAL, DataDependent
+from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_INDIVIDUAL, DataDependent, stated
 
 __all__ = ["Individual"]
 
@@ -35,10 +35,10 @@ class Individual(DataDependent):
         assumptions=("opened by name in the policy only", "says nothing against an intruder who knows the algorithm"),
     )
     warnings: ClassVar[tuple[str, ...]] = (WHO_INDIVIDUAL, SCALE, REPETITION)
+    statements: ClassVar[tuple[str, ...]] = (
+        "Individual differential privacy, {amounts}: between these data and the same data with one unit "
+        "changed, under noise fitted to these data.",
+    )
 
     def sentence(self, budget: Budget) -> str:
-        return (
-            "This is not differential privacy. Between these data and the same data with one record changed, under "
-            "noise fitted to these data, the odds of any output differ by a bounded factor (individual differential "
-            f"privacy, {self.amount(budget)}). {WHO_INDIVIDUAL}"
-        )
+        return self.statements[0].format(amounts=stated(budget))

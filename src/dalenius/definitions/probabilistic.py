@@ -44,6 +44,10 @@ class Probabilistic(SummedDefinition):
     evidence: ClassVar[Evidence] = Evidence(
         level=Level.PROVED, references=("Machanavajjhala et al. (2008)", "O'Keefe & Charest (2018) 6.1")
     )
+    statements: ClassVar[tuple[str, ...]] = (
+        "Except for outcomes of probability {delta} together, the probability of any outcome changes by at"
+        " most a factor of exp({epsilon}) because of one unit's data (probabilistic differential privacy).",
+    )
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the losses stay below epsilon together, except with probability delta."""
@@ -83,12 +87,8 @@ class Probabilistic(SummedDefinition):
         return min(Fraction(1), shares, _tail(together, left))
 
     def sentence(self, budget: Budget) -> str:
-        epsilon = plain(budget.epsilon) if budget.epsilon is not None else "?"
-        delta = plain(budget.delta) if budget.delta is not None else "?"
-        return (
-            f"Except with probability {delta}, the odds of anything about one unit change by at most a factor of"
-            f" exp({epsilon}) because of that unit's data (probabilistic differential privacy)."
-        )
+        epsilon, delta = map(plain, self.required_amounts(budget))
+        return self.statements[0].format(epsilon=epsilon, delta=delta)
 
 
 def _tail(profile: PrivacyProfile, epsilon: Fraction) -> Fraction:

@@ -48,17 +48,14 @@ class PublicAttributes(SummedDefinition):
             "who is in the data, and their publicly known attributes, are not protected",
         ),
     )
+    statements: ClassVar[tuple[str, ...]] = ("Between data sets that differ in what is not public about one unit:",)
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the sequence stays within the budget, under the definition of these amounts."""
         return _among_replaced(budget).fits(profiles, budget)
 
     def sentence(self, budget: Budget) -> str:
-        return (
-            "This is not differential privacy for everything that the data hold: it protects what is not publicly "
-            "known. Between data sets that differ in what is not public about one unit: "
-            f"{_among_replaced(budget).sentence(budget)} {LINKAGE}"
-        )
+        return f"{self.statements[0]} {_among_replaced(budget).sentence(budget)}"
 
 
 def _among_replaced(budget: Budget) -> Definition:

@@ -28,6 +28,10 @@ class Pure(SummedDefinition):
     name: ClassVar[str] = "pure"
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Dwork, McSherry, Nissim & Smith (2006)",))
+    statements: ClassVar[tuple[str, ...]] = (
+        "The probability of any outcome changes by at most a factor of exp({epsilon}) because of one "
+        "unit's data (pure differential privacy, epsilon = {epsilon}).",
+    )
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the epsilons add up to no more than the budget's."""
@@ -40,11 +44,8 @@ class Pure(SummedDefinition):
         return super().cost(profiles)
 
     def sentence(self, budget: Budget) -> str:
-        epsilon = plain(budget.epsilon) if budget.epsilon is not None else "?"
-        return (
-            "Whatever is released, and whoever reads it, the odds of anything about one unit change by at most a "
-            f"factor of exp({epsilon}) because of that unit's data (pure differential privacy, epsilon = {epsilon})."
-        )
+        (epsilon,) = self.required_amounts(budget)
+        return self.statements[0].format(epsilon=plain(epsilon))
 
     @staticmethod
     def _epsilon(profiles: Sequence[PrivacyProfile]) -> Fraction:

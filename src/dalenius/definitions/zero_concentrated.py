@@ -19,7 +19,7 @@ from dalenius.core import conversions
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.rationals import plain
+from dalenius.core.rationals import plain, round_up
 from dalenius.definitions._composition import SummedDefinition, one_relation
 from dalenius.errors import Unsupported
 
@@ -32,6 +32,16 @@ class ZeroConcentrated(SummedDefinition):
     name: ClassVar[str] = "zero_concentrated"
     amounts: ClassVar[tuple[str, ...]] = ("rho",)
     evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Bun & Steinke (2016)",))
+    statements: ClassVar[tuple[str, ...]] = (
+        "The Renyi divergence of order a between neighbours is at most a * {rho} for every a > 1 "
+        "(zero-concentrated differential privacy, rho = {rho}); it follows, for example, that the "
+        "probability of any outcome changes by at most a factor of exp({epsilon}), plus one in a million, "
+        "because of one unit's data.",
+        "The Renyi divergence of order a between neighbours is at most a * {rho} for every a > 1, but for "
+        "a part of probability {delta} (zero-concentrated differential privacy, rho = {rho}); it follows, "
+        "for example, that the probability of any outcome changes by at most a factor of exp({epsilon}), "
+        "plus one in a million and {delta}, because of one unit's data.",
+    )
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the rhos add up to no more than the budget's, and the failures to no more than its delta."""
@@ -47,13 +57,9 @@ class ZeroConcentrated(SummedDefinition):
         return sum((r for r, _ in pairs), Fraction(0)) <= rho and failure <= (budget.delta or 0)
 
     def sentence(self, budget: Budget) -> str:
-        """In plain words, with an (epsilon, delta) reading."""
-        (exact,) = self.required_amounts(budget)
-        rho, epsilon = plain(exact), float(conversions.rho_to_epsilon(exact, Fraction(1, 10**6)))
-        failing = f", but for a part of probability {plain(budget.delta)}" if budget.delta else ""
-        added = f"one in a million and {plain(budget.delta)}" if budget.delta else "one in a million"
-        return (
-            f"The Renyi divergence of order a between neighbours is at most a * {rho} for every a > 1{failing} "
-            f"(zero-concentrated differential privacy, rho = {rho}); it follows, for example, that the probability of "
-            f"any outcome changes by at most a factor of exp({epsilon:.3f}), plus {added}, because of one unit's data."
-        )
+        """For specialists, with an (epsilon, delta) reading."""
+        (rho,) = self.required_amounts(budget)
+        epsilon = float(round_up(conversions.rho_to_epsilon(rho, Fraction(1, 10**6)), 1000))
+        delta = plain(budget.delta) if budget.delta else ""
+        template = self.statements[1 if delta else 0]
+        return template.format(rho=plain(rho), epsilon=f"{epsilon:.3f}", delta=delta)

@@ -5,27 +5,38 @@ no unseen value and drafted bounds no unreadable one.
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from math import isinf, isnan
 
 from dalenius.spec.coding import canonical_text, exact_number
+from dalenius.spec.declared_variable import fitting_step
 
 MOST_CATEGORIES = 400
 _MOST_CODES = 20
-_MOST_PLACES = 4
-_MOST_STEPS = 2**52
+_MOST_PLACES = 12
 _LEAST_ROWS_OF_AN_IDENTIFIER = 20
 _IDENTIFIER = re.compile(r"(^|[_. -])(u?uid|guid|id|pid|key|nr|no|number)$|[a-z]Id$|ID$", re.ASCII)
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
 _DIGITS = re.compile(r"(\d+)")
+# Whole numbers that questionnaires use for "does not apply", "refused" and "not known".
+_USUAL_CODES = frozenset(
+    [-code for code in (*range(1, 10), 66, 77, 88, *range(95, 100), 777, 888, *range(995, 1000))]
+    + [
+        code
+        for nines in range(2, 9)
+        for code in (*range(10**nines - 6, 10**nines), 7 * (10**nines // 9), 8 * (10**nines // 9))
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnSummary:
-    """Distinct values of a column (`texts` is None where there are too many), and its range if it holds numbers."""
+    """Distinct values of a column (`texts` is None where there are too many), and its range if it holds numbers.
+
+    Numbers that look like codes of missing values are `missing_codes`, and among the missing values in all else.
+    """
 
     name: str
     rows: int
@@ -37,6 +48,7 @@ class ColumnSummary:
     places: int
     is_number: bool
     is_whole: bool
+    missing_codes: tuple[Fraction, ...] = ()
 
     @property
     def is_unique(self) -> bool:
@@ -71,65 +83,137 @@ class ColumnSummary:
         return self.distinct <= _MOST_CODES and 2 * self.distinct <= self.rows and self._is_close
 
     @property
+    def grid(self) -> Fraction:
+        """The grid that the values are written on: whole numbers, or tenths, cents and so on."""
+        return Fraction(1, 10**self.places)
+
+    @property
     def step(self) -> Fraction:
-        """The grid that the values lie on: whole numbers, or tenths, cents and so on; coarser for very large values."""
-        step = Fraction(1, 10**self.places)
-        largest = 10 * max(abs(self.lowest or Fraction(0)), abs(self.highest or Fraction(0)))
-        while largest / step > _MOST_STEPS:
-            step *= 10
-        return step
+        """The step that fits the bounds, no finer than the values are written."""
+        return fitting_step(*self._ends(Fraction(0)), self.grid)
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
         """Lowest and highest value, rounded outward to one leading digit; zero where the column holds no number."""
+        return self._ends(self.step)
+
+    def _ends(self, step: Fraction) -> tuple[Fraction, Fraction]:
         lowest, highest = self.lowest or Fraction(0), self.highest or Fraction(0)
-        return -_outward(-lowest, self.step), _outward(highest, self.step)
+        return -_outward(-lowest, step), _outward(highest, step)
 
 
 def is_called_identifier(name: str) -> bool:
     return _IDENTIFIER.search(name) is not None
 
 
-def summarise(name: str, contents: Iterable[tuple[object, int]], *, is_boolean: bool = False) -> ColumnSummary:
-    """One pass over the distinct values of a column and their counts."""
-    rows = missing = distinct = places = 0
-    texts: set[str] | None = set()
-    lowest: Fraction | None = None
-    highest: Fraction | None = None
-    is_number, is_whole = not is_boolean, True
+def summarise(
+    name: str,
+    contents: Iterable[tuple[object, int]],
+    *,
+    is_boolean: bool = False,
+    labelled: Collection[str] = (),
+    codes: Collection[str] | None = None,
+) -> ColumnSummary:
+    """One pass over the distinct values of a column and their counts.
+
+    Where a number has many values and few of them are `labelled`, these are codes of missing values, but for 0. `codes`
+    are so in any case, and then nothing else is.
+    """
+    values, is_number = _Values(), not is_boolean
+    listed, stated = _numbers(labelled), _numbers(codes or ())
+    watched = _USUAL_CODES | listed if codes is None else stated
+    usual: dict[Fraction, _Values] = {}
+    missing = 0
     for value, count in contents:
         text = canonical_text(value)
         if text is None:
             missing += count
             continue
-        rows += count
-        distinct += 1
-        if texts is not None:
-            texts.add(text)
-            texts = texts if len(texts) <= MOST_CATEGORIES else None
         number = exact_number(value) if is_number and not _LEADING_ZERO.match(text) else None
-        if number is None:
-            is_number = False
-        elif isinstance(number, Fraction):
-            lowest = number if lowest is None else min(lowest, number)
-            highest = number if highest is None else max(highest, number)
-            # A whole number that is written as 40.0 is an amount, not a code.
-            is_whole = is_whole and number.denominator == 1 and not (isinstance(value, str) and "." in value)
-            places = max(places, _decimal_places(number))
-        elif not isnan(number) and not isinf(number):
-            is_number = False
+        is_number = is_number and number is not None
+        is_watched = isinstance(number, Fraction) and number in watched
+        held = usual.setdefault(Fraction(number or 0), _Values()) if is_watched else values
+        held.add(value, text, count, number)
+    missing_codes = {code for code, held in usual.items() if values.are_apart_from(code, held.rows)}
+    missing_codes = missing_codes if codes is None else set(stated)
+    if values.distinct <= len(listed):
+        missing_codes = missing_codes - listed
+    elif values.distinct > _MOST_CODES:
+        missing_codes = missing_codes | (listed - {0})
+    missing_codes = missing_codes & usual.keys() if is_number else set()
+    for code, held in usual.items():
+        if code in missing_codes:
+            missing += held.rows
+        else:
+            values.join(held)
     return ColumnSummary(
         name=name,
-        rows=rows,
+        rows=values.rows,
         missing=missing,
-        distinct=distinct,
-        texts=None if texts is None else tuple(sorted(texts, key=natural_order)),
-        lowest=lowest,
-        highest=highest,
-        places=places,
-        is_number=is_number and lowest is not None,
-        is_whole=is_whole,
+        distinct=values.distinct,
+        texts=None if values.texts is None else tuple(sorted(values.texts, key=natural_order)),
+        lowest=values.lowest,
+        highest=values.highest,
+        places=values.places,
+        is_number=is_number and values.lowest is not None,
+        is_whole=values.is_whole,
+        missing_codes=tuple(sorted(missing_codes)),
     )
+
+
+def _numbers(texts: Collection[str]) -> frozenset[Fraction]:
+    return frozenset(number for text in texts if isinstance(number := exact_number(text), Fraction))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Values:
+    """Values of a column as they are met."""
+
+    rows: int = 0
+    distinct: int = 0
+    texts: set[str] | None = field(default_factory=set)
+    lowest: Fraction | None = None
+    highest: Fraction | None = None
+    places: int = 0
+    is_whole: bool = True
+
+    def add(self, value: object, text: str, count: int, number: Fraction | float | None) -> None:
+        """Take in one distinct value; `number` is None where it is none."""
+        # A whole number that is written as 40.0 is an amount, not a code.
+        is_plain = not (isinstance(value, str) and "." in value)
+        if isinstance(number, Fraction):
+            is_plain = is_plain and number.denominator == 1
+            one = _Values(lowest=number, highest=number, places=_decimal_places(number), is_whole=is_plain)
+        else:
+            one = _Values()
+        one.rows, one.distinct, one.texts = count, 1, {text}
+        self.join(one)
+
+    def join(self, other: "_Values") -> None:
+        self.rows += other.rows
+        self.distinct += other.distinct
+        if self.texts is not None:
+            self.texts |= other.texts or set()
+            self.texts = self.texts if len(self.texts) <= MOST_CATEGORIES else None
+        if other.lowest is not None and other.highest is not None:
+            self.lowest = other.lowest if self.lowest is None else min(self.lowest, other.lowest)
+            self.highest = other.highest if self.highest is None else max(self.highest, other.highest)
+        self.places = max(self.places, other.places)
+        self.is_whole = self.is_whole and other.is_whole
+
+    def are_apart_from(self, code: Fraction, count: int) -> bool:
+        """Whether a number that so many rows hold looks like a code beside these values.
+
+        It does if it alone is negative, if it lies far beyond the others, or if far more rows hold it than another.
+        """
+        if self.lowest is None or self.highest is None:
+            return False
+        if code < 0:
+            return self.lowest >= 0
+        usual = Fraction(self.rows, self.distinct)
+        if code > self.highest:
+            return count > usual or 10 * (code - self.highest) > self.highest - self.lowest
+        return count >= 5 and count > 3 * usual
 
 
 def natural_order(text: str) -> tuple[tuple[int, int, str], ...]:

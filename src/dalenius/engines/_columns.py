@@ -7,6 +7,7 @@ to the scalar reader.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count, repeat
 from typing import Any
 
 import numpy as np
@@ -70,18 +71,20 @@ class IntegerMap:
     @lru_cache(maxsize=256)
     def of(cls, categories: Categories) -> "IntegerMap | None":
         """The map, or None if the declared integers are spread too far."""
-        whole = {}
-        for code, text in enumerate(categories.texts):
-            if text.lstrip("-").isdecimal() and text.isascii() and len(text) < 18 and str(int(text)) == text:
-                whole[int(text)] = code
+        missing = -1 if categories.missing == DROP else categories.code(categories.missing)
         unseen = -1 if categories.unseen == DROP else categories.code(categories.unseen)
+        whole = {}
+        for text, code in (*zip(categories.texts, count()), *zip(categories.missing_codes, repeat(missing))):
+            digits = text.removeprefix("-")
+            if digits.isdecimal() and text.isascii() and len(text) < 18 and str(int(text)) == text:
+                whole[int(text)] = code
         first, last = min(whole, default=0), max(whole, default=0)
         if last - first >= _WIDEST_MAP:
             return None
         codes = np.full(last - first + 3, unseen, dtype=np.int64)
         for value, code in whole.items():
             codes[value - first] = code
-        codes[-1] = -1 if categories.missing == DROP else categories.code(categories.missing)
+        codes[-1] = missing
         return cls(first, codes, unseen)
 
     @property
@@ -120,7 +123,12 @@ def code_integers(bounds: Bounds, values: IntArray) -> IntArray | None:
     below, above = values < lowest, values > highest
     clipped = np.clip(values, lowest, max(highest, lowest))
     steps = clipped if p == q == 1 else _half_even(clipped * q, p)
-    return _outside(bounds, steps, below, above)
+    coded = _outside(bounds, steps, below, above)
+    if bounds.missing_codes:
+        codes = [int(code) for code in bounds.missing_codes if code.denominator == 1 and abs(code) < 2**63]
+        is_missing = np.isin(values, np.array(codes, dtype=np.int64))
+        coded[is_missing] = DROPPED_NUMBER if bounds.missing_code is None else bounds.missing_code
+    return coded
 
 
 def _half_even(numerator: IntArray, denominator: int) -> IntArray:
@@ -169,5 +177,8 @@ def _safe_steps(bounds: Bounds, values: FloatArray, steps: IntArray) -> NDArray[
         # A whole number on a grid of whole steps of one is exact, ends and middles included.
         if bounds.step == 1:
             safe |= (values == nearest) & (values >= bounds.low) & (values <= bounds.high)
+        # Only the nearest float prints as a code.
+        if bounds.missing_codes:
+            safe &= ~np.isin(values, [float(code) for code in bounds.missing_codes])
         steps[:] = np.where(safe, nearest, 0)
     return safe

@@ -108,7 +108,9 @@ class FetchedColumns:
                 texts = ", ".join(text(t) for t in variable.categories.texts)
                 yield f"TRY_CAST({column} AS ENUM({texts}))", "_matched"
                 if variable.categories.missing != variable.categories.unseen:
-                    yield f"{column} IS NULL", "_missing"
+                    codes = ", ".join(text(t) for t in variable.categories.missing_codes)
+                    is_code = f" OR {column} IN ({codes})" if codes else ""
+                    yield f"({column} IS NULL{is_code})", "_missing"
             elif kind in INTEGERS and self._is_small(variable):
                 # A number that 16 bits do not hold is as little declared as a missing one, and both follow one rule.
                 yield f"TRY_CAST({column} AS SMALLINT)", ""
@@ -165,4 +167,5 @@ def is_text(kind: str) -> bool:
 
 def _is_matchable(variable: Variable) -> bool:
     """Whether the database may match the declared texts itself."""
-    return not any("\0" in t or not t.isprintable() for t in variable.categories.texts)
+    texts = (*variable.categories.texts, *variable.categories.missing_codes)
+    return not any("\0" in t or not t.isprintable() for t in texts)

@@ -33,7 +33,7 @@ def check_texts(domain: Domain, is_text: Mapping[str, bool]) -> None:
 
 def label_reader(categories: Categories) -> Callable[[object], bool]:
     """Whether a raw value is a label: a printable text that is neither declared nor the name of something declared."""
-    declared = {*categories.labels, *categories.texts}
+    declared = {*categories.labels, *categories.texts, *categories.missing_codes}
 
     def is_label(value: object) -> bool:
         return (

@@ -146,7 +146,7 @@ def number_sql(dialect: Dialect, bounds: Bounds, column: str, kind: str, *, valu
     missing = f"WHEN {dialect.is_missing(value, kind)} THEN {missing_number(bounds)}"
     # A number that is no double, or so small that some databases refuse to divide it.
     doubtful = f"WHEN {real} IS NULL OR ({real} <> 0 AND abs({real}) < {_SMALLEST_DOUBLE}) THEN NULL"
-    cases = [missing, doubtful, *_outside(dialect, bounds, real)]
+    cases = [missing, doubtful, *_codes(dialect, bounds, real), *_outside(dialect, bounds, real)]
     cases += _ends(dialect, bounds, real) if is_exact else []
     cases += _inside(dialect, bounds, real)
     if bounds.step == 1 and is_exact:
@@ -168,8 +168,10 @@ def _beyond(bounds: Bounds, code: int) -> str:
 def _of_whole(bounds: Bounds, value: str) -> str:
     """Every whole number is decided: it is missing, outside, or its own code."""
     low, high = number(max(bounds.low, -_LARGEST)), number(min(bounds.high, _LARGEST))
+    codes = ", ".join(number(int(code)) for code in bounds.missing_codes if code.denominator == 1)
+    is_code = f" OR {value} IN ({codes})" if codes else ""
     return (
-        f"CASE WHEN {value} IS NULL THEN {missing_number(bounds)} WHEN {value} < {low} THEN "
+        f"CASE WHEN {value} IS NULL{is_code} THEN {missing_number(bounds)} WHEN {value} < {low} THEN "
         f"{_beyond(bounds, bounds.low)} WHEN {value} > {high} THEN {_beyond(bounds, bounds.high)} ELSE {value} END"
     )
 
@@ -177,6 +179,16 @@ def _of_whole(bounds: Bounds, value: str) -> str:
 def double(dialect: Dialect, content: float) -> str:
     text = repr(content).replace("inf", "Infinity")
     return f"CAST('{text}' AS {dialect.double})"
+
+
+def _codes(dialect: Dialect, bounds: Bounds, real: str) -> list[str]:
+    """Close to a declared code of missing values, where the reader decides."""
+    cases = []
+    for code in bounds.missing_codes:
+        margin = (abs(float(code)) + float(bounds.step)) * 2.0**-40
+        ends = (double(dialect, float(code) + sign * margin) for sign in (-1, 1))
+        cases.append(f"WHEN {real} BETWEEN {' AND '.join(ends)} THEN NULL")
+    return cases
 
 
 def _outside(dialect: Dialect, bounds: Bounds, real: str) -> list[str]:

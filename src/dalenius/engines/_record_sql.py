@@ -26,7 +26,9 @@ def code_sql(pushed: Any, variable: Variable) -> tuple[str, bool]:
     column, kind = f"k{place}", pushed.column(variable)[1]
     sort, read = pushed.dialect.sort(kind), reader(variable)
     missing = f"WHEN {pushed.dialect.is_missing(column, kind)} THEN {read(None)[0]}"
-    texts = variable.lookup.keys if variable.lookup is not None else variable.categories.texts
+    texts: tuple[str, ...] = variable.lookup.keys if variable.lookup is not None else ()
+    if variable.lookup is None:
+        texts = (*variable.categories.texts, *variable.categories.missing_codes)
     is_pair = len(variable.source_columns) > 1
     if sort == "other" or is_pair or len(texts) > _MOST_TEXTS:
         return f"CAST(CASE {missing} END AS BIGINT)", True

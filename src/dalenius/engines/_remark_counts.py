@@ -36,9 +36,12 @@ class JudgedColumn:
         lowest, highest = ends(self.variable.bounds)
         c = self.number
         beyond = f"({c} < {lowest} OR {c} > {highest})"
+        codes = (_float_codes if self.is_float else _integer_codes)(self.variable.bounds)
+        is_code = f"coalesce({c} IN ({', '.join(codes)}), false)" if codes else "false"
         if self.is_float:
-            return f"({c} IS NOT NULL AND isnan({c}))", f"({c} IS NOT NULL AND NOT isnan({c}) AND {beyond})"
-        return "false", beyond
+            is_odd = f"({c} IS NOT NULL AND isnan({c}))"
+            return f"({is_odd} OR {is_code})", f"({c} IS NOT NULL AND NOT {is_odd} AND {beyond} AND NOT {is_code})"
+        return is_code, f"({beyond} AND NOT {is_code})"
 
 
 def may_be_compared(variable: Variable) -> bool:
@@ -124,3 +127,13 @@ def _float_ends(bounds: Bounds) -> tuple[str, str]:
     while Fraction(repr(highest)) <= bounds.upper:
         highest = nextafter(highest, inf)
     return f"'{nextafter(lowest, inf)!r}'::DOUBLE", f"'{nextafter(highest, -inf)!r}'::DOUBLE"
+
+
+def _integer_codes(bounds: Bounds) -> list[str]:
+    return [f"{int(code)}::BIGINT" for code in bounds.missing_codes if code.denominator == 1]
+
+
+def _float_codes(bounds: Bounds) -> list[str]:
+    """The float that prints as each code; a code that none prints as has none."""
+    floats = [float(code) for code in bounds.missing_codes if Fraction(repr(float(code))) == code]
+    return [f"'{code!r}'::DOUBLE" for code in floats]

@@ -63,7 +63,19 @@ def intervals(
     is_simultaneous: bool = False,
     seed: int = 0,
 ) -> IntervalTable:
-    """Intervals for every cell of the table over the named axes (the first table if none are named)."""
+    """Intervals for every cell of the table over the named axes (the first table if none are named), in their order or
+    in the one in which the axes were asked for.
+    """
+    made = _intervals(source, names, kind, confidence, method, is_simultaneous, seed)
+    if names or not isinstance(source, Release) or made.axes != source.table.space.axes:
+        return made
+    return made.in_order(source.asked_order(source.table))
+
+
+def _intervals(
+    source: Source, names: tuple[str, ...], kind: str, confidence: float, method: str, is_simultaneous: bool, seed: int
+) -> IntervalTable:
+    """The same, in declared order or in that of the names."""
     is_deconvolved = method == DECONVOLUTION
     checked(confidence, "exact" if is_deconvolved else method)
     named_kind = checked_kind(kind)

@@ -6,8 +6,9 @@ dependence. Counts of one release are compared by the exact law of their differe
 
 Guarantee
     Approximate, as the intervals that are joined are: a difference of two numbers with normal errors has exactly its
-    level, and intervals that are not symmetric keep their sides. Quantiles have no such law; each gets half of the
-    error, and the ends are added, so that the level is kept whatever their dependence. A ratio holds every value r
+    level, and intervals that are not symmetric keep their sides. Quantiles have no such law, and neither has noise of
+    a few steps; each number gets half of the error, and the ends are added, so that the level is kept whatever their
+    dependence. A ratio holds every value r
     for which the interval of first - r second holds 0; ends may be infinite.
 References
     Zou and Donner (2008), Statistics in Medicine 27, for arms that are joined in squares; Donner and Zou (2012),
@@ -46,6 +47,8 @@ SAME_ROWS = (
     "Records may count in both numbers, and how they are related was not measured: errors of sampling are added. Two "
     'samples without common units are compared with samples = "independent".'
 )
+# Standard deviation of noise, in its steps, from which on it is as good as normal.
+_FEW_STEPS = 3
 Arms = tuple[float, float]
 
 
@@ -91,7 +94,7 @@ class Dependence:
     noise: float
     has_same_rows: bool
     is_added: bool = False
-    """Whether ends are added whatever is known: quantiles."""
+    """Whether ends are added whatever is known: of quantiles, and where noise is a few steps."""
 
     def joined(self, first: ReleasedNumber, second: ReleasedNumber) -> Arms:
         """How far the sum of two numbers reaches below and above it."""
@@ -284,16 +287,27 @@ def _pair(
     other = source if against is None else against
     level = confidence
     laws = [release.owner(_table(release, where)).law for release, where in ((source, first), (other, second))]
-    is_added = any(is_certified(law) for law in laws)
-    if is_added:
-        level = (1 + confidence) / 2
     one = released_number(source, first, kind=kind, confidence=level)
     two = released_number(other, second, kind=kind, confidence=level)
+    is_added = any(is_certified(law) for law in laws) or _is_coarse(one) or _is_coarse(two)
+    if is_added:
+        level = (1 + confidence) / 2
+        one = released_number(source, first, kind=kind, confidence=level)
+        two = released_number(other, second, kind=kind, confidence=level)
     if source.provenance.version != other.provenance.version:
         one, two = (replace(each, name=f"{each.name} ({each.release.provenance.version})") for each in (one, two))
     noise = _noise_correlation(one, two)
     has_same_rows = kind == "parameter" and _has_same_rows(one, two, samples)
     return one, two, Dependence(noise=noise, has_same_rows=has_same_rows, is_added=is_added)
+
+
+def _is_coarse(number: ReleasedNumber) -> bool:
+    """Whether a measured number moves by a few steps of its noise, so that arms are no multiples of an error."""
+    own = (block.law for block in number.release.blocks if block.name == number.table.name)
+    law = next((law for law in (number.release.law, *own) if isinstance(law, Additive)), None)
+    step = 1.0 if law is None else float(law.step)
+    is_measured = law is not None or _is_counted(number.release, number.table)
+    return is_measured and number.std_errors[0] < _FEW_STEPS * step
 
 
 def _noise_correlation(one: ReleasedNumber, two: ReleasedNumber) -> float:

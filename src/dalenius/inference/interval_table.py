@@ -1,10 +1,11 @@
 """A released table with an interval for each cell: prints, draws and documents itself."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from dalenius.algebra.tabulation import header, tidy_list
+from dalenius.algebra.tabulation import cells_in_order, header, tidy_list
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.estimate import Interval, Kind, level, short
 from dalenius.core.law import FloatArray
@@ -34,6 +35,15 @@ class IntervalTable:
         zeros, (lower, upper) = frozenset(table.space.structural_indices), ends
         given: dict[str, Any] = {"values": table.values, "is_simultaneous": False} | stated
         return cls(axes=table.space.axes, lower=lower, upper=upper, structural_zeros=zeros, **given)
+
+    def in_order(self, order: Sequence[int]) -> "IntervalTable":
+        """The same cells with the axes in another order."""
+        if list(order) == list(range(len(self.axes))):
+            return self
+        places = cells_in_order(CellSpace(self.axes), order)
+        zeros = frozenset(place for place, cell in enumerate(places.tolist()) if cell in self.structural_zeros)
+        columns = {name: getattr(self, name)[places] for name in ("values", "lower", "upper")}
+        return replace(self, axes=tuple(self.axes[axis] for axis in order), structural_zeros=zeros, **columns)
 
     def __len__(self) -> int:
         return len(self.values)

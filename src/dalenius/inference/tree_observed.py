@@ -72,12 +72,13 @@ def observe_along(release: Release, names: Iterable[str]) -> TreeObserved:
         shown = "; ".join(table.name for table in release.tables)
         raise Unsupported(f"No shown table has all of {sorted(wanted)}; there are: {shown}.")
     table, drawn = release.tables[min(tables)[1]], drawn_as(release)
-    assert isinstance(release.law, Joint)
+    law = joint.read_law(release.law)
+    assert isinstance(law, TreeLaw | RangeLaw)
     values = joint.linear_map(release, table)([block.values for block in release.blocks])
     return TreeObserved(
         axes=table.space.axes,
         values=values.reshape(table.space.shape),
-        law=RangeLaw.of(release.law) if release.law.structure == RANGES else TreeLaw.of(release.law),
+        law=law,
         position=min(tables)[1],
         measure=table.measure,
         notes=adjusted_note(release),

@@ -21,11 +21,6 @@ _STATED = (
 )
 
 
-def relation_of(account: str, declared: Relation) -> Relation:
-    """Return the relation of charges to an account: the population's, or replace where membership is public."""
-    return Relation.REPLACE if account == PUBLIC_ATTRIBUTES else declared
-
-
 @dataclass(frozen=True, slots=True)
 class Units:
     """A cost in integers of the ledger's unit, each rounded up; `epsilon` is None where the loss is not pure."""

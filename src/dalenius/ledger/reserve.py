@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from dalenius.core.budget import UNIT
+from dalenius.core.neighbours import Relation
 from dalenius.core.randomness import SystemRandomness
 from dalenius.errors import (
     ApprovalRequired,
@@ -30,7 +31,7 @@ from dalenius.ledger.account import (
     overlap_with,
     overlaps_of,
 )
-from dalenius.ledger.charge import ACCOUNTS, Charge, Reservation, relation_of
+from dalenius.ledger.charge import ACCOUNTS, PUBLIC_ATTRIBUTES, Charge, Reservation
 from dalenius.ledger.complete import is_served
 from dalenius.ledger.draft import Draft, Needs
 from dalenius.ledger.entry import canonical_body
@@ -153,7 +154,8 @@ class Reserve:
                 f"No budget was granted to population {charge.population!r}; the custodian grants one first.",
                 population=charge.population,
             )
-        relation = relation_of(charge.account, terms.relation)
+        # That of the population, or replace where membership is public.
+        relation = Relation.REPLACE if charge.account == PUBLIC_ATTRIBUTES else terms.relation
         if relation is not charge.relation:
             raise LedgerMismatch(
                 f"The account of {charge.population!r} is kept under {relation}; a charge under {charge.relation} is "

@@ -9,24 +9,23 @@ is refused.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dalenius.algebra.margins import subsets
-from dalenius.algebra.range_law import STRUCTURE as RANGES
+from dalenius.algebra import joint
+from dalenius.algebra.joint import MarginsLaw
 from dalenius.algebra.range_law import RangeLaw
 from dalenius.algebra.tree_law import TreeLaw
-from dalenius.algebra.tree_whole import is_along
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.law import Additive, Censored, FloatArray, IntArray, Joint, Law
 from dalenius.core.release import Block, Release, Table
 from dalenius.errors import Unsupported
 from dalenius.lists.universe import Cross, Values, cells_of, combined, common, covered
-from dalenius.plans.margins.nested import resolve
+from dalenius.plans.margins.levels import resolve, table_name
 from dalenius.plans.margins.plan import inside_filters, shows_structural_zero
-from dalenius.plans.margins.setting import table_name
 from dalenius.spec.canonical import describe_axis, describe_condition, method_of
 from dalenius.spec.method import counts_records
 
@@ -209,7 +208,7 @@ def _table(release: Release, piece: _SummedTable) -> Table:
     order = [own.index(axis.variable) for axis in space.axes]
     sizes = [s.size for axis, s in zip(source.space.axes, selections, strict=True) if axis.variable in own]
     return Table(
-        name=table_name([axis.name for axis in space.axes]),
+        name=table_name(space),
         space=space,
         values=values.reshape(sizes).transpose(order).ravel() if order else values.ravel(),
         variance=variance.reshape(sizes).transpose(order).ravel() if order else variance.ravel(),
@@ -235,13 +234,10 @@ def _variance(release: Release, piece: _SummedTable) -> FloatArray:
     is_picked = all(selection.counts.max(initial=0) <= 1 for selection in selections)
     if is_picked or is_one_draw:
         return _summed(table.variance.reshape(table.shape), selections)
-    if isinstance(law, Joint) and law.structure == "margins":
-        return _component_variance(law, table, selections)
-    if isinstance(law, Joint) and is_along(release):
+    read = joint.read_law(law) if joint.is_combined(law) else None
+    if isinstance(read, MarginsLaw | TreeLaw | RangeLaw):
         position = [shown.name for shown in release.tables].index(table.name)
-        return _placed(selections, lambda groups: TreeLaw.of(law).grouped_variance(position, groups))
-    if isinstance(law, Joint) and law.structure == RANGES:
-        return _placed(selections, RangeLaw.of(law).grouped_variance)
+        return _placed(selections, partial(read.grouped_variance, position))
     raise Unsupported("The stored list has no law from which variances of sums follow.")
 
 
@@ -254,22 +250,3 @@ def _placed(selections: Sequence[_Selection], variance_of: Callable[[list[tuple[
         groups = [tuple(at[g] for g in s.groups) for at, s in zip(place, selections, strict=True)]
         found[np.ix_(*used)] = variance_of(groups).reshape([len(labels) for labels in used])
     return found
-
-
-def _component_variance(law: Joint, table: Table, selections: Sequence[_Selection]) -> FloatArray:
-    """For a product of label sets the covariance of a residual component is a product over axes."""
-    names = list(law.parameters["axes"])
-    margin = tuple(names.index(axis.name) for axis in table.space.axes)
-    place = {a: k for k, a in enumerate(margin)}
-    components = {tuple(a): float(v) for a, v in law.parameters["components"]}
-    total = np.zeros([selection.size for selection in selections])
-    for a in subsets(tuple(sorted(margin))):
-        if a not in components:
-            continue
-        part: FloatArray = np.array(components[a])
-        for axis, selection in enumerate(selections):
-            n, m = len(table.space.axes[axis]), selection.counts.astype(np.float64)
-            factor = m - m * m / n if any(place[i] == axis for i in a) else (m / n) ** 2
-            part = np.multiply.outer(part, factor)
-        total += part
-    return total

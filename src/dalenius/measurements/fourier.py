@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalenius.algebra.margins import Margin, grouped, holder, sum_out
-from dalenius.algebra.optimal import Pattern, patterns
+from dalenius.algebra.moves import Move, Pattern, moves
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
@@ -96,10 +96,10 @@ class Fourier:
         """Losses of the coefficients add; the worst pattern counts, in each view by itself."""
         axes = sorted({a for margin in self.noise for a in margin})
         is_public = self.is_size_public and neighbours.max_rows == 1
-        moves = patterns(axes, is_replace=neighbours.is_replace, is_size_public=is_public)
+        ways = moves(0, axes, is_replace=neighbours.is_replace, is_size_public=is_public)
         steps: dict[tuple[Margin, int], PrivacyProfile] = {}
         for a, law in self.noise.items():
-            for size in {coefficient_shift(a, pattern) * neighbours.max_rows for pattern in moves} - {0}:
+            for size in {coefficient_shift(a, pattern) * neighbours.max_rows for _, pattern in ways} - {0}:
                 one = Sensitivity.of_patterns(((size,),))
                 steps[a, size] = law.profile(one, neighbours.relation)
         views: dict[str, dict[tuple[Margin, int], Fraction]] = {
@@ -108,7 +108,7 @@ class Fourier:
         }
         if all(step.is_pure for step in steps.values()):
             views["epsilon"] = {key: step.epsilon or Fraction(0) for key, step in steps.items()}
-        costs = {view: self._worst(prices, moves, neighbours.max_rows) for view, prices in views.items()}
+        costs = {view: self._worst(prices, ways, neighbours.max_rows) for view, prices in views.items()}
         return PrivacyProfile(
             relation=neighbours.relation,
             epsilon=costs.get("epsilon"),
@@ -117,15 +117,15 @@ class Fourier:
             evidence=self.evidence,
         )
 
-    def _worst(self, prices: Mapping[tuple[Margin, int], Fraction], moves: Sequence[Pattern], rows: int) -> Fraction:
-        """The largest sum of prices over the patterns, on a common denominator or rounded up."""
+    def _worst(self, prices: Mapping[tuple[Margin, int], Fraction], ways: Sequence[Move], rows: int) -> Fraction:
+        """The largest sum of prices over the ways of change, on a common denominator or rounded up."""
         scale = lcm(*(price.denominator for price in prices.values())) if prices else 1
         if scale.bit_length() > _MOST_BITS:
             scale = 1 << _MOST_BITS
         whole = {key: -(-price.numerator * scale // price.denominator) for key, price in prices.items()}
-        totals = [0] * len(moves)
+        totals = [0] * len(ways)
         for a in self.noise:
-            for k, pattern in enumerate(moves):
+            for k, (_, pattern) in enumerate(ways):
                 totals[k] += whole.get((a, coefficient_shift(a, pattern) * rows), 0)
         return Fraction(max(totals, default=0), scale)
 

@@ -77,10 +77,6 @@ class DiscreteGaussian(CentredNoise):
         return 0.9 * needed if needed > 40 else 0.0
 
     @property
-    def _is_wide(self) -> bool:
-        return self.sigma_squared > _WIDE
-
-    @property
     def variance(self) -> float:
         """Summed; equal to sigma_squared to machine precision from sigma_squared = 4 on."""
         s2 = float(self.sigma_squared)
@@ -113,7 +109,7 @@ class DiscreteGaussian(CentredNoise):
 
     def sf(self, k: IntArray) -> FloatArray:
         k = np.asarray(k, dtype=np.int64)
-        return gaussian.wide_sf(float(self.sigma_squared), k) if self._is_wide else tails_of(self).sf(k)
+        return gaussian.wide_sf(float(self.sigma_squared), k) if self.sigma_squared > _WIDE else tails_of(self).sf(k)
 
     def log_weight(self) -> tuple[Fraction, Callable[[int], int]]:
         return 1 / (2 * self.sigma_squared), lambda x: -x * x
@@ -124,14 +120,14 @@ class DiscreteGaussian(CentredNoise):
 
     def coarse_loss(self, size: int) -> LossDistribution | None:
         """Bounded by ranges where the law is too wide to be listed."""
-        return gaussian.coarse_loss(self.sigma_squared, abs(size)) if self._is_wide else None
+        return gaussian.coarse_loss(self.sigma_squared, abs(size)) if self.sigma_squared > _WIDE else None
 
     def coarse_estimate(self, size: int) -> LossEstimate | None:
-        return gaussian.coarse_estimate(self.sigma_squared, abs(size)) if self._is_wide else None
+        return gaussian.coarse_estimate(self.sigma_squared, abs(size)) if self.sigma_squared > _WIDE else None
 
     def exact_sampler(self) -> ExactSampler | None:
         """By rejection where a table would be long."""
-        return gaussian.RejectionSampler(self.sigma_squared) if self._is_wide else None
+        return gaussian.RejectionSampler(self.sigma_squared) if self.sigma_squared > _WIDE else None
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
         """Zero-concentrated, and the exact curve where the moves are listed."""

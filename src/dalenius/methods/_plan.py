@@ -16,7 +16,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.plans.modifier import modifiers
 from dalenius.plans.sum_plan import CLIPPED, Classes, SumPlan
 from dalenius.plans.sum_table import as_table
-from dalenius.spec.document import Exact, Name, Part
+from dalenius.spec.document import Exact, Name, Part, usual
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Method, Words
 from dalenius.spec.question import Question
 from dalenius.translation import texts
@@ -30,13 +30,13 @@ class OtherKeys(Part):
 
     naming: ClassVar[tuple[str, ...]] = ("other",)
 
-    other: Name | None = None
+    other: Name | None = usual(None, "The second variable of a ratio, covariance or correlation.")
 
 
 class RateKeys(Part):
     """Of how many units a share or a ratio is."""
 
-    per: Exact = Fraction(1)
+    per: Exact = usual(Fraction(1), "Of how many units a share or a ratio is: 1000 gives a rate per thousand.")
 
 
 @lru_cache

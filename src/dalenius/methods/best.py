@@ -5,6 +5,7 @@ from typing import Literal
 from dalenius.core.plan import TablePlan
 from dalenius.errors import UnknownName
 from dalenius.plans.choice import ChoiceParameters, plan_choice
+from dalenius.spec.document import usual
 from dalenius.spec.method import AnswerKind, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
@@ -18,7 +19,7 @@ _SIGNS = {"largest": 1, "smallest": -1}
 class BestParameters(ChoiceParameters):
     """Keys of the best cell."""
 
-    which: Literal["largest", "smallest"] = "largest"
+    which: Literal["largest", "smallest"] = usual("largest", "Which end is looked for.")
 
 
 def _plan(question: Question) -> TablePlan:

@@ -13,7 +13,7 @@ from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
 from dalenius.plans.order import HALF, OrderMethod
 from dalenius.plans.quantiles import QUARTILES
-from dalenius.spec.document import Exact, Part
+from dalenius.spec.document import Exact, Part, usual
 from dalenius.spec.method import Words, example
 from dalenius.translation import translated
 
@@ -25,7 +25,7 @@ _BEYOND = Fraction(1, 20)
 class BoxplotKeys(Part):
     """Keys of a box plot: which share of the records lies beyond each whisker."""
 
-    beyond: Exact = _BEYOND
+    beyond: Exact = usual(_BEYOND, "Which share of the records lies beyond each whisker.")
     error: Literal["noise", "sampling"] = "sampling"
 
 
@@ -52,8 +52,9 @@ BOXPLOT = OrderMethod(
     words=translated(
         Words(
             title="Box plot of {of}",
-            preview="In a cell of {records} records, expect the interval of a number of the box plot to reach {error} "
-            "ranks to either side (95 %) through privacy noise.",
+            preview="In a cell of {records} records, expect the interval of a number of the box plot to reach {ranks} "
+            "ranks to either side (95 %) through privacy noise: ± {error} if values are spread evenly between the "
+            "bounds, and less where they are dense.",
             caption="± is the margin of error from privacy noise, {level}, between points that released counts "
             "certify; it holds however many records share a value. Whiskers reach to quantiles, not to single records.",
         )

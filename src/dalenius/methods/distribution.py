@@ -13,7 +13,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.plans.distribution import plan_distribution
-from dalenius.spec.document import Exact, Part, Whole
+from dalenius.spec.document import Exact, Part, Whole, usual
 from dalenius.spec.method import AnswerKind, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.translation import translated
@@ -27,8 +27,8 @@ _PARTS = 20
 class DistributionKeys(Part):
     """Keys of a distribution function: at which points, or how many equal parts of the bounds they make."""
 
-    at: tuple[Exact, ...] | None = None
-    parts: Whole = _PARTS
+    at: tuple[Exact, ...] | None = usual(None, "Points at which the distribution function is shown.")
+    parts: Whole = usual(_PARTS, "Into how many equal parts the bounds are cut, where no points are named.")
 
 
 def _points(question: Question) -> tuple[int, ...]:

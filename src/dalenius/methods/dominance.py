@@ -15,7 +15,7 @@ from dalenius.core.query import TableQuery, ValuesQuery
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.plans.priced import priced, shown_as
-from dalenius.spec.document import Part, Whole
+from dalenius.spec.document import Part, Whole, usual
 from dalenius.spec.method import AnswerKind, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.dominance import Dominance
@@ -60,9 +60,11 @@ def _whole(name: str, value: object) -> int:
 class DominanceParameters(Part):
     """Keys of a rule of dominance."""
 
-    p: Whole | None = None
-    n: Whole | None = None
-    k: Whole | None = None
+    p: Whole | None = usual(
+        None, "Per cent within which the largest contribution could be estimated by the second largest."
+    )
+    n: Whole | None = usual(None, "How many contributors are looked at together; with k.")
+    k: Whole | None = usual(None, "Per cent of the total from which on n contributors dominate a cell.")
 
 
 def _plan(question: Question) -> TablePlan:

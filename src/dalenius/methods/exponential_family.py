@@ -17,7 +17,7 @@ from dalenius.plans.design import design_notes, public_size
 from dalenius.plans.sum_layouts import declared
 from dalenius.plans.sum_plan import SumPlan, finished, law_of
 from dalenius.plans.sum_shares import MeasuredLayout
-from dalenius.spec.document import Part
+from dalenius.spec.document import Part, usual
 from dalenius.spec.method import AnswerKind, FieldKind, FormField, Method, Words, example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -33,7 +33,9 @@ MOST_CELLS = 500
 class ExponentialFamilyParameters(Part):
     """Keys of an exponential family: which."""
 
-    family: str | None = None
+    family: str | None = usual(
+        None, "The distribution whose parameters are estimated: gaussian, poisson, exponential, …"
+    )
 
 
 class ExponentialFamilyMethod(Method):

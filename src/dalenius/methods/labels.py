@@ -8,7 +8,7 @@ from dalenius.core.query import LabelsQuery
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.label_selection import LabelSelection
 from dalenius.plans.priced import additive_preview, priced, shown_as
-from dalenius.spec.document import DEFAULT_MEASURE, Part, Whole
+from dalenius.spec.document import DEFAULT_MEASURE, Part, Whole, usual
 from dalenius.spec.method import FieldKind, FormField, Method, Words, example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -20,7 +20,7 @@ __all__ = ["LABELS"]
 class LabelsParameters(Part):
     """Keys of a list of labels: in how many texts a unit counts."""
 
-    most: Whole = 1
+    most: Whole = usual(1, "In how many texts one unit counts at most.")
 
 
 def _plan(question: Question) -> TablePlan:

@@ -16,8 +16,9 @@ MEDIAN = OrderMethod(
     words=translated(
         Words(
             title="Median of {of}",
-            preview="In a cell of {records} records, expect the interval of a median to reach {error} ranks to either "
-            "side (95 %) through privacy noise.",
+            preview="In a cell of {records} records, expect the interval of a median to reach {ranks} ranks to "
+            "either side (95 %) through privacy noise: ± {error} if values are spread evenly between the bounds, and "
+            "less where they are dense.",
             caption="± is the margin of error from privacy noise, {level}, between points that released counts "
             "certify; it holds however many records share a value.",
         )

@@ -16,7 +16,7 @@ from dalenius.errors import Unsupported
 from dalenius.methods._plan import AnswerKind, EstimateMethod, RateKeys, rate_of
 from dalenius.plans.sum_plan import Classes, SumPlan
 from dalenius.spec.axis import ConditionPart, condition_filter
-from dalenius.spec.document import Category, Exact, Part, category
+from dalenius.spec.document import Category, Exact, Part, category, usual
 from dalenius.spec.method import FieldKind, FormField, Words, example
 from dalenius.spec.question import Question
 from dalenius.translation import texts, translated
@@ -29,9 +29,9 @@ class PropertyKeys(Part):
 
     takes_categories: ClassVar[bool] = True
 
-    among: Category | tuple[Category, ...] | None = None
-    at_least: Exact | None = None
-    at_most: Exact | None = None
+    among: Category | tuple[Category, ...] | None = usual(None, "The categories that have the property.")
+    at_least: Exact | None = usual(None, "The lower end of the property, which counts.")
+    at_most: Exact | None = usual(None, "The upper end of the property, which counts.")
 
 
 def _prepare(plan: SumPlan) -> SumPlan:

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from dalenius.plans.propose_test_release import plan_propose_test_release
-from dalenius.spec.document import Exact, Part
+from dalenius.spec.document import Exact, Part, usual
 from dalenius.spec.method import FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.translation import texts, translated
 
@@ -22,9 +22,9 @@ class ProposeTestReleaseParameters(Part):
     turn.
     """
 
-    estimate: Literal["median", "quantile", "interquartile"] = "median"
-    q: Exact | None = None
-    bound: Exact | None = None
+    estimate: Literal["median", "quantile", "interquartile"] = usual("median", "What is estimated.")
+    q: Exact | None = usual(None, "The share of the records below the quantile.")
+    bound: Exact | None = usual(None, "How far one record may move the answer, as it is proposed.")
     bounds: tuple[Exact, ...] = Field(
         default=(), description="Rising bounds in place of one: the first that passes its test gives the noise."
     )

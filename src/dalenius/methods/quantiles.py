@@ -14,7 +14,7 @@ from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
 from dalenius.measurements.grid_selection import MOST_QUANTILES
 from dalenius.plans.order import OrderMethod
-from dalenius.spec.document import Exact, Part, Whole
+from dalenius.spec.document import Exact, Part, Whole, usual
 from dalenius.spec.method import Words, example
 from dalenius.spec.question import Question
 from dalenius.translation import translated
@@ -27,8 +27,8 @@ _PARTS = 4
 class QuantilesKeys(Part):
     """Keys of several quantiles: how many equal parts they make, or which they are."""
 
-    parts: Whole | None = None
-    q: Exact | tuple[Exact, ...] | None = None
+    parts: Whole | None = usual(None, "Into how many equal parts the quantiles cut the records: 4 gives quartiles.")
+    q: Exact | tuple[Exact, ...] | None = usual(None, "Which quantiles, as shares of the records.")
     error: Literal["noise", "sampling"] = "sampling"
 
 
@@ -63,8 +63,9 @@ QUANTILES = OrderMethod(
     words=translated(
         Words(
             title="Quantiles of {of}",
-            preview="In a cell of {records} records, expect the interval of a quantile to reach {error} ranks to "
-            "either side (95 %) through privacy noise.",
+            preview="In a cell of {records} records, expect the interval of a quantile to reach {ranks} ranks to "
+            "either side (95 %) through privacy noise: ± {error} if values are spread evenly between the bounds, and "
+            "less where they are dense.",
             caption="± is the margin of error from privacy noise, {level}, between points that released counts "
             "certify; it holds however many records share a value.",
         )

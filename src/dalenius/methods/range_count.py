@@ -12,7 +12,7 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.plans.data_dependent import plan_one_count
 from dalenius.plans.priced import plan_additive
 from dalenius.spec.axis import ConditionPart, condition_filter
-from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part
+from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part, usual
 from dalenius.spec.method import FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
@@ -27,9 +27,9 @@ _MOST = 1 << 53
 class RangeCountParameters(Part):
     """Keys of a range count: its ends, both included, and how the answer is cut at the data."""
 
-    at_least: Exact | None = None
-    at_most: Exact | None = None
-    clamp: str | None = None
+    at_least: Exact | None = usual(None, "The lower end, which counts.")
+    at_most: Exact | None = usual(None, "The upper end, which counts.")
+    clamp: str | None = usual(None, "How an answer at the actual data is cut.")
 
 
 def _plan(question: Question) -> TablePlan:

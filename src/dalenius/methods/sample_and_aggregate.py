@@ -13,7 +13,7 @@ from pydantic import Field
 
 from dalenius.measurements.blocks.models import MODELS
 from dalenius.plans.blocks import plan_blocks
-from dalenius.spec.document import Exact, Name, Part, Whole
+from dalenius.spec.document import Exact, Name, Part, Whole, usual
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.translation import texts, translated
 
@@ -64,10 +64,12 @@ class SampleAndAggregateParameters(Part):
 
     naming: ClassVar[tuple[str, ...]] = ("predictors",)
 
-    model: str | None = None
-    range: tuple[Exact, Exact] | None = None
-    blocks: Whole | None = None
-    aggregate: Literal["mean", "median", "winsorised"] = "mean"
+    model: str | None = usual(None, "What is estimated in each block: a median, a regression, a mixture, …")
+    range: tuple[Exact, Exact] | None = usual(
+        None, "The declared range of the parameter, at which estimates of blocks are cut."
+    )
+    blocks: Whole | None = usual(None, "Into how many blocks the records are parted.")
+    aggregate: Literal["mean", "median", "winsorised"] = usual("mean", "How the estimates of blocks are put together.")
     correction: Literal["analytic", "firth", "jackknife", "none"] | None = Field(
         default=None,
         description="How the bias of a block's estimate is taken away; analytic where the model has a formula.",

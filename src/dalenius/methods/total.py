@@ -14,7 +14,7 @@ from dalenius.plans.bootstrap_total import plan_bootstrap_total
 from dalenius.plans.learned_totals import plan_learned_bounds
 from dalenius.plans.margins.plan import plan_margins
 from dalenius.plans.priced import additive_preview, priced, refuse_public_alone, shown_as
-from dalenius.spec.document import Part
+from dalenius.spec.document import Part, usual
 from dalenius.spec.method import Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
@@ -27,10 +27,15 @@ __all__ = ["TOTAL"]
 class TotalKeys(Part):
     """Keys of a total: which error, and how it is protected where the guarantee is made for the observed rows."""
 
-    error: Literal["noise", "sampling", "bootstrap"] | None = None
-    option: str | None = None
-    membership: str | None = None
-    declared: str | tuple[str, ...] = ()
+    error: Literal["noise", "sampling", "bootstrap"] | None = usual(
+        None,
+        "Which error is stated beside that of the noise: sampling, or bootstrap; a plain total has that of the noise.",
+    )
+    option: str | None = usual(None, "How a total is protected for the observed rows.")
+    membership: str | None = usual(None, "Whether who belongs to which cell is taken as public, for the observed rows.")
+    declared: str | tuple[str, ...] = usual(
+        (), "Variables whose declared values, not the observed ones, a person may claim."
+    )
 
 
 def _route(question: Question) -> TablePlan | None:

@@ -11,7 +11,7 @@ from dalenius.errors import Unsupported
 from dalenius.plans.modifier import Modifier
 from dalenius.plans.replicates import as_replicates
 from dalenius.plans.sum_plan import SumPlan
-from dalenius.spec.document import Part
+from dalenius.spec.document import Part, usual
 
 __all__ = ["BOOTSTRAP"]
 
@@ -19,8 +19,10 @@ __all__ = ["BOOTSTRAP"]
 class ReplicateKeys(Part):
     """How often the file is resampled, and whether squares of what rows add are measured beside."""
 
-    replicates: int | None = None
-    squares: bool = True
+    replicates: int | None = usual(None, "How often the file is resampled.")
+    squares: bool = usual(
+        True, "Whether squares of what rows add are measured beside, which makes the error of sampling more exact."
+    )
 
 
 def _apply(plan: SumPlan) -> SumPlan:

@@ -10,7 +10,7 @@ from dalenius.errors import Unsupported
 from dalenius.plans.learned_bounds import TAIL, between_learned_bounds
 from dalenius.plans.modifier import Modifier
 from dalenius.plans.sum_plan import SumPlan
-from dalenius.spec.document import Exact, Part
+from dalenius.spec.document import Exact, Part, usual
 from dalenius.spec.method import exact_texts
 
 __all__ = ["LEARNED_BOUNDS"]
@@ -19,10 +19,16 @@ __all__ = ["LEARNED_BOUNDS"]
 class LearnedBoundsKeys(Part):
     """The share of the budget that the bounds take, and among which they are chosen."""
 
-    learn_bounds: Exact | None = None
-    candidates: tuple[Exact, ...] = ()
-    tail: Exact | None = None
-    bound_clipped: Literal[True] | None = None
+    learn_bounds: Exact | None = usual(
+        None, "The share of the budget by which bounds narrower than the declared ones are chosen from the data."
+    )
+    candidates: tuple[Exact, ...] = usual(
+        (), "Among which bounds it is chosen; a grid between the declared ones if left out."
+    )
+    tail: Exact | None = usual(None, "Which share of the records may lie beyond each chosen bound.")
+    bound_clipped: Literal[True] | None = usual(
+        None, "Whether the number of clipped rows is measured, so that intervals hold for values that are not clipped."
+    )
 
 
 def _apply(plan: SumPlan) -> SumPlan:

@@ -10,7 +10,7 @@ from typing import Literal
 from dalenius.plans.design import design_notes, wants_sampling
 from dalenius.plans.modifier import Modifier
 from dalenius.plans.sum_plan import SumPlan
-from dalenius.spec.document import Part
+from dalenius.spec.document import Part, usual
 from dalenius.spec.notes import note
 
 __all__ = ["SAMPLING"]
@@ -19,7 +19,11 @@ __all__ = ["SAMPLING"]
 class ErrorKeys(Part):
     """Which error an estimate is given with."""
 
-    error: Literal["noise", "sampling", "bootstrap"] = "sampling"
+    error: Literal["noise", "sampling", "bootstrap"] = usual(
+        "sampling",
+        "Which error is stated beside that of the noise: "
+        "sampling, from a part of the budget; bootstrap, from resampled files; or noise alone.",
+    )
 
 
 def _apply(plan: SumPlan) -> SumPlan:

@@ -13,7 +13,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.plans.modifier import Modifier
 from dalenius.plans.sum_plan import SumPlan, Weight
 from dalenius.plans.weighted import fixed_weight
-from dalenius.spec.document import Exact, Part
+from dalenius.spec.document import Exact, Part, usual
 from dalenius.spec.notes import note
 
 __all__ = ["WEIGHTED"]
@@ -25,8 +25,14 @@ _MOST_PARTS = 100
 class WeightKeys(Part):
     """How far weights are drawn towards a common one."""
 
-    regularise: Exact | None = None
-    common_weight: Exact | None = None
+    regularise: Exact | None = usual(
+        None,
+        "How far weights are drawn towards a common one, from 0 to 1: less noise, for another mean "
+        "where weights go with the variable.",
+    )
+    common_weight: Exact | None = usual(
+        None, "The weight towards which they are drawn; the middle of the declared ones if left out."
+    )
 
 
 def _apply(plan: SumPlan) -> SumPlan:

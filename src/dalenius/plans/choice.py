@@ -20,7 +20,7 @@ from dalenius.measurements.exponential_selection import ExponentialSelection
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.measurements.selections.cells import Scores
 from dalenius.plans.priced import priced
-from dalenius.spec.document import Part
+from dalenius.spec.document import Part, usual
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 
@@ -36,7 +36,7 @@ _GRID = 10**6
 class ChoiceParameters(Part):
     """Keys of a selection."""
 
-    method: str = "exponential"
+    method: str = usual("exponential", "Which mechanism selects.")
 
 
 def plan_choice(

@@ -26,7 +26,7 @@ from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import additive_table, plan_additive, priced, share
-from dalenius.spec.document import Exact, Part, Whole
+from dalenius.spec.document import Exact, Part, Whole, usual
 from dalenius.spec.method import FieldKind, FormField, Method, exact_texts
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -44,11 +44,15 @@ Tables = Callable[[Clip], ClippedTable]
 class ClippedParameters(Part):
     """Keys of clipped counts and totals."""
 
-    clip: Exact | tuple[Exact, ...] | None = None
-    norm: Literal["l1", "l2"] = "l1"
-    expected_persons: dict[str, Whole] | None = None
-    learn_clip: Exact | None = None
-    q: Exact = QUANTILE
+    clip: Exact | tuple[Exact, ...] | None = usual(
+        None, "What one person adds to all cells together at most, or several bounds to choose among."
+    )
+    norm: Literal["l1", "l2"] = usual("l1", "How what a person adds is measured.")
+    expected_persons: dict[str, Whole] | None = usual(
+        None, "How many persons are expected to add how much, to choose among several bounds."
+    )
+    learn_clip: Exact | None = usual(None, "The share of the budget by which the bound is chosen from the data.")
+    q: Exact = usual(QUANTILE, "Which share of the persons a learned bound leaves whole.")
 
 
 def clipped_method(name: str, bound: FormField, plan: Callable[[Question], TablePlan], **stated: Any) -> Method:

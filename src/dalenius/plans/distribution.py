@@ -20,7 +20,7 @@ from dalenius.algebra.distributions import ClassNoise, Distribution, grain_of, n
 from dalenius.algebra.estimate_law import STRUCTURE
 from dalenius.algebra.estimates import CURVES, estimated, flat
 from dalenius.algebra.listed import LISTS, estimates_of_lists, without_structural
-from dalenius.core.contracts import Measurement, Mechanism
+from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, Bounds, CellSpace
 from dalenius.core.law import Additive, Joint
 from dalenius.core.plan import TablePlan
@@ -31,9 +31,9 @@ from dalenius.errors import TooLarge, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.design import design_law, design_notes, public_size
 from dalenius.plans.margins.plan import plan_margins
-from dalenius.plans.priced import priced, share
+from dalenius.plans.priced import named_steps, priced, share
 from dalenius.plans.sum_parts import WIDEST
-from dalenius.plans.sum_plan import CLIPPED, TYPICAL, estimate_tables, typical_records
+from dalenius.plans.sum_plan import CLIPPED, estimate_tables
 from dalenius.plans.weighted import SHARE_FOR_VARIANCE, fixed_weight
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -192,7 +192,7 @@ def _preview(
     question: Question, law: Joint, measurements: tuple[Noisy, ...], cells: int, weight: Weight | None
 ) -> dict[str, Any]:
     """Both bands in a cell of typical size whose values are spread evenly over the bins."""
-    records, blocks = int(law.parameters.get("size", typical_records(question))), []
+    records, blocks = int(law.parameters.get("size", question.records)), []
     bins, units = len(law.parameters["points"]) + 1, [law.parameters.get("unit", 1)] * len(law.parameters["widths"])
     levels = [*law.parameters["widths"], *([1] if "squares" in law.parameters else [])]
     units += [law.parameters["squares"]] if "squares" in law.parameters else []
@@ -268,7 +268,7 @@ def _listed(
     what = ("records" if weight is None else "weights", "squared weights")
     return priced(
         question,
-        tuple(step for name, plan in zip(what, plans, strict=False) for step in _named(name, plan)),
+        tuple(step for name, plan in zip(what, plans, strict=False) for step in named_steps(name, plan)),
         lambda blocks: _tables(question, points, law, plans[0], blocks),
         law=law,
         mechanism=plans[0].mechanism,
@@ -278,11 +278,6 @@ def _listed(
         warnings=notes,
         refusal=f"Lists of distributions do not fit {question.budget.definition!r}; use zero_concentrated.",
     )
-
-
-def _named(name: str, plan: TablePlan) -> tuple[Measurement, ...]:
-    """The same measurements, named after the list that they are of."""
-    return tuple(replace(m, name=f"{name}: {m.name}") for m in plan.measurements)  # type: ignore[type-var]
 
 
 def _tables(
@@ -311,13 +306,13 @@ def _preview_list(
     question: Question, points: tuple[int, ...], law: Joint, plans: Sequence[TablePlan], weight: Weight | None
 ) -> dict[str, Any]:
     """Both bands of every margin in a cell of typical size whose values are spread evenly over the bins."""
-    size, bins, stated = question.domain.public_size, len(points) + 1, law.parameters["estimate"]
+    bins, stated = len(points) + 1, law.parameters["estimate"]
     margins: list[dict[str, Any]] = []
     grain = grain_of(step.law for step in plans[0].measurements)
     for place, shown in enumerate(question.margins or ()):
         both = [plan.preview["margins"][2 * place : 2 * place + 2] for plan in plans]
         cells = int(both[0][0]["cells"])
-        records = TYPICAL if size is None else max(1, size // cells)
+        records = question.records_of(cells)
         variances = [(float(b["std_error"]) ** 2, float(a["std_error"]) ** 2) for a, b in both]
         made = _typical_curve(records, bins, variances, grain, weight, stated)
         margins.append({"axes": list(shown), "cells": cells, "records": records} | made)

@@ -23,16 +23,7 @@ from dalenius.plans.design import design_notes
 from dalenius.plans.priced import priced, share
 from dalenius.plans.resampling import check_resampling, cluster_notes, resampling_price, with_axis, with_spread
 from dalenius.plans.sum_parts import influence_rows, reads_of, typical_influence
-from dalenius.plans.sum_plan import (
-    MeasuredPart,
-    SumPlan,
-    estimate_tables,
-    law_of,
-    named,
-    preview_of,
-    typical_blocks,
-    typical_records,
-)
+from dalenius.plans.sum_plan import MeasuredPart, SumPlan, estimate_tables, law_of, named, preview_of, typical_blocks
 from dalenius.spec.notes import note
 
 # Influences are resampled in so many parts of the largest one.
@@ -103,7 +94,7 @@ def _previewed(
     plan: SumPlan, law: EstimateLaw, before: EstimateLaw, parts: Sequence[MeasuredPart], step: ResampledTotals
 ) -> dict[str, Any]:
     """Both errors in a typical cell of evenly spread rows."""
-    records = law.size or typical_records(plan.question)
+    records = law.size or plan.question.records
     blocks = typical_blocks(parts, records)
     if plan.classes is None:
         square = typical_influence(plan)

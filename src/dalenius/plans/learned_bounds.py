@@ -33,15 +33,7 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.plans.design import design_law
 from dalenius.plans.priced import priced, selection_epsilon, share
 from dalenius.plans.sum_parts import SumPart
-from dalenius.plans.sum_plan import (
-    Held,
-    MeasuredPart,
-    SumPlan,
-    estimate_tables,
-    forms_of,
-    typical_blocks,
-    typical_records,
-)
+from dalenius.plans.sum_plan import Held, MeasuredPart, SumPlan, estimate_tables, forms_of, typical_blocks
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics import Separate, Simplex
@@ -271,7 +263,7 @@ def _preview(plan: SumPlan, law: EstimateLaw, parts: tuple[MeasuredPart, ...], m
     are smaller.
     """
     question, stored = plan.question, law.to_law()
-    records = plan.size or typical_records(question)
+    records = plan.size or question.records
     widest = Block(
         name="bounds", space=CellSpace(()), values=np.array([0, many - 1], dtype=np.int64), law=stored, role="bounds"
     )

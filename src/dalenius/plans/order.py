@@ -32,7 +32,7 @@ from dalenius.plans.data_dependent import epsilon_alone, floor, plan_withheld
 from dalenius.plans.design import SAMPLING
 from dalenius.plans.priced import limits_of, priced, selected, selection_epsilon
 from dalenius.plans.quantiles import plan_quantiles
-from dalenius.spec.document import Exact, Part, Whole
+from dalenius.spec.document import Exact, Part, Whole, usual
 from dalenius.spec.method import Method
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -49,17 +49,21 @@ HALF = Fraction(1, 2)
 class ExtremeKeys(Part):
     """Keys of an extreme or a difference of order statistics."""
 
-    method: str | None = None
-    beta: Exact | None = None
-    shape: Exact | None = None
-    group_size: Whole = 1
+    method: str | None = usual(
+        None, "A mechanism without an interval in place of the certified selection, such as lomax."
+    )
+    beta: Exact | None = usual(None, "How fast a smooth sensitivity may grow with the distance to the data.")
+    shape: Exact | None = usual(None, "The tail or the degrees of freedom of noise with a shape.")
+    group_size: Whole = usual(1, "How many records together the guarantee of an order statistic is made for.")
 
 
 class QuantileKeys(ExtremeKeys):
     """Keys of one quantile: those of its selections, too."""
 
-    growth: Exact | None = None
-    score: Literal["distance", "depth"] | None = None
+    growth: Exact | None = usual(None, "By which factor candidates grow where a variable has no bounds.")
+    score: Literal["distance", "depth"] | None = usual(
+        None, "How candidates are judged: by the depth of their interval of ranks, or by their distance from the rank."
+    )
     error: Literal["noise", "sampling"] | None = None
 
 

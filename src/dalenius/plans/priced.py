@@ -109,6 +109,11 @@ def share(budget: Budget, part: Fraction) -> Budget:
     return replace(budget, **parts)
 
 
+def named_steps(what: str, plan: TablePlan) -> tuple[Measurement, ...]:
+    """The measurements of a part of a plan, named after what they are of."""
+    return tuple(replace(m, name=f"{what}: {m.name}") for m in plan.measurements)  # type: ignore[type-var]
+
+
 def selection_epsilon(budget: Budget, count: int) -> Fraction:
     """The epsilon of all levels of selections together; rho pays for levels of a bounded range with epsilon^2 / (8
     levels) = rho.

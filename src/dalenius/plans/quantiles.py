@@ -30,7 +30,7 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.plans.cells import cell_queries
 from dalenius.plans.design import design_law, public_size, sampling_notes, wants_sampling
 from dalenius.plans.priced import priced, selection_epsilon, share
-from dalenius.plans.sum_plan import CLIPPED, typical_records
+from dalenius.plans.sum_plan import CLIPPED
 from dalenius.plans.weighted import fixed_weight
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -109,7 +109,7 @@ def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = 
         noise = question.choose(rows.size.sensitivity(neighbours), share(question.budget, SIZE / whole))
         size = Noisy("weighted count" if is_weighted else "count", rows.size, noise, rows.step)
     counts = _between(question, rows, len(cut_places(len(qs))), COUNTS / whole)
-    records = public or typical_records(question)
+    records = public or question.records
     precision = Precision(
         count=sqrt(float(counts.mechanism.variance)),
         size=0.0 if size is None else sqrt(float(size.mechanism.variance)),
@@ -204,21 +204,22 @@ def _law(
 
 
 def _preview(question: Question, points: GridSelection, records: int, typical: int) -> dict[str, Any]:
-    """In ranks, or in records of a typical weight: how far a quantile is off, and how far its intervals are expected to
-    reach in a cell of typical size.
+    """How far the intervals of a quantile are expected to reach in a cell of typical size: in ranks, or in records of a
+    typical weight, and in the variable's unit if values are spread evenly between the bounds.
     """
     targets, (middle, beside) = points.targets, points.level_epsilons
     assert isinstance(targets, PointTargets), "there are points beside quantiles"
     most = question.neighbours.max_rows * (points.heaviest or 1)
     offsets = targets.offsets(records * typical, (middle, beside), most)
     near, far = (-(-max(each[ring] for each in offsets) // typical) for ring in (0, 1))
-    scale = max(2 * float(max(q, 1 - q)) * most / float(middle) for q in targets.qs) / typical
-    both = {"half_width_95_with_sampling": far} if targets.precision.sampling else {}
+    low, high = question.bounds.low, question.bounds.high
+    wide = float(question.bounds.step) * (high - low) / records
+    both = {"half_width_95_with_sampling": far * wide} if targets.precision.sampling else {}
     return {
         "cells": question.space.size * len(targets.qs),
         "records": records,
-        "half_width_95": near,
-        "rank_error": sqrt(2) * scale * sqrt(targets.levels[0]),
+        "half_width_95": near * wide,
+        "ranks": near,
         "step": plain(points.step),
         **both,
     }

@@ -34,7 +34,7 @@ from dalenius.plans.cells import cell_queries
 from dalenius.plans.influences import resampled_influences
 from dalenius.plans.priced import priced
 from dalenius.plans.resampling import check_resampling, cluster_notes, resampling_price, with_axis, with_spread
-from dalenius.plans.sum_plan import Classes, SumPlan, estimate_tables, named, typical_records
+from dalenius.plans.sum_plan import Classes, SumPlan, estimate_tables, named
 from dalenius.plans.sum_table import as_table
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -242,7 +242,7 @@ def _preview(
     question: Question, step: ResampledTotals, added: Resampled, size: int | None, scale: Fraction, *, is_quotient: bool
 ) -> Mapping[str, Any]:
     """Both errors in a cell of typical size whose values are spread evenly over the declared bounds."""
-    records = size or typical_records(question)
+    records = size or question.records
     squares = records * step.price.reach**2 * float(added.evenness)
     made = _typical(
         step, squares, records if is_quotient or size else None, is_even=is_quotient and added.evenness == 1

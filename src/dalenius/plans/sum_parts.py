@@ -21,8 +21,8 @@ from dalenius.core.query import Power, RowFunction, RowsQuery, TableQuery
 from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import share
-from dalenius.plans.sum_plan import TYPICAL, Held, MeasuredPart, SumPlan, Telling, law_of_forms, named
-from dalenius.spec.question import Question
+from dalenius.plans.sum_plan import Held, MeasuredPart, SumPlan, Telling, law_of_forms, named
+from dalenius.spec.question import TYPICAL, Question
 from dalenius.statistics import Parabola, Separate, Simplex
 from dalenius.statistics.count import Count
 from dalenius.statistics.row_sums import RowSums

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dalenius.algebra.estimate_law import INFLUENCE, EstimateLaw, LinearForm
-from dalenius.algebra.estimates import estimated, sums_of
+from dalenius.algebra.estimates import FAMILY, estimated, sums_of
 from dalenius.algebra.estimator import ROWS, Estimator
 from dalenius.algebra.influence import GRID
 from dalenius.algebra.intervals import influence_of
@@ -37,11 +37,11 @@ from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.squared_influence import SquaredInfluence
 
-# Records of a typical cell, where no public size says how many.
-TYPICAL = 1000
 CLIPPED, NOISE_ALONE = note("bounded"), note("noise_alone")
 # Where the error of sampling needs more products than this, squared influences are measured instead.
 MOST_PRODUCTS = 3
+# Releases that a preview tries.
+_DRAWS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +146,7 @@ class SumPlan:
     weight: Weight | None = None
     size: int | None = None
     has_sampling: bool = False
+    most_products: int = MOST_PRODUCTS
     finish: "Callable[[SumPlan], TablePlan]"
     notes: tuple[str, ...] = ()
 
@@ -183,13 +184,7 @@ class SumPlan:
     @property
     def uses_influence(self) -> bool:
         """Whether the error of sampling comes from squared influences of rows."""
-        return self.classes is None and len(self.products) > MOST_PRODUCTS
-
-
-def typical_records(question: Question) -> int:
-    """Records of a cell, for a preview."""
-    size = question.domain.public_size
-    return TYPICAL if size is None else max(1, size // question.space.size)
+        return self.classes is None and len(self.products) > self.most_products
 
 
 def forms_of(parts: Sequence[Telling], size: int | None) -> tuple[dict[str, LinearForm], dict[str, LinearForm]]:
@@ -355,27 +350,48 @@ def estimate_tables(
     )
 
 
-def typical_blocks(parts: Sequence[MeasuredPart], records: int) -> tuple[Block, ...]:
-    """What would be measured in a cell of so many typical records, without noise."""
-    return tuple(
-        Block(
-            name=part.measurement.name,
-            space=CellSpace(()),
-            values=np.rint(records * np.array(part.typical)).astype(np.int64),
-            law=part.measurement.law,
-        )
-        for part in parts
-    )
+def typical_blocks(parts: Sequence[MeasuredPart], records: int, draws: int = 0) -> tuple[Block, ...]:
+    """What would be measured in a cell of so many typical records without noise; with `draws`, in cells of evenly
+    spread and then of skewed values, each without noise and then with so many draws of it.
+    """
+    lengths = [len(part.typical) for part in parts]
+    noise = np.split(_normal_points(sum(lengths), draws), np.cumsum(lengths)[:-1])
+    cells = 2 * (draws + 1)
+    space = CellSpace((Axis(variable="draw", labels=tuple(map(str, range(cells)))),) if draws else ())
+    blocks = []
+    for part, points in zip(parts, noise, strict=True):
+        law = part.measurement.law
+        shapes = (part.typical, part.skewed or part.typical) if draws else (part.typical,)
+        values = [records * np.array(shape) + sqrt(law.noise.variance) * points.T for shape in shapes]
+        whole = np.rint(np.concatenate(values)).astype(np.int64).reshape(-1)
+        blocks.append(Block(name=part.measurement.name, space=space, values=whole, law=law))
+    return tuple(blocks)
+
+
+def _normal_points(arrays: int, draws: int) -> FloatArray:
+    """Normal numbers that are spread evenly, the first of each array 0: a preview is the same whenever it is made."""
+    primes = [n for n in range(2, 13 * arrays + 3) if all(n % k for k in range(2, n))][:arrays]
+    places = np.outer(np.sqrt(primes), np.arange(1, draws + 1)) % 1
+    normal = NormalDist()
+    return np.array([[0.0, *(normal.inv_cdf(float(place)) for place in row)] for row in places])
 
 
 def preview_of(question: Question, law: EstimateLaw, parts: Sequence[MeasuredPart], cells: int) -> dict[str, Any]:
-    """Both errors in a cell of typical size whose values are spread evenly over the declared bounds."""
-    records = law.size or typical_records(question)
-    typical = estimated(law.to_law(), typical_blocks(parts, records), cells // question.space.size)
-    error = sqrt(float(typical.variance[0]))
+    """Both errors in a cell of typical size whose values are spread evenly over the declared bounds, and the margin of
+    error that 95 of 100 releases keep below, also where values lie near the lower bound.
+    """
+    records, shown = law.size or question.records, cells // question.space.size
+    # Parameters of a family are fitted cell by cell.
+    draws = 1 + (1 if FAMILY in law.more else _DRAWS)
+    typical = estimated(law.to_law(), typical_blocks(parts, records, draws - 1), 2 * shown * draws)
+
     lower, upper = typical.ends(0.95, False)
-    half = float(f"{float(upper[0] - lower[0]) / 2:.12g}")
-    both = {} if typical.sampled is None else {"std_error_with_sampling": sqrt(float(typical.sampled[0]))}
+    halves = ((upper - lower) / 2).reshape(2, draws, shown)[:, :, 0]
+    error, half = sqrt(float(typical.variance[0])), float(f"{float(halves[0, 0]):.12g}")
+    reached = np.quantile(halves, 0.95, axis=1, method="higher")
+    both = {}
+    if typical.sampled is not None:
+        both = {"std_error_with_sampling": sqrt(float(typical.sampled[0]))}
     return {
         "cells": cells,
         "structural_zeros": len(question.space.structural_zeros) * cells // question.space.size,
@@ -384,6 +400,7 @@ def preview_of(question: Question, law: EstimateLaw, parts: Sequence[MeasuredPar
         # That of the interval that will be released, which follows the law of the noise; what is possible does not cut
         # it.
         "half_width_95": max(half, NormalDist().inv_cdf(0.975) * error),
+        "half_width_95_at_most": float(f"{reached.max():.9g}"),
         "law": parts[0].measurement.law.to_dict(),
         **both,
     }

@@ -23,7 +23,7 @@ from dalenius.core.law import FloatArray, IntArray
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.plans.sum_layouts import Layout
 from dalenius.plans.sum_parts import SumPart
-from dalenius.plans.sum_plan import MeasuredPart, SumPlan, Telling, forms_of, law_of, law_of_forms, typical_records
+from dalenius.plans.sum_plan import MeasuredPart, SumPlan, Telling, forms_of, law_of, law_of_forms
 
 # Shares are multiples of one over this; that of the error of sampling is at most a half.
 PARTS = 20
@@ -116,7 +116,7 @@ def modelled(start: MeasuredLayout, layout: Layout, shares: FloatArray) -> Float
 def _typical(plan: SumPlan, parts: Sequence[Telling]) -> FloatArray:
     """What is measured in a cell of each shape, without noise."""
     pairs = [each for part in parts for each in zip(part.typical, part.skewed, strict=True)]
-    return np.asarray((plan.size or typical_records(plan.question)) * np.array(pairs))
+    return np.asarray((plan.size or plan.question.records) * np.array(pairs))
 
 
 def shared(start: MeasuredLayout, others: Sequence[Layout]) -> MeasuredLayout:

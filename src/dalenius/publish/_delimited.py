@@ -12,7 +12,8 @@ from itertools import product
 
 import numpy as np
 
-from dalenius.algebra.tabulation import COLUMNS, columns_of, header, number_columns, status, tidy_list
+from dalenius.algebra.tabulation import COLUMNS, cells_in_order, columns_of, header, number_columns, status, tidy_list
+from dalenius.core.domain import CellSpace
 from dalenius.core.law import FloatArray, IntArray
 from dalenius.core.release import Release, Table
 from dalenius.shown.answers import labelled_table
@@ -35,12 +36,12 @@ def delimited(release: Release, table: Table | None, confidence: float, delimite
     if table is not None or len(release.tables) == 1:
         one = table or release.table
         release = release.owner(one)
-        head = header(one.space, columns_of([one]))
+        head = header(CellSpace(tuple(one.space.axes[axis] for axis in release.asked_order(one))), columns_of([one]))
         has_sampling = one.sampled is not None
         names = [*head, *_subject_names(head, has_sampling=has_sampling)]
         lines = [_joined(names, delimiter), *_rows(release, one, confidence, delimiter, has_sampling=has_sampling)]
         return "\n".join(lines) + "\n"
-    axes = list(dict.fromkeys(axis.name for t in release.tables for axis in t.space.axes))
+    axes = list(dict.fromkeys(t.space.axes[axis].name for t in release.tables for axis in release.asked_order(t)))
     first = "table" if "table" not in axes else "table_of_release"
     shown = columns_of(release.tables)
     columns = [f"{name}_category" if name in shown else name for name in axes]
@@ -78,10 +79,14 @@ def _rows(
     if has_sampling:
         words.append("" if table.sampled is None else sampling_condition(release))
     about = delimiter.join(_label(text, delimiter) for text in words)
-    own = [axis.name for axis in table.space.axes]
-    stubs = _stubs(table, [own.index(name) if name in own else -1 for name in columns or own], delimiter)
+    own, order = [axis.name for axis in table.space.axes], release.asked_order(table)
+    names = columns or [own[axis] for axis in order]
+    stubs = _stubs(table, [own.index(name) if name in own else -1 for name in names], delimiter)
     ends = _ends(table, numbers, delimiter, about)
-    return [stub + end for stub, end in zip(stubs, ends, strict=True)]
+    lines = [stub + end for stub, end in zip(stubs, ends, strict=True)]
+    if list(order) == list(range(len(own))):
+        return lines
+    return [lines[cell] for cell in cells_in_order(table.space, order).tolist()]
 
 
 def _stubs(table: Table, places: Sequence[int], delimiter: str) -> Sequence[str]:

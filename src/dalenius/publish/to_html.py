@@ -116,6 +116,7 @@ def _facts(release: Release, language: str) -> str:
         "request": source.digest,
         "entry": source.ledger_entry,
         "software": source.software,
+        "specialists": told(source.formal_guarantee, language),
     }
     items = "".join(f"<dt>{word(k, language)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
     head = word("note", language)

@@ -234,8 +234,10 @@ class RequestService:
         """One table or a batch, refused where it names what is not declared, or more cells than are served."""
         # Text is always a document here, never the name of a file: a line break settles that for the reader.
         served, text = self.find(dataset), f"{document}\n" if isinstance(document, str) else document
-        with served.curator.planner.allowing():
-            asked = load_asked(text)
+        planner = served.curator.planner
+        # Finding an amount may take as much arithmetic as one preview.
+        with planner.allowing(), bounded(ATOMS):
+            asked = planner.completed(load_asked(text))
         # Refused here, before anything is priced or charged, if a document lacks what [show] names.
         self.adjustments(served, asked)
         domain = served.curator.domain

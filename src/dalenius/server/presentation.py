@@ -13,6 +13,7 @@ from dalenius.server.operations import Quote, Served
 from dalenius.server.views import DatasetView, LevelView, Preview, ReleaseView, VariableView
 from dalenius.shown import speech
 from dalenius.spec.derived_words import LANGUAGES, derivation
+from dalenius.spec.guarantees import guarantee_of
 from dalenius.spec.method import counts_records, is_offered
 from dalenius.spec.policy import PolicyDocument
 
@@ -105,6 +106,7 @@ def preview(quote: Quote, direct_cells: int, **told: Any) -> Preview:
         std_error=float(error) if isinstance(error, int | float) else None,
         half_width_95=half_width,
         evidence=plan.evidence.to_dict(),
+        guarantee=guarantee_of(plan).plain,
         warnings=tuple(plan.notes),
         is_queued=quote.cells > direct_cells,
         details=details,

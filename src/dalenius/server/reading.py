@@ -16,7 +16,6 @@ from typing import Any
 from dalenius.core import registry
 from dalenius.core.contracts import Adjustment
 from dalenius.core.release import Release, Status
-from dalenius.curator import rules
 from dalenius.errors import DaleniusError, NotPublic, NotRegistered, PolicyError, RequestError, Unsupported
 from dalenius.lists.rules import check, check_keys, refused
 from dalenius.lists.tables import answer_from_list
@@ -32,6 +31,7 @@ from dalenius.spec.load import load_request
 from dalenius.spec.method import counts_records
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.subject import subject_of
+from dalenius.spec.universe import with_universe
 
 # Nobody's account can have this name; a policy with quotas may give it one of its own: [analysts."(list)"].
 LIST_QUOTA = "(list)"
@@ -56,7 +56,8 @@ class Lists:
     def document(self, served: Served) -> RequestDocument | None:
         if served.entry.list is None:
             return None
-        return load_request(self._desk.config.path(served.entry.list))
+        asked = load_request(self._desk.config.path(served.entry.list))
+        return with_universe(asked, served.curator.domain)
 
     def view(self, served: Served) -> ReleaseView | None:
         """The published list of a data set: under the rules of today or, without one, under earlier ones."""
@@ -119,7 +120,6 @@ class Lists:
         )
         if answer is None:
             return None
-        rules.check_universe(request, domain)
         self._check(served, request, answer, stored)
         return answer.with_(subject=subject_of(request, domain, served.curator.document.dataset.title))
 

@@ -13,7 +13,6 @@ from dalenius import errors
 from dalenius.core import registry
 from dalenius.core.budget import MASTER
 from dalenius.core.release import Status
-from dalenius.curator import rules
 from dalenius.server import logs, presentation
 from dalenius.server.accounts import RELEASERS, Accounts, Role, User, named, require
 from dalenius.server.errors import Forbidden, NotFound, NotReleased, StaleRequest, body_of
@@ -78,7 +77,7 @@ class Releasing:
         served, asked = self.desk.find(dataset), self.desk.read_asked(dataset, document)
         if isinstance(asked, BatchDocument):
             require(user, *RELEASERS)
-        quote = self._quote(user, served, asked)
+        quote = self.desk.quote(served, asked, user.name, is_stored=True)
         quota = self.quota(user, dataset, quote.charge.account) if user.may_release else None
         stored = self.reading.shown(user, self.desk.stored(quote))
         already, from_list = stored if _answers(stored, user) else None, self._is_listed(served, asked)
@@ -94,14 +93,6 @@ class Releasing:
             from_list=from_list,
             refusal=None if already is not None or from_list else refusal,
         )
-
-    def _quote(self, user: User, served: Served, request: Asked) -> Quote:
-        """Cost a request; one that a later rule refuses is answered where this reader may see its release."""
-        quote = self.desk.quote(served, request, user.name, is_stored=True)
-        if self.reading.shown(user, self.desk.stored(quote)) is None:
-            for member in members_of(request):
-                rules.check_universe(member, served.curator.domain)
-        return quote
 
     def _is_listed(self, served: Served, asked: Asked) -> bool:
         """Whether the stored list answers what is asked, or a table of it: there is one number for one fact."""
@@ -153,7 +144,7 @@ class Releasing:
             what = "a table of this batch" if isinstance(request, BatchDocument) else "this table"
             raise errors.Conflict(f"The stored list holds {what}: it is free, and there is one number for one fact.")
         self._limiter.take("release", user.name, self._limits.releases_per_minute)
-        quote = self._quote(user, served, request)
+        quote = self.desk.quote(served, request, user.name, is_stored=True)
         if seen is not None and not hmac.compare_digest(seen.encode(), self._digest(quote).encode()):
             raise StaleRequest
         refusal = _without_quota(user, served, self.quota(user, dataset, quote.charge.account))

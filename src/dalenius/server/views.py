@@ -129,6 +129,7 @@ class Preview:
     std_error: float | None
     half_width_95: float | None
     evidence: Mapping[str, Any]
+    guarantee: str
     warnings: tuple[str, ...]
     is_queued: bool
     quota: QuotaView | None

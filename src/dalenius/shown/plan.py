@@ -11,6 +11,8 @@ from dalenius.core.plan import TablePlan, margin_of_error
 from dalenius.core.release import Subject
 from dalenius.rendering import grid, in_words, two_lines
 from dalenius.shown.speech import expectation, is_margin_of_error, measured, name_of
+from dalenius.shown.words import word
+from dalenius.spec.guarantees import guarantee_of
 
 __all__ = ["PlanDisplay"]
 
@@ -40,7 +42,9 @@ class PlanDisplay:
             ("Cost", str(plan.cost)),
             *(_tables_of(plan) or ([("Margin of error (95%)", _error_of(plan.error))] if is_margin else [])),
         ]
-        notes = [*said, str(plan.preview.get("universe", "")), *plan.notes]
+        words = guarantee_of(plan)
+        formal = f"{word('specialists')}: {words.formal}"
+        notes = [words.plain, *said, str(plan.preview.get("universe", "")), *plan.notes, formal]
         heads = ["", "Known before any data are read"]
         return grid(f"Plan: {_title(plan.subject) or _kind(plan)}", heads, lines, labels=2, notes=notes)
 

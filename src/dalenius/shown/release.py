@@ -1,13 +1,14 @@
 """Releases where people work with them: two lines in a terminal, tables and pictures in a notebook."""
 
 from html import escape
+from itertools import product
 
 from dalenius import rendering
 from dalenius.algebra import tabulation
 from dalenius.algebra.tabulation import bounds, columns, errors_in_words
 from dalenius.core.estimate import level
 from dalenius.core.law import FloatArray
-from dalenius.core.release import SELECTION, Release, Subject, Table
+from dalenius.core.release import SELECTION, Provenance, Release, Subject, Table
 from dalenius.rendering import Axes, PandasFrame, PolarsFrame, draw_cells, framed, paragraphs, text_grid, two_lines
 from dalenius.shown import answers
 from dalenius.shown.answers import labelled_table
@@ -67,7 +68,7 @@ class ReleaseDisplay:
         silent = "" if every else word("no_reply")
         subject, source = release.about, release.provenance
         only = _only(subject)
-        notes = "\n".join(filter(None, (only, subject.universe, source.guarantee)))
+        notes = "\n".join(filter(None, (only, subject.universe, source.guarantee, _formal(source))))
         return "\n\n".join(filter(None, (subject.title, *tables, more, silent, notes)))
 
     def html(self) -> str:
@@ -81,17 +82,16 @@ class ReleaseDisplay:
         where = "release.members" if release.members else "release.tables"
         more = f"{left_out} more table{'' if left_out == 1 else 's'}: {where}." if left_out > 0 else ""
         silent = "" if release.tables else word("no_reply")
-        # A guarantee may say what a warning says.
-        warnings = (warning for warning in source.warnings if warning not in source.guarantee)
-        notes = (more, silent, _only(subject), subject.universe, source.guarantee, *warnings)
+        notes = (more, silent, _only(subject), subject.universe, source.guarantee, _formal(source), *source.warnings)
         return framed(title + tables + paragraphs(*dict.fromkeys(notes)))
 
     def interval(self, confidence: float, *, with_sampling: bool) -> tuple[FloatArray, FloatArray]:
-        """Return both ends of every cell's interval, in the shape of the table."""
+        """Return both ends of every cell's interval, in the shape of `release.values`."""
         table = self._release.table
         ends = tabulation.sampled_bounds if with_sampling else tabulation.bounds
         lower, upper = ends(self._release.owner(table), table, confidence)
-        return lower.reshape(table.shape), upper.reshape(table.shape)
+        order = self._release.asked_order(table)
+        return lower.reshape(table.shape).transpose(order), upper.reshape(table.shape).transpose(order)
 
     def margin(self, *names: str) -> Table:
         return tabulation.margin(self._release, *names)
@@ -109,12 +109,18 @@ class ReleaseDisplay:
         table = labelled_table(stored, release, table)
         lower, upper = bounds(release, table, confidence)
         # One number is named by the title.
-        labels = [" | ".join(label) if classified(release, table) else "" for label in table.space.labels()]
+        order = release.asked_order(table)
+        cells = tabulation.cells_in_order(table.space, order)
+        labels = [
+            " | ".join(label) if classified(release, table) else ""
+            for label in product(*(table.space.axes[axis].labels for axis in order))
+        ]
         caption = f"value, {level(confidence)} margin of error (privacy noise)" if has_error(table) else "value"
         title = heading(release, table)
         if table.measure == SELECTION:
             labels, caption = [f"selected: {label}" for label in labels], ""
-        return draw_cells(labels, table.values, lower, upper, title=title, caption=caption, path=path)
+        values, lower, upper = (column[cells] for column in (table.values, lower, upper))
+        return draw_cells(labels, values, lower, upper, title=title, caption=caption, path=path)
 
 
 def _text_of_table(release: Release, table: Table) -> str:
@@ -133,6 +139,10 @@ def _of_batch(part: Release, table: str) -> str:
     title = f"<h2>{escape(part.about.title)}</h2>" if part.about.title else ""
     below = paragraphs(_only(part.about), part.about.universe)
     return f'<div style="margin-bottom:1.2em">{title}{table}{below}</div>'
+
+
+def _formal(source: Provenance) -> str:
+    return f"{word('specialists')}: {source.formal_guarantee}" if source.formal_guarantee else ""
 
 
 def _only(subject: Subject) -> str:

@@ -265,7 +265,7 @@ def expectation(
 
 
 def is_margin_of_error(method: str) -> bool:
-    """Whether what a method's preview tells beforehand is how far its numbers are off, and not ranks or a shortfall."""
+    """Whether what a method's preview tells beforehand is how far its numbers are off, and not a shortfall."""
     return "± {error}" in words_of(method, DEFAULT).preview
 
 
@@ -286,12 +286,13 @@ def _of_table(
     if preview.get("sample"):
         records, shown = show(preview["records"]), show(margin_of_error(preview))
         return [said(_OF_SAMPLE, language).format(records=records, error=shown)]
-    words, error = words_of(method, language), margin_of_error(preview)
+    words, error = words_of(method, language), float(preview.get("half_width_95_at_most", margin_of_error(preview)))
     if "{error}" not in words.preview:
         return [words.preview]
     if not isfinite(error):
         return [said(_UNKNOWN, language)]
-    sentences = [words.preview.format(error=show(error), records=show(preview.get("records", 0)))]
+    expected = {name: show(preview.get(name, 0)) for name in ("records", "ranks")}
+    sentences = [words.preview.format(error=show(error), **expected)]
     if preview.get("std_error_with_sampling") is not None:
         normal = NormalDist().inv_cdf(0.975) * float(preview["std_error_with_sampling"])
         wider = float(preview.get("half_width_95_with_sampling", normal))

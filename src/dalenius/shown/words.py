@@ -6,7 +6,7 @@ from math import ceil, floor
 from dalenius.core.release import Release
 from dalenius.shown.speech import DEFAULT
 from dalenius.spec.notes import in_language
-from dalenius.translation import translated
+from dalenius.translation import number_marks, translated
 
 WORDS: Mapping[str, Mapping[str, str]] = translated(
     {
@@ -39,9 +39,9 @@ WORDS: Mapping[str, Mapping[str, str]] = translated(
         "request": "Request",
         "entry": "Ledger entry",
         "software": "Software",
+        "specialists": "For specialists",
     }
 )
-_MARKS = {"de": str.maketrans(",.", ".,")}
 
 
 def word(key: str, language: str = DEFAULT, **values: object) -> str:
@@ -54,8 +54,7 @@ def number(value: float, digits: int = 0, language: str = DEFAULT) -> str:
     >>> number(1234.5, 1), number(1234.5, 1, "de")
     ('1,234.5', '1.234,5')
     """
-    text = f"{value:z,.{digits}f}"
-    return text.translate(_MARKS[language]) if language in _MARKS else text
+    return number_marks(f"{value:z,.{digits}f}", language)
 
 
 def above(value: float, digits: int, language: str = DEFAULT) -> str:

@@ -22,10 +22,10 @@ from dalenius.spec.document import Document, Text, exact
 from dalenius.spec.request import PrivacyPart, RequestDocument
 from dalenius.spec.show import ShowPart
 from dalenius.spec.subject import subject_of
+from dalenius.spec.universe import with_universe
 
 FORMAT = "dalenius-batch/1"
 MOST_TABLES = 50
-TOGETHER = "The guarantee holds for all tables of this batch together, which were charged as one."
 # Keys of a canonical request that stand once for the whole batch.
 _ONCE = ("dataset", "population", "version", "neighbours", "privacy", "mechanism", "strategy", "noise")
 
@@ -92,6 +92,18 @@ class BatchDocument(Document):
 
 
 Asked = RequestDocument | BatchDocument
+
+
+def every_record(document: Asked, domain: Domain) -> Asked:
+    """Return what is asked with every record counted in its margins, table by table (`with_universe`)."""
+    if isinstance(document, RequestDocument):
+        return with_universe(document, domain)
+    members = [with_universe(member, domain) for member in document.members]
+    if all(new is old for new, old in zip(members, document.members, strict=True)):
+        return document
+    said = [{} if member.table.universe is None else {"universe": member.table.universe} for member in members]
+    tables = tuple({**part, **more} for part, more in zip(document.table, said, strict=True))
+    return BatchDocument.from_dict(document.to_dict() | {"table": tables})
 
 
 def members_of(document: Asked) -> tuple[RequestDocument, ...]:

@@ -94,6 +94,7 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         "group": request.privacy.group if request.privacy.group > 1 else None,
         "expected": None if expected is None else {"sha256": expected.sha256, "least": plain(expected.least)},
         "universe": request.table.universe,
+        "in_cells_of": request.privacy.in_cells_of,
     }
     content |= {name: part for name, part in written.items() if part is not None}
     # What is measured is a number.

@@ -1,7 +1,7 @@
 """Code lists and codebooks: what values mean, from a file that somebody wrote for people, not from rows.
 
 A codebook is a CSV file with the columns variable, code and label, of several variables. A code list is one of code and
-label, of a single variable.
+label, of a single variable, and a hierarchy file one of code and a column for each level above it.
 """
 
 from collections.abc import Iterable
@@ -40,6 +40,32 @@ def read_code_list(path: str | Path) -> dict[str, str]:
     if len(codes) != len(rows) - 1:
         raise DocumentError(f"The code list {Path(path).name!r} names a code twice.")
     return codes
+
+
+def levels_of(rows: list[list[str]]) -> dict[str, dict[str, list[str]]]:
+    """Groups of each level with their codes, from rows of code and one column for each level, after their header."""
+    levels: dict[str, dict[str, list[str]]] = {}
+    for column, level in enumerate(rows[0][1:], start=1):
+        groups: dict[str, list[str]] = {}
+        for row in rows[1:]:
+            if len(row) <= column:
+                raise DocumentError(f"A row of a hierarchy file says nothing about the level in column {column + 1}.")
+            groups.setdefault(row[column], []).append(row[0])
+        levels[level] = groups
+    return levels
+
+
+def read_levels(path: str | Path) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Levels above the codes of one variable, from a CSV file."""
+    levels = levels_of(read_rows(Path(path), f"hierarchy file {Path(path).name!r}", _LIMITS))
+    return {level: {group: tuple(codes) for group, codes in groups.items()} for level, groups in levels.items()}
+
+
+def find_levels(data: Path, variables: Iterable[str]) -> dict[str, Path]:
+    """Hierarchy files beside a data file that are named after variables, such as `region_levels.csv`."""
+    beside = {path.stem.lower(): path for path in data.parent.glob("*.csv")}
+    places = {name: beside.get(f"{name.lower()}_levels") for name in variables}
+    return {name: path for name, path in places.items() if path is not None}
 
 
 def find_codebook(data: Path, columns: Iterable[str]) -> Path | None:

@@ -4,7 +4,8 @@ Nothing here raises for any value, and each value is read by itself, so that one
 read. A category is matched by canonical text: an integer is its digits, a float or decimal of integral value
 likewise, a Boolean is "true" or "false", everything else is the text it prints as. A number is read exactly
 (a float as the decimal it prints as), clamped or dropped outside the bounds, and rounded half to even on the
-declared grid. NULL and NaN are missing; text that is no number, in a numeric variable, counts as missing.
+declared grid. NULL, NaN and the declared `missing_codes` are missing; text that is no number, in a numeric variable,
+counts as missing.
 """
 
 import re
@@ -123,10 +124,11 @@ def category_reader(categories: Categories) -> Reader:
     codes = {text: code for code, text in enumerate(categories.texts)}
     missing = DROPPED_CATEGORY if categories.missing == DROP else categories.code(categories.missing)
     unseen = DROPPED_CATEGORY if categories.unseen == DROP else categories.code(categories.unseen)
+    missing_codes = frozenset(categories.missing_codes)
 
     def read(value: object) -> Reading:
         text = canonical_text(value)
-        if text is None:
+        if text is None or text in missing_codes:
             return missing, Remark.MISSING
         code = codes.get(text)
         return (unseen, Remark.UNSEEN) if code is None else (code, Remark.VALID)
@@ -136,13 +138,13 @@ def category_reader(categories: Categories) -> Reader:
 
 def number_reader(bounds: Bounds) -> Reader:
     missing = DROPPED_NUMBER if bounds.missing_code is None else bounds.missing_code
-    clamps = bounds.outside != DROP
+    clamps, missing_codes = bounds.outside != DROP, frozenset(bounds.missing_codes)
 
     def read(value: object) -> Reading:
         number = exact_number(value)
         if number is None:
             return missing, Remark.UNREADABLE
-        if isinstance(number, float) and isnan(number):
+        if (isinstance(number, float) and isnan(number)) or number in missing_codes:
             return missing, Remark.MISSING
         if number < bounds.lower:
             return (bounds.low if clamps else DROPPED_NUMBER), Remark.OUTSIDE

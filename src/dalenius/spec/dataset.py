@@ -80,6 +80,9 @@ class VariablePart(Part, section="[variables.…]"):
     missing: Category = DROP
     unseen: Category = DROP
     outside: Literal["clamp", "drop"] = "clamp"
+    missing_codes: tuple[Category, ...] = usual(
+        (), "Values of the column that stand for no value, such as 99 for does not apply.", max_length=100
+    )
     hierarchies: dict[Name, Groups] = Field(default_factory=dict)
     hierarchies_file: Text = usual("", "CSV with a header: code, then one column a level.")
     confirmed: bool = Field(default=True, strict=True)
@@ -104,6 +107,11 @@ class VariablePart(Part, section="[variables.…]"):
             raise DocumentError(
                 "A feature is taken of the rows of a person: column, lookup and unlisted belong to [records.…], and "
                 "public to a variable of a column."
+            )
+        if self.missing_codes and (self.feature is not None or self.lookup is not None or self._is_range_of_dates):
+            raise DocumentError(
+                "`missing_codes` belongs to a column of categories or numbers: for a feature say it of the record, for "
+                "a lookup say `unmatched`, and a day outside `dates` is missing already."
             )
         if self.feature is not None and self.outside != "clamp":
             raise DocumentError('A feature outside its bounds is clamped: leave outside = "drop" out.')
@@ -166,8 +174,12 @@ class VariablePart(Part, section="[variables.…]"):
             )
         if isinstance(self.categories, Mapping):
             values, labels = tuple(self.categories), tuple(self.categories.values())
-            return Categories(labels=labels, values=() if values == labels else values, missing=missing, unseen=unseen)
-        return Categories(labels=self.categories, missing=missing, unseen=unseen)
+            values = () if values == labels else values
+        else:
+            values, labels = (), self.categories
+        return Categories(
+            labels=labels, values=values, missing=missing, unseen=unseen, missing_codes=self.missing_codes
+        )
 
     def _bounds(self) -> Bounds:
         if self.bounds is None or self.step is None:
@@ -179,7 +191,10 @@ class VariablePart(Part, section="[variables.…]"):
             if (value / self.step).denominator != 1:
                 raise DocumentError("The number that stands for missing values must be a whole multiple of step.")
         lower, upper = self.bounds
-        return Bounds(lower=lower, upper=upper, step=self.step, missing=missing, outside=self.outside)
+        codes = tuple(rational(code, "missing_codes") for code in self.missing_codes)
+        return Bounds(
+            lower=lower, upper=upper, step=self.step, missing=missing, outside=self.outside, missing_codes=codes
+        )
 
 
 class RecordPart(VariablePart, section="[records.…]"):
@@ -308,6 +323,11 @@ class DatasetDocument(Document):
         records = self._declared(self.records, "records", {})
         variables = self._declared(self.variables, "variables", records)
         self._check_features(variables, records)
+        if not all(record.is_confirmed for record in records.values()):
+            # A feature says what its records hold.
+            for name, variable in variables.items():
+                if variable.feature is not None:
+                    variables[name] = replace(variable, is_confirmed=False)
         return Domain(
             name=self.dataset.name,
             population=self.dataset.population,

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from dalenius.errors import DocumentError, UnknownName
 from dalenius.limits import LOCAL, DocumentLimits
 from dalenius.spec.batch import Asked, BatchDocument
+from dalenius.spec.codebook import levels_of
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.document import Document
 from dalenius.spec.expected import with_expected
@@ -215,7 +216,7 @@ def _with_lists(name: str, given: Any, base: Path) -> Any:
             raise DocumentError(f"The code list of {name!r} declares a code twice.")
     if isinstance(part.get("hierarchies_file"), str):
         rows = _rows(base / part.pop("hierarchies_file"), name)
-        part["hierarchies"] = {**part.get("hierarchies", {}), **_levels(rows)}
+        part["hierarchies"] = {**part.get("hierarchies", {}), **levels_of(rows)}
     if isinstance(part.get("lookup"), Mapping) and isinstance(part["lookup"].get("file"), str):
         part["lookup"] = _with_entries(dict(part["lookup"]), name, base)
     return part
@@ -240,15 +241,3 @@ def _with_entries(lookup: dict[str, Any], name: str, base: Path) -> dict[str, An
 
 def _rows(path: Path, name: str) -> list[list[str]]:
     return read_rows(path, f"code list {path.name!r} of {name!r}")
-
-
-def _levels(rows: list[list[str]]) -> dict[str, dict[str, list[str]]]:
-    levels: dict[str, dict[str, list[str]]] = {}
-    for column, level in enumerate(rows[0][1:], start=1):
-        groups: dict[str, list[str]] = {}
-        for row in rows[1:]:
-            if len(row) <= column:
-                raise DocumentError(f"A row of a hierarchy file says nothing about the level in column {column + 1}.")
-            groups.setdefault(row[column], []).append(row[0])
-        levels[level] = groups
-    return levels

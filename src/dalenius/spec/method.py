@@ -37,8 +37,8 @@ class Words:
     """How one language speaks of a method's answer.
 
     `title` names what a cell shows and may hold {of}, {other} for a second variable and {q} for the level of a
-    quantile; `preview` says what error to expect and may hold {error} and {records}; `caption` stands under a table and
-    may hold {level}, the confidence of its margins.
+    quantile; `preview` says what error to expect and may hold {error}, {records} and {ranks}; `caption` stands under a
+    table and may hold {level}, the confidence of its margins.
     """
 
     title: str

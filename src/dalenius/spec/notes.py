@@ -32,6 +32,10 @@ NOTES: Mapping[str, str] = {
     "own cell.",
     "linkage": "Not protected: who is in the data, and their publicly known attributes. Whoever has those can link "
     "them to what is released; where a few units agree in all of them, they are the ones it is about.",
+    "priced": "{unit} = {amount} is the smallest amount of three digits for the accuracy asked for: noise moves the "
+    "median cell by at most ± {error} (95 %).",
+    "priced_for_cells": "{unit} = {amount} is the smallest amount of three digits for the accuracy asked for: noise "
+    "moves the median cell by at most ± {error} (95 %) where cells have {records} records.",
     "extensions": "Made with extensions of other distributions: {names}.",
     "unvetted_extensions": "Made with extensions of other distributions, whose claims of privacy the project did not "
     "examine: {names}.",
@@ -121,6 +125,9 @@ NOTES: Mapping[str, str] = {
     "table; intervals and tests use the table itself.",
     "clamped_table": "Counts above the table's largest are shown as if they were the largest, so that no error is "
     "published and no analysis of these numbers is valid.",
+    "delta_of_size": "delta = {delta} is at most 1/{size}, one over the public size.",
+    "delta_above_size": "delta = {delta} is above 1/{size}, one over the public size: to publish every record whole "
+    "with that probability would keep the same guarantee.",
     "no_negatives": "Negative counts are shown as 0.",
     "small_counts": "Counts below {least} are shown as 0.",
 }

@@ -27,6 +27,8 @@ from dalenius.spec.request import RequestDocument
 T = TypeVar("T")
 Chooser = Callable[[str | None, Part | None, Sensitivity, Budget], Mechanism]
 Margins = tuple[tuple[str, ...], ...]
+# Records of a cell where nothing says how many to expect.
+TYPICAL = 1000
 
 
 class _Key(Generic[T]):
@@ -71,6 +73,16 @@ class Question:
     noise = _Key[Part | None]("noise", lambda q: parameters_of(q._request.privacy.mechanism, q._request.privacy.noise))
     """The parameters of the named mechanism, as far as the request states them."""
     strategy = _Key[str | None]("strategy", lambda q: q._request.privacy.strategy)
+
+    @property
+    def records(self) -> int:
+        """How many records a cell of the table is expected to have: as the request says, or by the declaration."""
+        return self.records_of(self.space.size)
+
+    def records_of(self, cells: int) -> int:
+        """How many records each of so many cells is expected to have."""
+        stated, size = self._take("in_cells_of", self._request.privacy.in_cells_of), self.domain.public_size
+        return stated or (TYPICAL if size is None else max(1, size // cells))
 
     def _take(self, key: str, value: T) -> T:
         self._read.add(key)
@@ -126,5 +138,6 @@ class Question:
             "mechanism": privacy.mechanism is not None,
             "noise": bool(privacy.noise),
             "strategy": privacy.strategy is not None,
+            "in_cells_of": privacy.in_cells_of is not None,
         } | dict.fromkeys(table.keys, True)
         return [name for name, is_written in written.items() if is_written and name not in self._read]

@@ -92,7 +92,8 @@ class ProvenanceEntry(_Entry):
     digest: str = Field(description="SHA-256 of the canonical request")
     ledger_entry: str
     ledger_head: str
-    guarantee: str
+    guarantee: str = Field(description="in plain words, for this release alone")
+    formal_guarantee: str = Field(description="for specialists: definition, amounts and neighbours")
     warnings: tuple[str, ...]
     is_tainted: bool = Field(description="made with recorded randomness: not private")
     draws: str = usual("", "how the records were drawn: independent, census or clusters; left out where not declared")

@@ -11,7 +11,7 @@ from dalenius.core import registry
 from dalenius.core.budget import UNIT, Budget
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.errors import DocumentError, ParameterError, TooLarge, UnknownName
+from dalenius.errors import DocumentError, InternalError, ParameterError, TooLarge, UnknownName
 from dalenius.limits import AXES, MARGINS
 from dalenius.rendering import two_lines
 from dalenius.spec.axis import OWN, AxisPart, Condition, Ranges, axis_of, condition_filter, structural_zeros, with_rest
@@ -30,14 +30,18 @@ Option = bool | int | Exact | str | tuple[str, ...] | Ranges | dict[str, int]
 class TablePart(Part, section="[table]"):
     """[table]: what is counted or summed, and how it is laid out."""
 
-    rows: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
-    columns: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
-    layers: tuple[AxisItem, ...] = Field(default=(), max_length=AXES)
-    where: dict[Name, Condition] = Field(default_factory=dict)
-    measure: Annotated[Name, WithJsonSchema({"enum": list(registry.names("methods"))})] = DEFAULT_MEASURE
+    rows: tuple[AxisItem, ...] = usual((), "Variables whose labels stand on the rows.", max_length=AXES)
+    columns: tuple[AxisItem, ...] = usual((), "Variables whose labels stand on the columns.", max_length=AXES)
+    layers: tuple[AxisItem, ...] = usual((), "Variables with a table for each label.", max_length=AXES)
+    where: dict[Name, Condition] = usual(dict, "Conditions on the records that count, by variable.")
+    measure: Annotated[Name, WithJsonSchema({"enum": list(registry.names("methods"))})] = usual(
+        DEFAULT_MEASURE, "What is released of each cell."
+    )
     of: Name | None = usual(None, "The numeric variable of a total, mean, median, ….")
     weight: Name | None = usual(None, "A numeric variable by which each row counts.")
-    margins: Literal["none", "all"] | Margins = "none"
+    margins: Literal["none", "all"] | Margins = usual(
+        "none", "Which sums are shown beside the table, each measured with it: all, or lists of axes."
+    )
     weights: tuple[Exact, ...] = usual((), "Importance of each listed margin.", max_length=MARGINS)
     objective: Literal["cells", "tables", "maximum", "relative"] = usual(
         "cells",
@@ -104,24 +108,58 @@ def _check_expected(table: TablePart) -> None:
 
 
 class PrivacyPart(Part, section="[privacy]"):
-    """[privacy]: definition and amounts; mechanism and strategy are the planner's unless named."""
+    """[privacy]: how much may be spent, or how accurate the answer must be; the rest is the planner's unless named."""
 
-    definition: Name
-    epsilon: Exact | None = None
-    delta: Exact | None = None
-    rho: Exact | None = None
-    mechanism: Name | None = None
-    strategy: Name | None = None
+    definition: Name = usual(
+        "",
+        "The privacy definition. It follows from the amounts: pure from epsilon, approximate from epsilon and delta, "
+        "zero_concentrated from rho. For an accuracy it is the first one of the policy.",
+    )
+    epsilon: Exact | None = usual(None, "What may be spent, under pure, approximate and weaker definitions.")
+    delta: Exact | None = usual(None, "The probability with which the bound by epsilon may fail.")
+    rho: Exact | None = usual(None, "What may be spent, under zero-concentrated privacy.")
+    error_at_most: Exact | None = usual(
+        None, "In place of amounts: half the length of the 95 % interval of the noise in the median cell."
+    )
+    in_table: tuple[Name, ...] | None = usual(
+        None, "With error_at_most: the axes of the listed table whose median cell is meant; [] is the total."
+    )
+    in_cells_of: Whole | None = usual(
+        None,
+        "How many records a cell is expected to have, where the error depends on it; the declared size divided by "
+        "the number of cells, or 1000, if left out.",
+        ge=1,
+    )
+    mechanism: Name | None = usual(None, "The noise; the planner takes the one with the least error.")
+    strategy: Name | None = usual(None, "What is measured for a list; the planner takes the one with the least error.")
     group: Whole = usual(1, "How many units together the guarantee is made for; the noise grows with it.", ge=1, le=100)
     waves: Whole = usual(
         1, "How many waves of a series share the amounts: one release spends one part of so many.", ge=1, le=1000
     )
     noise: dict[Name, Stated] = usual(dict, "Parameters of the mechanism that is named; each states its own.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _names_a_definition(cls, value: Any) -> Any:
+        """Add the definition that the amounts imply; one for an accuracy is the policy's."""
+        if not isinstance(value, Mapping) or value.get("definition") or value.get("error_at_most") is not None:
+            return value
+        return {**value, "definition": definition_of(value)}
+
     @model_validator(mode="after")
     def _has_an_amount(self) -> Self:
-        if self.epsilon is None and self.rho is None:
-            raise ParameterError("[privacy] must say how much may be spent: epsilon (and delta), or rho.")
+        has_amount = self.epsilon is not None or self.rho is not None
+        if self.error_at_most is None:
+            if not has_amount:
+                raise ParameterError(
+                    "[privacy] must say how much may be spent: rho, epsilon (and delta), or error_at_most."
+                )
+            if self.in_table is not None:
+                raise ParameterError("`in_table` belongs to `error_at_most`. Remove it, or set `error_at_most`.")
+        elif has_amount:
+            raise ParameterError("An amount follows from `error_at_most`. Remove it, or remove epsilon and rho.")
+        elif self.error_at_most <= 0:
+            raise ParameterError("`error_at_most` must be positive.", name="error_at_most")
         Budget(definition=self.definition, epsilon=self.epsilon, delta=self.delta, rho=self.rho)
         for name, amount in (("epsilon", self.epsilon), ("rho", self.rho)):
             if amount is not None and amount / self.waves < UNIT:
@@ -135,6 +173,8 @@ class PrivacyPart(Part, section="[privacy]"):
 
     def budget(self) -> Budget:
         """What one release of the request may spend: all of it, or the part of one wave."""
+        if self.error_at_most is not None:
+            raise InternalError("This request has an accuracy; a planner finds its amount first.")
         amounts = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
         return Budget(
             definition=self.definition,
@@ -144,6 +184,8 @@ class PrivacyPart(Part, section="[privacy]"):
     @property
     def words(self) -> str:
         """Definition and amounts, for people."""
+        if self.error_at_most is not None:
+            return f"{self.definition or 'the policy' + chr(39) + 's definition'}, error at most {self.error_at_most}"
         amounts = ", ".join(f"{k} {v}" for k, v in self.budget().to_dict().items() if k != "definition")
         return f"{self.definition} {amounts}"
 

@@ -51,16 +51,19 @@ def method_keys(methods: Collection[str] | None = None) -> dict[str, Any]:
     """The keys of methods in [table], each with the measures that take it."""
     forms: dict[str, list[Any]] = {}
     takers: dict[str, list[str]] = {}
+    meanings: dict[str, str] = {}
     for name, method in registry.every("methods").items():
         if methods is not None and name not in methods:
             continue
         for key, part in method.Parameters.model_json_schema().get("properties", {}).items():
-            form = {k: v for k, v in part.items() if k not in ("default", "title")}
+            form = {k: v for k, v in part.items() if k not in ("default", "title", "description")}
+            meanings.setdefault(key, part.get("description", ""))
             forms.setdefault(key, [])
             forms[key] += [] if form in forms[key] else [form]
             takers.setdefault(key, []).append(name)
     return {
-        key: (parts[0] if len(parts) == 1 else {"anyOf": parts}) | {"description": f"Of {', '.join(takers[key])}."}
+        key: (parts[0] if len(parts) == 1 else {"anyOf": parts})
+        | {"description": f"{meanings[key]} Of {', '.join(takers[key])}.".strip()}
         for key, parts in forms.items()
     }
 

@@ -7,7 +7,7 @@ from typing import Any
 from dalenius.errors import DocumentError
 from dalenius.spec.batch import BatchDocument
 from dalenius.spec.document import DEFAULT_MEASURE
-from dalenius.spec.request import PrivacyPart, RequestDocument, TablePart, definition_of
+from dalenius.spec.request import PrivacyPart, RequestDocument, TablePart
 
 AxisLike = str | Mapping[str, Any]
 Axes = AxisLike | Sequence[AxisLike]
@@ -32,6 +32,9 @@ def table(
     epsilon: Amount | None = None,
     delta: Amount | None = None,
     rho: Amount | None = None,
+    error_at_most: Amount | None = None,
+    in_table: Sequence[str] | None = None,
+    in_cells_of: int | None = None,
     definition: str | None = None,
     group: int | None = None,
     waves: int | None = None,
@@ -47,9 +50,10 @@ def table(
 
     An axis is the name of a variable, or a mapping as a request document writes it: `{"variable": "region", "level":
     "state"}`. The guarantee follows from the amounts where `definition` does not name one: epsilon alone is pure,
-    epsilon and delta are approximate, rho is zero-concentrated. `noise` holds the parameters of a named mechanism,
-    `show` what is done to the shown copy, `group` how many units together the guarantee is made for, `waves` how many
-    releases of a series share the amounts.
+    epsilon and delta are approximate, rho is zero-concentrated. `error_at_most` in their place is the 95 % margin of
+    noise in the median cell, of the listed table `in_table` if named, and of cells with `in_cells_of` records. `noise`
+    holds the parameters of a named mechanism, `show` what is done to the shown copy, `group` how many units together
+    the guarantee is made for, `waves` how many releases of a series share the amounts.
 
     >>> request = table(rows="branch", columns=["gender"], epsilon=0.5)
     >>> request.privacy.definition, request.table.rows
@@ -59,7 +63,6 @@ def table(
     asked = {key: arguments[key] for key in TablePart.model_fields if key in arguments}
     asked |= {place: _listed(arguments[place]) for place in _PLACES} | parameters
     privacy = {key: arguments[key] for key in PrivacyPart.model_fields}
-    privacy["definition"] = definition or definition_of(arguments)
     further = {"title": title or None, "dataset": dataset or None, "show": show}
     return RequestDocument.from_dict({"table": _written(asked), "privacy": _written(privacy), **_written(further)})
 
@@ -69,6 +72,7 @@ def batch(
     epsilon: Amount | None = None,
     delta: Amount | None = None,
     rho: Amount | None = None,
+    error_at_most: Amount | None = None,
     definition: str | None = None,
     mechanism: str | None = None,
     noise: Mapping[str, Any] | None = None,
@@ -83,8 +87,8 @@ def batch(
     >>> batch({"rows": "sex"}, {"rows": ["region"], "share": 2}, rho="1/10").shares
     (Fraction(1, 3), Fraction(2, 3))
     """
-    amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
-    privacy = {"definition": definition or definition_of(amounts), **amounts, "mechanism": mechanism, "noise": noise}
+    amounts = {"epsilon": epsilon, "delta": delta, "rho": rho, "error_at_most": error_at_most}
+    privacy = {"definition": definition, **amounts, "mechanism": mechanism, "noise": noise}
     listed = [{key: _listed(part) if key in _PLACES else part for key, part in one.items()} for one in tables]
     further = {"title": title or None, "dataset": dataset or None}
     return BatchDocument.from_dict({"table": listed, "privacy": _written(privacy)} | _written(further))

@@ -12,7 +12,7 @@ from dalenius.core import registry
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Domain
 from dalenius.core.rationals import plain
-from dalenius.spec.axis import REST
+from dalenius.spec.axis import OWN, REST
 from dalenius.spec.remembered import remembered
 from dalenius.spec.request import RequestDocument
 from dalenius.translation import translated
@@ -146,6 +146,15 @@ def universe_of(request: RequestDocument, domain: Domain) -> Universe:
         parts=tuple(_part(axis, domain) for axis in partial),
         has_conditions=bool(filters),
     )
+
+
+def with_universe(request: RequestDocument, domain: Domain) -> RequestDocument:
+    """Return the request with every record counted: where a margin would lose those without a shown value of another
+    axis, they have a label of their own, unless the request says otherwise.
+    """
+    if request.table.universe is not None or not universe_of(request, domain).unshown:
+        return request
+    return request.model_copy(update={"table": request.table.model_copy(update={"universe": OWN})})
 
 
 def _part(axis: Axis, domain: Domain) -> ShownPart:

@@ -1,7 +1,9 @@
-"""The kit that every definition must pass: monotone, the whole costs at least its parts, order does not matter."""
+"""The kit that every definition must pass: monotone, the whole costs at least its parts, order does not matter, and
+what it claims of a budget is not less than what fits it.
+"""
 
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 from dalenius.core.budget import Budget
@@ -15,6 +17,7 @@ from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 
 F = Fraction
 AMOUNTS = {"epsilon": F(2), "delta": F(1, 10**4), "rho": F(1)}
+_ROUNDED = F(1, 10**12)
 ONE = Sensitivity.of_patterns(((1,),))
 LAWS = (DiscreteLaplace(F(1, 2)), DiscreteLaplace(F(1, 3)), DiscreteGaussian(F(30)), TruncatedLaplace(F(1, 4), 40))
 
@@ -30,6 +33,7 @@ def check(kind: Any) -> int:
     check_order(definition, usable)
     check_growth(definition, usable)
     check_relations(definition, usable)
+    check_claim(definition, usable)
     return len(usable)
 
 
@@ -75,6 +79,15 @@ def check_growth(definition: Any, usable: list[PrivacyProfile]) -> None:
             assert all(part >= whole for part, whole in zip(parts, fits, strict=True)), "a part does not fit"
             whole, part = definition.cost(usable[:count]), definition.cost(usable[: count - 1])
             assert whole.rho >= part.rho and whole.delta >= part.delta, "a part costs more than the whole"
+
+
+def check_claim(definition: Any, usable: list[PrivacyProfile]) -> None:
+    """No step that fits is told apart from its neighbour more often than the definition claims."""
+    for step, share in product(usable, range(1, 9)):
+        budget = budget_of(definition, F(share, 8))
+        if definition.fits([step], budget):
+            claimed = definition.claim(budget, step.relation)
+            assert step.distance() <= claimed.distance() + _ROUNDED, f"{definition.name} claims too little"
 
 
 def check_relations(definition: Any, usable: list[PrivacyProfile]) -> None:

@@ -42,7 +42,7 @@ STATED = 6000
 ERROR = 1e-6
 # Losses by floats are exact up to this.
 ROUNDING = 2.0**-34
-EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2))
+EPSILONS = (Fraction(0), Fraction(1, 2), Fraction(1), Fraction(2))
 Pair = tuple[DataSet, DataSet]
 Trial = tuple[DataSet, DataSet, DataSet]
 Answers = NDArray[np.float64]
@@ -198,7 +198,7 @@ class _Trial:
         """Exact losses between two neighbours: at some epsilons, at all for a pure claim, at many orders for rho."""
         step, profile, judged = self.example.step, self.profile, set[Any]()
         epsilons = {*EPSILONS, profile.epsilon or Fraction(1)}
-        allowed = {epsilon: float(profile.delta_at(epsilon)) for epsilon in epsilons}
+        allowed, apart = {epsilon: float(profile.delta_at(epsilon)) for epsilon in epsilons}, float(profile.distance())
         for at, here, there in trials:
             fixed = None if self.example.run_at is None else self._content(at)
             try:
@@ -212,6 +212,7 @@ class _Trial:
             judged.add(tuple(map(id, parts)))
             for pair in (one, one.reversed()):
                 losses = [(pair.delta(float(e)), most + ROUNDING, f"delta({e})") for e, most in allowed.items()]
+                losses.append((pair.delta(0.0), apart + ROUNDING, "the distance"))
                 if profile.is_pure and profile.epsilon is not None:
                     losses.append((pair.largest(), float(profile.epsilon) * (1 + 1e-9), "epsilon"))
                 if profile.rho is not None and not profile.rho_delta:

@@ -28,7 +28,7 @@ from dalenius.testing.asking import plan_of
 
 PLACEHOLDERS = {
     "title": {"of", "other", "q", "within", "per", "which"},
-    "preview": {"error", "records"},
+    "preview": {"error", "records", "ranks"},
     "caption": {"level"},
 }
 

@@ -24,8 +24,8 @@ from dalenius.core.release import Block, Outcome, Release, Table
 from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
 from dalenius.errors import RequestError
+from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.residual import Residual
-from dalenius.measurements.tree_residual import TreeResidual
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.postprocess import within
 from dalenius.testing import error_worlds, rule_kit
@@ -79,7 +79,7 @@ class WatchedStep:
     def is_additive(self) -> bool:
         """Whether noise that was drawn before is all that stands between the answer and exact sums."""
         is_plain = isinstance(self.inner, AdditiveMeasurement) and isinstance(self.drawn, np.ndarray)
-        return is_plain or isinstance(self.inner, Residual | TreeResidual)
+        return is_plain or isinstance(self.inner, Residual | ClippedTotals)
 
     def silent(self) -> Block:
         """What it answers to the same file without noise."""

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from fastapi.testclient import TestClient
-from tests.server.pages.test_pages import SITE, token, visitor
+from tests.server.pages.test_pages import SITE, release, token, visitor
 
 import dalenius.server.errors
 from dalenius.errors import DaleniusError
@@ -101,3 +101,21 @@ def test_the_custodian_types_a_decimal_comma(app: Any) -> None:
     assert "Das Kontingent von nina ist jetzt ρ = 0,125." in carla.get("/custodian/budget/ridgeford").text
     quota = app.state.services.releasing.quota(app.state.services.accounts.find("nina"), "commuters")
     assert quota.limit["rho"] == "0.125" and float(quota.limit["delta"]) == 1.5e-7
+
+
+@pytest.mark.parametrize(
+    ("speak", "words", "specialists"),
+    [
+        (visitor, "whether one record is in the data guesses right in at most", "For specialists"),
+        (german, "ob eine Einheit (Datensatz) in den Daten ist, rät mit dieser Veröffentlichung", "Für Fachleute"),
+    ],
+    ids=["en", "de"],
+)
+def test_pages_open_a_guarantee_in_plain_words(app: Any, speak: Any, words: str, specialists: str) -> None:
+    anna = speak(app, "anna")
+    fields = {"rows": "mode", "definition": "zero_concentrated", "rho": "0.001"}
+    assert words in anna.get("/d/commuters/table", params=fields).text
+    place = release(anna, **fields, epsilon="")
+    for page in (place, f"{place.split('?')[0]}/cite"):
+        text = anna.get(page).text
+        assert 0 < text.index(words) < text.index(specialists)

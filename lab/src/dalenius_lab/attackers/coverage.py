@@ -159,7 +159,7 @@ def unplanned(seed: int, *, is_short: bool = False) -> list[Facet]:
 def searched(facet: Facet, chance: random.Random, patience: int = PATIENCE) -> set[Facet]:
     """All facets of what was planned on the way to one of them."""
     what, name, value = facet
-    is_counted = what in ("strategy", "mechanism") or value in KERNELS or value in ("price", "strategy", "noise")
+    is_counted = what in ("strategy", "mechanism") or value in KERNELS or value in ("in_table", "strategy", "noise")
     method = "count" if is_counted else "" if name in PARTS or what == "modifiers" else name
     facets, tries = set[Facet](), 0
     for _ in range(_MOST_DRAWS if patience == PATIENCE else 50 * patience):

@@ -207,6 +207,17 @@ def _guaranteed(table: Document, privacy: Document, chance: random.Random) -> No
         privacy["group"] = 2
     if chance.random() < 0.05:
         privacy["waves"] = 2
+    # Of what was drawn so far, so that other draws stay what they were.
+    own = random.Random(repr((table, privacy)))
+    if own.random() < 0.05 and table["measure"] != "count":
+        privacy["in_cells_of"] = own.choice((1, 4))
+    if own.random() < (0.2 if "margins" in table else 0.05):
+        # An accuracy in the place of the amount.
+        for name in ("epsilon", "rho"):
+            privacy.pop(name, None)
+        privacy["error_at_most"] = own.choice((1, 3, 20))
+        if "margins" in table and own.random() < 0.5:
+            privacy["in_table"] = []
 
 
 def _axes(table: Document, chance: random.Random) -> None:

@@ -25,7 +25,7 @@ from dalenius.engines.memory import MemorySource
 from dalenius.exact import several_quantiles
 from dalenius.exact.amplification import SecretSample
 from dalenius.exact.smooth_noise import LaplaceLogNormal
-from dalenius.measurements import block_totals, factored_table, fourier, keyed_list, label_selection, tree_residual
+from dalenius.measurements import block_totals, factored_table, fourier, keyed_list, label_selection, residual
 from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.clipped_totals import ClippedTotals
@@ -294,11 +294,9 @@ FAULTS = _named(
         "a person's rows count as one in residual components": _at(
             Residual, "profile", _one_row, _residual("zero_concentrated", delta=None)
         ),
-        "a person's rows count as one in the levels of a tree": _at(
-            tree_residual.TreeResidual, "profile", _one_row, _TREE
-        ),
+        "a person's rows count as one in the levels of a tree": _at(Residual, "profile", _one_row, _TREE),
         "a replaced row stays in its node of the tree": _at(
-            tree_residual,
+            residual,
             "moves",
             lambda right: lambda depth, axes, **k: right(depth, axes, **(k | {"is_replace": False})),
             _TREE,
@@ -457,6 +455,6 @@ UNDERSTATED = _named(
         "ExponentialSelection": _at(cells, "steepness", _understated, _BY_SEX["exponential"]),
         "PermuteAndFlip": _at(cells, "steepness", _understated, _BY_SEX["permute_and_flip"]),
         "Residual": _at(Residual, "profile", _understated, _LISTED),
-        "TreeResidual": _at(tree_residual.TreeResidual, "profile", _understated, _BY_TREE),
+        "Residual of levels": _at(Residual, "profile", _understated, _BY_TREE),
     }
 )

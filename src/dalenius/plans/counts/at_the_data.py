@@ -3,7 +3,7 @@
 from dalenius.core.neighbours import Scope
 from dalenius.plans.count_route import CountRoute
 from dalenius.plans.data_dependent import plan_one_count
-from dalenius.spec.document import Part
+from dalenius.spec.document import Part, usual
 from dalenius.spec.method import example
 
 __all__ = ["AT_THE_DATA"]
@@ -12,7 +12,7 @@ __all__ = ["AT_THE_DATA"]
 class ClampKeys(Part):
     """Key of a count at the data: how it is cut."""
 
-    clamp: str | None = None
+    clamp: str | None = usual(None, "How a count at the actual data is cut.")
 
 
 AT_THE_DATA = CountRoute(

@@ -10,7 +10,7 @@ from dalenius.measurements.keyed_list import KeyedList
 from dalenius.plans.count_route import CountRoute
 from dalenius.plans.priced import plan_additive
 from dalenius.plans.ruled_noise import noise_of_counts
-from dalenius.spec.document import DEFAULT_MEASURE, Part
+from dalenius.spec.document import DEFAULT_MEASURE, Part, usual
 from dalenius.spec.method import example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -21,7 +21,9 @@ __all__ = ["KEYED"]
 class KeyedKeys(Part):
     """Key of a keyed list."""
 
-    keyed: Literal[True] | None = None
+    keyed: Literal[True] | None = usual(
+        None, "Whether noise is made from a secret key, so that it is the same whenever the list is asked for."
+    )
 
 
 def _plan(question: Question) -> TablePlan:

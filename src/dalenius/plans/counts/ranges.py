@@ -14,7 +14,6 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from dalenius.algebra import joint
 from dalenius.algebra.range_law import MOST_ZEROS, STRUCTURE, RangeLaw
@@ -34,7 +33,7 @@ from dalenius.plans.allotments import Allotment, allotments, within_loss
 from dalenius.plans.count_route import CountRoute
 from dalenius.plans.priced import priced
 from dalenius.spec.axis import Ranges
-from dalenius.spec.document import DEFAULT_MEASURE, Part
+from dalenius.spec.document import DEFAULT_MEASURE, Part, usual
 from dalenius.spec.method import example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -49,7 +48,7 @@ MOST_CELLS = 200_000
 class RangeKeys(Part):
     """Key of counts for sums over ranges: which ranges matter."""
 
-    ranges: Ranges | None = Field(default=None, min_length=1)
+    ranges: Ranges | None = usual(None, "Ranges over which sums of the counts matter, by axis.", min_length=1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -11,8 +11,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from pydantic import Field
-
 from dalenius.core.domain import Axis, CellSpace, Variable
 from dalenius.core.plan import TablePlan, Then
 from dalenius.core.query import TableQuery
@@ -22,7 +20,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.count_route import CountRoute
 from dalenius.plans.priced import priced, share, shown_as
-from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part, Whole
+from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part, Whole, usual
 from dalenius.spec.method import example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -36,9 +34,9 @@ DEFAULT_SHARE = Fraction(1, 4)
 class RefineKeys(Part):
     """Keys of a list that is coarse first."""
 
-    refine: str | None = None
-    refine_from: Whole | None = Field(default=None, ge=1)
-    refine_share: Exact | None = None
+    refine: str | None = usual(None, "The level that is counted first; only its large groups are shown in detail.")
+    refine_from: Whole | None = usual(None, "The released count from which on a group is shown in detail.", ge=1)
+    refine_share: Exact | None = usual(None, "The share of the budget for the coarse counts.")
 
 
 def _plan(question: Question) -> TablePlan:

@@ -21,7 +21,7 @@ from dalenius.exact.amplification import Scheme, SecretSample
 from dalenius.measurements.sampled_count import SampledCount
 from dalenius.plans.count_route import CountRoute
 from dalenius.plans.priced import priced
-from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part
+from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part, usual
 from dalenius.spec.method import example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -29,14 +29,13 @@ from dalenius.statistics.count import Count
 
 __all__ = ["SAMPLE"]
 
-TYPICAL = 1000
 _GRID = 10**9
 
 
 class SampleKeys(Part):
     """Key of a secret sample: the chance of every record."""
 
-    sample: Exact | None = None
+    sample: Exact | None = usual(None, "The chance with which every record is in a secret sample.")
 
 
 def _plan(question: Question) -> TablePlan:
@@ -97,11 +96,11 @@ def _table(block: Block) -> Table:
 
 
 def _preview(question: Question, law: Thinned) -> dict[str, Any]:
-    error = sqrt(float(law.variance_at(np.array([TYPICAL * float(law.fraction)]))[0]))
+    error = sqrt(float(law.variance_at(np.array([question.records * float(law.fraction)]))[0]))
     return {
         "cells": question.space.size,
         "structural_zeros": len(question.space.structural_zeros),
-        "records": TYPICAL,
+        "records": question.records,
         "sample": str(law.fraction),
         "std_error": error,
         "half_width_95": ceil(1.96 * error),

@@ -19,16 +19,15 @@ from dalenius.algebra.estimator import ROWS
 from dalenius.algebra.intervals import estimate
 from dalenius.algebra.listed import LISTS, class_forms, estimates_of_lists, without_structural
 from dalenius.algebra.sums import EXCESS, MeasuredArrays, Sums
-from dalenius.core.contracts import Measurement
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import WIDEST, Power, Ranges, RowFunction
 from dalenius.core.release import Block, Table
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.plans.margins.plan import plan_margins
-from dalenius.plans.priced import priced, share
+from dalenius.plans.priced import named_steps, priced, share
 from dalenius.plans.sum_parts import power_of, typical_of
-from dalenius.plans.sum_plan import TYPICAL, SumPlan, law_of_forms, named
+from dalenius.plans.sum_plan import SumPlan, law_of_forms, named
 from dalenius.spec.notes import note
 
 
@@ -41,6 +40,11 @@ class _Listed:
     typical: tuple[float, ...]
     classes: int = 0
     is_product: bool = False
+
+    @property
+    def what(self) -> str:
+        """How its measurements are called."""
+        return f"{'products ' if self.is_product else ''}{' and '.join(self.names)}"
 
 
 def as_list(plan: SumPlan) -> TablePlan:
@@ -70,7 +74,7 @@ def _planned(plan: SumPlan) -> TablePlan:
     first = lists[0].plan
     return priced(
         question,
-        tuple(step for each in lists for step in _named(each)),
+        tuple(step for each in lists for step in named_steps(each.what, each.plan)),
         lambda blocks: _tables(plan, stored, lists, blocks),
         law=stored,
         mechanism=lists[-1].plan.mechanism,
@@ -189,12 +193,6 @@ def _document(each: _Listed) -> dict[str, Any]:
     return written | ({"classes": each.classes} if each.classes else {})
 
 
-def _named(each: _Listed) -> tuple[Measurement, ...]:
-    """The same measurements, named after the list that they are of."""
-    what = f"{'products ' if each.is_product else ''}{' and '.join(each.names)}"
-    return tuple(replace(m, name=f"{what}: {m.name}") for m in each.plan.measurements)  # type: ignore[type-var]
-
-
 def _tables(plan: SumPlan, law: Joint, lists: Sequence[_Listed], blocks: tuple[Block, ...]) -> tuple[Table, ...]:
     """Estimates of every margin, then the numbers of rows or sums of weights."""
     made, shown = estimates_of_lists(law, blocks), []
@@ -254,12 +252,11 @@ def _totals(
 
 def _preview(plan: SumPlan, law: EstimateLaw, lists: Sequence[_Listed]) -> dict[str, Any]:
     """Both errors of every margin in a cell of typical size whose values are spread evenly over the declared bounds."""
-    size = plan.question.domain.public_size
     margins: list[dict[str, Any]] = []
     for place, shown in enumerate(plan.question.margins or ()):
         by_list = [_margin(each, place) for each in lists]
         cells = int(by_list[0]["cells"])
-        records = TYPICAL if size is None else max(1, size // cells)
+        records = plan.question.records_of(cells)
         values = np.concatenate([np.array(each.typical) for each in lists])[:, None] * records
         variance = np.concatenate([_variances(each, margin) for each, margin in zip(lists, by_list, strict=True)])
         excess = np.full((len(values), 1), 0.0 if "gaussian" in lists[-1].plan.mechanism else EXCESS)

@@ -1,121 +1,134 @@
-"""Lists of margins along a declared hierarchy: the tree they run along, and what a strategy is given and answers.
+"""From names to tables: levels of declared hierarchies, the tree they run along, and the cells that are impossible.
 
 Of the axes whose levels are asked for, the one with the longest chain of nested levels becomes the tree; levels that do
 not lie in the chain are shown as unions of its finest nodes, and levels of other axes as sums of their categories.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from math import inf, sqrt
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
+from dalenius.algebra.margins import Workload
 from dalenius.algebra.nested import View, aggregate
-from dalenius.algebra.tree import Tree
-from dalenius.algebra.tree_cost import Move, moves
-from dalenius.algebra.tree_law import MOST_ZEROS, STRUCTURE, TreeLaw
-from dalenius.algebra.tree_table import Part, TreeLeastSquares, TreeTable, TreeView
-from dalenius.core.contracts import Measurement
-from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.law import FloatArray, IntArray, Joint
-from dalenius.errors import TooLarge, Unsupported
-from dalenius.plans.allotments import Allotment
-from dalenius.plans.margins.setting import MarginsAsked, UnpricedStep
+from dalenius.algebra.tree import ROOT, Tree
+from dalenius.algebra.tree_law import MOST_ZEROS
+from dalenius.algebra.tree_table import TreeTable, TreeView
+from dalenius.core.domain import Axis, Categories, CellSpace, Domain
+from dalenius.core.law import IntArray
+from dalenius.errors import TooLarge, UnknownName, Unsupported
+from dalenius.plans.margins.setting import MarginsAsked, Setting
 
 MOST_UNIONS = 50_000_000
 Grouping = tuple[int, ...]
+Resolved = tuple[View, tuple[Axis, ...]]
+"""A margin's view of the finest table, and its own axes."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LevelSetting(MarginsAsked):
-    """The request, resolved to one tree and detail axes. `levels` are the axes of the levels below the root."""
+def flat_setting(request: MarginsAsked) -> Setting:
+    """The request without levels: every axis is detail of the root, and margins have the weights of the objective."""
+    setting = root_setting(request)
+    table = setting.table
+    workload = Workload(table.shape, tuple(view.margin for view in table.shown), request.weights)
+    if request.objective == "tables":
+        by_table = (w / table.cells(s) for s, w in zip(table.shown, workload.importance, strict=True))
+        workload = replace(workload, weights=tuple(by_table))
+    return replace(setting, workload=workload)
 
-    table: TreeTable
-    place: int
-    leaves: Grouping
-    levels: tuple[Axis, ...]
-    impossible: tuple[int, ...] = ()
+
+def root_setting(request: MarginsAsked) -> Setting:
+    """The request along a tree that has nothing but its root; levels are sums of categories of their axes."""
+    resolved = [resolve(request.domain, request.axes, m) for m in request.margins]
+    table = TreeTable(ROOT, tuple(map(len, request.axes)), tuple(TreeView(0, view) for view, _ in resolved))
+    return Setting(
+        **vars(request),
+        table=table,
+        workload=table.workload,
+        spaces=tuple(CellSpace(axes) for _, axes in resolved),
+        place=len(request.axes),
+    )
+
+
+def level_setting(request: MarginsAsked) -> Setting:
+    """The request along its tree, with the impossible cells that it shows."""
+    resolved = [resolve(request.domain, request.axes, m) for m in request.margins]
+    views, spaces = [view for view, _ in resolved], [CellSpace(axes) for _, axes in resolved]
+    place, leaves, levels, table = tree_of(request.axes, resolved)
     zeros: tuple[tuple[int, IntArray], ...] = ()
-
-    @property
-    def importance(self) -> tuple[float, ...]:
-        return self.weights or (1.0,) * len(self.margins)
-
-    def step(self, name: str, part: Part) -> UnpricedStep:
-        """A level by a detail margin that is measured by itself."""
-        return UnpricedStep(name, self.space(part), self.where, self.amounts)
-
-    @property
-    def detail(self) -> tuple[Axis, ...]:
-        return self.axes[: self.place] + self.axes[self.place + 1 :]
-
-    @property
-    def public(self) -> frozenset[Part]:
-        return frozenset({(0, ())} if self.total is not None else ())
-
-    def space(self, part: Part) -> CellSpace:
-        """Cells of a level by a detail margin, nodes first."""
-        level, margin = part
-        return CellSpace((*self.levels[level - 1 : level], *(self.detail[i] for i in margin)))
-
-    def moves(self) -> tuple[Move, ...]:
-        """Ways in which one row can change."""
-        return moves(
-            self.table.tree.depth,
-            sorted({i for shown in self.table.shown for i in shown.margin}),
-            is_replace=self.neighbours.is_replace,
-            is_size_public=self.total is not None,
-        )
-
-    def law(self, precisions: Mapping[Part, float]) -> TreeLaw:
-        """What follows from the precision of every part."""
-        public = dict.fromkeys(self.public, inf)
-        solved = TreeLeastSquares(self.table, dict(precisions) | public)
-        return TreeLaw(solved, self.place, np.asarray(self.leaves, dtype=np.int64), self.total, self.zeros)
+    impossible = CellSpace(request.axes, request.structural_zeros, is_virtual=True).structural_indices
+    if impossible:
+        shown = shown_zeros([len(axis) for axis in request.axes], impossible, views)
+        zeros = independent_zeros(views, shown)
+        spaces = [_with_zeros(space, cells) for space, cells in zip(spaces, shown, strict=True)]
+    return Setting(
+        **vars(request),
+        table=table,
+        workload=table.workload,
+        spaces=tuple(spaces),
+        place=place,
+        leaves=leaves,
+        levels=levels,
+        impossible=impossible,
+        zeros=zeros,
+    )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LevelCandidate:
-    """One strategy along a tree: the precision of every part, and how to measure it."""
+def _with_zeros(space: CellSpace, cells: IntArray) -> CellSpace:
+    places = zip(*(p.tolist() for p in np.unravel_index(cells, space.shape)), strict=True) if space.axes else ()
+    return CellSpace(space.axes, frozenset(tuple(place) for place in places))
 
-    strategy: str
-    mechanism: str
-    law: TreeLaw
-    build: Callable[[], tuple[tuple[Measurement, ...], list[dict[str, Any]]]]
 
-    @cached_property
-    def variances(self) -> list[FloatArray]:
-        return self.law.variances
+def table_name(space: CellSpace) -> str:
+    """How a margin is called: its axes, or "total"."""
+    return " x ".join(axis.name for axis in space.axes) or "total"
 
-    def errors(self, importance: Sequence[float]) -> dict[str, float]:
-        """Root mean square over all shown cells and over tables, and the largest, each weighted."""
-        means = [float(v.mean()) for v in self.variances]
-        cells = [w * len(v) for w, v in zip(importance, self.variances, strict=True)]
-        pairs = zip(self.variances, importance, strict=True)
-        return {
-            "rmse": sqrt(sum(c * m for c, m in zip(cells, means, strict=True)) / sum(cells)),
-            "rmse_of_tables": sqrt(sum(w * m for w, m in zip(importance, means, strict=True)) / sum(importance)),
-            "largest_std_error": sqrt(max(float(v.max()) / w for v, w in pairs)),
-        }
 
-    def score(self, setting: LevelSetting) -> float:
-        name = {"maximum": "largest_std_error", "tables": "rmse_of_tables"}.get(setting.objective, "rmse")
-        return self.errors(setting.importance)[name]
+@lru_cache(maxsize=64)
+def _identity(size: int) -> Grouping:
+    return tuple(range(size))
 
-    def joint(self, setting: LevelSetting) -> Joint:
-        """Public: rebuilds estimates and covariances from the blocks."""
-        head = {
-            "strategy": self.strategy,
-            "axes": [axis.name for axis in setting.axes],
-            "shape": [len(axis) for axis in setting.axes],
-            "levels": [axis.name for axis in setting.levels],
-            "blocks": self.build()[1],
-        }
-        if setting.impossible:
-            head["structural_zeros"] = list(setting.impossible)
-        return Joint(STRUCTURE, head | self.law.to_parameters())
+
+def resolve(domain: Domain, axes: Sequence[Axis], margin: Sequence[str]) -> Resolved:
+    """A margin's view of the finest table, and its own axes; "variable.level" is a declared coarser level."""
+    wanted: dict[int, tuple[tuple[int, ...], Axis]] = {}
+    for name in margin:
+        position, groups, axis = _axis(domain, axes, name)
+        if position in wanted:
+            raise Unsupported(f"The margin {list(margin)} names two levels of {axes[position].variable!r}.")
+        wanted[position] = (groups, axis)
+    view = tuple(wanted[i][0] if i in wanted else None for i in range(len(axes)))
+    return view, tuple(wanted[i][1] for i in sorted(wanted))
+
+
+def _axis(domain: Domain, axes: Sequence[Axis], name: str) -> tuple[int, tuple[int, ...], Axis]:
+    names = [axis.name for axis in axes]
+    if name in names:
+        position = names.index(name)
+        return position, _identity(len(axes[position])), axes[position]
+    variable, _, level = name.partition(".")
+    for position, axis in enumerate(axes):
+        if axis.variable == variable and level and isinstance(domain.variable(variable).domain, Categories):
+            hierarchy = domain.variable(variable).hierarchy(level)
+            groups = [-1] * len(axis)
+            for category, label in enumerate(axis.codes):
+                if label >= 0:
+                    if groups[label] not in (-1, hierarchy.parent[category]):
+                        raise Unsupported(f"{axis.labels[label]!r} lies in two groups of {name!r}.")
+                    groups[label] = hierarchy.parent[category]
+            if axis.has_rest:
+                groups[-1] = len(hierarchy.groups)
+            used = {group: place for place, group in enumerate(sorted(set(groups)))}
+            labels = (*hierarchy.groups, axis.labels[-1])
+            coarse = Axis(
+                variable=variable,
+                labels=tuple(labels[g] for g in used),
+                codes=tuple(used[p] if axis.codes[c] >= 0 else -1 for c, p in enumerate(hierarchy.parent)),
+                level=level,
+                has_rest=axis.has_rest,
+            )
+            return position, tuple(used[g] for g in groups), coarse
+    raise UnknownName.among("axis", name, names)
 
 
 def is_nested(fine: Grouping, coarse: Grouping) -> bool:
@@ -137,9 +150,7 @@ def chain(groupings: Sequence[Grouping]) -> list[Grouping]:
     return max(longest, key=lambda c: (len(c), max(c[-1])), default=[])
 
 
-def tree_of(
-    axes: Sequence[Axis], resolved: Sequence[tuple[View, tuple[Axis, ...]]]
-) -> tuple[int, Grouping, tuple[Axis, ...], TreeTable]:
+def tree_of(axes: Sequence[Axis], resolved: Sequence[Resolved]) -> tuple[int, Grouping, tuple[Axis, ...], TreeTable]:
     """The place of the tree among the axes, the leaf of each category, the axes of the levels, and the
     tables along it.
     """
@@ -149,7 +160,7 @@ def tree_of(
     chains = [chain([g for g in own if g is not None]) for own in used]
     place = max(range(len(axes)), key=lambda k: (len(chains[k]), len(axes[k])))
     spine, own = chains[place], set(used[place])
-    identity = tuple(range(len(axes[place])))
+    identity = _identity(len(axes[place]))
     if not spine or not all(g is None or is_nested(spine[-1], g) for g in own):
         spine = [*[g for g in spine if g != identity], identity]
     leaves = spine[-1]
@@ -207,19 +218,9 @@ def _onto(leaves: Grouping, groups: Grouping) -> list[int]:
     return nodes
 
 
-def _axis_of(own: Axis, groups: Grouping, place: int, resolved: Sequence[tuple[View, tuple[Axis, ...]]]) -> Axis:
+def _axis_of(own: Axis, groups: Grouping, place: int, resolved: Sequence[Resolved]) -> Axis:
     """The axis of a level: as a margin names it, or the axis itself for leaves that no margin shows."""
     for view, axes in resolved:
         if view[place] == groups:
             return axes[sum(v is not None for v in view[:place])]
     return own
-
-
-@runtime_checkable
-class LevelStrategy(Protocol):
-    """A strategy for lists along hierarchies and around structural zeros."""
-
-    name: str
-
-    def along(self, setting: LevelSetting, allotment: Allotment, /) -> LevelCandidate:
-        """Return what the strategy would measure for this amount."""

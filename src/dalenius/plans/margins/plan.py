@@ -4,7 +4,7 @@ The strategies are the files of `strategies/`. The planner compares them after l
 equal ones the plainer; it never looks at data.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isfinite, sqrt
@@ -12,29 +12,24 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra import joint
 from dalenius.algebra.amounts import Amounts
-from dalenius.algebra.margins import Workload, sum_out
+from dalenius.algebra.joint import MarginsLaw
+from dalenius.algebra.margins import sum_out
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
-from dalenius.core.contracts import Definition, Measurement
+from dalenius.core.contracts import Definition
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.plan import Assemble, TablePlan
+from dalenius.core.plan import TablePlan
+from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, TooLarge, UnknownName, Unsupported
-from dalenius.plans.margins import along, nested
-from dalenius.plans.margins.setting import (
-    STRATEGIES,
-    Candidate,
-    ListStrategy,
-    MarginsAsked,
-    Setting,
-    assembling,
-    candidates,
-    refuse_public_alone,
-)
+from dalenius.plans.margins.around_zeros import around_zeros
+from dalenius.plans.margins.levels import flat_setting, level_setting, table_name
+from dalenius.plans.margins.setting import STRATEGIES, Candidate, MarginsAsked, Setting, candidates, offer
 from dalenius.spec.expected import ExpectedPart
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -155,15 +150,10 @@ def plan_list(
     )
     is_nested = any(name not in names for margin in request.margins for name in margin)
     has_zeros = not is_nested and isinstance(space, CellSpace) and shows_structural_zero(space, request.margins)
-    is_along = strategy is not None and not isinstance(registry.get(STRATEGIES, strategy), ListStrategy)
+    is_along = strategy is not None and offer(registry.get(STRATEGIES, strategy), has_levels=False) is None
     if is_along or is_nested or has_zeros:
         return _along(request)
-    wanted = tuple(tuple(sorted(names.index(n) for n in m)) for m in request.margins)
-    workload = Workload(tuple(len(a) for a in axes), wanted, request.weights)
-    if objective == "tables":
-        by_table = (w / workload.size(m) for m, w in zip(wanted, workload.importance, strict=True))
-        workload = Workload(workload.shape, wanted, tuple(by_table))
-    return _first(request, _ready(Setting(**vars(request), workload=workload)))
+    return _first(_options(flat_setting(request)))
 
 
 def _along(request: MarginsAsked) -> TablePlan:
@@ -171,7 +161,7 @@ def _along(request: MarginsAsked) -> TablePlan:
     least squares.
     """
     try:
-        plan = _first(request, along.plan(request))
+        plan = _first(_options(level_setting(request)))
         if not request.structural_zeros or plan.strategy == "interior":
             return plan
         return replace(plan, warnings=(*plan.warnings, note("zeros_are_facts")))
@@ -179,42 +169,39 @@ def _along(request: MarginsAsked) -> TablePlan:
         is_served = request.structural_zeros and request.strategy in (None, "interior")
         if not is_served or request.amounts is not None:
             raise
-        measurements, law, assemble, preview = nested.plan(request)
-        return finish(request, measurements, law, assemble, preview | {"note": str(error).rstrip(".")})
+        plan = _first(around_zeros(request))
+        return replace(plan, preview={**plan.preview, "note": str(error).rstrip(".")})
 
 
-def _first(request: MarginsAsked, options: Iterable[nested.Planned]) -> TablePlan:
+def _options(setting: Setting) -> list[Candidate]:
+    """All strategies that serve the list; or the named one, which must."""
+    if setting.total is not None and all(space.size == 1 for space in setting.spaces):
+        raise Unsupported(
+            "Every number of this list is the declared size of the data, which is public: there is nothing to measure."
+        )
+    served, refusal = candidates(setting)
+    served = [candidate for candidate in served if isfinite(candidate.score)]
+    if not served:
+        which = f"The strategy {setting.strategy!r} is not" if setting.strategy else "No strategy is"
+        where = "along hierarchies" if setting.levels else "for this list of margins"
+        where = "where impossible cells are shown" if setting.impossible else where
+        why = f" {refusal}" if refusal is not None and (setting.strategy or setting.levels) else ""
+        raise Unsupported(f"{which} available {where} under {setting.definition.name!r}.{why}")
+    return served
+
+
+def _first(options: Iterable[Candidate]) -> TablePlan:
     """The best of some options that the definition prices within the budget."""
+    every = sorted(options, key=lambda option: option.score)
     refusal: DaleniusError | None = None
-    for option in options:
+    for option in every:
         try:
-            return finish(request, *option)
+            return _finished(option, _preview(option, every))
         except Unsupported as error:
             # A definition may have no price for this kind of noise; the next best may have one.
             refusal = refusal or error
     assert refusal is not None
     raise refusal
-
-
-def every_option(setting: Setting) -> list[Candidate]:
-    """All strategies that are valid for the request, the best first; or the named one, which must be."""
-    workload = setting.workload
-    refuse_public_alone(setting.total is not None and all(workload.size(margin) == 1 for margin in workload.margins))
-    served, _ = candidates(setting, lambda s: partial(s.option, setting) if isinstance(s, ListStrategy) else None)
-    options: list[Candidate] = [option for option in served if isfinite(option.score)]
-    if not options:
-        which = f"The strategy {setting.strategy!r} is not" if setting.strategy else "No strategy is"
-        raise Unsupported(f"{which} available for this list of margins under {setting.definition.name!r}.")
-    return sorted(options, key=lambda option: option.score)
-
-
-def _ready(setting: Setting) -> Iterator[nested.Planned]:
-    """Every option with its measurements, law and preview, the best first."""
-    options = every_option(setting)
-    spaces = [setting.space(margin) for margin in setting.workload.margins]
-    for option in options:
-        law = option.law(setting)
-        yield option.build()[0], law, assembling(law, spaces, setting.measure), _preview(setting, option, options)
 
 
 def shows_structural_zero(space: CellSpace, margins: Sequence[tuple[str, ...]]) -> bool:
@@ -261,32 +248,41 @@ def inside_filters(domain: Domain, axes: Sequence[Axis]) -> tuple[Filter, ...]:
     return tuple(filters)
 
 
-def finish(
-    request: MarginsAsked,
-    measurements: tuple[Measurement, ...],
-    law: Joint,
-    assemble: Assemble,
-    preview: dict[str, Any],
-) -> TablePlan:
+def _finished(option: Candidate, preview: dict[str, Any]) -> TablePlan:
     """Price the whole list once more under the request's definition, and refuse what does not fit."""
-    profiles = [m.profile(request.neighbours) for m in measurements]
-    if not request.definition.fits(profiles, request.budget):
+    setting, measurements, law = option.setting, option.build()[0], option.to_law()
+    profiles = [m.profile(setting.neighbours) for m in measurements]
+    if not setting.definition.fits(profiles, setting.budget):
         raise Unsupported(
-            f"The strategy {preview['strategy']!r} does not fit this budget under {request.definition.name!r}."
+            f"The strategy {option.strategy!r} does not fit this budget under {setting.definition.name!r}."
         )
-    weakest = min((m.evidence for m in measurements), key=_strength)
     return TablePlan(
         measurements=measurements,
-        assemble=assemble,
+        assemble=partial(_tables, setting, law),
         law=law,
-        reservation=request.definition.cost(profiles),
-        budget=request.budget,
-        mechanism=str(preview["mechanism"]),
-        strategy=str(preview["strategy"]),
-        evidence=weakest,
-        neighbours=request.neighbours,
-        account=request.definition.account,
+        reservation=setting.definition.cost(profiles),
+        budget=setting.budget,
+        mechanism=option.mechanism,
+        strategy=option.strategy,
+        evidence=min((m.evidence for m in measurements), key=_strength),
+        neighbours=setting.neighbours,
+        account=setting.definition.account,
         preview=preview,
+    )
+
+
+def _tables(setting: Setting, law: Joint, blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+    """From blocks to tables, by the law alone."""
+    shown = zip(setting.spaces, joint.estimates(blocks, law), joint.variances(law), strict=True)
+    return tuple(
+        Table(
+            name=table_name(space),
+            space=space,
+            values=np.asarray(values, dtype=np.float64),
+            variance=np.array(variance),
+            measure=setting.measure,
+        )
+        for space, values, variance in shown
     )
 
 
@@ -294,38 +290,29 @@ def _strength(evidence: Evidence) -> int:
     return -list(type(evidence.level)).index(evidence.level)
 
 
-def _preview(setting: Setting, best: Candidate, options: Sequence[Candidate]) -> dict[str, Any]:
-    workload = setting.workload
-    widest = max(workload.margins, key=workload.size)
-    error = workload.variance(best.components, widest) ** 0.5
-    return {
+def _preview(best: Candidate, every: Sequence[Candidate]) -> dict[str, Any]:
+    """What is known before any data are read."""
+    setting = best.setting
+    shown = list(zip(setting.spaces, best.std_errors, strict=True))
+    alternatives = [{"strategy": o.strategy, "mechanism": o.mechanism, **o.errors} for o in every]
+    preview = {
         "strategy": best.strategy,
         "mechanism": best.mechanism,
         "objective": setting.objective,
-        "cells": sum(workload.size(m) for m in workload.margins),
-        "rmse": workload.rmse(best.components),
-        "largest_std_error": workload.worst(best.components),
+        "cells": sum(space.size for space in setting.spaces),
+        **best.errors,
         "public_total": setting.total is not None,
-        "merging": propose_merging(setting.domain, setting.space(widest), error),
         "margins": [
-            {
-                "axes": [setting.axes[a].name for a in m],
-                "cells": workload.size(m),
-                "std_error": workload.variance(best.components, m) ** 0.5,
-            }
-            for m in workload.margins
+            {"axes": [axis.name for axis in space.axes], "cells": space.size, "std_error": error}
+            for space, error in shown
         ],
-        "alternatives": [
-            {
-                "strategy": option.strategy,
-                "mechanism": option.mechanism,
-                "rmse": workload.rmse(option.components),
-                "largest_std_error": workload.worst(option.components),
-                "rmse_before_least_squares": option.before,
-            }
-            for option in options
-        ],
+        "alternatives": alternatives,
     }
+    if isinstance(best.law, MarginsLaw):
+        preview["merging"] = propose_merging(setting.domain, *max(shown, key=lambda pair: pair[0].size))
+        for option, own in zip(every, alternatives, strict=True):
+            own["rmse_before_least_squares"] = option.before
+    return preview
 
 
 def propose_merging(domain: Domain, space: CellSpace, std_error: float) -> list[dict[str, Any]]:

@@ -1,38 +1,35 @@
-"""What a strategy for a list of margins is given, and what it answers: expected error in closed form, measurements."""
+"""What a strategy for a list of margins is given, and what it answers: expected error in closed form, measurements.
 
-from collections.abc import Callable, Mapping, Sequence
+A list runs along one tree: its levels, and margins of all other axes inside their nodes. A list without levels is a
+tree that has nothing but its root, so that all axes are detail.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from functools import cached_property, partial
+from math import inf, sqrt
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from dalenius.algebra import joint
 from dalenius.algebra.amounts import Amounts
+from dalenius.algebra.joint import MarginsLaw
 from dalenius.algebra.margins import Margin, Workload
-from dalenius.algebra.optimal import Pattern, patterns
+from dalenius.algebra.moves import Move, Part, moves
+from dalenius.algebra.nested import NestedLaw
+from dalenius.algebra.tree_law import TreeLaw
+from dalenius.algebra.tree_table import TreeLeastSquares, TreeTable
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
-from dalenius.core.contracts import Definition, Measurement, Mechanism, Statistic
+from dalenius.core.contracts import Definition, Measurement
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.law import Joint
+from dalenius.core.law import FloatArray, IntArray, Joint
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.plan import Assemble
-from dalenius.core.query import TableQuery
-from dalenius.core.rationals import round_up
-from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, Unsupported
-from dalenius.measurements.noisy import Noisy
 from dalenius.plans.allotments import Allotment, allotments, within_loss
-from dalenius.statistics.count import Count
-from dalenius.statistics.magnitude_table import MagnitudeTable
 
 STRATEGIES = "plans.margins.strategies"
-PARTS = 10**6
-LEAST_VARIANCE = 1e-12
-Key = TypeVar("Key")
-"""What has a share: a margin, or a level by a margin."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,141 +55,156 @@ class MarginsAsked:
     def measure(self) -> str:
         return "count" if self.amounts is None else self.amounts.measure
 
-
-@dataclass(frozen=True)
-class UnpricedStep:
-    """A table that will be measured by itself, before its noise is chosen."""
-
-    name: str
-    space: CellSpace
-    where: tuple[Filter, ...]
-    amounts: Amounts | None
-
     @property
-    def statistic(self) -> Statistic:
-        """Counts, or totals of what each row adds."""
-        if self.amounts is None:
-            return Count(TableQuery(space=self.space, where=self.where))
-        if self.amounts.is_plain_count:
-            return Count(self.amounts.query(self.space, self.where))
-        low, high = self.amounts.ends
-        return MagnitudeTable(query=self.amounts.query(self.space, self.where), low=low, high=high)
-
-    @property
-    def unit(self) -> Fraction:
-        """What one step is worth."""
-        return Fraction(1) if self.amounts is None else self.amounts.step
-
-    def measured(self, mechanism: Mechanism) -> Noisy:
-        return Noisy(self.name, self.statistic, mechanism, self.unit)
-
-    def variance(self, mechanism: Mechanism) -> float:
-        """Of one cell; a budget so large that no noise is left must not divide by zero."""
-        return max(mechanism.variance, LEAST_VARIANCE) * float(self.unit) ** 2
+    def importance(self) -> tuple[float, ...]:
+        """The weights, one each if none were given."""
+        return self.weights or (1.0,) * len(self.margins)
 
 
-def least_cost(amounts: Amounts | None, cost: Fraction) -> Fraction:
-    """What counts may cost, so that amounts cost no more than `cost`."""
-    return cost if amounts is None else cost / amounts.largest**2
-
-
-def check_rounding(amounts: Amounts | None, step: Measurement) -> None:
-    """Refuse a step that makes totals of too many halved sums."""
-    if amounts is not None:
-        amounts.check_rounding(max(need.space.size for need in step.needs if isinstance(need, TableQuery)))
-
-
-def within_cost(
-    amounts: Amounts | None,
-    grid: Mapping[Key, Fraction],
-    counted: Callable[[Mapping[Key, Fraction]], Fraction],
-    alone: Callable[[Mapping[Key, Fraction]], Fraction],
-    cost: Fraction,
-    *,
-    is_replace: bool,
-) -> dict[Key, Fraction]:
-    """The variances, widened where a replaced row that changes its sign, or halved sums, would cost more than rows that
-    are counted `largest` times.
-    """
-    spent = counted(grid)
-    if amounts is not None:
-        spent = amounts.cost(spent, alone(grid) if is_replace else spent, is_replace=is_replace)
-    if spent <= cost:
-        return dict(grid)
-    assert amounts is not None
-    factor = spent / cost * Fraction(1_000_001, 1_000_000)
-    return {key: round_up(variance * factor, 10**8) for key, variance in grid.items()}
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Setting(MarginsAsked):
-    """The request, resolved to positions of axes."""
+    """The request, resolved to one tree and detail axes; `spaces` are the cells of every shown table.
 
+    `levels` are the axes of the levels below the root, and `place` is that of the tree among the axes. `workload` are
+    the detail margins; of a list without levels they have the weights by which it is judged.
+    """
+
+    table: TreeTable
     workload: Workload
+    spaces: tuple[CellSpace, ...]
+    place: int
+    leaves: tuple[int, ...] = ()
+    levels: tuple[Axis, ...] = ()
+    impossible: tuple[int, ...] = ()
+    zeros: tuple[tuple[int, IntArray], ...] = ()
 
-    def step(self, name: str, margin: Margin) -> UnpricedStep:
-        """A margin that is measured by itself."""
-        return UnpricedStep(name, self.space(margin), self.where, self.amounts)
+    @property
+    def detail(self) -> tuple[Axis, ...]:
+        return self.axes[: self.place] + self.axes[self.place + 1 :]
 
-    def space(self, margin: Margin) -> CellSpace:
-        return CellSpace(tuple(self.axes[a] for a in margin))
+    @property
+    def public(self) -> frozenset[Part]:
+        """What is known without being measured."""
+        return frozenset({(0, ())} if self.total is not None else ())
 
-    def score(self, components: Mapping[Margin, float]) -> float:
-        """What the objective makes small."""
-        judge = self.workload.worst if self.objective == "maximum" else self.workload.rmse
-        return judge(components)
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What is shown, as levels by detail margins, without a total that is public anyway."""
+        shown = dict.fromkeys((view.level, view.margin) for view in self.table.shown)
+        return tuple(part for part in shown if part not in self.public)
 
-    def moves(self) -> tuple[Pattern, ...]:
-        """Patterns of change of one row."""
-        return patterns(
-            self.workload.interior, is_replace=self.neighbours.is_replace, is_size_public=self.total is not None
+    @property
+    def cells(self) -> dict[Part, float]:
+        """How much all cells of each margin of a list without levels weigh together."""
+        work = self.workload
+        weights = {(0, m): w * work.size(m) for m, w in zip(work.margins, work.importance, strict=True)}
+        return {part: weights[part] for part in self.parts}
+
+    def space(self, part: Part) -> CellSpace:
+        """Cells of a level by a detail margin, nodes first."""
+        level, margin = part
+        return CellSpace((*self.levels[level - 1 : level], *(self.detail[i] for i in margin)))
+
+    @cached_property
+    def ways(self) -> tuple[Move, ...]:
+        """Ways in which one row can change."""
+        return moves(
+            self.table.tree.depth,
+            self.table.inner[1],
+            is_replace=self.neighbours.is_replace,
+            is_size_public=self.total is not None,
         )
 
+    def margins_law(self, components: Mapping[Margin, float]) -> MarginsLaw:
+        """What follows from the variance of every component of a list without levels."""
+        public = {a: 0.0 for _, a in self.public}
+        return MarginsLaw(self.workload, {**components, **public}, self.total)
 
-@dataclass(frozen=True, kw_only=True)
+    def tree_law(self, precisions: Mapping[Part, float]) -> TreeLaw:
+        """What follows from the precision of every part."""
+        solved = TreeLeastSquares(self.table, dict(precisions) | dict.fromkeys(self.public, inf))
+        return TreeLaw(solved, self.place, np.asarray(self.leaves, dtype=np.int64), self.total, self.zeros)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Candidate:
-    """One strategy: component variances after least squares, and how to measure it."""
+    """One strategy: the law of what it would show, and how to measure it.
 
+    `before` is the error without least squares, where every shown table is measured.
+    """
+
+    setting: Setting
     strategy: str
     mechanism: str
-    components: Mapping[Margin, float]
-    score: float
+    law: MarginsLaw | TreeLaw | NestedLaw
     build: Callable[[], tuple[tuple[Measurement, ...], list[dict[str, Any]]]]
     before: float | None = None
 
-    def law(self, setting: Setting) -> Joint:
+    @cached_property
+    def _variances(self) -> list[FloatArray]:
+        return self.law.variances
+
+    @property
+    def std_errors(self) -> list[float]:
+        """Root mean square of each shown table."""
+        if isinstance(self.law, MarginsLaw):
+            work, components = self.law.workload, self.law.components
+            return [work.variance(components, m) ** 0.5 for m in work.margins]
+        return [sqrt(float(v.mean())) for v in self._variances]
+
+    @cached_property
+    def errors(self) -> dict[str, float]:
+        """Root mean square over all shown cells, along levels also over tables, and the largest, each weighted."""
+        if isinstance(self.law, MarginsLaw):
+            work, components = self.law.workload, self.law.components
+            return {"rmse": work.rmse(components), "largest_std_error": work.worst(components)}
+        importance, means = self.setting.importance, [float(v.mean()) for v in self._variances]
+        cells = [w * len(v) for w, v in zip(importance, self._variances, strict=True)]
+        pairs = zip(self._variances, importance, strict=True)
+        return {
+            "rmse": sqrt(sum(c * m for c, m in zip(cells, means, strict=True)) / sum(cells)),
+            "rmse_of_tables": sqrt(sum(w * m for w, m in zip(importance, means, strict=True)) / sum(importance)),
+            "largest_std_error": sqrt(max(float(v.max()) / w for v, w in pairs)),
+        }
+
+    @property
+    def score(self) -> float:
+        """What the objective makes small."""
+        name = {"maximum": "largest_std_error", "tables": "rmse_of_tables"}.get(self.setting.objective, "rmse")
+        # A list without levels has weights by which all cells together are all tables together.
+        return self.errors[name] if name in self.errors else self.errors["rmse"]
+
+    def to_law(self) -> Joint:
         """Public: rebuilds estimates and covariances from the blocks."""
-        workload = setting.workload
-        return Joint(
-            "margins",
-            {
-                "strategy": self.strategy,
-                "axes": [axis.name for axis in setting.axes],
-                "shape": list(workload.shape),
-                "shown": [list(m) for m in workload.margins],
-                "components": [[list(a), v] for a, v in self.components.items()],
-                "total": setting.total,
-                "blocks": self.build()[1],
-            },
-        )
+        setting = self.setting
+        head: dict[str, Any] = {
+            "strategy": self.strategy,
+            "axes": [axis.name for axis in setting.axes],
+            "shape": [len(axis) for axis in setting.axes],
+            "blocks": self.build()[1],
+        }
+        if setting.levels:
+            head["levels"] = [axis.name for axis in setting.levels]
+        if setting.impossible:
+            head["structural_zeros"] = list(setting.impossible)
+        return Joint(self.law.structure, head | self.law.to_parameters())
 
 
-def candidates(
-    setting: MarginsAsked, proposal: Callable[[Any], Callable[[Allotment], Any] | None]
-) -> tuple[list[Any], DaleniusError | None]:
+def candidates(setting: Setting) -> tuple[list[Candidate], DaleniusError | None]:
     """Return the candidates of all strategies that serve the request, the plainest first, and the last refusal of one
-    that does not; `proposal` is what a strategy proposes for an amount, or None.
+    that does not.
     """
     offers = registry.own(STRATEGIES) if setting.strategy is None else registry.every(STRATEGIES)
     strategies = sorted(offers.values(), key=lambda strategy: strategy.plainness)
     served, refusal = [], None
     for allotment in allotments(setting.definition, setting.budget):
         for strategy in strategies:
-            propose = proposal(strategy)
-            if propose is None or setting.strategy not in (None, strategy.name):
+            offered = offer(strategy, has_levels=bool(setting.levels))
+            if offered is None or setting.strategy not in (None, strategy.name):
                 continue
             if allotment.is_by_loss and not has_curve(strategy):
                 continue
+            propose = partial(offered, setting)
             try:
                 if allotment.is_by_loss:
                     served.append(
@@ -217,6 +229,23 @@ class ListStrategy(Protocol):
 
 
 @runtime_checkable
+class LevelStrategy(Protocol):
+    """A strategy for lists along hierarchies and around structural zeros."""
+
+    name: str
+
+    def along(self, setting: Setting, allotment: Allotment, /) -> Candidate:
+        """Return what the strategy would measure for this amount."""
+
+
+def offer(strategy: object, *, has_levels: bool) -> Callable[[Setting, Allotment], Candidate] | None:
+    """What a strategy proposes for lists along levels, or for those without; None if it serves none of them."""
+    if has_levels:
+        return strategy.along if isinstance(strategy, LevelStrategy) else None
+    return strategy.option if isinstance(strategy, ListStrategy) else None
+
+
+@runtime_checkable
 class Curved(Protocol):
     """A strategy that says whether its single step states delta as a function of epsilon."""
 
@@ -226,44 +255,3 @@ class Curved(Protocol):
 def has_curve(strategy: object) -> bool:
     """Return whether a strategy can be priced by its loss; one that does not say so cannot."""
     return isinstance(strategy, Curved) and strategy.has_curve
-
-
-def refuse_public_alone(is_public: bool) -> None:
-    """Refuse a list of which every number is public."""
-    if is_public:
-        raise Unsupported(
-            "Every number of this list is the declared size of the data, which is public: there is nothing to measure."
-        )
-
-
-def assembling(law: Joint, spaces: Sequence[CellSpace], measure: str) -> Assemble:
-    """From blocks to tables, by the law alone."""
-
-    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-        shown = zip(spaces, joint.estimates(blocks, law), joint.variances(law), strict=True)
-        return tuple(
-            Table(
-                name=table_name([axis.name for axis in space.axes]),
-                space=space,
-                values=np.asarray(values, dtype=np.float64),
-                variance=np.array(variance),
-                measure=measure,
-            )
-            for space, values, variance in shown
-        )
-
-    return assemble
-
-
-def table_name(names: Sequence[str]) -> str:
-    """How a margin is called: its axes, or "total"."""
-    return " x ".join(names) or "total"
-
-
-def without_total(setting: Setting) -> Workload:
-    """The list without a total that is public anyway."""
-    workload = setting.workload
-    if setting.total is None or () not in workload.margins or len(workload.margins) == 1:
-        return workload
-    kept = [(m, w) for m, w in zip(workload.margins, workload.importance, strict=True) if m]
-    return Workload(workload.shape, tuple(m for m, _ in kept), tuple(w for _, w in kept))

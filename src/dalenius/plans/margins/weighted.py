@@ -6,21 +6,19 @@ with replacement, is its sum of squared weights. That is between the smallest an
 sum of weights, and it is used only where the noise of the squares is at most half of it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dalenius.algebra.amounts import Amounts
-from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Bounds
 from dalenius.core.law import WEIGHTED_LIST, FloatArray, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.plans.design import design_law, design_notes
 from dalenius.plans.margins.plan import plan_margins
-from dalenius.plans.priced import priced, share
+from dalenius.plans.priced import named_steps, priced, share
 from dalenius.plans.weighted import SHARE_FOR_VARIANCE, fixed_weight
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -41,7 +39,7 @@ def plan_weighted_list(question: Question) -> TablePlan:
     shown = _WeightedShown(bounds, len(counts.measurements), counts, squares, rows)
     return priced(
         question,
-        (*_named(counts.measurements, "weighted counts"), *_named(squares.measurements, "squared weights")),
+        (*named_steps("weighted counts", counts), *named_steps("squared weights", squares)),
         shown.tables,
         law=Joint(
             WEIGHTED_LIST,
@@ -63,11 +61,6 @@ def plan_weighted_list(question: Question) -> TablePlan:
         ),
         refusal=f"The two lists of weighted counts do not fit {question.budget.definition!r}; use zero_concentrated.",
     )
-
-
-def _named(measurements: Sequence[Measurement], what: str) -> tuple[Measurement, ...]:
-    """The same measurements, named after the list that they are of."""
-    return tuple(replace(m, name=f"{what}: {m.name}") for m in measurements)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from dalenius.server.views import DatasetView, VariableView
 from dalenius.spec.axis import COMPLETE, OWN
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.method import FieldKind, FormField, find_method, form_fields, takes_categories, takes_weight
+from dalenius.spec.request import definition_of
 
 
 def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState:
@@ -72,8 +73,8 @@ def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableS
     placed = {place: reader.axes(place) for place in PLACES}
     where, ranges = reader.conditions()
     measure, of = reader.measure()
-    definition = reader.one("definition") or defaults.get("definition", "pure")
     amounts = {name: reader.number(name) for name in AMOUNTS if reader.one(name)}
+    definition = reader.one("definition") or (definition_of(amounts) if len(amounts) == 1 else defaults["definition"])
     if not amounts:
         amounts = {name: defaults[name] for name in AMOUNTS if defaults.get(name)}
     return TableState(

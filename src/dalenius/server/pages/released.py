@@ -118,7 +118,8 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         download_href=download_href,
         universe=shown.universe,
         noise_text=_noise_text(shown),
-        guarantee_text=shown.wording.guarantee(shown.provenance),
+        guarantee_text=shown.wording.stored(shown.provenance.guarantee),
+        formal_text=shown.wording.stored(shown.provenance.formal_guarantee),
         may_govern=shown.visit.user.is_custodian,
     )
 

@@ -9,9 +9,9 @@ from typing import Any
 from dalenius.core.domain import Domain
 from dalenius.core.rationals import plain
 from dalenius.core.release import Release
-from dalenius.curator.drafting import toml_key, toml_text
 from dalenius.server.pages.state import PLACES
 from dalenius.server.views import VariableView
+from dalenius.spec.declared_variable import toml_key, toml_text
 from dalenius.spec.document import DEFAULT_MEASURE
 
 

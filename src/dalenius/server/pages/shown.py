@@ -231,8 +231,9 @@ def spoken_release(shown: Shown, release: Release) -> Release:
 
 
 def _spoken_part(shown: Shown, release: Release) -> Release:
-    guarantee = shown.wording.guarantee(release.provenance)
-    whole = release.with_(provenance=replace(release.provenance, guarantee=guarantee))
+    source, stored = release.provenance, shown.wording.stored
+    plain, formal = stored(source.guarantee), stored(source.formal_guarantee)
+    whole = release.with_(provenance=replace(source, guarantee=plain, formal_guarantee=formal))
     if release.members:
         return whole.with_members([_spoken_part(shown, member) for member in release.members])
     subject = release.about

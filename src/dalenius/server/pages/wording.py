@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from math import exp, isfinite, log, sqrt
+from math import isfinite, log, sqrt
 from typing import Any
 
 from dalenius.core.rationals import plain
-from dalenius.core.release import Condition, Provenance, Subject
+from dalenius.core.release import Condition, Subject
 from dalenius.errors import DaleniusError
 from dalenius.server import messages
 from dalenius.server.messages import translate
@@ -17,6 +17,7 @@ from dalenius.server.pages.state import AxisChoice, TableState
 from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview, ReleaseView
 from dalenius.shown import speech
+from dalenius.spec.guarantees import told
 from dalenius.spec.method import find_method
 from dalenius.spec.notes import in_language
 
@@ -134,7 +135,7 @@ class Numbers:
 _CROSS = " × "
 _FOR_TEMPLATES = (
     *("t", "num", "amount", "typed", "limits", "when", "known", "refusal", "note", "budget_text", "release_title"),
-    *("dataset_title", "measure", "measure_in_menu", "measure_kind", "translate_label", "level_name"),
+    *("dataset_title", "measure", "measure_in_menu", "measure_kind", "translate_label", "level_name", "stored"),
 )
 _OPEN = Subject()
 
@@ -319,18 +320,9 @@ class Wording(Numbers):
         is_asked = state is None or state.weight or find_method(state.measure).takes_of
         return self.t(f"design.{dataset.draws or 'unstated'}") if is_asked else ""
 
-    def guarantee(self, provenance: Provenance) -> str:
-        budget = provenance.budget
-        unit = self.known("unit", str(provenance.neighbours.get("unit", "row")))
-        if budget.get("epsilon"):
-            epsilon = Fraction(str(budget["epsilon"]))
-            delta = f", δ = {self.amount(budget['delta'])}" if budget.get("delta") else ""
-            words = {"factor": self.num(exp(min(float(epsilon), 600.0)), 2), "unit": unit, "delta": delta}
-            return self.t("release.guarantee_epsilon", epsilon=self.amount(epsilon), **words)
-        if budget.get("rho"):
-            epsilon_text = self.amount(concentrated_epsilon(Fraction(str(budget["rho"]))))
-            return self.t("release.guarantee_rho", rho=self.amount(budget["rho"]), unit=unit, epsilon=epsilon_text)
-        return provenance.guarantee
+    def stored(self, sentences: str) -> str:
+        """Stored sentences of a guarantee in the reader's language."""
+        return told(sentences, self.language)
 
 
 def concentrated_epsilon(rho: Fraction, delta: float = 1e-6) -> float:

@@ -171,6 +171,8 @@ def json_stat(release: Release, view: ReleaseView, places: list[list[int]] | Non
         }
         for d, picked in zip(axes, chosen, strict=True)
     }
+    source = release.provenance
+    guarantee = (source.guarantee, source.formal_guarantee)
     document: dict[str, Any] = {
         "version": "2.0",
         "class": "dataset",
@@ -178,7 +180,7 @@ def json_stat(release: Release, view: ReleaseView, places: list[list[int]] | Non
         "label": f"{view.dataset}: {view.title}",
         "source": view.population,
         "updated": view.at,
-        "note": [*filter(None, [release.about.universe]), release.provenance.guarantee, *release.provenance.warnings],
+        "note": [text for text in (release.about.universe, *guarantee, *source.warnings) if text],
         "role": {"metric": [CONTENTS]},
         "id": [d.code for d in axes],
         "size": [len(picked) for picked in chosen],

@@ -6,7 +6,7 @@ from dalenius.algebra.shares import root_shares
 from dalenius.errors import Unsupported
 from dalenius.plans.allotments import Allotment
 from dalenius.plans.margins.measured import measured
-from dalenius.plans.margins.setting import Candidate, Setting, without_total
+from dalenius.plans.margins.setting import Candidate, Setting
 
 __all__ = ["CubeRootStrategy"]
 
@@ -22,4 +22,4 @@ class CubeRootStrategy:
         """Expected error, and how to measure it; a refusal where it does not apply."""
         if allotment.currency != "epsilon":
             raise Unsupported("The cube root rule is for Laplace noise.")
-        return measured(setting, allotment, "cube_root", root_shares(without_total(setting), 1 / 3))
+        return measured(setting, allotment, "cube_root", root_shares(setting.cells, 1 / 3))

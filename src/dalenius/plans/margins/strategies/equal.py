@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from dalenius.algebra.shares import equal_shares
+from dalenius.algebra.shares import root_shares
 from dalenius.plans.allotments import Allotment
 from dalenius.plans.margins.measured import measured
-from dalenius.plans.margins.setting import Candidate, Setting, without_total
+from dalenius.plans.margins.setting import Candidate, Setting
 
 __all__ = ["EqualStrategy"]
 
@@ -19,4 +19,4 @@ class EqualStrategy:
     @staticmethod
     def option(setting: Setting, allotment: Allotment) -> Candidate:
         """Expected error, and how to measure it; a refusal where it does not apply."""
-        return measured(setting, allotment, "equal", equal_shares(without_total(setting)))
+        return measured(setting, allotment, "equal", root_shares(setting.cells, 0))

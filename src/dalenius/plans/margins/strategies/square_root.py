@@ -6,7 +6,7 @@ from dalenius.algebra.shares import root_shares
 from dalenius.errors import Unsupported
 from dalenius.plans.allotments import Allotment
 from dalenius.plans.margins.measured import measured
-from dalenius.plans.margins.setting import Candidate, Setting, without_total
+from dalenius.plans.margins.setting import Candidate, Setting
 
 __all__ = ["SquareRootStrategy"]
 
@@ -22,4 +22,4 @@ class SquareRootStrategy:
         """Expected error, and how to measure it; a refusal where it does not apply."""
         if allotment.currency != "rho":
             raise Unsupported("The square root rule is for Gaussian noise.")
-        return measured(setting, allotment, "square_root", root_shares(without_total(setting), 1 / 2))
+        return measured(setting, allotment, "square_root", root_shares(setting.cells, 1 / 2))

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from dalenius.algebra.margins import sum_out
+from dalenius.algebra.moves import exact_cost, grid_variances, moves
 from dalenius.algebra.tree import Tree
-from dalenius.algebra.tree_cost import exact_cost, grid_variances, moves
 from dalenius.core.domain import Axis
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Value
 from dalenius.core.sealed import Sealed
-from dalenius.measurements.tree_residual import TreeResidual
+from dalenius.measurements.residual import Residual
 
 TREE = Tree.of_groups([[0, 0, 1], [0, 1, 2]])
 SHAPE = (2, 3)
@@ -32,10 +32,10 @@ def axis(name: str, size: int) -> Axis:
     return Axis(variable=name, labels=tuple(map(str, range(size))), codes=tuple(range(size)))
 
 
-def step(is_size_public: bool = False) -> TreeResidual:
+def step(is_size_public: bool = False) -> Residual:
     levels = (Axis(variable="leaf", labels=("0", "1"), codes=(0, 0, 1), level="coarse"), axis("leaf", 3))
     detail = (axis("x", 2), axis("y", 3))
-    return TreeResidual("parts", TREE, levels, detail, (), GRID, is_size_public)
+    return Residual("parts", detail, (), GRID, is_size_public, tree=TREE, levels=levels)
 
 
 def shifts(record: tuple[int, int, int]) -> list[np.ndarray]:
@@ -76,7 +76,7 @@ def test_three_rows_of_a_person_cost_nine_times_as_much() -> None:
 
 def test_the_budget_is_kept_in_integers_and_nearly_used_up() -> None:
     ways = moves(2, (0, 1), is_replace=True, is_size_public=False)
-    grid = grid_variances(SHAPE, dict.fromkeys(GRID, 0.37), Fraction(1), ways)
+    grid = grid_variances(SHAPE, dict.fromkeys(GRID, Fraction("2.7")), Fraction(1), ways)
     spent = exact_cost(SHAPE, grid, ways)
     assert Fraction(999_999, 1_000_000) < spent <= 1
 
