@@ -31,8 +31,10 @@ demo: $(STAMP)
 endif
 
 # The checks of the text side by side; then the tests, longest files first (tests/durations.json, which the first two targets renew
-# when they are called with RECORD=--record-durations).
-PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(RECORD)
+# when they are called with RECORD=--record-durations). A worker that dies, or hangs in compiled code, which no signal interrupts, ends
+# the run with the name of its test.
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(RECORD)
+PYTEST += -o faulthandler_timeout=660 -o faulthandler_exit_on_timeout=true
 test: $(STAMP)
 	$(MAKE) --no-print-directory -j 2 --output-sync=target lint types
 	tools/system-packages
