@@ -11,7 +11,7 @@ import tomllib
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -60,9 +60,11 @@ class Defaults(_Section):
     delta: str | None = None
     rho: str | None = None
 
-    @model_validator(mode="after")
-    def _names_a_definition(self) -> Self:
-        return self if self.definition else self.model_copy(update={"definition": definition_of(self.model_dump())})
+    @model_validator(mode="before")
+    @classmethod
+    def _name_definition(cls, amounts: Any) -> Any:
+        is_named = not isinstance(amounts, dict) or amounts.get("definition")
+        return amounts if is_named else {**amounts, "definition": definition_of(amounts)}
 
 
 class DatasetEntry(_Section):
