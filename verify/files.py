@@ -283,6 +283,8 @@ def inferred(release: Release) -> dict[tuple[str, str], tuple[FloatArray, FloatA
             made = intervals(release, kind=name)
         except Unsupported:
             continue
+        if len(made.axes) == len(release.table.space.axes):
+            made = made.in_order([made.axes.index(axis) for axis in release.table.space.axes])
         found[kind, "infer"] = (made.lower, made.upper)
     return found
 
