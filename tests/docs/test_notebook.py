@@ -56,4 +56,4 @@ def test_a_picture_that_was_written_to_a_file_does_not_hide_the_next_one(
 
 
 def test_a_refusal_is_printed_with_its_code(shown: Mapping[str, Mapping[str, str]]) -> None:
-    assert shown["    print(refusal.code, curator.left)"]["stdout"].startswith("budget_exhausted rho 1.87")
+    assert shown["    print(refusal.code, curator.left)"]["stdout"].startswith("budget_exhausted rho 1.82")
