@@ -17,7 +17,6 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.statistics.extreme import Extreme
 from dalenius.statistics.quantile import Quantile
-from dalenius.statistics.total import Total
 
 F = Fraction
 ROWS = (0, 1, 2, 4)
@@ -127,4 +126,3 @@ def test_refusals_come_before_data():
     with pytest.raises(ParameterError):
         step(floor=0)
     assert audit.loss({0: 0.0}, {1: 0.0}) == inf
-    assert Total(query=None, low=0, high=1).bootstrap([], neighbours()) == 0

@@ -9,15 +9,19 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from dalenius.core.domain import Bounds, Domain, Variable
+from dalenius.audit import sensitivity as brute
+from dalenius.core.domain import Bounds, CellSpace, Domain, Variable
 from dalenius.core.neighbours import Neighbours, Relation
+from dalenius.core.query import TableQuery, ValuesQuery
 from dalenius.core.release import Value
 from dalenius.errors import DaleniusError, TooLarge, Unsupported
+from dalenius.plans.at_the_data import TotalAtTheData
+from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.mean import Mean
-from dalenius.statistics.total import Total
 from dalenius.statistics.variance import Variance
 from dalenius.testing.asking import plan_of
 from dalenius_lab.attackers import at_the_data
+from dalenius_lab.brute import everywhere
 
 POLICY = {
     "allow": {"acknowledge": ["individual", "bootstrap"]},
@@ -47,8 +51,8 @@ def test_totals_hold_for_every_neighbour_of_small_data() -> None:
 
 
 def test_half_the_sensitivity_of_a_total_is_found() -> None:
-    right = Total.local
-    with patch.object(Total, "local", lambda self, values, neighbours: right(self, values, neighbours) // 2):
+    right = MagnitudeTable.local
+    with patch.object(MagnitudeTable, "local", lambda *arguments: right(*arguments) // 2):
         assert at_the_data.fuzz(11, 60, definition="individual", method="total").broken
 
 
@@ -154,3 +158,21 @@ def test_ratios_and_tables_of_counts_are_refused_by_name() -> None:
 def test_nothing_is_served_that_the_policy_does_not_acknowledge() -> None:
     with pytest.raises(DaleniusError, match="acknowledge"):
         plan_of(domain_of(), {"table": {"measure": "total", "of": "x"}, "privacy": INDIVIDUAL})
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("is_complete", [True, False])
+@pytest.mark.parametrize(("low", "high"), [(0, 3), (-2, 1), (1, 3), (-3, -1)])
+def test_a_total_at_the_data_covers_rows_that_drop_out(relation, is_complete, low, high) -> None:
+    """A row that drops out is a row of value zero: exact where there is one, and never too small."""
+    neighbours = Neighbours(relation=relation)
+    table = MagnitudeTable(query=TableQuery(space=CellSpace(())), low=low, high=high, is_complete=is_complete)
+    total = TotalAtTheData(query=ValuesQuery(value="x"), total=table)
+    universe = tuple(range(low, high + 1)) if is_complete else tuple({*range(low, high + 1), 0})
+    for n in range(4):
+        for data in brute.multisets(universe, n):
+            values, is_exact = np.array(data, dtype=np.int64), is_complete or 0 in data
+            moves = brute.local(sum, data, universe, relation), everywhere(sum, set(data), n, relation)
+            stated = total.local(values, neighbours), total.bootstrap(values, neighbours)
+            assert all(claim >= move for claim, move in zip(stated, moves, strict=True))
+            assert not is_exact or stated == moves

@@ -126,7 +126,7 @@ class Inspection:
         cells, values = rows_of(self.holding.source, query.space, query.where, query.value)
         if query.value is None:
             return (cells,)
-        return (cells, values) if query.space.axes else (values[cells >= 0],)
+        return cells, values
 
     def compare(self, request: Given, release: Release, *, by: str = "custodian") -> Confidential:
         """How far a release is from the exact counts, in the losses of the literature."""

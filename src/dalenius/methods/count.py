@@ -3,7 +3,7 @@
 from dalenius.core.neighbours import Scope
 from dalenius.plans.count_route import canonical_count_keys, count_keys, plan_count, routes
 from dalenius.spec.method import Method, Words
-from dalenius.statistics.contingency_table import ContingencyTable
+from dalenius.statistics.count import Count
 from dalenius.translation import translated
 
 __all__ = ["COUNT"]
@@ -24,5 +24,5 @@ COUNT = Method(
     ),
     examples=tuple(example for route in reversed(routes()) for example in route.examples),
     canonical_keys=canonical_count_keys,
-    statistic=lambda question: ContingencyTable(query=question.query),
+    statistic=lambda question: Count(question.query),
 )

@@ -2,7 +2,7 @@
 of sampling or of a private bootstrap.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from dalenius.algebra.amounts import Amounts
 from dalenius.core.neighbours import Scope
@@ -18,7 +18,6 @@ from dalenius.spec.document import Part, usual
 from dalenius.spec.method import Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
-from dalenius.statistics.total import Total
 from dalenius.translation import translated
 
 __all__ = ["TOTAL"]
@@ -50,7 +49,7 @@ def _route(question: Question) -> TablePlan | None:
         return plan_learned_bounds(question)
     if question.scope is Scope.ALL_DATA and (question.margins is not None or question.strategy is not None):
         return plan_margins(question, Amounts.of(question.of, question.bounds))
-    statistic = MagnitudeTable.of(question.domain, question.of, question.space, question.where)
+    statistic = _statistic(question)
     mechanism = question.choose(refuse_public_alone(question, statistic.sensitivity(question.neighbours)))
     measurement = Noisy(f"total of {question.of}", statistic, mechanism, question.bounds.step)
     return priced(
@@ -63,11 +62,8 @@ def _route(question: Question) -> TablePlan | None:
     )
 
 
-def _statistic(question: Question) -> Any:
-    """The table of totals, or the one total."""
-    if question.space.axes:
-        return MagnitudeTable.of(question.domain, question.of, question.space, question.where)
-    return Total.of(question.domain, question.of, question.where)
+def _statistic(question: Question) -> MagnitudeTable:
+    return MagnitudeTable.of(question.domain, question.of, question.space, question.where)
 
 
 TOTAL = EstimateMethod(

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from dalenius.core.domain import DROP
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
@@ -20,8 +22,8 @@ from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.plans.data_dependent import epsilon_alone, floor, plan_withheld
 from dalenius.plans.priced import limits_of
 from dalenius.spec.question import Question
+from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.statistics.mean import Mean
-from dalenius.statistics.total import Total
 from dalenius.statistics.variance import Variance
 
 # A squared range in whole steps that an answer holds exactly, with room for its noise.
@@ -35,23 +37,28 @@ class TotalAtTheData:
     """
 
     query: ValuesQuery
-    total: Total
+    total: MagnitudeTable
     mean: Mean | None = None
 
     def value(self, values: IntArray) -> int:
-        return self.total.value(values)
+        return self.total.value(np.zeros_like(values), values)[0]
 
     def local(self, values: IntArray, neighbours: Neighbours, group: int = 1) -> int:
         """Largest change of the total by one record: of a mean, that of the mean times the public number of rows."""
         if group > 1:
             raise Unsupported("Groups are served for order statistics only.")
         if self.mean is None or not len(values):
-            return self.total.local(values, neighbours)
+            return self.total.local(np.zeros_like(values), values, neighbours)
         return _rounded_up(self.mean.local(values, neighbours) * len(values))
 
     def bootstrap(self, values: IntArray, neighbours: Neighbours) -> int:
-        """Largest change between neighbours made of these values."""
-        return self.total.bootstrap(values, neighbours)
+        """Largest change between neighbours made of these values; never too small.
+
+        A row may be outside the total, unless every row is declared to be in it.
+        """
+        outside = [] if self.total.is_complete else [-1]
+        cells = np.concatenate([np.zeros_like(values), np.array(outside, dtype=np.int64)])
+        return self.total.bootstrap(cells, np.resize(np.append(values, 0), len(cells)), neighbours)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +156,7 @@ def _values(question: Question) -> ValuesQuery:
 def _plan(
     question: Question,
     measure: str,
-    made: Callable[[Total], TotalAtTheData],
+    made: Callable[[MagnitudeTable], TotalAtTheData],
     parts: int = 1,
     limits: tuple[float, float] | None = None,
 ) -> TablePlan:
@@ -159,7 +166,7 @@ def _plan(
         )
     measurement = LocalLaplace(
         name=f"{measure} of {question.of}",
-        statistic=made(Total.of(question.domain, question.of, question.where)),
+        statistic=made(MagnitudeTable.of(question.domain, question.of, question.space, question.where)),
         epsilon=epsilon_alone(question),
         neighbours=question.neighbours,
         floor=floor(question),

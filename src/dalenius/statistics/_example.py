@@ -46,6 +46,26 @@ def cells(*labels: str, zeros: frozenset[tuple[int, ...]] = frozenset()) -> Cell
     return CellSpace((axis,), zeros)
 
 
+def of_cells(
+    made: Callable[[CellSpace], Statistic],
+    places: Callable[[str], Callable[[Rows], tuple[Any, ...]]] | None = None,
+    *,
+    is_tight: bool = True,
+) -> tuple[Example, ...]:
+    """Three cells, one cell and a structural zero, each with rows that drop out; `places` of the labels of cells."""
+    spaces = {"abc": cells(*"abc"), "a": cells("a"), "a c": cells(*"abc", zeros=frozenset({(1,)}))}
+    return tuple(
+        Example(
+            statistic=made(space),
+            variables=group(*space.axes[0].labels),
+            rows=(*((label,) for label in space.axes[0].labels), (None,)),
+            arguments=None if places is None else places(labels),
+            is_tight=is_tight,
+        )
+        for labels, space in spaces.items()
+    )
+
+
 def first_column(rows: Rows) -> tuple[list[int]]:
     """The values of a list of one variable, for statistics of values."""
     return ([int(row[0]) for row in rows],)

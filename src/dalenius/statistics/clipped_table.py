@@ -1,6 +1,8 @@
 """Counts or totals in each cell of a declared table, of which a person adds at most so much to all cells together."""
 
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from math import isqrt
 
 from dalenius.core.conditions import Filter
@@ -9,7 +11,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import MOST_STEPS, Clip, Norm, Power, RowFunction, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
-from dalenius.statistics._example import Example, cells, group, number
+from dalenius.statistics._example import Example, cells, group, number, of_cells
 
 __all__ = ["ClippedTable"]
 
@@ -96,17 +98,13 @@ class ClippedTable:
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Counts and totals of one and of two signs, both norms, one cell, a structural zero."""
-        three, rows = group("a", "b", "c"), (("a",), ("b",), ("c",), (None,))
         clips = (
             Clip(norm=Norm.L1, limit=3, fineness=2),
             Clip(norm=Norm.L1, limit=1),
             Clip(norm=Norm.L2, limit=5, fineness=4),
             Clip(norm=Norm.L2, limit=3, fineness=2),
         )
-        counts = tuple(
-            Example(statistic=cls.counts(cells("a", "b", "c"), (), clip), variables=three, rows=rows, is_tight=False)
-            for clip in clips
-        )
+        counts = (of_cells(partial(cls.counts, where=(), clip=clip), is_tight=False) for clip in clips)
         values = (("a", -1), ("a", 2), ("b", -1), ("b", 2), ("a", None))
         totals = tuple(
             Example(
@@ -118,13 +116,4 @@ class ClippedTable:
             for low in (-1, 0)
             for clip in (clips[0], Clip(norm=Norm.L2, limit=3))
         )
-        single = Example(
-            statistic=cls.counts(cells("a"), (), clips[0]), variables=group("a"), rows=(("a",), (None,)), is_tight=False
-        )
-        zero = Example(
-            statistic=cls.counts(cells("a", "b", "c", zeros=frozenset({(1,)})), (), clips[2]),
-            variables=three,
-            rows=rows,
-            is_tight=False,
-        )
-        return (*counts, *totals, single, zero)
+        return (*chain.from_iterable(counts), *totals)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from fractions import Fraction
 
 import numpy as np
 
@@ -98,6 +99,12 @@ class MagnitudeTable:
         if not self.is_complete:
             moves += [most, *(abs(v) for v in inside)]
         return max(moves, default=0)
+
+    def smooth(
+        self, cells: Sequence[int] | IntArray, values: Sequence[int] | IntArray, neighbours: Neighbours
+    ) -> Fraction:
+        """The global value: data at distance one can already have it, and it is constant."""
+        return Fraction(max(1, int(self.sensitivity(neighbours).l1)))
 
     def bootstrap(
         self,

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Power, RowFunction, TableQuery
+from dalenius.core.query import ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._example import Example, first_column, number
@@ -35,8 +34,8 @@ class Mean:
             raise ParameterError("The public size of a mean must be at least 1.")
 
     @property
-    def query(self) -> TableQuery:
-        return TableQuery(space=CellSpace(()), function=RowFunction.of(Power(self.value_name)))
+    def query(self) -> ValuesQuery:
+        return ValuesQuery(value=self.value_name)
 
     def value(self, values: Sequence[int] | IntArray) -> Fraction:
         """The exact mean of any non-empty list."""
@@ -49,16 +48,9 @@ class Mean:
             raise Unsupported("The number of rows is not public here: release a total and a count, and divide them.")
         return Sensitivity.of_patterns(((self.high - self.low,),))
 
-    def worst(self, neighbours: Neighbours, empty: int | None = None) -> Fraction:
-        """The global sensitivity of the mean itself; under add-remove over non-empty lists of any size.
-
-        `empty`: a public value for an empty list, if lists may become empty.
-        """
-        span = self.high - self.low
-        if neighbours.is_replace:
-            return Fraction(span, self.size)
-        ends = [] if empty is None else [Fraction(self.high - empty), Fraction(empty - self.low)]
-        return max(Fraction(span, 2), *ends, Fraction(0))
+    def worst(self, neighbours: Neighbours) -> Fraction:
+        """The global sensitivity of the mean itself; under add-remove over non-empty lists of any size."""
+        return Fraction(self.high - self.low, self.size if neighbours.is_replace else 2)
 
     def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> Fraction:
         """Largest change that one record can make to the mean of these values, lists staying non-empty."""
@@ -91,6 +83,7 @@ class Mean:
                 variables=number(0, 4, missing="0"),
                 rows=((0,), (1,), (4,)),
                 size=3,
+                released=lambda rows: [sum(x for (x,) in rows)],
                 arguments=lambda rows: first_column(rows) if rows else None,
             ),
         )

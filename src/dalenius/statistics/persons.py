@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.sensitivity import Sensitivity
-from dalenius.statistics._example import Example, cells, group
+from dalenius.statistics._example import Example, of_cells
 
 __all__ = ["Persons"]
 
@@ -37,13 +37,4 @@ class Persons:
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
         """Three cells, one cell, a structural zero; rows that drop out."""
-        three, rows = group("a", "b", "c"), (("a",), ("b",), ("c",), (None,))
-
-        def table(*labels: str, zeros: frozenset[tuple[int, ...]] = frozenset()) -> TableQuery:
-            return TableQuery(space=cells(*labels, zeros=zeros), aggregate=Aggregate.PERSONS)
-
-        return (
-            Example(statistic=cls(table("a", "b", "c")), variables=three, rows=rows),
-            Example(statistic=cls(table("a")), variables=group("a"), rows=(("a",), (None,))),
-            Example(statistic=cls(table("a", "b", "c", zeros=frozenset({(1,)}))), variables=three, rows=rows),
-        )
+        return of_cells(lambda space: cls(TableQuery(space=space, aggregate=Aggregate.PERSONS)))

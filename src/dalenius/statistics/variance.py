@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dalenius.core.domain import CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
-from dalenius.core.query import Power, RowFunction, TableQuery
+from dalenius.core.query import ValuesQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._example import Example, first_column, number
@@ -39,9 +38,8 @@ class Variance:
             raise ParameterError("The public size of a variance is too small.")
 
     @property
-    def query(self) -> TableQuery:
-        """The sum of squares; with the total it gives the variance."""
-        return TableQuery(space=CellSpace(()), function=RowFunction.of(Power(self.value_name, exponent=2)))
+    def query(self) -> ValuesQuery:
+        return ValuesQuery(value=self.value_name)
 
     def _divisor(self, n: int) -> int:
         return n - 1 if self.is_sample else n

@@ -8,7 +8,7 @@ import pytest
 
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.neighbours import Neighbours, Relation, Scope
-from dalenius.core.query import Power, RowFunction, TableQuery, ValuesQuery
+from dalenius.core.query import Aggregate, Power, RowFunction, TableQuery, ValuesQuery
 from dalenius.measurements.inspection.actual_data import (
     QUESTIONS,
     checklist,
@@ -18,8 +18,8 @@ from dalenius.measurements.inspection.actual_data import (
     sensitivities,
     true_delta,
 )
-from dalenius.statistics.count import Count
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
+from dalenius.statistics.persons import Persons
 from dalenius.statistics.quantile import Quantile
 
 CELLS, VALUES = [0, 0, 1, 1, 2], [10, 12, 500, 900, 30]
@@ -91,4 +91,6 @@ def test_sensitivities_are_told_where_they_are_proved_and_refused_in_words_elsew
     assert told["at these data"] <= smooth["smooth, beta = 0.5"] <= 1000
     persons = sensitivities(median, rows, replace(everywhere, unit="person", max_rows=2))
     assert "one row to a unit" in persons["between data sets made of these records"]
-    assert set(sensitivities(Count(TableQuery(space=CellSpace(()))), rows, everywhere)) == {"on any data"}
+    assert set(
+        sensitivities(Persons(TableQuery(space=CellSpace(()), aggregate=Aggregate.PERSONS)), rows, everywhere)
+    ) == {"on any data"}
