@@ -24,7 +24,6 @@ from dalenius.measurements.grid_selection import GridSelection
 from dalenius.measurements.keyed_list import KeyedList
 from dalenius.measurements.local_laplace import LocalLaplace
 from dalenius.measurements.noisy import Noisy
-from dalenius.measurements.noisy_values import NoisyValues
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.measurements.residual import Residual
 from dalenius.measurements.sampled_count import SampledCount
@@ -156,11 +155,11 @@ def test_the_kit_of_measurements_catches_a_law_of_other_numbers() -> None:
     """A law that says noise is added to nothing."""
 
     def wrong(right: Any) -> Any:
-        return lambda self, content: [replace(part, numbers=[0]) for part in right(self, content)]
+        return lambda self, content: [replace(part, numbers=[0] * len(part.numbers)) for part in right(self, content)]
 
-    fault = Fault("other numbers", NoisyValues, "exact_law", wrong)
+    fault = Fault("other numbers", Noisy, "exact_law", wrong)
     with fault.planted(), pytest.raises((AssertionError, InternalError), match="exact law"):
-        measurement_kit.check(NoisyValues)
+        measurement_kit.check(Noisy)
 
 
 def test_the_kit_of_measurements_catches_a_content_without_an_answer() -> None:

@@ -17,10 +17,9 @@ from dalenius.curator import gate
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import ParameterError
 from dalenius.measurements.clipped_totals import ClippedTotals
-from dalenius.measurements.noisy_values import NoisyValues
+from dalenius.measurements.noisy import Noisy
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.dominance import Dominance
-from dalenius.statistics.quantile import Quantile
 from dalenius.testing.asking import plan_of
 
 F = Fraction
@@ -108,13 +107,9 @@ def test_refusals():
         ClippedTotals(name="t", space=SPACE, queries=QUERIES, bounds=(0, 3), epsilon=F(1))
 
 
-def test_noisy_values():
+def test_noise_on_the_number_of_dominated_cells():
     rng = RecordedRandomness("noisy values")
-    median = NoisyValues("median", Quantile(query=QUERIES[0], low=0, high=10), DiscreteLaplace(F(1, 10)))
-    assert median.profile(Neighbours()).epsilon == 1
-    values = Sealed(np.array([1, 5, 9]))
-    assert isinstance(median.run((values,), median.draw(rng), rng).values[0], np.int64)
-    dominated = NoisyValues("dominated", Dominance(queries=QUERIES), DiscreteLaplace(F(3)))
+    dominated = Noisy("dominated", Dominance(queries=QUERIES), DiscreteLaplace(F(3)))
     assert dominated.needs == QUERIES
     assert dominated.profile(Neighbours(relation=Relation.REPLACE)).epsilon == 6
     lists = (Sealed(np.array([5])), Sealed(np.array([1, 1, 1, 1])))

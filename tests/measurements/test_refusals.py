@@ -157,7 +157,7 @@ def test_additive_noise_is_for_tables_and_has_the_evidence_of_its_mechanism() ->
     law = DiscreteLaplace(Fraction(1))
     with pytest.raises(Unsupported, match="table of integers"):
         Noisy("n", Quantile(query=ValuesQuery(value="x"), low=0, high=9), law)  # type: ignore[arg-type]
-    assert step_of("noisy_values", ANY).evidence == law.evidence
+    assert step_of("noisy", ANY).evidence == law.evidence
 
 
 def test_the_curve_of_residual_components_is_no_more_than_rho_allows() -> None:

@@ -13,7 +13,7 @@ from dalenius.core.domain import Axis
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery, ValuesQuery
 from dalenius.errors import ParameterError, TooLarge
-from dalenius.measurements.noisy_values import NoisyValues
+from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import priced, shown_as
 from dalenius.spec.document import Part, Whole, usual
 from dalenius.spec.method import AnswerKind, Method, Words, example
@@ -73,7 +73,7 @@ def _plan(question: Question) -> TablePlan:
     rule = {name: question.parameter(name) for name in OPTIONS}
     names, statistic = judged(question.query, question.of, {k: v for k, v in rule.items() if v is not None})
     mechanism = question.choose(statistic.sensitivity(question.neighbours))
-    measurement = NoisyValues("dominated cells", statistic, mechanism)
+    measurement = Noisy("dominated cells", statistic, mechanism)
     law = measurement.law
     return priced(
         question,

@@ -3,6 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from dalenius.core.conditions import Filter
+from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.query import ValuesQuery
@@ -43,6 +47,18 @@ class Dominance:
         """The first cell's values; `queries` has them all."""
         return self.queries[0]
 
+    @property
+    def needs(self) -> tuple[ValuesQuery, ...]:
+        return self.queries
+
+    @property
+    def space(self) -> CellSpace:
+        """One number, whatever the cells."""
+        return CellSpace((Axis(variable=self.query.value, labels=("dominated cells",)),))
+
+    def combine(self, exact: Sequence[IntArray]) -> IntArray:
+        return np.array([self.value(exact)], dtype=np.int64)
+
     def value(self, cells: Sequence[Sequence[int] | IntArray]) -> int:
         """Number of dominated cells; an empty cell is not dominated."""
         return sum(self.is_dominated(cell) for cell in cells)
@@ -79,7 +95,7 @@ class Dominance:
                 released=lambda rows: [statistic.value(lists(rows))],
             )
 
-        queries = (ValuesQuery(value="x"),) * 2
+        queries = tuple(ValuesQuery(value="x", where=(Filter(variable="g", codes=(code,)),)) for code in (0, 1))
         return (
             example(cls(queries=queries)),
             example(cls(queries=queries[:1])),

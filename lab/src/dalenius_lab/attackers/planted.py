@@ -31,7 +31,7 @@ from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.grid_selection import GridSelection
 from dalenius.measurements.local_laplace import LocalLaplace
-from dalenius.measurements.noisy_values import NoisyValues
+from dalenius.measurements.noisy import Noisy
 from dalenius.measurements.propose_test_release import ProposeTestRelease
 from dalenius.measurements.resampled_totals import ResampledTotals
 from dalenius.measurements.residual import Residual
@@ -264,9 +264,7 @@ FAULTS = _named(
         "normal noise is booked at half its price": _at(
             DiscreteGaussian, "profile", _half_price, _count("zero_concentrated", {"mechanism": "discrete_gaussian"})
         ),
-        "one number of a list is booked at half its price": _at(
-            NoisyValues, "profile", _half_price, Corner("dominance")
-        ),
+        "one number of a list is booked at half its price": _at(Noisy, "profile", _half_price, Corner("dominance")),
         "a quantile's score moves by half": _at(
             several_quantiles, "score_moves", _half, _median(method="exponential", rows=None, score="distance")
         ),
