@@ -40,7 +40,7 @@ def options(question: InferenceQuestion, example: Mapping[str, Any]) -> list[str
     words: list[str] = []
     for parameter in question.parameters:
         value = example.get(parameter.name)
-        spelled = (parameter.hint.options or (f"--{parameter.name}",))[0]
+        spelled = (parameter.hint.options or (f"--{parameter.name}",))[0].partition("/")[0]
         if value is None:
             continue
         if parameter.hint.is_positional:
@@ -74,7 +74,7 @@ def test_library_and_verb_give_the_same_answer(
 ) -> None:
     several = [make_release(TABLE + i, laplace("1")) for i in range(2)]
     is_several = question.name == "combine"
-    answer = question.ask(several if is_several else several[0], **example)
+    answer = question.answer(several if is_several else several[0], **example)
     also = ["--also", str(folder / "again.json")] if is_several else []
     words = [question.verbs[0], str(folder / "release.json"), *options(question, example), *also, "--json"]
     done = RUNNER.invoke(app, words, catch_exceptions=False)
@@ -88,7 +88,7 @@ def test_a_withheld_law_is_refused(question: InferenceQuestion, make_release) ->
     hidden = make_release(TABLE, Withheld("depends on data"))
     release: Any = [hidden, hidden] if question.name == "combine" else hidden
     with pytest.raises(DaleniusError):
-        question.ask(release, **question.examples[0])
+        question.answer(release, **question.examples[0])
 
 
 def test_both_names_of_a_question_are_verbs(folder: Path) -> None:

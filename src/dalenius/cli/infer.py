@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from pathlib import Path
 from types import GenericAlias
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from typer import Argument, Option
@@ -60,7 +60,7 @@ def _verb(question: "InferenceQuestion") -> Callable[..., None]:
             if written[parameter.name] is not None
         }
         releases = [read_release(place) for place in (release, *(also or ()))]
-        _say(question.ask(releases if also else releases[0], **values), as_json, plot)
+        _say(question.answer(releases if also else releases[0], **values), as_json, plot)
 
     return signed(command, map(_typed, question.parameters), name=question.name, words=question.help)
 
@@ -68,7 +68,7 @@ def _verb(question: "InferenceQuestion") -> Callable[..., None]:
 def _typed(parameter: "Parameter") -> inspect.Parameter:
     """A parameter as typer declares it: what is repeated is a list, and None if it was not written."""
     hint, nothing = parameter.hint, inspect.Parameter.empty
-    is_list = parameter.is_selection or get_origin(parameter.type) is tuple
+    is_list = parameter.is_selection or parameter.is_several
     member = str if parameter.is_selection else (*get_args(parameter.type), str)[0]
     kind: Any = GenericAlias(list, (member,)) if is_list else Path if parameter.is_release else parameter.type
     is_required = parameter.default is nothing

@@ -26,20 +26,22 @@ from dalenius.inference.interval import checked
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.loglinear import exponentiated
 from dalenius.inference.observe import Seen, Source, observe
+from dalenius.inference.parameters import AxisName, Confidence, Replicates, Seed
 from dalenius.inference.profile import coefficient_interval, covariance
 
 
 def odds_ratio(
     source: Source,
-    rows: str = "",
-    columns: str = "",
-    *,
+    *axes: AxisName,
     row_labels: tuple[str, str] | None = None,
     column_labels: tuple[str, str] | None = None,
-    confidence: float = 0.95,
+    confidence: Confidence = 0.95,
 ) -> Estimate:
-    """(mu11 mu22) / (mu12 mu21) of two rows and two columns (the first two of each unless named)."""
-    observation = _two_way(source, rows, columns)
+    """Odds ratio of the first two rows and columns, with a profile-likelihood interval.
+
+    (mu11 mu22) / (mu12 mu21), of other labels where they are named.
+    """
+    observation = _two_way(source, axes)
     pairs = [
         _pair(axis.labels, chosen) for axis, chosen in zip(observation.axes, (row_labels, column_labels), strict=True)
     ]
@@ -63,29 +65,29 @@ def odds_ratio(
 
 
 def cramers_v(
-    source: Source, rows: str = "", columns: str = "", *, confidence: float = 0.95, replicates: int = 499, seed: int = 0
+    source: Source, *axes: AxisName, confidence: Confidence = 0.95, replicates: Replicates = 999, seed: Seed = 0
 ) -> Estimate:
-    """Cramer's V, corrected for noise and for sampling."""
-    return _simulated(source, rows, columns, "Cramer's V", _v, confidence, replicates, seed)
+    """Cramer's V of two axes, corrected for noise and for sampling."""
+    return _simulated(source, axes, "Cramer's V", _v, confidence, replicates, seed)
 
 
 def phi(
-    source: Source, rows: str = "", columns: str = "", *, confidence: float = 0.95, replicates: int = 499, seed: int = 0
+    source: Source, *axes: AxisName, confidence: Confidence = 0.95, replicates: Replicates = 999, seed: Seed = 0
 ) -> Estimate:
     """The square root of the corrected mean square contingency."""
 
     def root(guess: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
         return np.minimum(np.sqrt(phi_squared(guess, mean, variance)), sqrt(min(mean.shape[1:]) - 1))
 
-    return _simulated(source, rows, columns, "phi", root, confidence, replicates, seed)
+    return _simulated(source, axes, "phi", root, confidence, replicates, seed)
 
 
 def goodman_kruskal_lambda(
-    source: Source, rows: str = "", columns: str = "", *, confidence: float = 0.95, replicates: int = 499, seed: int = 0
+    source: Source, *axes: AxisName, confidence: Confidence = 0.95, replicates: Replicates = 999, seed: Seed = 0
 ) -> Estimate:
     """Share of errors in guessing the column that knowing the row removes; simulated bias subtracted."""
     checked(confidence)
-    observation = _two_way(source, rows, columns)
+    observation = _two_way(source, axes)
     fitted = _saturated_mean(observation)
     value = float(_lambda(np.maximum(observation.guess[None], 0.0))[0])
     draws = observation.simulate(fitted, replicates, simulation.generator(seed))
@@ -129,8 +131,7 @@ def _lambda(mean: FloatArray) -> FloatArray:
 
 def _simulated(
     source: Source,
-    rows: str,
-    columns: str,
+    axes: tuple[str, ...],
     name: str,
     measure: Callable[[FloatArray, FloatArray, FloatArray], FloatArray],
     confidence: float,
@@ -138,7 +139,7 @@ def _simulated(
     seed: int,
 ) -> Estimate:
     checked(confidence)
-    observation = _two_way(source, rows, columns)
+    observation = _two_way(source, axes)
     null = formula.independent(observation.names)
     fit = fit_one(observation, null)
     variance = observation.variance(fit.mean)
@@ -169,8 +170,10 @@ def _saturated_mean(observation: Seen) -> FloatArray:
     return np.maximum(observation.values, 0.0) if isinstance(observation, JointObserved) else observation.saturated[0]
 
 
-def _two_way(source: Source, rows: str, columns: str) -> Seen:
-    observation = observe(source, *(name for name in (rows, columns) if name))
+def _two_way(source: Source, axes: tuple[str, ...]) -> Seen:
+    if len(axes) not in (0, 2):
+        raise ParameterError("Name the two axes of the table, or none for the first two.")
+    observation = observe(source, *axes)
     if len(observation.shape) != 2:
         raise ParameterError(
             f"A two-way table is needed; this one has {len(observation.shape)} axes. Name two of them."

@@ -16,7 +16,7 @@ References
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from dalenius.inference.interval import check_among, checked
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.observation import Observed
 from dalenius.inference.observe import Source, observe
+from dalenius.inference.parameters import AxisName, Seed
+from dalenius.inference.question import Hint
 from dalenius.rendering import Axes, draw_cells, grid, two_lines
 
 MODELS = ("saturated", "independence")
@@ -142,18 +144,18 @@ class Posterior:
 
 def posterior(
     source: Source,
-    *names: str,
-    model: str = "saturated",
-    draws: int = 2000,
+    *axes: AxisName,
+    model: Annotated[str, Hint(help="saturated or independence.", choices=MODELS)] = "saturated",
+    draws: Annotated[int, Hint(help="Draws of each of four chains.", least=100, most=50_000)] = 2000,
     burn_in: int = 500,
     chains: int = 4,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> Posterior:
-    """Draw the true counts given the release."""
+    """Draw the true counts given the release: posterior means and intervals of every cell."""
     check_among("model", model, MODELS)
     if chains < 2 or draws < 4:
         raise ParameterError("At least 2 chains of 4 draws are needed to judge convergence.")
-    observation = observe(source, *names, of_process=False)
+    observation = observe(source, *axes, of_process=False)
     if isinstance(observation, JointObserved):
         raise Unsupported("Gibbs sampling needs a law for each cell; this table combines several measurements.")
     rng = simulation.generator(seed)

@@ -6,6 +6,8 @@ kind "parameter"    the Poisson mean behind the count, or the process behind an 
 The two answer different questions and carry different names in every output.
 """
 
+from typing import Annotated
+
 import numpy as np
 
 from dalenius.algebra import joint
@@ -19,12 +21,21 @@ from dalenius.errors import Unsupported
 from dalenius.inference import simulation
 from dalenius.inference.channel import CensoredShift, Kernelled, Repeated, Shifted, noise_parts
 from dalenius.inference.drawn import condition, drawn_as, refuse_parameters, refuse_weights
-from dalenius.inference.interval import NOISE_LAW, checked, checked_kind, poisson_limits, simultaneous_confidence
+from dalenius.inference.interval import (
+    NOISE_LAW,
+    SHARES,
+    checked,
+    checked_kind,
+    poisson_limits,
+    simultaneous_confidence,
+)
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise, has_table
 from dalenius.inference.observation import Observed, adjusted_note, find_table, refusal
 from dalenius.inference.observe import Source, observe
+from dalenius.inference.parameters import AxisName, Confidence, KindName
+from dalenius.inference.question import Hint
 
 _DRAWS = 4000
 COMBINED = "from the exact variance of the noise"
@@ -51,23 +62,36 @@ WEIGHTED = {
     "quantile",
 }
 DECONVOLUTION = "deconvolution"
+Method = Annotated[
+    str,
+    Hint(
+        help="exact, guarded or mid-p, or deconvolution of bootstrap replicates; for the parameter only.",
+        choices=(*SHARES, DECONVOLUTION),
+        options=("--method",),
+        key="variant",
+    ),
+]
 SAMPLE = "binomial sampling with a known chance, and the published noise"
 
 
 def intervals(
     source: Source,
-    *names: str,
-    kind: str = "population",
-    confidence: float = 0.95,
-    method: str = "exact",
-    is_simultaneous: bool = False,
+    *axes: AxisName,
+    kind: KindName = "population",
+    method: Method = "exact",
+    is_simultaneous: Annotated[
+        bool,
+        Hint(help="Hold for all cells together.", options=("--simultaneous/--no-simultaneous",), key="simultaneous"),
+    ] = False,
+    confidence: Confidence = 0.95,
     seed: int = 0,
 ) -> IntervalTable:
-    """Intervals for every cell of the table over the named axes (the first table if none are named), in their order or
-    in the one in which the axes were asked for.
+    """Intervals for every cell of a table or of a margin.
+
+    The table over the named axes in their order, or the first table in the order in which its axes were asked for.
     """
-    made = _intervals(source, names, kind, confidence, method, is_simultaneous, seed)
-    if names or not isinstance(source, Release) or made.axes != source.table.space.axes:
+    made = _intervals(source, axes, kind, confidence, method, is_simultaneous, seed)
+    if axes or not isinstance(source, Release) or made.axes != source.table.space.axes:
         return made
     return made.in_order(source.asked_order(source.table))
 

@@ -10,6 +10,7 @@ References
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 
@@ -23,22 +24,37 @@ from dalenius.inference.formula import Model
 from dalenius.inference.independence import nested_test, sampling_note
 from dalenius.inference.interval import check_among
 from dalenius.inference.observe import Source, observe
+from dalenius.inference.parameters import AxisName, NestedTest, Replicates, Seed
+from dalenius.inference.question import Hint
 
+Direction = Annotated[
+    str,
+    Hint(
+        help="two-sided, increasing or decreasing.",
+        choices=("two-sided", "increasing", "decreasing"),
+        options=("--alternative",),
+    ),
+]
+_SCORE = "A score for each label of the {} axis; 0, 1, 2, … if left out."
+RowScores = Annotated[Sequence[float], Hint(help=_SCORE.format("first"), options=("--row-score",))]
+ColumnScores = Annotated[Sequence[float], Hint(help=_SCORE.format("second"), options=("--column-score",))]
 _EXTREMITIES = {"two-sided": np.abs, "increasing": np.positive, "decreasing": np.negative}
 
 
 def compare(
     source: Source,
-    null: str,
-    alternative: str | None = None,
-    *names: str,
-    method: str = "monte-carlo",
-    replicates: int = 999,
-    seed: int = 0,
+    null: Annotated[str, Hint(help='The smaller model, such as "A*C + B*C".', is_positional=True)],
+    alternative: Annotated[
+        str | None, Hint(help="The larger model; the saturated one if left out.", is_positional=True)
+    ] = None,
+    *axes: AxisName,
+    method: NestedTest = "monte-carlo",
+    replicates: Replicates = 999,
+    seed: Seed = 0,
     total: int | None = None,
 ) -> TestResult:
-    """Whether the larger log-linear model (the saturated one if none is named) fits better than the smaller."""
-    observation = observe(source, *names, total=total, takes_weights=True)
+    """Compare two nested log-linear models."""
+    observation = observe(source, *axes, total=total, takes_weights=True)
     low = formula.model(null, observation.names)
     high = None if alternative is None else formula.model(alternative, observation.names)
     if high is not None and not (low <= high and low.terms != high.terms):
@@ -52,9 +68,10 @@ def compare(
 
 
 def homogeneity(
-    source: Source, groups: str, outcome: str, *, method: str = "monte-carlo", replicates: int = 999, seed: int = 0
+    source: Source, *axes: AxisName, method: NestedTest = "monte-carlo", replicates: Replicates = 999, seed: Seed = 0
 ) -> TestResult:
-    """Whether the outcome is distributed alike in all groups."""
+    """Test that an outcome (the second axis) is distributed alike in all groups (the first)."""
+    groups, outcome = _named(axes, 2, "two axes: the groups, then the outcome")
     observation = observe(source, groups, outcome)
     null = formula.independent(observation.names)
     title = f"{outcome} is distributed alike in all groups of {groups}"
@@ -62,16 +79,10 @@ def homogeneity(
 
 
 def conditional_independence(
-    source: Source,
-    first: str,
-    second: str,
-    given: str,
-    *,
-    method: str = "monte-carlo",
-    replicates: int = 999,
-    seed: int = 0,
+    source: Source, *axes: AxisName, method: NestedTest = "monte-carlo", replicates: Replicates = 999, seed: Seed = 0
 ) -> TestResult:
-    """Whether two axes of a three-way table are independent within each label of the third."""
+    """Test that two axes are independent within each label of a third, named last."""
+    first, second, given = _named(axes, 3, "three axes: the two that are tested, then the one that is given")
     observation = observe(source, first, second, given)
     null = Model(formula.closed([frozenset([0, 2]), frozenset([1, 2])]), observation.names)
     title = f"Independence of {first} and {second} given {given}"
@@ -80,16 +91,18 @@ def conditional_independence(
 
 def trend(
     source: Source,
-    rows: str,
-    columns: str,
-    *,
-    row_scores: Sequence[float] | None = None,
-    column_scores: Sequence[float] | None = None,
-    alternative: str = "two-sided",
-    replicates: int = 999,
-    seed: int = 0,
+    *axes: AxisName,
+    alternative: Direction = "two-sided",
+    row_scores: RowScores = (),
+    column_scores: ColumnScores = (),
+    replicates: Replicates = 999,
+    seed: Seed = 0,
 ) -> TestResult:
-    """Linear-by-linear association of two ordered axes (scores 0, 1, 2, … unless given), one degree of freedom."""
+    """Test that an ordered outcome (the second axis) has no linear trend over the first.
+
+    Linear-by-linear association, one degree of freedom.
+    """
+    rows, columns = _named(axes, 2, "two ordered axes: the rows, then the outcome")
     check_among("alternative", alternative, _EXTREMITIES)
     observation = observe(source, rows, columns)
     scores = [
@@ -114,8 +127,14 @@ def trend(
     )
 
 
-def _scores(given: Sequence[float] | None, width: int) -> FloatArray:
-    if given is None:
+def _named(axes: tuple[str, ...], count: int, what: str) -> tuple[str, ...]:
+    if len(axes) != count:
+        raise ParameterError(f"Name {what}.")
+    return axes
+
+
+def _scores(given: Sequence[float], width: int) -> FloatArray:
+    if not len(given):
         return np.arange(width, dtype=np.float64)
     scores = np.asarray(given, dtype=np.float64)
     if len(scores) != width or not np.all(np.isfinite(scores)):

@@ -32,13 +32,16 @@ from dalenius.inference.joint import JointObserved
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed, find_table, refuse_censored
 from dalenius.inference.observe import Seen, Source, observe
+from dalenius.inference.parameters import ALL, Confidence, First, KindName
 from dalenius.inference.tree_observed import TreeObserved, is_for_ranges, observe_along
 
 Where = Mapping[str, str | Sequence[str]]
 
 
-def total(source: Source, where: Where, *, kind: str = "population", confidence: float = 0.95) -> Estimate:
-    """The sum of the selected cells."""
+def total(
+    source: Source, where: First = ALL, *, kind: KindName = "population", confidence: Confidence = 0.95
+) -> Estimate:
+    """Sum of the first cells."""
     observation = observed_for(source, where)
     weights = selection(observation, where)
     is_counted = not isinstance(observation, TreeObserved) or observation.is_counted

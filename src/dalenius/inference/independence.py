@@ -30,24 +30,25 @@ from dalenius.inference.formula import Model
 from dalenius.inference.interval import check_among
 from dalenius.inference.joint import JointObserved
 from dalenius.inference.observe import Seen, Source, observe
+from dalenius.inference.parameters import AxisName, Replicates, Seed, Test
 
 METHODS = ("monte-carlo", "asymptotic", "chi-square")
 
 
 def independence(
     source: Source,
-    *names: str,
-    method: str = "monte-carlo",
-    replicates: int = 999,
-    seed: int = 0,
+    *axes: AxisName,
+    method: Test = "monte-carlo",
+    replicates: Replicates = 999,
+    seed: Seed = 0,
     total: int | None = None,
 ) -> TestResult:
-    """Test that the axes of a table are mutually independent.
+    """Test that the axes of a table are independent.
 
     `method` is "monte-carlo" (likelihood ratio, simulated), "asymptotic" (likelihood ratio against chi-square, refused
     where that is not safe) or "chi-square" (Pearson's statistic with the noise in its denominators, simulated).
     """
-    observation = observe(source, *names, total=total, takes_weights=True)
+    observation = observe(source, *axes, total=total, takes_weights=True)
     if len(observation.shape) < 2:
         raise ParameterError("A test of independence needs a table with at least two axes.")
     check_among("method", method, METHODS)

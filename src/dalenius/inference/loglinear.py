@@ -15,7 +15,7 @@ References
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import exp, inf, nan, sqrt
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import chdtrc
@@ -29,7 +29,9 @@ from dalenius.inference.fitting import Fit, degrees_of_freedom, fit_one, saturat
 from dalenius.inference.formula import Model
 from dalenius.inference.independence import sampling_note
 from dalenius.inference.observe import Seen, Source, observe
+from dalenius.inference.parameters import AxisName
 from dalenius.inference.profile import FARTHEST, coefficient_interval, covariance
+from dalenius.inference.question import Hint
 from dalenius.rendering import Axes, figure, finish, grid, two_lines
 
 _MOST_PRINTED = 40
@@ -194,12 +196,18 @@ def loglinear(source: Source, model: str | Model, *names: str, total: int | None
     )
 
 
-def logistic(source: Source, outcome: str, predictors: str, *names: str) -> LoglinearFit:
-    """Logistic (or baseline-category) regression of a categorical outcome, through its log-linear form.
+def logistic(
+    source: Source,
+    outcome: Annotated[str, Hint(help="The axis whose odds are explained.", is_positional=True)],
+    predictors: Annotated[str, Hint(help='A formula of the other axes, such as "A + B".', is_positional=True)],
+    *axes: AxisName,
+) -> LoglinearFit:
+    """Fit a logistic regression of a categorical outcome on other axes.
 
+    Of several categories it is a baseline-category regression. It is fitted through its log-linear form.
     The predictors' joint distribution is left free; coefficients that name the outcome are the log odds ratios.
     """
-    observation = observe(source, *names)
+    observation = observe(source, *axes)
     if outcome not in observation.names:
         raise UnknownName.among("axis", outcome, observation.names)
     own = observation.names.index(outcome)

@@ -1,14 +1,16 @@
 """What every question of `inference/questions/` states: the contract of one thing that can be asked of a release.
 
 A question is a function of a release with typed parameters. Its signature is its declaration: the command line makes
-the options of a verb from it, the server the keys of a request, and both find it by the registry.
+the options of a verb from it, the server the keys of a request, and both find it by the registry. A parameter without
+a hint is for programs alone.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter as Argument
 from inspect import signature
-from typing import Any, Protocol, get_args, get_origin, get_type_hints
+from types import GenericAlias
+from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
 from dalenius.core import registry
 from dalenius.core.release import Release
@@ -61,6 +63,10 @@ class Parameter:
         return get_origin(self.type) is Mapping
 
     @property
+    def is_several(self) -> bool:
+        return get_origin(self.type) in (tuple, Sequence)
+
+    @property
     def is_release(self) -> bool:
         """Whether it is another release: a file on the command line; servers do not take it."""
         return bool(self.type == Release | None)
@@ -97,11 +103,21 @@ class InferenceQuestion:
     def parameters(self) -> tuple[Parameter, ...]:
         hints = get_type_hints(self.ask, include_extras=True)
         _, *rest = signature(self.ask).parameters.values()
-        return tuple(_parameter(argument, hints[argument.name]) for argument in rest)
+        hinted = (argument for argument in rest if get_origin(hints[argument.name]) is Annotated)
+        return tuple(_parameter(argument, hints[argument.name]) for argument in hinted)
+
+    def answer(self, release: Any, **values: Any) -> Answer:
+        """Ask with values by the names of parameters; those of `*axes` are a tuple."""
+        call = signature(self.ask).bind_partial(release, **{k: v for k, v in values.items() if k != "axes"})
+        call.arguments |= {name: values[name] for name in ("axes",) if name in values}
+        call.apply_defaults()
+        return self.ask(*call.args, **call.kwargs)
 
 
 def _parameter(argument: Argument, annotated: Any) -> Parameter:
     kind, hint = get_args(annotated)[:2]
+    if argument.kind is Argument.VAR_POSITIONAL:
+        return Parameter(name=argument.name, type=GenericAlias(tuple, (kind, ...)), default=(), hint=hint)
     return Parameter(name=argument.name, type=kind, default=argument.default, hint=hint)
 
 

@@ -35,6 +35,7 @@ from dalenius.inference.interval import checked, checked_kind
 from dalenius.inference.noise import Noise
 from dalenius.inference.observation import Observed
 from dalenius.inference.observe import Seen, Source
+from dalenius.inference.parameters import ALL, Confidence, First, KindName, Second
 from dalenius.inference.tree_observed import TreeObserved
 
 _MOST_PAIRS = 4_000_000
@@ -51,11 +52,16 @@ def ratio(
 
 
 def proportion(
-    source: Source, part: Where, whole: Where | None = None, *, kind: str = "population", confidence: float = 0.95
+    source: Source,
+    part: First = ALL,
+    whole: Second = ALL,
+    *,
+    kind: KindName = "population",
+    confidence: Confidence = 0.95,
 ) -> Estimate:
-    """Share of a selection in a larger one (in the whole table if none is named)."""
-    observation = observed_for(source, {**part, **(whole or {})})
-    inner, outer = selection(observation, part), selection(observation, whole or {})
+    """Share of the first cells in the second, or in the whole table."""
+    observation = observed_for(source, {**part, **whole})
+    inner, outer = selection(observation, part), selection(observation, whole)
     if np.any(inner > outer):
         raise ParameterError("A proportion needs a part that lies inside the whole; use ratio for other quotients.")
     odds = _ratio(observation, inner, outer - inner, "odds", kind, confidence)

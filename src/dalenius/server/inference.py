@@ -6,7 +6,7 @@ that simulate take a bounded number of replicates, and at most two run at a time
 
 import threading
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
@@ -58,7 +58,7 @@ def infer(release: Release, name: str, written: Mapping[str, Any]) -> dict[str, 
     if not _AT_ONCE.acquire(timeout=_PATIENCE):
         raise TooManyRequests("The server is computing for others; ask again in a moment.", retry_after=2)
     try:
-        answer = question.ask(release, **arguments)
+        answer = question.answer(release, **arguments)
     except (ValueError, ArithmeticError, LookupError, TypeError) as error:
         raise RequestError(f"{name} cannot be computed from this table ({type(error).__name__}).") from None
     finally:
@@ -101,7 +101,7 @@ def _type(parameter: Parameter) -> Any:
         return _Cells
     if parameter.hint.choices:
         return Literal[parameter.hint.choices]
-    if get_origin(parameter.type) is tuple:
+    if parameter.is_several:
         return _Names if get_args(parameter.type)[0] is str else _Numbers
     if parameter.type in (str, str | None):
         return Annotated[parameter.type, Field(max_length=1000)]

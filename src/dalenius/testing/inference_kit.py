@@ -84,10 +84,10 @@ def release_of(counts: Any, law: Law) -> Release:
 def _ask(question: InferenceQuestion, release: Release, example: Mapping[str, Any]) -> Any:
     """The answer about one release, or about two of the same table where a question takes several."""
     try:
-        return question.ask(release, **example)
+        return question.answer(release, **example)
     except DaleniusError:
         other = release_of((release.blocks[0].values + 1).reshape(COUNTS.shape), release.law)
-        return question.ask([release, other], **example)
+        return question.answer([release, other], **example)
 
 
 def _is_refused(question: InferenceQuestion, release: Release, example: Mapping[str, Any]) -> bool:

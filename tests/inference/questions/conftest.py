@@ -18,4 +18,4 @@ def counts(laplace, make_release) -> Release:
 @pytest.fixture(scope="session")
 def ask():
     """Ask a question by its name."""
-    return lambda name, release, **given: every_question()[name].ask(release, **given)
+    return lambda name, release, **given: every_question()[name].answer(release, **given)

@@ -10,7 +10,7 @@ def test_a_rate_is_the_count_over_the_exposure(ask, counts, make_release, laplac
     answer = ask("rate", counts, exposure=1000.0, first={"A": ("a0",)})
     assert answer.value == pytest.approx(TABLE[0].sum() / 1000)
     noisy = make_release(TABLE, laplace("1"))
-    count, rate = (ask("total", noisy, first={"A": ("a0",)}), ask("rate", noisy, exposure=1000.0, first={"A": ("a0",)}))
+    count, rate = (ask("total", noisy, where={"A": ("a0",)}), ask("rate", noisy, exposure=1000.0, first={"A": ("a0",)}))
     assert rate.interval.upper == pytest.approx(count.interval.upper / 1000)
 
 

@@ -4,7 +4,7 @@ from dalenius.core.estimate import Estimate
 from dalenius.inference.contrast import difference
 from dalenius.inference.observe import Source
 from dalenius.inference.question import InferenceQuestion
-from dalenius.inference.questions._parameters import ALL, POPULATION, Confidence, First, Second
+from dalenius.inference.parameters import ALL, POPULATION, Confidence, First, Second
 
 __all__ = ["SURPLUS"]
 

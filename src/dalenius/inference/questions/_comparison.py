@@ -4,8 +4,7 @@ from dalenius.core.estimate import Estimate
 from dalenius.inference.compared import Comparison, each_pair
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.observe import Source
-from dalenius.inference.question import InferenceQuestion
-from dalenius.inference.questions._parameters import (
+from dalenius.inference.parameters import (
     ALL,
     COMPARED,
     POPULATION,
@@ -13,10 +12,11 @@ from dalenius.inference.questions._parameters import (
     By,
     Confidence,
     First,
-    Kind,
+    KindName,
     Samples,
     Second,
 )
+from dalenius.inference.question import InferenceQuestion
 
 
 def comparison(name: str, compare: Comparison, words: str) -> InferenceQuestion:
@@ -28,7 +28,7 @@ def comparison(name: str, compare: Comparison, words: str) -> InferenceQuestion:
         second: Second = ALL,
         against: Against = None,
         by: By = "",
-        kind: Kind = "population",
+        kind: KindName = "population",
         confidence: Confidence = 0.95,
         samples: Samples = "overlapping",
     ) -> Estimate | IntervalTable:

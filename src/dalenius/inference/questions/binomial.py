@@ -12,8 +12,8 @@ from dalenius.inference.contrast import noise_of, selection
 from dalenius.inference.drawn import condition
 from dalenius.inference.observation import Observed
 from dalenius.inference.observe import Source, observe
+from dalenius.inference.parameters import Alternative, Cell, Seed
 from dalenius.inference.question import Hint, InferenceQuestion
-from dalenius.inference.questions._parameters import Alternative, Cell, Seed
 
 __all__ = ["BINOMIAL"]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from dalenius.inference.combine import Combined, combine
 from dalenius.inference.observe import Source
+from dalenius.inference.parameters import Axes
 from dalenius.inference.question import InferenceQuestion
-from dalenius.inference.questions._parameters import Axes
 
 __all__ = ["COMBINE"]
 

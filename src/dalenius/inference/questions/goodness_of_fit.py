@@ -5,8 +5,8 @@ from typing import Annotated
 from dalenius.core.estimate import TestResult
 from dalenius.inference.goodness_of_fit import goodness_of_fit
 from dalenius.inference.observe import Source
+from dalenius.inference.parameters import COUNTS, Axes, NestedTest, Replicates, Seed
 from dalenius.inference.question import Hint, InferenceQuestion
-from dalenius.inference.questions._parameters import COUNTS, Axes, NestedTest, Replicates, Seed
 
 __all__ = ["GOODNESS_OF_FIT"]
 

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from dalenius.inference.loglinear import LoglinearFit, loglinear
 from dalenius.inference.observe import Source
+from dalenius.inference.parameters import COUNTS, Axes
 from dalenius.inference.question import Hint, InferenceQuestion
-from dalenius.inference.questions._parameters import COUNTS, Axes
 
 __all__ = ["LOGLINEAR"]
 

@@ -36,8 +36,8 @@ from dalenius.inference.interval import checked
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.noise import Noise
 from dalenius.inference.observe import Source
+from dalenius.inference.parameters import Confidence, Replicates, Seed
 from dalenius.inference.question import InferenceQuestion
-from dalenius.inference.questions._parameters import Confidence, Replicates, Seed
 
 __all__ = ["PARAMETRIC_BOOTSTRAP"]
 

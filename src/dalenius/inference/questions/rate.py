@@ -5,8 +5,8 @@ from typing import Annotated
 from dalenius.core.estimate import Estimate
 from dalenius.inference.contrast import rate
 from dalenius.inference.observe import Source
+from dalenius.inference.parameters import ALL, POPULATION, Confidence, First, KindName
 from dalenius.inference.question import Hint, InferenceQuestion
-from dalenius.inference.questions._parameters import ALL, POPULATION, Confidence, First, Kind
 
 __all__ = ["RATE"]
 
@@ -15,7 +15,7 @@ def ask(
     release: Source,
     exposure: Annotated[float, Hint(help="Known exposure, such as person-years.", is_positional=True)],
     first: First = ALL,
-    kind: Kind = "population",
+    kind: KindName = "population",
     confidence: Confidence = 0.95,
 ) -> Estimate:
     """Count of some cells for each unit of a known exposure."""

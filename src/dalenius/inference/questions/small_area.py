@@ -29,8 +29,8 @@ from dalenius.errors import Unsupported
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.observation import adjusted_note, find_table, refusal
 from dalenius.inference.observe import Source
+from dalenius.inference.parameters import Axes, Confidence
 from dalenius.inference.question import Hint, InferenceQuestion
-from dalenius.inference.questions._parameters import Axes, Confidence
 
 __all__ = ["SMALL_AREA"]
 

@@ -15,8 +15,8 @@ from dalenius.inference.cells import intervals
 from dalenius.inference.interval import check_among
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.observe import Source
+from dalenius.inference.parameters import ALL, POPULATION, Alternative, Cell, Cells, KindName
 from dalenius.inference.question import Hint, InferenceQuestion
-from dalenius.inference.questions._parameters import ALL, POPULATION, Alternative, Cell, Cells, Kind
 
 __all__ = ["STATED_VALUE"]
 
@@ -28,7 +28,7 @@ def ask(
     release: Source,
     value: Annotated[float, Hint(help="The hypothesis.")],
     label: Cell = ALL,
-    kind: Kind = "population",
+    kind: KindName = "population",
     alternative: Alternative = "two-sided",
 ) -> TestResult:
     """Test that the value of one cell is a stated one, by its intervals."""

@@ -1,25 +1,24 @@
-"""Parameters that several questions take, spelled alike everywhere."""
+"""Parameters that several questions take, spelled alike everywhere: types of the functions that answer them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated
 
 from dalenius.core.release import Release
-from dalenius.errors import ParameterError
 from dalenius.inference.question import Hint
 
 Cells = Mapping[str, tuple[str, ...]]
 ALL: Cells = MappingProxyType({})
 
-Axes = Annotated[
-    tuple[str, ...], Hint(help="An axis of the table; repeat for each.", options=("--axis", "-a"), key="table")
-]
+_AXIS = Hint(help="An axis of the table; repeat for each.", options=("--axis", "-a"), key="table")
+AxisName = Annotated[str, _AXIS]
+"""Of a function of `*axes`."""
+Axes = Annotated[tuple[str, ...], _AXIS]
 _CELLS = "axis=label of the {} cells, or axis=label..label for a range; repeat for each. All if left out."
-First = Annotated[Cells, Hint(help=_CELLS.format("first"))]
-Second = Annotated[Cells, Hint(help=_CELLS.format("second"))]
+_FIRST, _SECOND = (Hint(help=_CELLS.format(n), options=(f"--{n}",), key=n) for n in ("first", "second"))
+First = Annotated[Mapping[str, str | Sequence[str]], _FIRST]
+Second = Annotated[Mapping[str, str | Sequence[str]], _SECOND]
 Cell = Annotated[Cells, Hint(help="axis=label of the cell; repeat for each axis.")]
-
-
 Against = Annotated[
     Release | None, Hint(help="Another release, such as that of a later wave, from which the second cells are taken.")
 ]
@@ -42,7 +41,7 @@ def _test(words: str, *choices: str) -> Hint:
 Test = Annotated[str, _test("monte-carlo, asymptotic or chi-square.", "monte-carlo", "asymptotic", "chi-square")]
 NestedTest = Annotated[str, _test("monte-carlo, or asymptotic where that is safe.", "monte-carlo", "asymptotic")]
 Alternative = Annotated[str, Hint(help="two-sided, greater or less.", choices=("two-sided", "greater", "less"))]
-Kind = Annotated[
+KindName = Annotated[
     str, Hint(help="population (noise only) or parameter (noise and sampling).", choices=("population", "parameter"))
 ]
 Replicates = Annotated[int, Hint(least=19, most=100_000, help="Simulated measurements.")]
@@ -52,10 +51,3 @@ Confidence = Annotated[float, Hint(least=0.001, most=0.99999, help="Level of the
 COUNTS = "Counts are independent and Poisson, or multinomial where the total is public."
 COMPARED = "Two samples may have units in common, unless they are said to be independent."
 POPULATION = "Nothing more for population values; independent Poisson counts for parameters."
-
-
-def pair(axes: tuple[str, ...]) -> tuple[str, str]:
-    """The two axes of a two-way question; empty for the table's own."""
-    if axes and len(axes) != 2:
-        raise ParameterError("Name the two axes of the table, or none for the first two.")
-    return (axes[0], axes[1]) if axes else ("", "")
