@@ -1,14 +1,6 @@
 """Measures of association in noisy two-way tables: odds ratio, phi, Cramer's V, lambda.
 
-Guarantee
-    Odds ratio: profile-likelihood interval of the noise-aware saturated model, infinite ends allowed. Phi and V: the
-    first-order inflation by noise and by sampling is subtracted (Bergsma's correction with a noise term). Lambda:
-    simulated bias subtracted. Intervals of phi, V and lambda are percentile intervals of simulated measurements, and
-    approximate.
-Requires
-    A two-way table; a published law.
-References
-    Bergsma (2013); Goodman & Kruskal (1954).
+What is subtracted for noise and sampling, and how intervals are made: docs/reference/inference/association.md.
 """
 
 from collections.abc import Callable

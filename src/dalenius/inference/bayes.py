@@ -1,17 +1,6 @@
 """Bayesian answers: the posterior of the true counts and their margins, by exact Gibbs steps.
 
-Guarantee
-    Each step draws from the exact full conditional: the true count of a cell given its mean and its released value from
-    the discrete weights P(x | a) Poisson(a; mu), the means given the counts from gamma laws. Models: "saturated" (each
-    cell with its own Jeffreys mean) and "independence" (products of one factor for each axis, Jeffreys on each).
-Requires
-    A law for each cell (additive or kernel); joint laws are refused, because their cells are not conditionally
-    independent.
-Evidence
-    The saturated posterior is known in closed form, and the tests compare with it. Split R-hat is reported; above 1.01
-    run longer.
-References
-    Gelman et al. (2013), section 11.4.
+Models, priors and what is refused: docs/reference/inference/bayes.md.
 """
 
 from dataclasses import dataclass

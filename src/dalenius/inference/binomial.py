@@ -1,15 +1,8 @@
 """Exact tests for one binomial proportion behind a noisy count.
 
-Guarantee
-    The law of x = Binomial(N, p0) + noise is summed exactly, so p-values are exact for every N: at most nominal in
-    size, and exactly nominal for the randomised ("tulap") form.
-Requires
-    N known exactly and at most ten million; an additive law. Released values of probability below 1e-18 under the
-    hypothesis are not ordered one by one: all of them count against it. The optimality of the randomised one-sided test
-    (uniformly most powerful among private tests) holds for discrete Laplace noise, to which a uniform in (-1/2, 1/2) is
-    added: the Tulap law.
-References
-    Rinott et al. (2018), section 6.2; Awan & Slavkovic (2018).
+The law of x = Binomial(N, p0) + noise is summed exactly, so that p-values are exact for every N: at most nominal in
+size, and exactly nominal for the randomised ("tulap") form (docs/reference/inference/tests.md). Released values of
+probability below 1e-18 under the hypothesis are not ordered one by one: all of them count against it.
 """
 
 import numpy as np

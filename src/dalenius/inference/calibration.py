@@ -1,19 +1,9 @@
 """p-values by simulating the whole measurement under the null model, with nuisance parameters made safe.
 
-A p-value that is simulated from the plain fit is too small, for three reasons. Fitted margins of noisy tables are more
-spread out than the true ones, so that tables simulated from them are too empty (up to 9 % instead of 5 % where noise
-exceeds the counts). And the fit is an estimate: a critical value that is right on average and varies is exceeded more
-often than a fixed one, because tails are convex. Last, the critical value rises steeply with the mean count while that
-is below the noise and is flat, or falls a little, above it: where the total is underestimated too many tables are
-rejected, and where it is overestimated the loss does not make up for it. So margins are first drawn towards equality by
-the positive-part James-Stein factor, to where their squared error is smallest; then tables simulated from there are
-fitted and drawn alike, and each replicate is simulated from one of these null means, which vary about the first as it
-varies about the truth. All this is done twice, with the total as it was fitted and with one that is a standard error
-larger, on common random numbers, and the larger p-value is given. Where noise is small against the margins, nothing of
-this changes anything. `verify/independence_level.py` and `verify/inference_levels.py` measure the level.
-
-References: Davison & Hinkley (1997), section 4.4; James & Stein (1961); Beran (1990), Calibrating prediction regions;
-Berger & Boos (1994), P values maximized over a confidence set for the nuisance parameter.
+Simulated from the plain fit they are too small. So margins are drawn towards equality by the positive-part James-Stein
+factor; each replicate is simulated from one of several null means, refitted and drawn alike, which vary about the first
+as it varies about the truth; and all this is done at the fitted total and at one a standard error larger, on common
+random numbers, of which the larger p-value is given. Why, and the measured level: docs/reference/inference/tests.md.
 """
 
 from collections.abc import Callable, Sequence

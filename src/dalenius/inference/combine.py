@@ -1,15 +1,7 @@
 """Several releases of the same numbers: best weights, and what it costs to have asked more than once.
 
-Guarantee
-    Weights proportional to 1 / variance give the smallest variance of any unbiased weighted mean, 1 / sum(1 /
-    variance).
-    For Laplace noise 1 / variance is proportional to epsilon squared (Brawner & Honaker print its inverse; eq. 6
-    corrected).
-Requires
-    Independent releases of the same exact counts. For tests and models pass the releases as a list: the exact
-    likelihood is then used instead of the mean.
-References
-    Brawner & Honaker (2018), section 3, with the corrections of docs/explanation/errata.md.
+Weights, their factors and what counts as independent: docs/reference/inference/combine.md. For tests and models pass
+the releases as a list: the exact likelihood is then used instead of the mean.
 """
 
 from collections.abc import Sequence

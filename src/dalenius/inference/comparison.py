@@ -1,11 +1,6 @@
 """Comparisons between models and groups: nested log-linear models, homogeneity, conditional independence, trend.
 
-Guarantee
-    Every default p-value simulates the whole measurement under the smaller model (see `calibration`).
-Requires
-    Poisson or multinomial counts; a published law.
-References
-    Agresti (2013), sections 3.4 and 9.2.
+Every default p-value simulates the whole measurement under the smaller model (see `calibration`).
 """
 
 from collections.abc import Sequence

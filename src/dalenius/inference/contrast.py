@@ -1,15 +1,8 @@
 """Sums, differences and rates of released cells, with the covariance of their noise.
 
 A selection of cells is a mapping from axes to labels, such as {"sex": "F", "age": ["20-29", "30-39"]}; axes that are
-not named are summed over. "20-29..60-69" is the range from one label to another, in the order of the axis.
-
-Guarantee
-    Sums and differences, population kind: exact, from the convolved noise law. Sums, parameter kind: exact, because a
-    sum of Poisson counts is Poisson. Differences of parameters, and every joint law, use quantiles with the exact
-    covariance, and say so: normal ones, or those of a Laplace draw where a joint law is of Laplace noise.
-References
-    Garwood (1936), Biometrika 28, for the exact interval of a Poisson mean; here the count is seen through the noise,
-    and a sum of independent Poisson counts is one Poisson count.
+not named are summed over. "20-29..60-69" is the range from one label to another, in the order of the axis. What is
+exact and what is normal: docs/reference/inference/contrasts.md.
 """
 
 from collections.abc import Mapping, Sequence

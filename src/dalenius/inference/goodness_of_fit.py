@@ -1,13 +1,6 @@
-"""Tests that counts follow a given distribution, seen through noise.
+"""Tests that counts follow a given distribution, seen through noise: simulated and measured anew.
 
-Guarantee
-    The p-value simulates counts from the given distribution (with the public total, or with the fitted one and one a
-    standard error above, of which the larger p-value is given) and measures them anew.
-Requires
-    Declared probabilities for every cell; Poisson counts, or multinomial ones with a public total. Structural zeros
-    have no probability, no expected count and no degree of freedom.
-References
-    Rinott et al. (2018), section 6.2.
+Structural zeros have no probability, no expected count and no degree of freedom.
 """
 
 from collections.abc import Sequence

@@ -1,18 +1,6 @@
 """Tests of independence that know the noise.
 
-Guarantee
-    The default p-value simulates counts under independence and the whole measurement anew, from null means that are as
-    uncertain as the fitted ones, at the fitted total and at one a standard error above. `verify/independence_level.py`
-    measures the level at nominal 5 % on ten settings drawn at random and claims at most 5.5 % in each.
-Requires
-    Poisson (or, with a public total, multinomial) counts; independent noise of a published law.
-Noise
-    Enters through the likelihood: a cell that is mostly noise says little.
-Evidence
-    Known answers in tests/inference/test_independence.py; the naive chi-square on noisy tables has levels of 19-90 %
-    (Rinott et al., Table 3).
-References
-    Rinott, O'Keefe, Shlomo & Skinner (2018), section 6.1; Gaboardi, Lim, Rogers & Vadhan (2016).
+Method, levels and power: docs/reference/inference/tests.md. `verify/independence_level.py` measures the level.
 """
 
 from typing import Any

@@ -3,17 +3,8 @@
 population count   the exact count in the file; uncertainty is the privacy noise alone
 model parameter    the Poisson or binomial parameter behind the count; noise and sampling together
 
-Guarantee
-    Population count: a lies in [x - q, x + q] with probability at least `confidence`, q the smallest integer with
-    P(|noise| > q) <= 1 - confidence; the interval is cut at zero, which loses no coverage.
-    Parameter, exact: the family x = Poisson(mu) + noise is stochastically increasing in mu, so that inverting two
-    one-sided tests covers at least `confidence` for every mu. Guarded and mid-p count only three quarters, or half, of
-    the probability of the observed value as extreme: shorter, approximate. Smallest coverage over all means at 95 %,
-    discrete Laplace noise with epsilon 0.1, 0.2, ..., 4: guarded 0.934, mid-p 0.904 (verify/inference_coverage.py).
-Requires
-    Noise that is independent of the count (an additive law), or a kernel that is increasing in the count.
-References
-    Clopper & Pearson (1934).
+Both cover at least `confidence`; guarded and mid-p intervals, which are shorter, are approximate
+(docs/reference/inference/intervals.md; `verify/inference_coverage.py` measures them).
 """
 
 from collections.abc import Callable, Iterable

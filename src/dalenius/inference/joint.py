@@ -1,12 +1,8 @@
 """Tables that combine several measured blocks: values with a full noise covariance, fitted by quasi-likelihood.
 
-The shown cells are a linear map of the blocks, so x = a + e with E e = 0 and a known covariance S (exact, from the
-release). For Poisson counts Var x = diag(mu) + S, and the estimating equations
-
-    X' D W (x - mu) = 0,     D = diag(mu),  W = (D + S)^-1
-
-are unbiased whatever the shape of the noise, equal the Poisson score as S -> 0, and are efficient when noise or counts
-are not tiny. Tests use the quadratic form (x - mu)' W (x - mu) and are calibrated by simulating the blocks themselves.
+The estimating equations X' D W (x - mu) = 0, with D = diag(mu) and W = (D + S)^-1, are unbiased whatever the shape of
+the noise (docs/reference/inference/likelihood.md). Tests use the quadratic form (x - mu)' W (x - mu) and are calibrated
+by simulating the blocks themselves.
 """
 
 from collections.abc import Callable

@@ -1,15 +1,7 @@
 """Likelihood of Poisson counts that are seen through a channel: value, score, information, posterior moments.
 
-For a cell with released value x and mean mu the weights are w(a) = P(x | a) Poisson(a; mu). With theta = log mu
-
-    log-likelihood  log sum w
-    posterior mean  E = sum w a / sum w          score        E - mu
-    posterior var.  V = sum w (a - E)^2 / sum w  information  mu - V
-
-(the missing-information identity). Everything runs in log space, vectorised over cells, with the windows of P(x | a)
-computed once for each distinct released value.
-
-References: Rinott, O'Keefe, Shlomo, Skinner (2018), section 6.
+Formulas: docs/reference/inference/likelihood.md. Everything runs in log space, vectorised over cells, with the windows
+of P(x | a) computed once for each distinct released value.
 """
 
 from collections.abc import Callable

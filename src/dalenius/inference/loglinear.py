@@ -1,15 +1,6 @@
 """Log-linear models of noisy tables: fitted values, coefficients, deviance, logistic regression.
 
-Guarantee
-    Maximum likelihood of Poisson counts seen through the published law (EM-type sweeps, Newton finish); as noise
-    vanishes the fit is the ordinary Poisson regression. Standard errors come from the observed information, which the
-    noise lowers.
-Requires
-    A hierarchical model given as a formula; a published law.
-Evidence
-    Equal to statsmodels' Poisson GLM without noise; known answers in tests/inference/test_loglinear.py.
-References
-    Rinott et al. (2018), section 6.1; Agresti (2013), chapters 9 and 10.
+Formulas, guarantee and intervals: docs/reference/inference/loglinear.md.
 """
 
 from collections.abc import Mapping

@@ -1,12 +1,6 @@
-"""Ratios and proportions of released cells.
+"""Ratios and proportions of released cells, by Fieller's argument with the exact law of the noise.
 
-Guarantee
-    Population kind: the set of values r that num - r den does not contradict at the exact law of the noise of that
-    combination (Fieller's argument without the normal assumption); it covers at least `confidence`. Parameter kind,
-    sums of very many cells and joint laws: normal quantiles with the exact covariance, or those of one Laplace draw
-    where a joint law is of Laplace noise, and says so. Ends may be infinite.
-References
-    Fieller (1954).
+Where no exact law is known quantiles are normal, and the answer says so (docs/reference/inference/contrasts.md).
 """
 
 from collections.abc import Callable

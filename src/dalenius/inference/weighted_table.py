@@ -1,16 +1,8 @@
 """Weighted counts as tests see them: values, the covariance of their noise, and how weights spread the cells.
 
-A sum of weights over records that were drawn independently has a variance of the sum of squared weights: its mean times
-a dispersion, the mean of w^2 over that of w among its records. Squared weights are released with noise. The dispersion
-of all cells together is known best; what single cells say more than that is believed as far as their noise allows
-(Efron & Morris, 1975), one standard error of the noise is added to the common part, and no dispersion leaves the
-declared range of weights. Tests then simulate multiples of Poisson counts with that mean and variance, as Rao and
-Scott's corrections do for the chi-square law, through the noise itself.
-
-Evidence
-    verify/weighted_tests.py: levels of tests of independence and of log-linear models on weighted tables.
-References
-    Rao & Scott (1984); Efron & Morris (1975).
+How the dispersion of a cell is found from its released squared weights: docs/reference/inference/tests.md. What single
+cells say beyond the common dispersion is believed as far as their noise allows (Efron & Morris, 1975).
+`verify/weighted_tests.py` measures levels of tests of independence and of log-linear models on weighted tables.
 """
 
 from dataclasses import replace

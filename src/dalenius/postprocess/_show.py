@@ -1,8 +1,7 @@
 """What [show] asks for, as adjustments in a fixed order: agreement first, then what is possible, then whole numbers.
 
-Every adjustment is arithmetic on released values, recorded in the release; measured blocks stay. What cannot be shown
-as asked is refused before the charge (`curator.rules.rehearse`). After it nothing may fail: an adjustment that fails
-all the same is left out, and a warning of the release says so in every product.
+What cannot be shown as asked is refused before the charge (`curator.rules.rehearse`). After it nothing may fail: an
+adjustment that fails all the same is left out, and a warning of the release says so in every product.
 """
 
 from collections.abc import Sequence

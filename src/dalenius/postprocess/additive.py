@@ -1,9 +1,6 @@
 """Tables that were measured one by one, made consistent by generalised least squares.
 
-Releases of a list of margins are consistent from the start. This is for a release whose tables are independent
-measurements of the same rows: each residual component becomes the precision-weighted mean of its copies, so shared
-margins agree and every variance shrinks. Unbiased; variances are exact if each table has one variance for all cells and
-the tables are independent.
+What is exact, and when: docs/reference/postprocess/additive.md.
 """
 
 from dataclasses import dataclass, replace

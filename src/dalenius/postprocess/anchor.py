@@ -1,15 +1,6 @@
 """A later table reconciled with what is already published of the same data: the first publication wins.
 
-Where the later release shares margins with an earlier one, its tables are moved by the least squares amount that makes
-those margins equal the published ones. Nothing is measured, so nothing is charged; readers see one number for one fact.
-Both releases must be of the same data set and version, of the same measure and conditions, and a shared axis must hold
-the same values behind each label. Structural zeros stay zero; published margins that this forbids are refused.
-
-Anchored tables are marked as biased: they are tied to noise of an earlier release. Shown variances are those before
-anchoring: a cell tied to an older, noisier number may be farther off than its own measurement was. Intervals and tests
-do not use the anchored values: they are computed from the measured blocks, which stay, and are valid as before. The
-adjustment names the margins used, and the variables that only one of the two releases has: where values of those can be
-dropped, the two count slightly different records.
+What must be equal, and what happens to variances and intervals: docs/reference/postprocess/anchor.md.
 """
 
 from collections.abc import Mapping

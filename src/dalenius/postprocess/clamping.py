@@ -1,8 +1,4 @@
-"""Each shown value on its own brought into a declared range; margins no longer add up.
-
-`lower` and `upper` are declared, never read from data. Intervals stay valid because they come from the measured blocks
-and the truth lies in the declared range.
-"""
+"""Each shown value on its own brought into a declared range; margins no longer add up."""
 
 from dataclasses import dataclass
 from math import inf

@@ -1,16 +1,7 @@
 """Declared public totals: the shown tables are made to respect numbers that the custodian publishes without noise.
 
-An invariant is outside the guarantee: whoever publishes an exact total reveals it. The guarantee says so by name. The
-adjustment itself is arithmetic on released values (least squares subject to the totals); it is free and lowers the
-error. The measured blocks stay.
-
-Totals may say of which data set, version, measure and labels they are, and are then compared with the release. They
-must agree with each other. Structural zeros stay zero; totals that this forbids are refused.
-
-Adjusted tables are marked as biased, because nobody can check that a declared total is the true one: if it is, the
-cells are unbiased and closer to the truth. Shown variances are those before the adjustment, an upper bound where the
-totals are true. Intervals and tests are computed from the measured blocks, not from the adjusted values, and are valid
-whatever was declared.
+An invariant is outside the guarantee, which says so by name. What is compared, and what happens to variances and
+intervals: docs/reference/postprocess/invariants.md.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,14 +1,6 @@
 """No negative counts, and margins that still add up: weighted least squares on the counts that are possible.
 
-The finest shown table is replaced by the nearest one (in squared error weighted by precision) whose cells are not
-negative and whose total is the measured total (or zero); margins are its sums. Where only margins are shown, the
-nearest non-negative full cross is found first. Along a hierarchy every level is divided among its children in turn,
-from the top down, so that all levels add up.
-
-The result is biased upwards in small cells, and says so. The truth is one of the tables searched, so the weighted
-squared error never grows. **Intervals stay valid** because they are computed from the measured blocks, which stay in
-the release, and are then cut at zero: the truth is never below zero, so cutting loses no coverage. The stated variances
-are those of the unadjusted cells.
+Why intervals stay valid, and what is biased: docs/reference/postprocess/nonnegative.md.
 """
 
 from collections.abc import Sequence

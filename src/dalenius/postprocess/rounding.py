@@ -1,17 +1,6 @@
 """Whole numbers whose margins add up: controlled rounding.
 
-Every cell of the finest shown table goes to one of its two neighbouring integers, and the total to the nearest. In a
-two-way table every row and column total goes to a neighbouring integer as well (a transportation problem, whose
-vertices are integers). Margins are sums of the rounded cells. Intervals stay valid because they are computed from the
-measured blocks; a cell moves by less than one.
-
-Of a list without the full cross, margins that tables share are rounded first, and every table to neighbouring integers
-that sum to them. A list whose tables share more than two margins with others has no such rounding in general, and is
-refused. Impossible cells stay zero; where they leave no room for the margins, all tables are rounded at once, and a
-cell may move by more than one.
-
-Along a hierarchy every cell of a level is divided among its children by largest remainder, from the top down: all
-levels are whole and add up, and a cell may move by a little more than one.
+How each kind of release is rounded, and what is refused: docs/reference/postprocess/rounding.md.
 """
 
 from collections.abc import Sequence

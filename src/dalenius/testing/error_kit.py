@@ -1,23 +1,7 @@
 """The kit that judges errors: intervals, standard errors, previews and limits of every example of every method.
 
-Bounds, written before the first run. Nominal 95 %; no author writes a test for it.
-
-coverage   of noise alone, and of noise and sampling where it is claimed, in three worlds: red if a binomial test at
-           .0005 rejects "at most 3.5 % are missed" in one of the tails
-variance   stated over observed, of both errors, in .85 … 1.2: too large is red, too. Where the observed variance is
-           known so badly that an honest ratio would lie outside more than once in 20,000, the bound is moved to there
-gradient   the stated variance of the noise over that by finite differences, for all measured numbers and for each
-           block alone, in .97 … 1.03
-preview    the plan's margin of error over that of a release on evenly spread records, in .85 … 1.2; the same for the
-           standard error with sampling
-limits     where declared bounds leave a number between two others, as small cells with rows at their corners tell,
-           shown numbers and ends of intervals lie there
-degenerate cells with nobody, one row or equal rows: numbers are finite or missing, an interval around what is true is
-           not missed more often than elsewhere, and where there is no truth it is not narrower than in ordinary cells
-silence    at least half of the ordinary cells have an interval
-
-An honest interval that misses 2.5 % in each tail is called wrong less than once in 100,000 judgements. What a method
-cannot keep is listed by name and with its reason; a listed judgement that is kept is an error, too.
+Bounds were written before the first run; what each judgement is, and what a method cannot keep:
+docs/decisions/0012-kits-judge-errors.md. A listed judgement that is kept is an error, too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,18 +1,7 @@
 """The parametric bootstrap: intervals from a model fitted to a release and its noise (Ferrando et al. 2022).
 
-What was measured is a function of rows plus noise of a published law. The model is fitted to the release alone; new
-measurements are drawn from the fitted model and the same noise, and the estimate is computed from each as it was from
-the release. How far these estimates lie from the fitted value is how far the released one may lie from the truth: both
-errors in one interval, free of charge.
-
-    released                                                   model
-    counts                                                     Poisson, one mean for each cell
-    estimates from totals, squares and products of a variable  normal
-    and of two                                                 two normal variables
-
-Sums of normal rows are drawn by their own laws (normal, chi-squared, Wishart), so that a million rows cost what ten do.
-Differences are taken on the scale on which they vary least with the value: logarithms of variances, Fisher's z of
-correlations, roots of counts.
+The models: docs/reference/inference/questions/parametric_bootstrap.md. Differences are taken on the scale on which they
+vary least with the value: logarithms of variances, Fisher's z of correlations, roots of counts.
 """
 
 from collections.abc import Callable

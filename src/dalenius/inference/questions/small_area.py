@@ -1,16 +1,6 @@
 """A small-area view of a released table: an empirical Bayes model in which the cells of a group vary about its mean.
 
-The released cells x have known variances v. Cells of a group are taken to vary about the group's mean m with variance
-phi m, one phi for all groups, as counts of comparable places do. phi is estimated from how much more the cells of
-groups differ than noise alone would make them, as its posterior mean given that it is not negative, so that it is never
-nothing. A cell is then m + B (x - m) with B = a / (a + w): a what the model leaves to a deviation, w its noise. Its
-error adds the noise of the group's mean, B w, and twice what the uncertainty of phi brings (Prasad & Rao). The cells of
-a group still add up to it.
-
-**It is a model.** Where a few places of a group are unlike the others they are drawn towards it, and their intervals
-miss: look at the raw table for them.
-
-References: Fay & Herriot (1979); Prasad & Rao (1990); Morris (1983).
+The model, its error and where it misses: docs/reference/inference/small-areas.md.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,7 @@
 """A test that one released value is a stated one, by turning its intervals around.
 
 The p-value is one less the largest confidence at which the interval of the cell leaves the stated value out. So it is
-as valid as the intervals are, whatever is released: counts, totals, means, proportions, with privacy noise only or with
-sampling as well. For replicates of a bootstrap it stands in the place of the z-test of Brawner & Honaker (2018, section
-7), whose standard error is too small.
+as valid as the intervals are, whatever is released.
 """
 
 from typing import Annotated
