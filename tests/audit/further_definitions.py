@@ -2,8 +2,9 @@
 
 from math import exp, inf
 
-from dalenius.audit.definitions import Law, LogLaw, TinyUniverse, hockey_stick, loss
+from dalenius.audit.definitions import Law, LogLaw, TinyUniverse, loss
 from dalenius.audit.sensitivity import Data
+from dalenius_lab.brute import hockey_stick
 
 
 def large_loss(left: LogLaw, right: LogLaw, epsilon: float) -> float:

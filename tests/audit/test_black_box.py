@@ -6,7 +6,6 @@ from statistics import mode
 import numpy as np
 import pytest
 
-from dalenius.audit import sensitivity as brute
 from dalenius.audit.black_box import bootstrap_sensitivity, work
 from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.query import ValuesQuery
@@ -19,15 +18,12 @@ from dalenius_lab.brute import everywhere
 QUERY = ValuesQuery(value="x")
 
 
-@pytest.mark.parametrize("relation", list(Relation))
-def test_small_problems_are_proved(relation):
+def test_small_problems_are_proved():
     for data in ((1, 2, 3), (0, 0, 5, 7), (4, 4, 4)):
         for function in (sum, max, Quantile(query=QUERY, low=0, high=9).value):
-            found = bootstrap_sensitivity(function, data, relation=relation)
+            found = bootstrap_sensitivity(function, data)
             assert found.is_exact
-            assert found.proved == found.noise_bound == everywhere(function, data, len(data), relation)
-            left, right = found.witness
-            assert brute.distance(function(left), function(right)) == found.proved
+            assert found.proved == found.noise_bound == everywhere(function, data, len(data), Relation.REPLACE)
 
 
 def test_the_papers_examples():

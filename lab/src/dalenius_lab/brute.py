@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import exp, inf
 
+from dalenius.audit.definitions import LogLaw
 from dalenius.audit.sensitivity import Data, Function, Row, local, multisets, neighbours_of
 from dalenius.core.neighbours import Relation
 
@@ -43,3 +45,9 @@ def smooth(
         if not layer:
             break
     return best
+
+
+def hockey_stick(left: LogLaw, right: LogLaw, epsilon: float) -> float:
+    """Smallest delta of (epsilon, delta)-indistinguishability, in the worse direction."""
+    sides = ((left, right), (right, left))
+    return max(sum(max(0.0, exp(p) - exp(epsilon + b.get(o, -inf))) for o, p in a.items()) for a, b in sides)

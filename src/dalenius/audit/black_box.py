@@ -13,7 +13,7 @@ from operator import itemgetter
 from random import Random
 from typing import Any
 
-from dalenius.audit.sensitivity import Data, distance, local, multisets, neighbours_of
+from dalenius.audit.sensitivity import Data, distance, local, multisets
 from dalenius.core.neighbours import Relation
 from dalenius.errors import ParameterError, Unsupported
 
@@ -30,7 +30,6 @@ class Bracket:
     proved: Fraction | None
     is_exact: bool
     evaluations: int
-    witness: tuple[Data, Data] | None = None
 
     @property
     def noise_bound(self) -> Fraction:
@@ -40,21 +39,15 @@ class Bracket:
         return self.proved
 
 
-def work(rows: int, distinct: int, relation: Relation = Relation.REPLACE) -> int:
+def work(rows: int, distinct: int) -> int:
     """Number of evaluations of a full enumeration: multisets of n of d rows, times their neighbours."""
-    steps = rows * distinct if relation is Relation.REPLACE else rows + distinct
-    return comb(rows + distinct - 1, rows) * max(steps, 1)
+    return comb(rows + distinct - 1, rows) * max(rows * distinct, 1)
 
 
 def bootstrap_sensitivity(
-    function: Function,
-    data: Sequence[Any],
-    *,
-    relation: Relation = Relation.REPLACE,
-    upper: Fraction | int | None = None,
-    restarts: int = 50,
+    function: Function, data: Sequence[Any], *, upper: Fraction | int | None = None, restarts: int = 50
 ) -> Bracket:
-    """Largest l1 change of the function between neighbours made of the rows at hand.
+    """Largest l1 change of the function when one row is replaced by another of the rows at hand.
 
     `upper`: a bound proved elsewhere, for example the global sensitivity on the hull of the data. It is trusted for
     `proved`, and a search that exceeds it refutes it with an error.
@@ -63,24 +56,15 @@ def bootstrap_sensitivity(
     distinct = tuple(sorted(set(rows)))
     if not rows:
         raise ParameterError("The bootstrap sensitivity of an empty data set is not defined.")
-    total = work(len(rows), len(distinct), relation)
+    total = work(len(rows), len(distinct))
     if total <= ENUMERATE_UP_TO:
-        return _enumerate(function, rows, distinct, relation, total)
-    found, pair, used = _search(function, rows, distinct, relation, restarts)
+        best = max(local(function, one, distinct, Relation.REPLACE) for one in multisets(distinct, len(rows)))
+        return Bracket(found=best, proved=best, is_exact=True, evaluations=total)
+    found, used = _search(function, rows, distinct, restarts)
     bound = None if upper is None else Fraction(upper)
     if bound is not None and found > bound:
         raise ParameterError("The stated upper bound is wrong: the search found a larger change.", name="upper")
-    return Bracket(
-        found=found, proved=bound, is_exact=bound is not None and found == bound, evaluations=used, witness=pair
-    )
-
-
-def _enumerate(function: Function, rows: Data, distinct: Data, relation: Relation, total: int) -> Bracket:
-    changes = ((local(function, one, distinct, relation), one) for one in multisets(distinct, len(rows)))
-    best, where = max(changes, key=itemgetter(0))
-    here = function(where)
-    other = max(neighbours_of(where, distinct, relation), key=lambda d: distance(function(d), here), default=where)
-    return Bracket(found=best, proved=best, is_exact=True, evaluations=total, witness=(where, other))
+    return Bracket(found=found, proved=bound, is_exact=bound is not None and found == bound, evaluations=used)
 
 
 def _starts(rows: Data, distinct: Data, random: Random, count: int) -> Iterator[Data]:
@@ -96,40 +80,29 @@ def _starts(rows: Data, distinct: Data, random: Random, count: int) -> Iterator[
         yield tuple(sorted((*[a] * m, *[b] * (n - m))))
 
 
-def _search(
-    function: Function, rows: Data, distinct: Data, relation: Relation, restarts: int
-) -> tuple[Fraction, tuple[Data, Data] | None, int]:
+def _search(function: Function, rows: Data, distinct: Data, restarts: int) -> tuple[Fraction, int]:
     """Local search over pairs: from each start, single replacements while the best pair improves."""
-    random, best, pair, used = Random(1), Fraction(0), None, 0
+    random, best, used = Random(1), Fraction(0), 0
     for start in _starts(rows, distinct, random, restarts):
         current, reached = start, Fraction(-1)
         for _ in range(20):
             here = function(current)
-            near = _moves(current, distinct, relation, random, 400)
+            near = _moves(current, distinct, random, 400)
             scored = [(distance(function(d), here), d) for d in near]
             used += len(scored) + 1
             if not scored:
                 break
-            top, other = max(scored, key=lambda pair: pair[0])
-            if top > best:
-                best, pair = top, (current, other)
+            top, other = max(scored, key=itemgetter(0))
+            best = max(best, top)
             if top <= reached:
                 break
-            reached = top
-            current = other if len(other) == len(rows) else current
-    return best, pair, used
+            reached, current = top, other
+    return best, used
 
 
-def _moves(current: Data, distinct: Data, relation: Relation, random: Random, most: int) -> list[Data]:
+def _moves(current: Data, distinct: Data, random: Random, most: int) -> list[Data]:
     """Neighbours by value rather than by position; a random choice of them where there are many."""
-    leaving = sorted(set(current))
-    if relation is Relation.REPLACE:
-        pairs = [(out, new) for out in leaving for new in distinct if out != new]
-        chosen = pairs if len(pairs) <= most else random.sample(pairs, most)
-        return [_without(current, out, new) for out, new in chosen]
-    return [_without(current, out) for out in leaving] + [tuple(sorted((*current, new))) for new in distinct]
-
-
-def _without(data: Data, out: Any, *new: Any) -> Data:
-    place = data.index(out)
-    return tuple(sorted((*data[:place], *new, *data[place + 1 :])))
+    pairs = [(out, new) for out in sorted(set(current)) for new in distinct if out != new]
+    chosen = pairs if len(pairs) <= most else random.sample(pairs, most)
+    places = ((current.index(out), new) for out, new in chosen)
+    return [tuple(sorted((*current[:place], new, *current[place + 1 :]))) for place, new in places]

@@ -4,16 +4,15 @@ A mechanism is a function `law(data, fitted)`: the log-probabilities of its outp
 to `fitted`. What a custodian runs on D is law(D, D). Differential privacy and an intruder who knows the algorithm
 compare law(D, D) with law(D', D'); individual and bootstrap differential privacy keep `fitted` at the data at hand.
 
-Each function returns the smallest epsilon for which its definition holds (inf if none), or the smallest failure
-probability at a given epsilon. `compare_definitions` lists kinds of noise beside them, in a universe that is small
-enough to list: every multiset of three rows with values 0, 1 and 3 and every replacement of one row; noise of the
-discrete Laplace form. "Fitted" noise has the scale of the data at hand.
+Each function returns the smallest epsilon for which its definition holds (inf if none). `compare_definitions` lists
+kinds of discrete Laplace noise beside them, for every multiset of three rows with values 0, 1 and 3 and every
+replacement of one row. "Fitted" noise has the scale of the data at hand.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, inf, log, tanh
+from math import inf, log, tanh
 from random import Random
 from typing import Any
 
@@ -38,15 +37,6 @@ def loss(left: LogLaw, right: LogLaw) -> float:
             continue
         most = max(most, inf if -inf in (p, q) else abs(p - q))
     return most
-
-
-def hockey_stick(left: LogLaw, right: LogLaw, epsilon: float) -> float:
-    """Smallest delta of (epsilon, delta)-indistinguishability, in the worse direction."""
-    return max(_one_way(left, right, epsilon), _one_way(right, left, epsilon))
-
-
-def _one_way(left: LogLaw, right: LogLaw, epsilon: float) -> float:
-    return sum(max(0.0, exp(p) - exp(epsilon + right.get(o, -inf))) for o, p in left.items())
 
 
 @dataclass(frozen=True)
@@ -91,25 +81,12 @@ def bootstrap(law: Law, universe: TinyUniverse, data: Data, further: Sequence[An
     return max((loss(law(a, data), law(b, data)) for a, b in universe.pairs(sorted(rows))), default=0.0)
 
 
-@dataclass(frozen=True)
-class Proportion:
-    """A Monte-Carlo estimate of a probability with a one-sided bound at 99 % confidence."""
+def random(law: Law, distribution: Mapping[Any, float], size: int, epsilon: float, *, draws: int) -> float:
+    """Estimated probability that a pair drawn from a *declared* distribution keeps epsilon.
 
-    estimate: float
-    lower: float
-    draws: int
-
-
-def random(
-    law: Law, distribution: Mapping[Any, float], size: int, epsilon: float, *, delta: float = 0.0, draws: int = 2000
-) -> Proportion:
-    """Probability that a pair drawn from a *declared* distribution satisfies the (epsilon, delta) condition.
-
-    (epsilon, gamma)-random differential privacy asks for at least 1 - gamma; a positive delta gives the
-    (epsilon, delta, gamma) version. The pair is n rows, and the same with the last one replaced by an (n+1)-st.
+    (epsilon, gamma)-random differential privacy asks for at least 1 - gamma. The pair is n rows, and the same with the
+    last one replaced by an (n+1)-st.
     """
-    from scipy.stats import beta
-
     generator = Random(1)
     rows, weights = list(distribution), list(distribution.values())
     held, laws = 0, dict[Data, LogLaw]()
@@ -117,9 +94,8 @@ def random(
         drawn = generator.choices(rows, weights, k=size + 1)
         left, right = (tuple(sorted(d)) for d in (drawn[:-1], (*drawn[:-2], drawn[-1])))
         p, q = (laws.setdefault(d, laws.get(d) or law(d, d)) for d in (left, right))
-        held += (hockey_stick(p, q, epsilon) <= delta) if delta else (loss(p, q) <= epsilon + 1e-12)
-    lower = float(beta.ppf(1 - 0.99, held, draws - held + 1)) if held else 0.0
-    return Proportion(held / draws, lower, draws)
+        held += loss(p, q) <= epsilon + 1e-12
+    return held / draws
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +149,7 @@ def _judged(laws: Mapping[str, Law], distribution: Mapping[int, float], epsilon:
             "finite": finite(law, universe, _ROWS[:2]),
             "individual": max(individual(law, universe, data) for data in every),
             "bootstrap": max(bootstrap(law, universe, data) for data in every),
-            "random": random(law, distribution, _SIZE, epsilon, draws=300).estimate,
+            "random": random(law, distribution, _SIZE, epsilon, draws=300),
         }
         for noise, law in laws.items()
     }

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, reduce
 from math import exp, floor, isqrt, log
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 
@@ -26,22 +26,6 @@ _MOST_LISTED = 2_000_000
 _FARTHEST = 1 << 55
 # NoiseLaw with a larger scale is not listed answer by answer.
 _WIDE = 1000
-
-
-class Divergence(Protocol):
-    """What an answer shows of the difference between two data sets, in one direction: `here` against `there`."""
-
-    def largest(self) -> float:
-        """Largest log-ratio of any answer; infinite where one is possible on one side only."""
-
-    def delta(self, epsilon: float) -> float:
-        """Hockey-stick divergence at epsilon, or a little less."""
-
-    def beyond(self, epsilon: float) -> float:
-        """Probability of answers whose log-ratio exceeds epsilon, or a little less."""
-
-    def renyi(self, order: float) -> float:
-        """Divergence of that order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +49,17 @@ class AnswerPart:
         return self.here[kept], self.there[kept]
 
     def largest(self) -> float:
+        """Largest log-ratio of any answer; infinite where one is possible on one side only."""
         here, there = self._possible()
         return float(np.max(here - there, initial=0.0))
 
     def delta(self, epsilon: float) -> float:
+        """Hockey-stick divergence at epsilon, or a little less."""
         here, there = self._possible()
         return self.share * float(np.maximum(np.exp(here) - np.exp(there + epsilon), 0.0).sum())
 
     def beyond(self, epsilon: float) -> float:
-        """By summing; losses within a rounding of epsilon are not beyond it."""
+        """Probability of log-ratios above epsilon; losses within a rounding of epsilon are not beyond it."""
         here, there = self._possible()
         return float(np.exp(here[here - there > epsilon + 1e-9]).sum())
 
@@ -117,7 +103,6 @@ class Together:
 
     @cached_property
     def losses(self) -> tuple[FloatArray, FloatArray]:
-        """Losses on a grid, and their masses."""
         grids = [part.on_grid() for part in self.parts]
         length = sum(len(masses) - 1 for _, masses in grids) + 1
         size = 1 << (length - 1).bit_length()
@@ -187,6 +172,8 @@ class Adaptive:
 
 
 Shown = AnswerPart | Adaptive
+Divergence = Together | Shown
+"""What an answer shows of the difference between two data sets, in one direction: `here` against `there`."""
 
 
 def _log_sum(terms: FloatArray) -> float:

@@ -88,7 +88,6 @@ def audit_plan(domain: Domain, plan: TablePlan, *, pairs: int = 50, seed: int = 
 
 
 def _drawn(domain: Domain, neighbours: Neighbours, chance: random.Random) -> World:
-    """A few units, and what the last one becomes."""
     units = tuple(_unit(domain, chance) for _ in range(chance.randint(1, _MOST_UNITS)))
     return World(domain, units, _unit(domain, chance) if neighbours.is_replace else None)
 
@@ -104,7 +103,6 @@ def _agreeing(world: World, neighbours: Neighbours) -> World:
 
 
 def _changed(world: World, chance: random.Random) -> World:
-    """The world with one value changed, on either side."""
     units = [*world.units, *world.coming]
     place = chance.randrange(len(units))
     rows = list(units[place])

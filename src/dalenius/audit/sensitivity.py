@@ -18,7 +18,6 @@ DataSet = tuple[Unit, ...]
 
 
 def distance(left: Any, right: Any) -> Fraction:
-    """l1 distance of two answers, numbers or vectors."""
     if isinstance(left, tuple | list):
         return sum((abs(Fraction(a) - Fraction(b)) for a, b in zip(left, right, strict=True)), Fraction(0))
     return abs(Fraction(left) - Fraction(right))
@@ -38,7 +37,6 @@ def neighbours_of(data: Data, universe: Sequence[Row], relation: Relation) -> It
 
 
 def multisets(universe: Sequence[Row], size: int) -> Iterator[Data]:
-    """Every data set of a size, as sorted tuples."""
     return combinations_with_replacement(sorted(universe), size)
 
 

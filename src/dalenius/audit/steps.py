@@ -38,7 +38,6 @@ _BEYOND, _MOST_ANSWERS, _MOST_STEPS, _MOST_AFTER_NOISE = 6, 60_000, 30, 4
 
 
 def fetched(step: Measurement, source: Source) -> Exact:
-    """What a step needs, at one data set."""
     return tuple(gate.fetched(source, query) for query in step.needs)
 
 
@@ -52,8 +51,6 @@ def law_of(step: Measurement, exact: Exact, at: Exact | None = None) -> ExactLaw
 
 @dataclass(frozen=True, eq=False)
 class _Met:
-    """A step at two data sets."""
-
     step: Measurement
     here: Exact
     there: Exact

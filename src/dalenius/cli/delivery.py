@@ -52,7 +52,6 @@ def _is_single(output: Path) -> bool:
 
 
 def _try_to_write(folder: Path) -> None:
-    """Make and remove a file in the folder, or in the one that it will be made in."""
     place = folder.absolute()
     while not place.exists():
         place = place.parent

@@ -20,7 +20,6 @@ def _installed() -> dict[str, EntryPoint]:
 
 
 def command_of(function: Callable[..., None], name: str, ctx: Any) -> Any:
-    """Return a function as a verb of its own."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     app.command(name)(function)
     return with_plain_flags(typer.main.get_command(app), ctx)

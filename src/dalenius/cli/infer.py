@@ -93,7 +93,6 @@ def _value(parameter: "Parameter", written: Any) -> Any:
 
 
 def _cells(pairs: list[str]) -> dict[str, tuple[str, ...]]:
-    """Labels by axis, from `axis=label` pairs."""
     labels: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
         name, sign, value = (part.strip() for part in pair.partition("="))

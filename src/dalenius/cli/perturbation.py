@@ -121,7 +121,6 @@ def audit(
 
 
 def findings(kernel: "Kernel", epsilons: list[str], moves: int, cells: int) -> dict[str, Any]:
-    """The exact losses of a table, as numbers for readers."""
     from dalenius.core.rationals import plain, rational
     from dalenius.core.sensitivity import Sensitivity
     from dalenius.exact.perturbation import loss_of, table_delta

@@ -29,7 +29,6 @@ def printable(text: str) -> str:
 
 
 def styled(*parts: str | tuple[str, str]) -> Text:
-    """A line of plain texts and (text, style) pairs."""
     line = Text()
     for part in parts:
         text, style = (part, "") if isinstance(part, str) else part

@@ -8,6 +8,7 @@ from typing import ClassVar
 from dalenius.core.budget import MASTER, Budget, Cost
 from dalenius.core.neighbours import Relation, Scope
 from dalenius.core.profile import PrivacyProfile
+from dalenius.core.rationals import plain
 from dalenius.errors import ParameterError, Unsupported
 
 
@@ -42,6 +43,11 @@ class SummedDefinition(ABC):
     @abstractmethod
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
         """Whether the sequence stays within the budget under this definition."""
+
+    def sentence(self, budget: Budget) -> str:
+        """The guarantee in the definition's own terms, for specialists."""
+        amounts = zip(self.amounts, map(plain, self.required_amounts(budget)), strict=True)
+        return self.statements[0].format(**dict(amounts))
 
     def claim(self, budget: Budget, relation: Relation) -> PrivacyProfile:
         """What the amounts of a budget bound between the definition's neighbours."""

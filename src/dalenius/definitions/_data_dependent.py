@@ -41,7 +41,6 @@ class DataDependent(SummedDefinition):
         together = PrivacyProfile(relation=total.relation, rho=total.rho, rho_delta=total.delta)
         return together.delta_at(budget.epsilon) <= budget.delta
 
-
-def stated(budget: Budget) -> str:
-    """Return the amounts of a budget in words."""
-    return ", ".join(f"{name} = {plain(amount)}" for name, amount in budget.amounts.items() if amount is not None)
+    def sentence(self, budget: Budget) -> str:
+        stated = (f"{name} = {plain(amount)}" for name, amount in budget.amounts.items() if amount is not None)
+        return self.statements[0].format(amounts=", ".join(stated))

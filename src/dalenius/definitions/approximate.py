@@ -22,7 +22,6 @@ from dalenius.core import conversions
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.rationals import plain
 from dalenius.definitions._composition import SummedDefinition, one_relation
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.exact.additive import composed_losses
@@ -74,10 +73,6 @@ class Approximate(SummedDefinition):
             # The sum of the loss distributions, over every combination of the steps' worst moves.
             bounds.append(max(loss.delta(epsilon) for loss in composed_losses(profiles)))
         return min(bounds)
-
-    def sentence(self, budget: Budget) -> str:
-        epsilon, delta = map(plain, self.required_amounts(budget))
-        return self.statements[0].format(epsilon=epsilon, delta=delta)
 
 
 def _by_sums(profiles: Sequence[PrivacyProfile], epsilon: Fraction) -> Fraction:

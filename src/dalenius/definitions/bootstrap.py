@@ -14,10 +14,9 @@ References
 
 from typing import ClassVar
 
-from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
-from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_BOOTSTRAP, DataDependent, stated
+from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_BOOTSTRAP, DataDependent
 
 __all__ = ["Bootstrap"]
 
@@ -37,6 +36,3 @@ class Bootstrap(DataDependent):
         "Bootstrap differential privacy, {amounts}: between data sets made only of records that occur in "
         "these data, under noise fitted to these data.",
     )
-
-    def sentence(self, budget: Budget) -> str:
-        return self.statements[0].format(amounts=stated(budget))

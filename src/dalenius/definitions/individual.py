@@ -16,10 +16,9 @@ References
 
 from typing import ClassVar
 
-from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
-from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_INDIVIDUAL, DataDependent, stated
+from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_INDIVIDUAL, DataDependent
 
 __all__ = ["Individual"]
 
@@ -39,6 +38,3 @@ class Individual(DataDependent):
         "Individual differential privacy, {amounts}: between these data and the same data with one unit "
         "changed, under noise fitted to these data.",
     )
-
-    def sentence(self, budget: Budget) -> str:
-        return self.statements[0].format(amounts=stated(budget))

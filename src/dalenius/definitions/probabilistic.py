@@ -23,7 +23,7 @@ from typing import ClassVar
 from dalenius.core.budget import Budget
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.rationals import exp_upper, plain
+from dalenius.core.rationals import exp_upper
 from dalenius.definitions._composition import SummedDefinition, one_relation
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.exact.additive import product_tail
@@ -85,10 +85,6 @@ class Probabilistic(SummedDefinition):
             return min(Fraction(1), shares)
         together = PrivacyProfile(relation=total.relation, rho=total.rho)
         return min(Fraction(1), shares, _tail(together, left))
-
-    def sentence(self, budget: Budget) -> str:
-        epsilon, delta = map(plain, self.required_amounts(budget))
-        return self.statements[0].format(epsilon=epsilon, delta=delta)
 
 
 def _tail(profile: PrivacyProfile, epsilon: Fraction) -> Fraction:

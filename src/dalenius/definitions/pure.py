@@ -17,7 +17,6 @@ from typing import ClassVar
 from dalenius.core.budget import Budget, Cost
 from dalenius.core.evidence import Evidence, Level
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.rationals import plain
 from dalenius.definitions._composition import SummedDefinition, one_relation
 from dalenius.errors import Unsupported
 
@@ -42,10 +41,6 @@ class Pure(SummedDefinition):
         """The sum of the steps' costs; the pure sum is kept beside it."""
         self._epsilon(profiles)
         return super().cost(profiles)
-
-    def sentence(self, budget: Budget) -> str:
-        (epsilon,) = self.required_amounts(budget)
-        return self.statements[0].format(epsilon=plain(epsilon))
 
     @staticmethod
     def _epsilon(profiles: Sequence[PrivacyProfile]) -> Fraction:

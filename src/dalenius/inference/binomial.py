@@ -133,5 +133,4 @@ def _likelihood_ratio(values: IntArray, noise: Noise, size: int, probability: fl
 
 
 def _log_ways(size: int, counts: IntArray) -> FloatArray:
-    """log of the number of ways to choose so many of `size`."""
     return np.asarray(gammaln(size + 1.0) - gammaln(counts + 1.0) - gammaln(size - counts + 1.0))

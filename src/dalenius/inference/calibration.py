@@ -34,8 +34,6 @@ MOST_REPLICATES = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Calibrated:
-    """An observed statistic with its simulated null distribution."""
-
     statistic: float
     p_value: float
     simulated: FloatArray

@@ -40,27 +40,14 @@ from dalenius.inference.question import Hint
 _DRAWS = 4000
 COMBINED = "from the exact variance of the noise"
 _FINEST = 8
-METHODS = {
-    Kind.NOISE: "the published noise of every measured sum",
-    Kind.NOISE_AND_SAMPLING: "noise and estimated sampling error, Student's quantiles",
-}
-RESAMPLED = {
-    Kind.NOISE: "spread of the noisy replicates, Student's quantiles",
-    Kind.NOISE_AND_SAMPLING: "calibrated to the spread of the noisy replicates",
-}
-BANDS = {
-    Kind.NOISE: "a band that holds at all points of a curve at once, from the published noise",
-    Kind.NOISE_AND_SAMPLING: "a band that holds at all points of a curve at once, from noise and sampling",
-}
-SELECTED = {
-    Kind.NOISE: "released points between which noisy counts certify the quantile",
-    Kind.NOISE_AND_SAMPLING: "released points between which noisy counts and a binomial rank certify the quantile",
-}
-WEIGHTED = {
-    Kind.NOISE: "released points between which noisy sums of weights certify the quantile",
-    Kind.NOISE_AND_SAMPLING: "released points between which noisy sums of weights and a normal rank certify the "
-    "quantile",
-}
+# For the noise alone, and for noise and sampling.
+METHODS = "the published noise of every measured sum", "noise and estimated sampling error, Student's quantiles"
+RESAMPLED = "spread of the noisy replicates, Student's quantiles", "calibrated to the spread of the noisy replicates"
+_BAND = "a band that holds at all points of a curve at once, from"
+BANDS = f"{_BAND} the published noise", f"{_BAND} noise and sampling"
+_POINTS = "released points between which noisy"
+SELECTED = tuple(f"{_POINTS} counts{rank} certify the quantile" for rank in ("", " and a binomial rank"))
+WEIGHTED = tuple(f"{_POINTS} sums of weights{rank} certify the quantile" for rank in ("", " and a normal rank"))
 DECONVOLUTION = "deconvolution"
 Method = Annotated[
     str,
@@ -99,7 +86,6 @@ def intervals(
 def _intervals(
     source: Source, names: tuple[str, ...], kind: str, confidence: float, method: str, is_simultaneous: bool, seed: int
 ) -> IntervalTable:
-    """The same, in declared order or in that of the names."""
     is_deconvolved = method == DECONVOLUTION
     checked(confidence, "exact" if is_deconvolved else method)
     named_kind = checked_kind(kind)
@@ -220,7 +206,6 @@ def _reach(law: Additive, terms: int, level: float) -> float:
 def _combined(
     release: Release, table: Table, names: tuple[str, ...], confidence: float, together: bool
 ) -> IntervalTable:
-    """Totals of a list: each from its exact variance."""
     if set(names) not in (set(), {axis.name for axis in table.space.axes}):
         raise Unsupported("Ask for the intervals of a table that the list shows, over all of its axes.")
     zeros = table.variance == 0
@@ -347,7 +332,6 @@ def estimate_intervals(
     together: bool,
     method: str = "exact",
 ) -> IntervalTable:
-    """Of every cell of a released table of estimates."""
     if not _is_whole(table, names):
         raise Unsupported(f"A {table.measure} does not add up; ask for the intervals of the whole table.")
     drawn, is_sampling = drawn_as(release), kind is Kind.NOISE_AND_SAMPLING
@@ -366,7 +350,7 @@ def estimate_intervals(
     is_weighted = isinstance(release.law, Joint) and "weight" in release.law.parameters
     certified = WEIGHTED if is_weighted else SELECTED
     methods = certified if is_certified(release.law) else METHODS
-    how = RESAMPLED[kind] if is_resampled(release.law) else methods[kind] if curves is None else BANDS[kind]
+    how = (RESAMPLED if is_resampled(release.law) else methods if curves is None else BANDS)[is_sampling]
     if method == DECONVOLUTION:
         if not is_sampling or not isinstance(release.law, Joint) or not is_resampled(release.law):
             raise Unsupported(

@@ -68,7 +68,6 @@ def model(formula: "str | Model", names: Sequence[str]) -> Model:
 
 
 def closed(terms: Iterable[Term]) -> frozenset[Term]:
-    """All subsets of the terms."""
     terms_below: set[Term] = {frozenset()}
     for term in terms:
         for size in range(1, len(term) + 1):
@@ -81,7 +80,6 @@ def saturated(names: Sequence[str]) -> Model:
 
 
 def independent(names: Sequence[str]) -> Model:
-    """Main effects alone."""
     return Model(closed([frozenset([k]) for k in range(len(names))]), tuple(names))
 
 

@@ -161,7 +161,6 @@ class GridLikelihood:
 
     @property
     def saturated(self) -> tuple[FloatArray, FloatArray]:
-        """Saturated means and log-likelihoods, in the shape of the values."""
         solved = [engine.saturated for engine in (self._exact, self._quick) if engine is not None]
         mean, best = (np.concatenate(part) for part in zip(*solved, strict=True))
         return mean[self._which].reshape(self.shape), best[self._which].reshape(self.shape)
@@ -203,7 +202,6 @@ class Many:
 
     @property
     def saturated(self) -> FloatArray:
-        """Largest log-likelihood of each table, cell by cell."""
         best = np.zeros(self._shape)
         if self._direct is not None:
             best = self._direct.saturated[1].reshape(self._shape)

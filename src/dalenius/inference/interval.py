@@ -35,7 +35,6 @@ def checked(confidence: float, method: str = "exact") -> float:
 
 
 def checked_kind(kind: str) -> Kind:
-    """The kind of an interval as results carry it, or a refusal."""
     check_among("kind", kind, KINDS)
     return KINDS[kind]
 

@@ -37,7 +37,6 @@ class IntervalTable:
         return cls(axes=table.space.axes, lower=lower, upper=upper, structural_zeros=zeros, **given)
 
     def in_order(self, order: Sequence[int]) -> "IntervalTable":
-        """The same cells with the axes in another order."""
         if list(order) == list(range(len(self.axes))):
             return self
         places = cells_in_order(CellSpace(self.axes), order)

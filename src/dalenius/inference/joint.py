@@ -48,7 +48,6 @@ class JointObserved(SeenTable):
 
     @cached_property
     def possible(self) -> NDArray[np.bool_]:
-        """Every cell that is not a structural zero."""
         return ~np.isin(np.arange(self.values.size), self.impossible).reshape(self.shape)
 
     @property
@@ -57,7 +56,6 @@ class JointObserved(SeenTable):
 
     @property
     def released(self) -> FloatArray:
-        """The shown values, which are a map of what was released."""
         return self.values
 
     @cached_property
@@ -71,7 +69,6 @@ class JointObserved(SeenTable):
         return np.asarray(self._diagonal + (self.dispersion - 1) * mean, dtype=np.float64)
 
     def variance_of_total(self, mean: FloatArray) -> float:
-        """The same of the sum of all cells."""
         spread = 0.0 if self.dispersion is None else float(((self.dispersion - 1) * mean).sum())
         return float(self.covariance.sum()) + spread
 
@@ -82,11 +79,9 @@ class JointObserved(SeenTable):
         return np.asarray(self.dispersion * simulation.counts(means / self.dispersion, rng), dtype=np.float64)
 
     def simulate(self, mean: FloatArray, replicates: int, rng: np.random.Generator) -> FloatArray:
-        """New counts with newly measured blocks: tables on the first axis."""
         return self.measure(simulation.repeated(mean, replicates), rng)
 
     def measure(self, means: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """New counts with newly measured blocks for each table of means."""
         return self.send(self.counts(means, rng), rng)
 
     def send(self, counts: FloatArray | IntArray, rng: np.random.Generator) -> FloatArray:

@@ -83,7 +83,6 @@ class LoglinearFit:
 
     @property
     def coefficients(self) -> Mapping[str, Estimate]:
-        """Every coefficient with its standard error."""
         errors = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
         # A column that lives on structural zeros alone cannot be estimated.
         errors[~self.design[self.observation.possible.reshape(-1)].any(0)] = nan

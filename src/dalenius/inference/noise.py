@@ -118,11 +118,9 @@ class Noise:
         return int(reach[np.argmax(outside <= (1 - confidence) * (1 + 1e-12))])
 
     def reflected(self) -> "Noise":
-        """The law of minus the noise."""
         return Noise(-self.last, self.pmf[::-1].copy())
 
     def dilated(self, factor: int) -> "Noise":
-        """The law of `factor` times the noise."""
         if factor < 1:
             raise ParameterError(f"a factor must be at least 1; received {factor}.")
         if len(self.pmf) * factor > _WIDEST:

@@ -75,11 +75,9 @@ class Observed(SeenTable):
         return full, float(best.sum())
 
     def simulate(self, mean: FloatArray, replicates: int, rng: np.random.Generator) -> IntArray:
-        """Whole new measurements of new counts: tables on the first axis."""
         return self.measure(simulation.repeated(mean, replicates), rng)
 
     def measure(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
-        """A new measurement of new counts for each table of means."""
         return self.send(self.counts(means, rng), rng)
 
     def counts(self, means: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -128,7 +126,6 @@ def from_values(
 
 
 def of_block(block: Block, names: Sequence[str]) -> Observed:
-    """A measured block, or its margin over some of its axes."""
     law = block.law
     axes = block.space.axes
     keep = [k for k, axis in enumerate(axes) if axis.name in names]

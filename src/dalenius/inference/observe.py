@@ -81,7 +81,6 @@ def _seen(source: Source, names: Sequence[str], *, total: int | None, takes_weig
 
 
 def _with_total(observation: Seen, total: int | None) -> Seen:
-    """The same values, where the exact total of the counts is public."""
     return observation if total is None else replace(observation, total=total)
 
 
@@ -143,7 +142,6 @@ def check_together(releases: Sequence[object]) -> None:
 
 
 def check_same_cells(tables: Sequence[Seen]) -> None:
-    """Raise `Unsupported` where tables differ in their axes."""
     cells = [[(axis.name, axis.labels) for axis in table.axes] for table in tables]
     if any(other != cells[0] for other in cells[1:]):
         raise Unsupported("The releases show different tables; only releases of the same cells are combined.")

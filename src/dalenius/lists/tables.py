@@ -39,7 +39,6 @@ class _Selection:
 
     @property
     def counts(self) -> IntArray:
-        """How many labels of the list go to each label of the answer."""
         return np.bincount([group for group in self.groups if group >= 0], minlength=self.size)
 
 

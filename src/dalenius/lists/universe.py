@@ -27,7 +27,6 @@ Values = frozenset[int] | range
 
 
 def is_inside(part: Values, whole: Values) -> bool:
-    """Whether every value of the part is in the whole."""
     if isinstance(part, range) and isinstance(whole, range):
         return not part or (whole.start <= part.start and part.stop <= whole.stop)
     return frozenset(part) <= frozenset(whole)
@@ -49,7 +48,6 @@ def values_of(condition: Filter, domain: Domain) -> Values:
 
 
 def combined(filters: Iterable[Filter], domain: Domain) -> dict[str, Values]:
-    """The values of each variable that pass all conditions on it."""
     passing: dict[str, Values] = {}
     for condition in filters:
         values, name = values_of(condition, domain), condition.variable
@@ -222,7 +220,6 @@ class Cross:
 
 
 def _flat(columns: Mapping[str, IntArray], space: CellSpace, size: int) -> IntArray:
-    """Positions of cells of a space, from the labels of each on every axis."""
     flat = np.zeros(size, dtype=np.int64)
     for axis in space.axes:
         flat = flat * len(axis) + columns[axis.variable]

@@ -9,7 +9,6 @@ from dalenius.core.release import Release
 
 
 def moved(release: Release, values: Iterable[FloatArray], **note: Any) -> Release:
-    """The release with these values in its tables, which are then biased."""
     pairs = zip(release.tables, values, strict=True)
     tables = tuple(replace(table, values=shown, is_unbiased=False) for table, shown in pairs)
     return release.with_(tables=tables, adjustments=(*release.adjustments, note))

@@ -48,7 +48,6 @@ class User:
 
     @property
     def may_read_ledger(self) -> bool:
-        """Whether the user may read everybody's lines."""
         return self.role in (Role.CUSTODIAN, Role.AUDITOR)
 
     @property
@@ -207,7 +206,6 @@ class Accounts:
         return session
 
     def session_user(self, session: str) -> User | None:
-        """Whose session it is, if it is still open."""
         return self._user(
             "FROM sessions s JOIN users u ON u.name = s.name WHERE s.id = ? AND s.expires > ? AND u.is_active = 1",
             _digest(session), time.time(),

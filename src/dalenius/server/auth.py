@@ -189,7 +189,6 @@ def limit_previews(request: Request, user: User) -> None:
 
 
 def csrf_token(request: Request) -> str:
-    """The token for a form on this page: a hidden field named `csrf`."""
     request.state.needs_visit = True
     return _form_token(request)
 

@@ -143,7 +143,6 @@ class ServerConfig(_Section):
 
     @property
     def store_location(self) -> str:
-        """SQLite path or PostgreSQL address of accounts, sessions and jobs."""
         if self.store is None:
             return str(self.state_directory / "server.sqlite")
         return self.store if "://" in self.store else str(self.path(self.store))

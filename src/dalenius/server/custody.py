@@ -113,7 +113,6 @@ class Custody:
         return True
 
     def _proposed(self, population: str) -> tuple[str, str] | None:
-        """What an active custodian proposed within the last week, and who."""
         rows = self._store.read(
             "SELECT above, by_whom FROM proposals WHERE population = ? AND created > ?",
             population, time.time() - _PROPOSAL_SECONDS,

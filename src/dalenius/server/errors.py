@@ -22,8 +22,6 @@ class NotSignedIn(PolicyError):
 
 
 class Forbidden(PolicyError):
-    """The user's role does not include this."""
-
     code = "forbidden"
 
 

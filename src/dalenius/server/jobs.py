@@ -45,7 +45,6 @@ class Job:
     attempts: int
 
     def view(self, now: float) -> JobView:
-        """What may be seen of it at this moment."""
         job = self
         if job.state in (DONE, FAILED, AWAITING) and now < job.visible:
             job = replace(job, state=RUNNING, entry="", error="")
@@ -150,7 +149,6 @@ class Queue:
         )  # fmt: skip
 
     def next_tick(self, created: float, now: float) -> float:
-        """The next moment at which something of a job may be seen."""
         return created + (ceil((now - created) / self.tick + 1e-9)) * self.tick
 
     def counts(self) -> dict[str, int]:

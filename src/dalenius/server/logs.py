@@ -38,7 +38,6 @@ class JsonLines(logging.Formatter):
 
 
 def configure(level: str = "INFO") -> None:
-    """Send everything through the one formatter, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name in ("", "uvicorn", "uvicorn.error", "uvicorn.access", "dalenius.server"):

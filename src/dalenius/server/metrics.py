@@ -37,7 +37,6 @@ class Metrics:
         return self._directory / f"metrics-{os.getpid()}.json"
 
     def share(self, *, now: bool = False) -> None:
-        """Write this worker's numbers for the others."""
         if not now and time.monotonic() - self._written < _SHARED_EVERY:
             return
         self._written = time.monotonic()

@@ -131,7 +131,6 @@ def search_text(view: ReleaseView, dataset: DatasetView | None) -> str:
 
 
 def may_anchor(earlier: ReleaseView, later: ReleaseView) -> bool:
-    """Whether two releases count the same rows and share a variable."""
     return (
         (earlier.dataset, earlier.version, earlier.measure) == (later.dataset, later.version, later.measure)
         and counts_records(later.measure)

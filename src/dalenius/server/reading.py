@@ -296,7 +296,6 @@ class Reading:
         return self.desk.adjustments(self.desk.find(dataset), self.desk.read_asked(dataset, document))
 
     def list_view(self, dataset: str) -> ReleaseView | None:
-        """The published list of a data set, without who asked for it."""
         view = self.lists.view(self.desk.find(dataset))
         return None if view is None else replace(view, analyst="")
 

@@ -219,7 +219,6 @@ class Releasing:
         return tuple(job.view(time.time()) for job in self.jobs.of(user.name))
 
     def quota(self, user: User, dataset: str, account: str = MASTER) -> QuotaView:
-        """The user's own quota on the population of a data set, in one account."""
         require(user, *RELEASERS)
         return self.desk.quota(dataset, user.name, account)
 

@@ -130,7 +130,6 @@ class _Answer:
             headers.append("set-cookie", cookie)
 
     async def refuse(self, error: DaleniusError) -> None:
-        """The one error shape, unless the answer has begun."""
         if not self._is_started:
             response = Response(encode(error), error.http_status, media_type="application/json")
             await response(self._scope, self._receive, self.send)

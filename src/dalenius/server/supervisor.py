@@ -27,7 +27,6 @@ _SHORT_LIFE = 2.0
 
 
 def serve(config: ServerConfig, host: str, port: int, workers: int) -> int:
-    """Serve until asked to stop; the exit code."""
     from dalenius.server import app
 
     # Workers share the processors; who sets the variable is heard.

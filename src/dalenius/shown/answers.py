@@ -35,7 +35,6 @@ def labelled_table(stored: Release, release: Release, table: Table) -> Table:
 
 
 def columns(release: Release, table: Table, confidence: float = 0.95) -> dict[str, list[object]]:
-    """One list a column, as `tabulation.columns`, with the answers labelled."""
     read = labelled(release)
     return tabulation.columns(read, labelled_table(release, read, table), confidence)
 
@@ -74,7 +73,6 @@ def _labelled(release: Release, table: Table, name: Callable[[Table], str]) -> T
 
 
 def _cell_of(release: Release, place: int) -> CellSpace:
-    """The one selected cell, by its labels."""
     candidates = release.about.candidates or Subject.derived(release.provenance.request).candidates
     places = np.unravel_index(place, tuple(len(axis) for axis in candidates))
     return CellSpace(

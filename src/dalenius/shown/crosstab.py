@@ -152,8 +152,6 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """The rows and columns of one layer."""
-
     title: tuple[tuple[str, str], ...]
     lines: tuple[Line, ...]
 
@@ -180,7 +178,6 @@ class Crosstab:
 
     @property
     def is_column_total_of_shown(self) -> bool:
-        """The same of the column of totals."""
         return self._sums_a_part(self.row_axes)
 
     def _sums_a_part(self, fixed: tuple[Axis, ...]) -> bool:
@@ -188,7 +185,6 @@ class Crosstab:
 
     @property
     def width(self) -> int:
-        """Number of value columns, the total included."""
         return len(self.sheets[0].lines[0].cells) if self.sheets and self.sheets[0].lines else 1
 
 
@@ -405,7 +401,6 @@ def _positions(axes: Sequence[Axis]) -> Iterator[dict[str, int]]:
 
 
 def _spans(axes: Sequence[Axis]) -> list[int]:
-    """Over how many lines a label of each axis stands."""
     return [prod(map(len, axes[place + 1 :])) for place in range(len(axes))]
 
 

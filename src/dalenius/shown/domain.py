@@ -23,7 +23,6 @@ class DomainDisplay:
 
 
 def _values_of(variable: Variable) -> str:
-    """What a variable may hold, as declared."""
     if variable.is_numeric:
         bounds = variable.bounds
         low, high, step = (f"{float(number):,.10g}" for number in (bounds.lower, bounds.upper, bounds.step))

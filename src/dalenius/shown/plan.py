@@ -50,7 +50,6 @@ class PlanDisplay:
 
 
 def _tables_of(plan: TablePlan) -> list[tuple[str, str]]:
-    """What each table of a batch would be like."""
     lines = []
     for number, table in enumerate(plan.preview.get("tables", ()), start=1):
         # How far a chosen cell may fall short is no error of a number.

@@ -301,7 +301,6 @@ def _of_table(
 
 
 def _of_batch(preview: Mapping[str, Any], show: Show, language: str) -> list[str]:
-    """The price of a batch beside the sum of its tables' own prices."""
     costs = [Cost.from_dict(preview[key]) for key in ("cost", "sum_of_single_costs")]
     sentences = [said(_BATCH_PRICE, language).format(price=costs[0], single=costs[1])]
     if preview.get("epsilon_one_by_one") is not None:

@@ -382,7 +382,6 @@ def possible(example: ReplicatedExample, seed: str) -> tuple[float, float] | Non
 
 
 def judge_limits(tables: Sequence[SimulatedTable], limits: tuple[float, float], where: str) -> Iterator[ErrorFinding]:
-    """Whether shown numbers and ends are possible."""
     for table in tables:
         shown_numbers = {"value": table.values, "lower end": table.ends[0], "upper end": table.ends[1]}
         if table.sampled_ends is not None:
@@ -398,7 +397,6 @@ def judge_limits(tables: Sequence[SimulatedTable], limits: tuple[float, float], 
 def judge_degenerate(
     example: ReplicatedExample, tables: Sequence[SimulatedTable], ordinary: Sequence[SimulatedTable]
 ) -> Iterator[ErrorFinding]:
-    """Cells with nobody, one row, or equal rows."""
     kinds = np.tile(error_worlds.kinds(example.size), example.releases)
     for table, usual in zip(tables[:1], ordinary[:1], strict=False):
         if np.isinf(table.values).any():

@@ -158,7 +158,6 @@ def kinds(replicates: int) -> NDArray[np.int64]:
 
 @cache
 def degenerate(replicates: int) -> Source:
-    """Replicates with nobody, with one row, and with equal rows."""
     counts, kind = np.zeros((replicates, len(COMBINATIONS), POINTS), dtype=np.int64), kinds(replicates)
     counts[kind == KINDS.index("one row"), 0, 0] = 1
     counts[kind == KINDS.index("equal rows")] = RATE

@@ -38,7 +38,6 @@ Kit = Callable[[Any, Path], object]
 
 
 def _method(made: Any, folder: Path) -> None:
-    """From the plan to the last product, its errors, and every rule of a policy on all of its routes."""
     method_kit.check(made, folder)
     error_kit.check(made, {})
     ledgers = (folder / f"rule-{number}.sqlite" for number in count())

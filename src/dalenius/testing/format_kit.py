@@ -21,7 +21,6 @@ NUMBER = re.compile(r"-?\d[\d,\u202f]*(?:\.\d+)?")
 
 
 def check(form: Format, folder: Path) -> None:
-    """Names, content and the way back, for one table and for a table with its margins."""
     assert form.name.isidentifier(), f"{form.name!r} is no name"
     assert form.suffixes and all(s.startswith(".") for s in form.suffixes), f"{form.name} has no ending"
     assert form.media_type.count("/") == 1, f"{form.name} has no media type"

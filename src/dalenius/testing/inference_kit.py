@@ -56,7 +56,6 @@ def asked(question: InferenceQuestion) -> Iterator[Mapping[str, Any]]:
 
 
 def check_declaration(question: InferenceQuestion) -> None:
-    """Examples, assumptions, a line of help, and a hint for each parameter."""
     assert question.examples, f"{question.name} states no examples"
     assert question.assumes, f"{question.name} states no assumptions"
     assert question.help.endswith("."), f"{question.name} has no line of help"

@@ -84,7 +84,6 @@ def check_members(family: Any) -> None:
 
 
 def check_weights(family: Any) -> None:
-    """The law is what its weights say."""
     for member, _, _ in members(family):
         table = member.weights(96)
         low, high = member.support
@@ -104,7 +103,6 @@ def check_weights(family: Any) -> None:
 
 
 def check_documents(family: Any) -> None:
-    """Documents rebuild it."""
     for member, _, _ in members(family):
         law = Additive(member)
         assert law_from_dict(json.loads(json.dumps(law.to_dict()))) == law
@@ -179,7 +177,6 @@ def check_family(family: Any) -> None:
 
 
 def check_sampler(family: Any) -> None:
-    """Draws fit the law, by a chi-square test."""
     from scipy.stats import chi2
 
     for number, (member, _, _) in enumerate(members(family)):

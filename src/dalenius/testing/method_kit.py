@@ -69,7 +69,6 @@ def _fields(text: str) -> set[str]:
 
 
 def check_page(method: Method, pages: Path) -> None:
-    """A reference page with its name as the heading."""
     page = pages / f"{method.name}.md"
     assert page.is_file(), f"{method.name} has no page"
     head, *rest = page.read_text().strip().splitlines()

@@ -82,7 +82,6 @@ class WatchedStep:
         return is_plain or isinstance(self.inner, Residual | ClippedTotals)
 
     def silent(self) -> Block:
-        """What it answers to the same file without noise."""
         again = WatchedStep(inner=self.inner, silent_from=self)
         return again.block(again.run(self.exact, again.draw(None), None))
 
@@ -135,7 +134,6 @@ class SimulatedRelease:
         return tuple(next(fresh) if step.is_additive else cast(Block, step.answer) for step in self.steps)
 
     def silent(self, source: Source | None = None) -> tuple[Table, ...]:
-        """The tables without noise, of the same file or of another one."""
         if source is None:
             return self._own
         return self.plan.assemble(tuple(map(silenced, self.silent_blocks(source))))
@@ -284,7 +282,6 @@ class ReplicatedExample:
         return self.is_cells or self.is_alone
 
     def has_replicates(self, table: Table) -> bool:
-        """Whether a table has a cell for each replicate."""
         return not self.is_cells or any(axis.variable == REPLICATE for axis in table.space.axes)
 
     def column(self, table: Table, numbers: FloatArray) -> FloatArray:
@@ -389,7 +386,6 @@ def _stacked(parts: Sequence[Sequence[FloatArray]]) -> list[FloatArray]:
 def _truths(
     example: ReplicatedExample, made: Sequence[SimulatedRelease], files: Sequence[Sequence[Source]], seed: str
 ) -> list[list[tuple[Table, ...]]]:
-    """Tables without noise, of each file and each release."""
     if not made[0].is_chosen:
         places = range(len(made)) if example.has_files else [0] * len(made)
         of_others = [[one.silent(of_file[k]) for one, k in zip(made, places, strict=True)] for of_file in files[1:]]

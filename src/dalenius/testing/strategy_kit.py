@@ -143,11 +143,9 @@ class _Probe:
         return [_like(drawn, 0) for drawn in self._drawn(RecordedRandomness("shape"))]
 
     def measured(self, row: tuple[str, ...]) -> Matrix:
-        """What is measured of one record, without noise."""
         return _values(self._blocks(self._silence, row))
 
     def shown(self, row: tuple[str, ...]) -> tuple[Table, ...]:
-        """What is shown of one record, without noise."""
         return self.plan.assemble(self._blocks(self._silence, row))
 
     def noise_covariance(self) -> Matrix:

@@ -18,7 +18,6 @@ def kit_domain(variables: Mapping[str, Variable], neighbours: Neighbours, **furt
 def toy_domain(
     *, relation: str = "add-remove", unit_id: str | None = None, max_rows: int = 1, missing: str = "drop"
 ) -> Domain:
-    """Three categorical variables, one of them coded, and two numeric ones."""
     region = Categories(labels=("north", "east", "south", "west"), missing=missing, unseen="west")
     variables = {
         "sex": Variable(name="sex", domain=Categories(labels=("female", "male"))),
@@ -43,7 +42,6 @@ def toy_domain(
 
 
 def toy_rows() -> list[dict[str, Any]]:
-    """A dozen rows, some of them odd."""
     columns = ("person", "sex", "region", "status", "age", "income")
     rows = [
         ("p1", "female", "north", "1", 34, 120.5),

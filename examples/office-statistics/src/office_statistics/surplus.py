@@ -3,8 +3,8 @@
 from dalenius.core.estimate import Estimate
 from dalenius.inference.contrast import difference
 from dalenius.inference.observe import Source
-from dalenius.inference.question import InferenceQuestion
 from dalenius.inference.parameters import ALL, POPULATION, Confidence, First, Second
+from dalenius.inference.question import InferenceQuestion
 
 __all__ = ["SURPLUS"]
 

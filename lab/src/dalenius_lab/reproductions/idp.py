@@ -12,12 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dalenius.audit.definitions import hockey_stick
 from dalenius.audit.sensitivity import local, multisets
 from dalenius.core.neighbours import Relation
 from dalenius.exact.smooth_noise import Cauchy, Polynomial
 from dalenius_lab.attacks.clamp import expected_queries
-from dalenius_lab.brute import smooth
+from dalenius_lab.brute import hockey_stick, smooth
 from dalenius_lab.reproductions.items import Row, row
 
 _EPSILONS = {"0.1": 0.1, "ln 2": log(2), "1": 1.0, "2": 2.0, "5": 5.0}

@@ -188,7 +188,6 @@ def _fitted(sums: Sums, table: Table) -> tuple[FloatArray, FloatArray, FloatArra
 
 
 def _roots(covariance: FloatArray) -> FloatArray:
-    """Square roots of covariance matrices; what noise made negative is nothing."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :])
 

@@ -63,7 +63,6 @@ def small_areas(
 
 
 def _groups(release: Release, table: Table, within: Sequence[str]) -> IntArray:
-    """The group of each cell, numbered from 0."""
     shape = table.space.shape or (1,)
     places = np.indices(shape).reshape(len(shape), -1)
     keys = []

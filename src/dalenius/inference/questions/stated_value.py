@@ -58,7 +58,6 @@ def ask(
 
 
 def _place(table: IntervalTable, cell: Cells) -> int:
-    """Where the cell stands; one label for each axis."""
     names = {axis.name for axis in table.axes}
     if set(cell) != names or any(len(labels) != 1 for labels in cell.values()):
         raise ParameterError(

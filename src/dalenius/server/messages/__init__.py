@@ -14,7 +14,6 @@ DEFAULT = "en"
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Codes of the languages there are, the default first."""
     names = sorted(f.name[:-5] for f in files(__name__).iterdir() if f.name.endswith(".toml"))
     return (DEFAULT, *(name for name in names if name != DEFAULT))
 

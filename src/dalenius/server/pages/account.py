@@ -78,7 +78,6 @@ def progress(visit: Caller, job_id: str) -> Response:
 
 
 def _stages(job: JobView) -> list[tuple[str, str]]:
-    """Each stage with whether it is done, under way or to come."""
     words = job.stage.split()
     now = next((i for i, name in enumerate(_STAGES) if words and words[0] == name), None)
     if now is None:
@@ -138,7 +137,6 @@ def revoke_token(visit: Member, form: Form) -> Response:
 
 @router.post("/account/password")
 def change_password(visit: Member, form: Form) -> Response:
-    """A new password, if the old one is right; every session ends."""
     services, name = visit.services, visit.user.name
     services.limiter.take("password of", name, services.config.limits.sign_ins_per_minute)
     if services.accounts.verify(name, form.one("old")) is None:

@@ -106,7 +106,6 @@ class _AddressReader:
         self.problems: list[str] = []
 
     def one(self, key: str) -> str:
-        """The last value of a field, without surrounding blanks."""
         return self._fields.get(key, [""])[-1].strip()
 
     def number(self, key: str) -> str:
@@ -159,7 +158,6 @@ class _AddressReader:
         return tuple((group, tuple(dict.fromkeys(members))) for group, members in groups.items())
 
     def conditions(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, str]]]:
-        """Filters on variables that stand on no axis, and ranges of numeric variables."""
         where: dict[str, tuple[str, ...]] = {}
         ranges: dict[str, tuple[str, str]] = {}
         for variable in self._dataset.variables:

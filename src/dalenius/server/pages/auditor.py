@@ -42,7 +42,6 @@ def export(visit: Caller, population: str = "") -> Response:
 
 @router.get("/evidence")
 def evidence(visit: Caller) -> Response:
-    """Verify the ledger now, and say how each claim of privacy is supported."""
     report = visit.services.custody.verify(visit.user)
     claims = [
         {

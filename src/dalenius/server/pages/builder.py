@@ -85,7 +85,6 @@ def shape_of(state: TableState, dataset: DatasetView, wording: Wording) -> Shape
 
 
 def _heads(axes: list[tuple[str, ...]], most: int) -> tuple[tuple[tuple[str, int], ...], ...]:
-    """Column headings, cut after `most` columns."""
     heads = []
     repeat, below = 1, prod(map(len, axes))
     for labels in axes:

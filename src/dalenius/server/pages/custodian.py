@@ -138,7 +138,6 @@ def _back(population: str) -> str:
 
 
 def _typed(visit: Visit, form: Form, name: str) -> str:
-    """A number as documents write it, typed as the reader's language does."""
     return visit.wording.read(form.one(name))
 
 
@@ -261,7 +260,6 @@ def _users(visit: Visit, name: str, password: str) -> Response:
 
 @router.post("/users")
 def change_user(visit: Caller, form: Form) -> Response:
-    """Create a user, give a new password, or sign somebody out for good."""
     custody, user, name, what = visit.services.custody, visit.user, form.one("name").strip(), form.one("what")
     if what == "create":
         return _users(visit, name, custody.create_user(user, name, form.one("role")))

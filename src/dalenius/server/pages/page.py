@@ -110,7 +110,6 @@ class Visit:
 
     @property
     def wants_part(self) -> bool:
-        """Whether a script asked for a part of a page."""
         return "hx-request" in self.request.headers
 
     def render(
@@ -205,7 +204,6 @@ class Fields:
 
 
 async def form_fields(request: Request) -> Fields:
-    """Read a form, and refuse one that another site or another session made."""
     if not request.headers.get("content-type", "").lower().startswith("application/x-www-form-urlencoded"):
         raise RequestError("The form could not be read: it must be URL-encoded.")
     fields = Fields(await run_in_threadpool(_pairs, await request.body()))

@@ -36,7 +36,6 @@ _AT_ONCE = BoundedSemaphore(2)
 
 @router.get("/r/{entry}/independence")
 def independence(visit: Caller, entry: str) -> Response:
-    """Test whether variables of the table are related; free, on released numbers."""
     shown, params = Shown.find(visit, entry), visit.request.query_params
     names = [axis.name for axis in shown.axes]
     chosen = [name for name in params.getlist("axis") if name in names] or names[:2]
@@ -149,7 +148,6 @@ def _compared(shown: Shown, first: int, second: int) -> dict[str, str]:
 
 @router.get("/r/{entry}.{format}")
 def download(visit: Caller, entry: str, format: str) -> Response:
-    """A released table as a file, in the reader's language where it has words."""
     reading, language = visit.services.reading, visit.wording.language
     if language == DEFAULT or not is_spoken(format):
         return _send(visit.request, reading.download(visit.user, entry, format))

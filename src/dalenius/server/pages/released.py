@@ -149,7 +149,6 @@ def _caption(
 
 
 def _places(shown: Shown, table: Table) -> Places:
-    """The layout of the address, by names of axes; without one, the layout that was asked for."""
     if not shown.layout:
         return asked_layout(shown.release.about, table)
     names = {axis.variable: axis.name for axis in shown.axes}
@@ -290,7 +289,6 @@ def draw(
 
 
 def _with_rest(wording: Wording, note: str, drawn: int, every: int) -> str:
-    """The note, with how many numbers are left out."""
     if drawn >= every:
         return note
     return f"{note} {wording.t('release.chart_cut', n=wording.num(drawn), all=wording.num(every))}"

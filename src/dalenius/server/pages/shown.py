@@ -52,7 +52,6 @@ class Shown:
         return cls(visit, reading.release(visit.user, entry), reading.release_view(visit.user, entry))
 
     def read(self, release: Release) -> Release:
-        """A release with its answers named in the reader's language."""
         wording, dataset = self.wording, self._known(release.provenance.dataset)
         subject = release.about
         return labelled(release, lambda table: wording.measure(dataset, speech.method_of(release, table), subject))
@@ -68,7 +67,6 @@ class Shown:
 
     @property
     def placed(self) -> dict[str, list[str]]:
-        """Which variables the address puts on rows, columns and layers."""
         return {place: [name for key, name in self.layout if key == place] for place in PLACES}
 
     @property

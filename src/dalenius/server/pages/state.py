@@ -189,7 +189,6 @@ class TableState:
                 yield name, values
 
     def subject(self) -> Subject:
-        """What the keys of the measure say, for its title."""
         table = self.to_request("")["table"]
         return Subject.derived({"measure": self.measure, "of": self.of, "keys": table})
 
@@ -248,7 +247,6 @@ def suggested_cuts(variable: VariableView) -> tuple[str, ...]:
 
 
 def known_errors(measure: str) -> tuple[str, ...]:
-    """Errors that an address may name for a measure, beside the usual one."""
     return find_method(measure).form_errors
 
 

@@ -40,8 +40,6 @@ def percent_digits(half: float) -> int:
 
 
 class Numbers:
-    """Writes and reads numbers as one language does."""
-
     def __init__(self, language: str = "en") -> None:
         self.language = language
         self._group, self._point = _GROUP.get(language, _GROUP["en"])
@@ -321,7 +319,6 @@ class Wording(Numbers):
         return self.t(f"design.{dataset.draws or 'unstated'}") if is_asked else ""
 
     def stored(self, sentences: str) -> str:
-        """Stored sentences of a guarantee in the reader's language."""
         return told(sentences, self.language)
 
 

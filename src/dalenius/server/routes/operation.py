@@ -5,7 +5,7 @@ from fastapi.responses import PlainTextResponse, Response
 
 from dalenius.server.accounts import Role, require
 from dalenius.server.auth import current_user, services_of
-from dalenius.server.errors import Unavailable, encode
+from dalenius.server.errors import Unavailable
 from dalenius.version import VERSION
 
 router = APIRouter(tags=["operation"])
@@ -26,17 +26,12 @@ def ready(request: Request) -> Response:
         services.store.read("SELECT 1")
         missing = services.desk.unregistered()
     except Exception:
-        return _not_ready("The ledger or the store cannot be reached.")
+        raise Unavailable("The ledger or the store cannot be reached.") from None
     if not services.is_ready:
-        return _not_ready("Data sets are being registered.")
+        raise Unavailable("Data sets are being registered.")
     if missing:
-        return _not_ready(f"Not registered yet: {', '.join(missing)}. The custodian registers it.")
+        raise Unavailable(f"Not registered yet: {', '.join(missing)}. The custodian registers it.")
     return Response(b'{"status":"ready"}', media_type="application/json")
-
-
-def _not_ready(message: str) -> Response:
-    error = Unavailable(message)
-    return Response(encode(error), error.http_status, media_type="application/json")
 
 
 @router.get("/metrics", summary="Counters in the Prometheus text format", response_class=PlainTextResponse)
