@@ -43,9 +43,7 @@ class World:
 def source_of(domain: Domain, units: tuple[Unit, ...]) -> MemorySource:
     """Units as a source; a person is numbered by its place, and the last one has a name of its own."""
     rows = [(number, row) for number, unit in enumerate(units) for row in unit]
-    columns: dict[str, list[object]] = {
-        variable.source_column: [row[name] for _, row in rows] for name, variable in domain.variables.items()
-    }
+    columns = {v.source_column: [row[name] for _, row in rows] for name, v in domain.variables.items()}
     if domain.unit_id is not None:
         columns[domain.unit_id] = [f"p{number}" for number, _ in rows]
     return MemorySource(domain, columns, b"a secret of the attacker", rows=len(rows))

@@ -58,21 +58,17 @@ def counts(space: CellSpace, where: tuple[Filter, ...] = ()) -> IntArray:
     """Exact counts of any cells, flat, from the shipped counts alone."""
     domain = dataset().domain()
     labels, persons = _counts()
-    cells = np.zeros(space.size, dtype=np.int64)
-    structural = set(space.structural_indices)
     codes = {name: [domain.variable(name).categories.code(text) for text in labels[name]] for name in VARIABLES}
-    for number, count in enumerate(persons):
-        if any(codes[condition.variable][number] not in condition.codes for condition in where):
-            continue
-        index = 0
-        for axis in space.axes:
-            position = axis.codes[codes[axis.variable][number]]
-            if position < 0:
-                break
-            index = index * len(axis) + position
-        else:
-            if index not in structural:
-                cells[index] += count
+    index, is_counted = np.zeros(len(persons), dtype=np.int64), np.ones(len(persons), dtype=bool)
+    for condition in where:
+        is_counted &= np.isin(codes[condition.variable], condition.codes)
+    for axis in space.axes:
+        position = np.array(axis.codes)[codes[axis.variable]]
+        is_counted &= position >= 0
+        index = index * len(axis) + position
+    cells = np.zeros(space.size, dtype=np.int64)
+    np.add.at(cells, index[is_counted], np.array(persons)[is_counted])
+    cells[list(space.structural_indices)] = 0
     return cells
 
 

@@ -19,6 +19,7 @@ from dalenius.core.search import narrow
 from dalenius.errors import ParameterError
 from dalenius.inference.observation import refuse_censored
 from dalenius.inference.observe import Seen, check_same_cells, check_together, observe
+from dalenius.inference.parameters import AxisName
 from dalenius.rendering import Axes, draw_cells, grid, two_lines
 
 
@@ -74,12 +75,12 @@ class Combined:
         return draw_cells(labels, values, values - half, values + half, caption=caption, path=path)
 
 
-def combine(releases: Sequence[Release | Seen], *names: str) -> Combined:
-    """Inverse-variance mean of several releases of the same table."""
-    if len(releases) < 2:
+def combine(releases: Sequence[Release | Seen] | Release, *axes: AxisName) -> Combined:
+    """Mean of several releases of one table, weighted by their precision."""
+    if not isinstance(releases, Sequence) or len(releases) < 2:
         raise ParameterError("At least two releases are needed to combine.")
     check_together(releases)
-    observation = [observe(r, *names, of_process=False) for r in releases]
+    observation = [observe(r, *axes, of_process=False) for r in releases]
     check_same_cells(observation)
     for one in observation:
         refuse_censored(one, "means of several releases")

@@ -54,7 +54,7 @@ class Model:
         return "".join(f"[{' '.join(self.names[a] for a in g)}]" for g in self.generators) or "[]"
 
 
-def model(formula: "str | Model", names: Sequence[str]) -> Model:
+def model(formula: str, names: Sequence[str]) -> Model:
     """Read a formula over named axes.
 
     >>> model("A*B + C", "ABC").notation
@@ -62,8 +62,6 @@ def model(formula: "str | Model", names: Sequence[str]) -> Model:
     >>> model("(A + B + C)^2", "ABC").notation
     '[A B][A C][B C]'
     """
-    if isinstance(formula, Model):
-        return formula
     return Model(closed(_FormulaReader(formula.rpartition("~")[2], names).read()), tuple(names))
 
 

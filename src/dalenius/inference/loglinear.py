@@ -169,10 +169,18 @@ def _exp(value: float) -> float:
     return exp(value) if value < 700 else float("inf")
 
 
-def loglinear(source: Source, model: str | Model, *names: str, total: int | None = None) -> LoglinearFit:
-    """Fit a hierarchical log-linear model, such as "A*B + C"."""
-    observation = observe(source, *names, total=total, takes_weights=True)
-    chosen = formulas.model(model, observation.names)
+def loglinear(
+    source: Source,
+    model: Annotated[str, Hint(help='A formula, such as "A*B + C".', is_positional=True)],
+    *axes: AxisName,
+    total: int | None = None,
+) -> LoglinearFit:
+    """Fit a log-linear model."""
+    observation = observe(source, *axes, total=total, takes_weights=True)
+    return _fitted(observation, formulas.model(model, observation.names))
+
+
+def _fitted(observation: Seen, chosen: Model) -> LoglinearFit:
     matrix, labels = formulas.design(chosen, observation.axes)
     fit = fit_one(observation, chosen)
     return LoglinearFit(
@@ -206,7 +214,7 @@ def logistic(
         raise ParameterError("The outcome cannot be among its own predictors.")
     others = frozenset(k for k in range(len(observation.names)) if k != own)
     terms = formulas.closed([others, *(term | {own} for term in effects.terms)])
-    whole = loglinear(observation, Model(terms, observation.names))
+    whole = _fitted(observation, Model(terms, observation.names))
     prefix = f"{outcome}["
     shown = tuple(label for label in whole.labels if any(part.startswith(prefix) for part in label.split(":")))
     return replace(whole, observation=observation, shown=shown)

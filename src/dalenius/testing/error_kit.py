@@ -230,25 +230,21 @@ def stated_over_differences(run: SimulatedRelease, blocks: Sequence[Block]) -> I
         return
     yield (
         "all measured numbers",
-        np.divide(_variance(run, blocks), whole, out=np.full_like(whole, np.nan), where=whole > 0),
+        np.divide(_first(run, blocks).variance, whole, out=np.full_like(whole, np.nan), where=whole > 0),
     )
     alone = [
-        _variance(run, [block if k == place else silenced(block) for k, block in enumerate(blocks)])
+        _first(run, [block if k == place else silenced(block) for k, block in enumerate(blocks)]).variance
         for place in range(len(blocks))
     ]
-    if np.allclose(np.nansum(alone, axis=0), _variance(run, blocks), rtol=0.02):
+    if np.allclose(np.nansum(alone, axis=0), _first(run, blocks).variance, rtol=0.02):
         for block, by_difference, stated in zip(blocks, parts, alone, strict=True):
             is_large = by_difference > NEGLIGIBLE * whole
             if np.any(is_large):
                 yield block.name, np.where(is_large, stated / np.where(is_large, by_difference, 1.0), 1.0)
 
 
-def _variance(run: SimulatedRelease, blocks: Sequence[Block]) -> FloatArray:
-    return np.asarray(run.plan.assemble(tuple(blocks))[0].variance, dtype=np.float64)
-
-
-def _values(run: SimulatedRelease, blocks: Sequence[Block]) -> FloatArray:
-    return np.asarray(run.plan.assemble(tuple(blocks))[0].values, dtype=np.float64)
+def _first(run: SimulatedRelease, blocks: Sequence[Block]) -> Table:
+    return run.plan.assemble(tuple(blocks))[0]
 
 
 def _moved(run: SimulatedRelease, blocks: Sequence[Block], place: int) -> FloatArray | None:
@@ -264,7 +260,7 @@ def _moved(run: SimulatedRelease, blocks: Sequence[Block], place: int) -> FloatA
             values = block.values.copy()
             values.reshape(-1)[entry] += side
             changed = [*blocks[:place], replace(block, values=values), *blocks[place + 1 :]]
-            ends.append(_values(run, changed))
+            ends.append(_first(run, changed).values)
         total = total + ((ends[0] - ends[1]) / (2 * step) * deviation) ** 2
     return total
 

@@ -10,6 +10,7 @@ or equal rows. Where the number of rows is public there is one replicate of exac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -98,19 +99,20 @@ def sampled(world: str, replicates: int = REPLICATES, part: int = 0, *, is_sized
     """Replicates of a world, each drawn anew; other ones in each part. If `is_sized`, as many rows as are declared."""
     rng = np.random.default_rng([SEED, list(WORLDS).index(world), part])
     shape = (replicates, len(COMBINATIONS), POINTS)
-    if not is_sized:
-        return _source(WORLDS[world], rng.poisson(RATE, shape))
-    points = replicates * len(COMBINATIONS) * POINTS
-    return _source(WORLDS[world], rng.multinomial(RATE * points, np.full(points, 1 / points)).reshape(shape))
+    return _source(WORLDS[world], _sized(rng, shape) if is_sized else rng.poisson(RATE, shape))
 
 
 @cache
 def counted(world: str, number: int) -> Source:
     """One replicate of a world with exactly as many rows as are expected; another one for each number."""
     rng = np.random.default_rng([SEED, list(WORLDS).index(world), number, 1])
-    shape = (1, len(COMBINATIONS), POINTS)
-    points = len(COMBINATIONS) * POINTS
-    return _source(WORLDS[world], rng.multinomial(RATE * points, np.full(points, 1 / points)).reshape(shape))
+    return _source(WORLDS[world], _sized(rng, (1, len(COMBINATIONS), POINTS)))
+
+
+def _sized(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """How often each point appears where the number of rows is fixed."""
+    points = prod(shape)
+    return rng.multinomial(RATE * points, np.full(points, 1 / points)).reshape(shape)
 
 
 @cache

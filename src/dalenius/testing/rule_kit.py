@@ -106,19 +106,12 @@ PAIRS: dict[str, Any] = {"rows": ["sex"], "columns": ["job"], "margins": "all"}
 """Margins of two categories each, which every strategy can measure under one of two guarantees."""
 
 
-def _tables(release: Release) -> list[Any]:
-    return [value for table in release.tables for value in table.values.tolist()]
-
-
-def _blocks(release: Release) -> list[int]:
-    return [value for block in release.blocks for value in block.values.tolist()]
-
-
 def _is_shown_from(least: int) -> Judge:
     """Whole counts of at least this size, or zero, in every table and every block of the document."""
 
     def is_kept(_: TablePlan, release: Release) -> bool:
-        shown = [*_tables(release), *_blocks(release)]
+        shown = [value for table in release.tables for value in table.values.tolist()]
+        shown += [value for block in release.blocks for value in block.values.tolist()]
         return all(table.measure == "count" for table in release.tables) and all(
             value == 0 or (value >= least and float(value).is_integer()) for value in shown
         )
