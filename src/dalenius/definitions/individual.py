@@ -6,9 +6,9 @@ Guarantee
 Requires
     Steps whose scale is never published, a floor fixed by the policy, and the policy's consent by name.
 Evidence
-    None as a privacy guarantee: an intruder compares M_D(D) with M_D'(D'), about which the definition says nothing, and
-    a
-    mechanism that publishes f(D) within one unit satisfies it. What is proved is that our steps meet it and compose.
+    None as a privacy guarantee: an intruder compares M_D(D) with M_D'(D'), about which the definition says nothing,
+    and a mechanism that publishes f(D) within one unit satisfies it. What is proved is that our steps meet it and
+    compose.
 References
     Soria-Comas, Domingo-Ferrer, Sanchez & Megias (2017), Definition 5, Theorem 3; corrections in
     docs/explanation/errata.md.

@@ -128,13 +128,7 @@ class Equipartition:
 
 
 def equipartition(parts: int, *, epsilon: float = 1.0, delta: float = 1e-6) -> Equipartition:
-    """The three inflation factors for `parts` equal shares of a budget.
-
-    Pure composition gives each release epsilon / k, so the mean has k times the variance. Advanced composition gives
-    each the largest e with sqrt(2 k ln(1/delta)) e + k e (exp(e) - 1) <= epsilon (or epsilon / k if that is more); the
-    published factor ln(1/delta) leaves out a 2 and the second term. Under zero-concentrated composition nothing is
-    lost.
-    """
+    """The three inflation factors for `parts` equal shares of a budget (docs/reference/inference/combine.md)."""
     if parts < 1 or epsilon <= 0 or not 0 < delta < 1:
         raise ParameterError("parts must be at least 1, epsilon positive, and delta strictly between 0 and 1.")
 

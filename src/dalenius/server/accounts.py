@@ -236,9 +236,8 @@ class Accounts:
             " WHERE t.id = ? AND t.expires > ? AND u.is_active = 1",
             identity, time.time(),
         )  # fmt: skip
-        if not rows or not hmac.compare_digest(rows[0][2], _digest(secret)):
-            return None
-        return User(rows[0][0], Role(rows[0][1]))
+        is_known = bool(rows) and hmac.compare_digest(rows[0][2], _digest(secret))
+        return User(rows[0][0], Role(rows[0][1])) if is_known else None
 
     def tokens(self, user: User) -> tuple[Token, ...]:
         rows = self._store.read(

@@ -108,8 +108,6 @@ def check_distribution(name: str) -> tuple[KitResult, ...]:
     offers = [e for e in registry.installed() if e.distribution == registry.canonical_name(name)]
     assert offers, f"No distribution named {name!r} is installed that offers extensions."
     results = tuple(map(run_kit, offers))
-    failures = [f"{result.extension.package} {result.extension}: {result.failure}" for result in results]
-    assert not any(result.failure for result in results), "; ".join(
-        text for text, result in zip(failures, results, strict=True) if result.failure
-    )
+    failures = [f"{each.extension.package} {each.extension}: {each.failure}" for each in results if each.failure]
+    assert not failures, "; ".join(failures)
     return results

@@ -1,5 +1,6 @@
 """What belongs to one user: signing in and out, API tokens, saved tables, releases under way, quotas."""
 
+from contextlib import suppress
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter
@@ -36,14 +37,11 @@ def quotas_of(visit: Visit) -> list[QuotaView]:
     views: dict[str, list[QuotaView]] = {}
     for dataset in services.reading.datasets():
         if dataset.population not in views:
-            try:
+            with suppress(DaleniusError):
                 quotas = [services.releasing.quota(visit.user, dataset.name, account) for account in ACCOUNTS]
-            except DaleniusError:
-                continue
-            views[dataset.population] = [
-                quota for quota in quotas if quota.account == MASTER or quota.limit is not None or quota.charges
-            ]
-    return [quota for quotas in views.values() for quota in quotas]
+                views[dataset.population] = quotas
+    every = (quota for quotas in views.values() for quota in quotas)
+    return [quota for quota in every if quota.account == MASTER or quota.limit is not None or quota.charges]
 
 
 def _builder(visit: Visit, dataset: str, document: dict[str, object]) -> str:
