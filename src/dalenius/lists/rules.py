@@ -1,17 +1,7 @@
 """What a policy demands of a table that is summed from a stored list: kept by the sum, or the sum is refused.
 
-A sum of published numbers costs nothing and tells nothing new, so no rule here guards the data. They are the
-custodian's word about what is shown under their name, and hold whether a number was bought or added up. The list itself
-was planned under the rules of its day; a sum has more noise than its parts, and the rules may have changed since.
-
-rule                         kept by
-variance_cap                 every shown cell and every measured block within it
-truncation, maximum_entropy  cells of a list with exactly that noise, one by one: a sum reaches farther
-unbiased                     a list that shows unbiased numbers
-threshold, nonnegative       a list that was released under them
-sparse                       tables whose mean released count is large enough
-structural_zeros = false     tables and lists without declared impossible cells
-floors                       lists whose noise does not follow the data, or that were released under them
+A sum of published numbers tells nothing new, so no rule here guards the data: rules are the custodian's word about what
+is shown under their name. Which rule is kept by what: docs/decisions/0005-rules-hold-for-tables-from-lists.md.
 """
 
 from collections.abc import Iterator

@@ -218,10 +218,9 @@ def _is_cut(values: FloatArray) -> Any:
 def stated_over_differences(run: SimulatedRelease, blocks: Sequence[Block]) -> Iterator[tuple[str, FloatArray]]:
     """For all blocks and for each alone: the stated variance of the first table's cells over that by differences.
 
-    Simulation does not see a wrong derivative that widens. So every measured number is moved a little, one after the
-    other, and what the shown numbers do, squared and times the variance of the noise, is summed. Where the variance is
-    computed from the laws of the measured blocks, the same is asked with noise in one block alone: that isolates the
-    derivative by each of them.
+    Simulation does not see a wrong derivative that widens. So every measured number is moved a little, and what the
+    shown numbers do is summed. Where the variance is computed from the laws of the blocks, the same is asked with noise
+    in one block alone: that isolates the derivative by each of them.
     """
     moved = [_moved(run, blocks, place) for place in range(len(blocks))]
     parts = [0.0 if one is None else one for one in moved]

@@ -1,10 +1,8 @@
 """Toy files whose replicates are the categories of one variable: a table by it is a thousand releases at once.
 
-A world is a process of 60 points in six combinations of sex, region and status: 720 rows are expected in a replicate,
-and each point appears a Poisson number of times. Values have heaps and ties, one cell is
-empty, and what is asked about is skewed, even with a strong correlation, or zero in six of ten rows. `expected` holds
-every point as often as it is expected, so that what it has is what the process has. `degenerate` has nobody, one row,
-or equal rows. Where the number of rows is public there is one replicate of exactly as many rows to a file: `counted`.
+What worlds hold: docs/decisions/0012-kits-judge-errors.md. `expected` holds every point as often as it is expected, so
+that what it has is what the process has. `degenerate` has nobody, one row, or equal rows. Where the number of rows is
+public there is one replicate of exactly as many rows to a file: `counted`.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,7 @@
 """Releases of an example on the toy files of `error_worlds`, beside what they would be without their noise.
 
-The plan of the example runs through the gate, and each of its steps runs again without noise. A step that adds noise
-that it drew before gives its exact sums; a step that chooses keeps its choice, so that what is shown is compared with
-what is true between the chosen bounds. Where the shown number is itself a choice, or comes from a secret sample, the
-truth is what the same question is answered for the largest budget, without keys that say how it is measured.
+The plan of the example runs through the gate, and each of its steps runs again without noise, with the choices that it
+made: docs/decisions/0012-kits-judge-errors.md says what is true of what.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence

@@ -183,11 +183,9 @@ def difference_margin(
 ) -> float | None:
     """Half the width of the interval of a difference of two cells; None where either has no margin of error.
 
-    Two cells of one measured block carry independent noise of one public law, so the law of their difference is its
-    convolution with its mirror image, and the margin is exact. Counts that combine blocks have a margin from their
-    joint covariance. Other numbers of a list, its means above all, share noise whose covariance is not rebuilt here:
-    each cell stays within its own margin at half of the error probability, and the sum of both margins holds whatever
-    they share. Cells of one table that share no noise get a normal margin at the sum of their variances.
+    Exact for two cells of one measured block, by convolution; from the joint covariance for counts that combine blocks.
+    Other numbers of a list share noise whose covariance is not rebuilt here: the sum of both margins at half of the
+    error probability holds whatever they share. Cells without shared noise get a normal margin.
     """
     pair = [first, second]
     if not np.isfinite(half_widths(release, table, confidence)[pair]).all():
