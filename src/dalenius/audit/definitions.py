@@ -137,7 +137,9 @@ def _laws(epsilon: float, reach: int) -> dict[str, Law]:
         "total, declared bounds": lambda data, _: laplace(sum(data), _ROWS[-1]),
         "total, range of the data": lambda data, fitted: laplace(sum(data), max(1, int(fitted[-1] - fitted[0]))),
         "median, declared bounds": lambda data, _: laplace(_median(data), _ROWS[-1]),
-        "median, local sensitivity": lambda data, fitted: laplace(_median(data), max(Fraction(1), _local(fitted))),
+        "median, local sensitivity": lambda data, fitted: laplace(
+            _median(data), max(Fraction(1), local(_median, fitted, _ROWS, Relation.REPLACE))
+        ),
     }
 
 
@@ -157,7 +159,3 @@ def _judged(laws: Mapping[str, Law], distribution: Mapping[int, float], epsilon:
 
 def _median(data: Data) -> int:
     return int(data[len(data) // 2])
-
-
-def _local(data: Data) -> Fraction:
-    return local(_median, data, _ROWS, Relation.REPLACE)

@@ -164,12 +164,11 @@ def statistics(
     width = len(observation.channel.noise.pmf) if isinstance(observation.channel, Shifted) else 1000
     per = max(min(_MOST_CELLS, 100_000_000 // width) // max(observation.possible.size, 1), 1)
     if len(values) > per:
-        parts = [
-            statistics(
-                observation, values[i : i + per], null, alternative, _part(start, len(observation.shape), i, i + per)
-            )
-            for i in range(0, len(values), per)
-        ]
+        has_one = start is None or start.ndim == len(observation.shape)
+        pieces = [slice(i, i + per) for i in range(0, len(values), per)]
+        starts = [start if start is None or has_one else start[piece] for piece in pieces]
+        pairs = zip(pieces, starts, strict=True)
+        parts = [statistics(observation, values[piece], null, alternative, own) for piece, own in pairs]
         return np.concatenate([t for t, _ in parts]), np.concatenate([m for _, m in parts])
     many = observation.many(np.asarray(values, dtype=np.int64))
     means = np.broadcast_to(_start(observation, null, start), (len(values), *observation.shape)).copy()
@@ -180,11 +179,6 @@ def statistics(
         top = maximise(many, low.mean, alternative.generators, tolerance=QUICK, sweeps=80, total=observation.total)
         high = top.log_likelihood
     return 2 * (high - low.log_likelihood), low.mean
-
-
-def _part(start: FloatArray | None, axes: int, first: int, end: int) -> FloatArray | None:
-    """The same rows of a start that has one table for each."""
-    return start if start is None or start.ndim == axes else start[first:end]
 
 
 def _start(observation: Observed, null: Model, start: FloatArray | None) -> FloatArray:

@@ -11,7 +11,7 @@ be given and is ignored.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import prod
@@ -147,22 +147,17 @@ class _FormulaReader:
             raise ParameterError(f"The formula has {self._tokens[self._next][1]!r} where it should end.")
         return terms
 
-    def _chain(self, sign: str, part: Callable[[], Terms], joined: Callable[[Terms, Terms], Terms]) -> Terms:
-        """Parts between equal signs, joined from left to right."""
-        terms = part()
-        while self._peek() == sign:
+    def _sum(self, signs: str = "+*:") -> Terms:
+        """Parts between equal signs, joined from left to right; the last sign binds most."""
+        if not signs:
+            return self._power()
+        terms = self._sum(signs[1:])
+        while self._peek() == signs[0]:
             self._take()
-            terms = joined(terms, part())
+            part = self._sum(signs[1:])
+            both = set() if signs[0] == ":" else terms | part
+            terms = both if signs[0] == "+" else both | _pairs(terms, part)
         return terms
-
-    def _sum(self) -> Terms:
-        return self._chain("+", self._cross, lambda left, right: left | right)
-
-    def _cross(self) -> Terms:
-        return self._chain("*", self._inside, lambda left, right: left | right | _pairs(left, right))
-
-    def _inside(self) -> Terms:
-        return self._chain(":", self._power, _pairs)
 
     def _power(self) -> Terms:
         terms = self._atom()

@@ -83,9 +83,12 @@ def _figure(release: Release, display: Display, confidence: float, language: str
     if cells < 2 or not len(numbers):
         return ""
     lower, upper = bounds(release, display.table, confidence)
+    drawn = sorted(numbers[np.argsort(-values[numbers], kind="stable")[:MOST_BARS]].tolist())
+    places = zip(*np.unravel_index(drawn, display.table.shape), strict=True)
+    names = [[axis.labels[k] for axis, k in zip(display.table.space.axes, at, strict=True)] for at in places]
     marks = [
-        Mark(group="", label=_cell_name(display, i), value=values[i], lower=known(lower[i]), upper=known(upper[i]))
-        for i in sorted(numbers[np.argsort(-values[numbers], kind="stable")[:MOST_BARS]].tolist())
+        Mark(group="", label=" · ".join(name), value=values[i], lower=known(lower[i]), upper=known(upper[i]))
+        for i, name in zip(drawn, names, strict=True)
     ]
     error = "whiskers" if has_error(display.table) else "no_error"
     note = word("bars", language) + word(error, language, level=level(confidence))
@@ -96,11 +99,6 @@ def _figure(release: Release, display: Display, confidence: float, language: str
     title = word("chart", language)
     drawing = bars(marks, title=title, description=note, show=lambda value: number(value, display.digits, language))
     return f"<figure>{drawing}<figcaption>{note}</figcaption></figure>"
-
-
-def _cell_name(display: Display, index: int) -> str:
-    places = np.unravel_index(index, display.table.shape)
-    return " · ".join(axis.labels[place] for axis, place in zip(display.table.space.axes, places, strict=True))
 
 
 def _facts(release: Release, language: str) -> str:

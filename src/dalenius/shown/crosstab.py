@@ -97,11 +97,6 @@ def half_widths(release: Release, table: Table, confidence: float) -> FloatArray
     return np.where(np.isclose(table.variance, block.law.variance), exact, normal)
 
 
-def half_widths_with_sampling(release: Release, table: Table, confidence: float) -> FloatArray:
-    """The same for noise and sampling together; NaN where the error of sampling was not estimated."""
-    return _farther(table, *sampled_bounds(release, table, confidence))
-
-
 def _farther(table: Table, lower: FloatArray, upper: FloatArray) -> FloatArray:
     """The distance to the farther end of an interval that need not be symmetric."""
     return np.maximum(upper - table.values, table.values - lower)
@@ -197,7 +192,8 @@ class _ShownTable:
         self.values = self.exact if shown is None else shown.reshape(shape)
         self.variance = table.variance.reshape(shape)
         self.halves = half_widths(release, table, confidence).reshape(shape) + abs(self.values - self.exact)
-        sampled = half_widths_with_sampling(release, table, confidence)
+        # NaN where the error of sampling was not estimated.
+        sampled = _farther(table, *sampled_bounds(release, table, confidence))
         self.sampled = sampled.reshape(shape) + abs(self.values - self.exact)
         structural = np.zeros(table.space.size, dtype=bool)
         structural[list(table.space.structural_indices)] = True

@@ -124,8 +124,9 @@ def check_release(method: Method, example: Mapping[str, Any], release: Release) 
         assert form.content(release), f"{form.name} writes nothing"
     named = set(method.without_error) & set(example["table"])
     is_withheld = isinstance(release.law, Withheld) or bool(named)
+    written = registry.get("publish", "to_csv")
     for table in release.tables:
-        rows = list(csv.DictReader(StringIO(_csv(release, table))))
+        rows = list(csv.DictReader(StringIO(written.content(release, table).decode())))
         assert len(rows) == table.space.size
         if not method.has_error or is_withheld:
             assert not any(row["std_error"] for row in rows if row["status"] != "structural zero"), rows
@@ -135,11 +136,6 @@ def check_release(method: Method, example: Mapping[str, Any], release: Release) 
         has_value = np.isfinite(first.values)
         assert np.isfinite(first.variance[has_value]).all(), f"{method.name} shows values without an error"
     check_interval(method, release)
-
-
-def _csv(release: Release, table: Any) -> str:
-    form = registry.get("publish", "to_csv")
-    return str(form.content(release, table).decode())
 
 
 def check_interval(method: Method, release: Release) -> None:
