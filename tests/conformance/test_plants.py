@@ -406,7 +406,7 @@ def test_the_kit_of_inference_catches_an_interval_with_sampling_cut_to_half(name
 
     def asked(release: Any, **parameters: Any) -> Estimate:
         """The answer, with half of the interval where it is for sampling."""
-        answer: Estimate = question.ask(release, **parameters)
+        answer: Estimate = question.answer(release, **parameters)
         assert answer.interval is not None
         is_whole = answer.interval.kind is not Kind.NOISE_AND_SAMPLING
         return answer if is_whole else replace(answer, interval=_halved(answer.interval, answer.value))
@@ -420,7 +420,7 @@ def test_the_kit_of_inference_catches_a_table_of_intervals_with_sampling_cut_to_
 
     def asked(release: Any, **parameters: Any) -> Any:
         """The table, with half of each interval where they are for sampling."""
-        answer = question.ask(release, **parameters)
+        answer = question.answer(release, **parameters)
         if answer.kind is not Kind.NOISE_AND_SAMPLING:
             return answer
         halves = {end: (getattr(answer, end) + answer.values) / 2 for end in ("lower", "upper")}
@@ -433,8 +433,8 @@ def test_the_kit_of_inference_catches_a_table_of_intervals_with_sampling_cut_to_
 class _Asked:
     """A question that is answered by another function."""
 
-    def __init__(self, question: Any, ask: Any) -> None:
-        self.question, self.ask = question, ask
+    def __init__(self, question: Any, answer: Any) -> None:
+        self.question, self.answer = question, answer
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.question, name)
