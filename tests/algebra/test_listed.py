@@ -21,10 +21,13 @@ def planned(places: int, measure: str, error: str) -> Any:
             "variables": {
                 "place": {"categories": [f"p{k}" for k in range(places)], **other},
                 "pay": {"bounds": [0, 100], "step": 1, "missing": "0"},
+                "work": {"categories": ["full", "part", "none"], "missing": "none", "unseen": "none"},
             },
         }
     ).domain()
     table = {"rows": ["place"], "margins": [["place"], []], "measure": measure, "of": "pay", "error": error}
+    if measure == "proportion":
+        table |= {"of": "work", "among": ["full", "part"]}
     return plan_of(
         domain, {"table": table, "privacy": {"definition": "zero_concentrated", "rho": "1/2", "strategy": "interior"}}
     )
@@ -35,7 +38,10 @@ def released(plan: Any) -> tuple[Block, ...]:
     return tuple(step.block(Value(rng.integers(40, 90, step.space.size))) for step in plan.measurements)
 
 
-@pytest.mark.parametrize(("measure", "error"), [("mean", "sampling"), ("variance", "sampling"), ("mean", "noise")])
+@pytest.mark.parametrize(
+    ("measure", "error"),
+    [("mean", "sampling"), ("variance", "sampling"), ("mean", "noise"), ("proportion", "sampling")],
+)
 def test_pieces_show_what_all_cells_at_once_show(measure: str, error: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planned(11, measure, error)
     assert isinstance(plan.law, Joint)

@@ -46,11 +46,7 @@ def estimates_of_lists(law: Joint, blocks: Sequence[Block]) -> tuple[Estimated, 
     if law.parameters["estimate"].get("estimate") == CURVES:
         return tuple(_curves(law.parameters["estimate"], lists, margin) for margin in range(margins_of(law)))
     stated = EstimateLaw.of(Joint("estimate", law.parameters["estimate"]))
-    made = []
-    for margin in range(margins_of(law)):
-        arrays = [_arrays(part, values, variances, margin, excess) for part, values, variances, excess, _ in lists]
-        made.append(_in_pieces(stated, arrays))
-    return tuple(made)
+    return tuple(_in_pieces(stated, lists, margin) for margin in range(margins_of(law)))
 
 
 def correlation_bound(law: Joint, first: tuple[int, int], second: tuple[int, int]) -> float:
@@ -111,24 +107,24 @@ def _bins(
     excess: float,
     grain: float,
     margin: int,
+    some: slice = slice(None),
 ) -> tuple[FloatArray, ClassNoise]:
-    """The classes of every cell of a margin, a row each, and what is off in them."""
+    """The classes of the cells of a margin, or of some of them, a row each, and what is off in them."""
     classes = int(part["classes"])
     counts = values[2 * margin + 1].reshape(-1, classes)
-    of_bin = np.broadcast_to(variances[2 * margin + 1], (counts.size,)).reshape(-1, classes).mean(axis=1)
-    of_all = np.broadcast_to(variances[2 * margin], (len(counts),))
+    of_bin = np.broadcast_to(variances[2 * margin + 1], (counts.size,)).reshape(-1, classes)[some].mean(axis=1)
+    of_all, counts = np.broadcast_to(variances[2 * margin], (len(counts),))[some], counts[some]
     return counts, ClassNoise(bins=classes, of_bin=of_bin, of_all=of_all, is_normal=not excess, grain=grain)
 
 
-def _in_pieces(stated: EstimateLaw, arrays: Sequence[tuple[FloatArray, FloatArray, float]]) -> Estimated:
+def _in_pieces(stated: EstimateLaw, lists: Sequence[_MeasuredList], margin: int) -> Estimated:
     """The estimates of one margin, some cells at a time: each takes several arrays for every sum."""
-    cells = max(values.shape[1] for values, _, _ in arrays)
-    whole = [tuple(np.broadcast_to(own, (len(own), cells)) for own in each[:2]) for each in arrays]
-    excess = np.concatenate([np.full((len(values), 1), excess) for values, _, excess in arrays])
+    part, sums, *_ = lists[0]
+    cells = len(sums[2 * margin]) if "classes" in part else len(sums[margin])
 
     def piece(first: int) -> Estimated:
-        own = slice(first, first + _PIECE)
-        values, variance = (np.concatenate([each[k][:, own] for each in whole]) for k in (0, 1))
+        arrays = [_arrays(each, margin, slice(first, first + _PIECE)) for each in lists]
+        values, variance, excess = (np.concatenate(own) for own in zip(*arrays, strict=True))
         made = estimate(estimator_of(stated), Sums(stated, MeasuredArrays(values, variance, excess)))
         return within_limits(made, stated.limits, has_sampling=stated.has_sampling)
 
@@ -140,10 +136,13 @@ def _in_pieces(stated: EstimateLaw, arrays: Sequence[tuple[FloatArray, FloatArra
         pairs = [piece(first).ends(confidence, is_sampling) for first in starts]
         return np.concatenate([lower for lower, _ in pairs]), np.concatenate([upper for _, upper in pairs])
 
-    parts = [_numbers(piece(first)) for first in starts]
-    values, variance = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-    sampled = np.concatenate([part[2] for part in parts]) if len(parts[0]) > 2 else None
-    return Estimated(values=values, variance=variance, sampled=sampled, ends=ends)
+    whole: list[FloatArray] = []
+    for first in starts:
+        numbers = _numbers(piece(first))
+        whole = whole or [np.empty(cells) for _ in numbers]
+        for every, own in zip(whole, numbers, strict=True):
+            every[first : first + _PIECE] = own
+    return Estimated(values=whole[0], variance=whole[1], sampled=whole[2] if len(whole) > 2 else None, ends=ends)
 
 
 def _numbers(made: Estimated) -> list[FloatArray]:
@@ -160,21 +159,18 @@ def _is_heavy(law: Law) -> bool:
     return isinstance(law, Joint) and law.parameters.get("family") not in ("discrete_gaussian", "gaussian")
 
 
-def _arrays(
-    part: Mapping[str, Any], values: Sequence[FloatArray], variances: Sequence[FloatArray], margin: int, excess: float
-) -> tuple[FloatArray, FloatArray, float]:
-    """Arrays of one list in the cells of a margin, their variances, and the excess of their noise."""
-    classes = int(part.get("classes", 0))
-    if not classes:
-        variance = np.broadcast_to(variances[margin], values[margin].shape)
-        return values[margin][None, :], variance[None, :], excess
-    counts, noise = _bins(part, values, variances, excess, 0.0, margin)
-    own = np.broadcast_to(noise.own, (classes, len(counts)))
-    return (
-        np.concatenate([counts.T, np.zeros((1, len(counts)))]),
-        np.concatenate([own, (noise.of_bin - noise.own)[None, :]]),
-        excess,
-    )
+def _arrays(each: _MeasuredList, margin: int, some: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Arrays of one list in some cells of a margin, their variances, and the excess of their noise."""
+    part, values, variances, excess, _ = each
+    if "classes" not in part:
+        counts = values[margin][None, some]
+        variance = np.broadcast_to(variances[margin], values[margin].shape)[None, some]
+    else:
+        classes, noise = _bins(part, values, variances, excess, 0.0, margin, some)
+        counts = np.concatenate([classes.T, np.zeros((1, len(classes)))])
+        own = np.broadcast_to(noise.own, classes.T.shape)
+        variance = np.concatenate([own, (noise.of_bin - noise.own)[None, :]])
+    return counts, variance, np.full((len(counts), 1), excess)
 
 
 def class_forms(first: int, classes: int, groups: Mapping[str, Sequence[int]], unit: Fraction) -> dict[str, LinearForm]:
