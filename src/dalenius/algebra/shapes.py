@@ -6,6 +6,7 @@ spread values of two variables are independent; of skewed ones three rows of fou
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import comb, factorial, prod
 
 EVEN, SKEWED = 1, 5
@@ -13,6 +14,7 @@ _TOGETHER = {EVEN: 0.0, SKEWED: 0.75}
 Factor = tuple[int, int, int]
 
 
+@lru_cache(maxsize=1024)
 def mean_power(low: int, high: int, power: int, shape: int = EVEN) -> float:
     """Mean of a power of a value between two ends.
 
@@ -55,6 +57,7 @@ def mean_bernstein(degrees: Sequence[int], place: Sequence[int], shape: int = EV
     return (1 - together) * apart + together * ways * _mean_beta(sum(degrees), sum(place), shape)
 
 
+@lru_cache(maxsize=1024)
 def _mean_beta(degree: int, place: int, shape: int) -> float:
     ways = comb(degree, place) * shape * factorial(place) * factorial(degree - place + shape - 1)
     return ways / factorial(degree + shape)

@@ -121,10 +121,13 @@ class Sums:
 
     forms: Mapping[str, Form]
     places: Mapping[str, int]
+    rows: int
+    """By how much the sampling variance of independent rows is multiplied."""
 
     def __init__(self, law: EstimateLaw, measured: MeasuredArrays, forms: Mapping[str, Form] | None = None) -> None:
         """`forms` are the sums as forms of the measured arrays, as the law states them unless given."""
         self.law, self.measured = law, measured
+        self.rows = law.rows_per_unit
         self.forms = forms or {name: measured.combined(form) for name, form in law.sums.items()}
         self.places = {name: place for place, name in enumerate(law.sums)}
         self.replicates: ResampledInfluences | None = None
@@ -137,11 +140,6 @@ class Sums:
         if name == ROWS:
             values = np.where(values >= float(self.law.least), values, np.nan)
         return Dual(values, gradient)
-
-    @property
-    def rows(self) -> int:
-        """By how much the sampling variance of independent rows is multiplied."""
-        return self.law.rows_per_unit
 
     def centre(self, role: str) -> float:
         """What was taken off the values of a variable, in steps."""

@@ -173,11 +173,8 @@ class Curator(MeasureVerbs):
 
     def asked(self, request: AskedLike) -> batch.Asked:
         """The request as a document, with what it leaves out."""
-        return self.planner.completed(self._loaded(request))
-
-    def _loaded(self, request: AskedLike) -> batch.Asked:
         with self.planner.allowing():
-            return load.load_asked(request)
+            return self.planner.completed(load.load_asked(request))
 
     @property
     def left(self) -> Cost:
@@ -207,7 +204,8 @@ class Curator(MeasureVerbs):
 
     def plan(self, request: AskedLike) -> TablePlan:
         """Cells, cost, law and expected error: free, and without touching data."""
-        document = self._loaded(request)
+        with self.planner.allowing():
+            document = load.load_asked(request)
         subject = batch.about(document, self.domain, self.document.dataset.title)
         return replace(self.planner.plan(document, self.adjustments(document)), subject=subject)
 

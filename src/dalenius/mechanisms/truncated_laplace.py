@@ -19,7 +19,7 @@ References
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, exp, expm1, log
+from math import ceil, exp, expm1, inf, log
 from typing import Any, ClassVar
 
 import numpy as np
@@ -182,6 +182,11 @@ class TruncatedLaplace(ExponentialNoise):
             return cls(rate=size, limit=limit).impossible(sensitivity) <= budget.delta
 
         return cls(rate=size, limit=smallest(fits, low, high))
+
+    @staticmethod
+    def least_variance(sensitivity: Sensitivity, budget: Budget) -> float:
+        """A variance that this noise needs at least: none is enough without a delta."""
+        return 0.0 if budget.delta else inf
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:

@@ -8,7 +8,7 @@ itself, and for the error of sampling products of sums, or, where these are many
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import combinations_with_replacement
 from math import sqrt
 from statistics import NormalDist
@@ -368,6 +368,7 @@ def typical_blocks(parts: Sequence[MeasuredPart], records: int, draws: int = 0) 
     return tuple(blocks)
 
 
+@cache
 def _normal_points(arrays: int, draws: int) -> FloatArray:
     """Normal numbers that are spread evenly, the first of each array 0: a preview is the same whenever it is made."""
     primes = [n for n in range(2, 13 * arrays + 3) if all(n % k for k in range(2, n))][:arrays]

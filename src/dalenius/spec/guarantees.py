@@ -31,6 +31,7 @@ from dalenius.translation import ENGLISH, languages, number_marks, texts
 
 SCALE: tuple[tuple[str, int], ...] = (("very strong", 55), ("strong", 75), ("moderate", 90), ("weak", 100))
 """Words for a protection, each up to so many right guesses of 100: odds of 1.22, 3, 9 and beyond."""
+_LOG_OF_TEN = log_lower(Fraction(10))
 
 ODDS = {
     "presence": "Whatever is published and whoever reads it, the odds that one {unit} is in the data change by at "
@@ -104,9 +105,12 @@ def guarantee_of(plan: TablePlan) -> Guarantee:
 def in_plain_words(claim: PrivacyProfile, neighbours: Neighbours) -> str:
     """Return the figure between neighbours, its place on the scale, and how far it reaches."""
     unit = "record" if neighbours.unit == "row" else neighbours.unit
-    right, epsilon = right_of_100(claim.distance()), claim.epsilon or Fraction(0)
-    # Another value of a unit that is present is one removal and one addition.
-    figures = {"unit": unit, "right": right, "factor": factor_of(epsilon), "squared": factor_of(2 * epsilon)}
+    right = right_of_100(claim.distance())
+    figures: dict[str, object] = {"unit": unit, "right": right}
+    if claim.is_pure:
+        epsilon = claim.epsilon or Fraction(0)
+        # Another value of a unit that is present is one removal and one addition.
+        figures |= {"factor": factor_of(epsilon), "squared": factor_of(2 * epsilon)}
     if neighbours.scope in NO_FIGURE:
         compared = COMPARED["odds" if claim.is_pure else "test"].format(**figures)
         return f"{NO_FIGURE[neighbours.scope]} {compared} {ALONE}"
@@ -135,7 +139,7 @@ def factor_of(epsilon: Fraction) -> str:
     >>> [factor_of(Fraction(e)) for e in ("0.01", "0.5", "1", "10", "100")]
     ['1.011', '1.65', '2.72', '22,100', '10^44']
     """
-    power = ceil(epsilon / log_lower(Fraction(10)))
+    power = ceil(epsilon / _LOG_OF_TEN)
     if power > 6:
         return f"10^{power}"
     factor = exp_upper(epsilon)
@@ -165,6 +169,9 @@ def _noise_distance(plan: TablePlan) -> Fraction:
     try:
         with limits.limited():
             profiles = [measurement.profile(neighbours) for measurement in plan.measurements]
+            if len(profiles) > 1 and any(not each.shifts and each.rho is not None for each in profiles):
+                # A step without listed moves is known by its rho, which is part of the charge.
+                return Fraction(1)
             distance: Fraction = registry.get("definitions", "approximate")().delta(profiles, Fraction(0))
     except (TooLarge, Unsupported, limits.Exhausted):
         return Fraction(1)
