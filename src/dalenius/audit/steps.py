@@ -1,11 +1,9 @@
 """What the answers to a plan show of the difference between two data sets, from the exact laws that its steps state.
 
-No step is known here by name: each states its law at either content (`core/integer_law.py`), and the parts of the two
-laws are compared one by one. Nothing is taken from a claim about privacy. Where noise is added to exact numbers the
-step is also run on both data sets with the same noise, and its answers must be as far apart as the law says.
-
-A plan whose later steps are made of earlier answers is followed: through every first answer where few steps can come
-after it, and otherwise along one path of answers, whose losses the charge has to cover as those of any other path.
+No step is known here by name, and nothing is taken from a claim about privacy: the parts of the two laws are compared
+one by one. Where noise is added to exact numbers the step is also run on both data sets with the same noise. A plan
+whose later steps are made of earlier answers is followed through every first answer where few steps can come after it,
+and otherwise along one path of answers, whose losses the charge has to cover as those of any other path.
 """
 
 from collections.abc import Sequence

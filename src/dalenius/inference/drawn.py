@@ -1,11 +1,8 @@
 """What analyses of the process behind a table assume of how its records were drawn, and which designs they refuse.
 
-Tests, models and parameter intervals take counts as Poisson or multinomial, which records are that were drawn
-independently. Clusters are refused: a level of 5 % would not be one. A census has no error of sampling, so that
-parameter intervals are refused; tests and models are served, because they speak of a process behind the persons anyway,
-and say so. Units with several rows spread a count at most so many times as much as independent rows
-(`core/estimate.py`): intervals, tests of independence and log-linear models allow for that factor, other analyses
-refuse.
+Clusters are refused: a level of 5 % would not be one. A census has no error of sampling, so that parameter intervals
+are refused; tests and models speak of a process behind the persons anyway, and say so. Units with several rows spread a
+count at most so many times as much as independent rows: some analyses allow for that factor, others refuse.
 """
 
 from dataclasses import dataclass

@@ -1,13 +1,8 @@
 """Fits of hierarchical models to one observed table or to many simulated ones, for every kind of law.
 
-Cell-by-cell laws are fitted by maximum likelihood (sweeps, then Newton steps on all coefficients at
-once); joint laws by the quasi-likelihood of `joint`. The test statistic between nested models is the likelihood ratio,
-or the quadratic distance for joint laws.
-
-A hierarchical model is a list of generators (sets of axes); its means are products of one factor for each generator's
-margin. Each sweep visits the generators and moves all parameters of a margin by one Newton step, which needs sums only:
-score sum(E - mu), information sum(mu - V). A sweep that lowers the likelihood of a table is replaced there by an EM
-sweep (iterative proportional fitting of the posterior means), which never does.
+Cell-by-cell laws are fitted by maximum likelihood (docs/reference/inference/loglinear.md), joint laws by the
+quasi-likelihood of `joint`. The test statistic between nested models is the likelihood ratio, or the quadratic distance
+for joint laws. A Newton step for the margin of a generator needs sums only: score sum(E - mu), information sum(mu - V).
 """
 
 from collections.abc import Callable, Sequence

@@ -1,10 +1,4 @@
-"""Hierarchical log-linear models written as formulas.
-
-    A + B          main effects only: independence
-    A * B          main effects and interaction
-    A:B            the interaction (and, because models are hierarchical, everything inside it)
-    (A + B + C)^2  all interactions up to second order
-    1              the same mean in every cell
+"""Hierarchical log-linear models written as formulas (docs/reference/inference/loglinear.md).
 
 Names with other signs than letters, digits, `_` and `.` are written in backquotes. A left side such as `count ~` may
 be given and is ignored.

@@ -1,11 +1,9 @@
 """The likelihood of many simulated tables at once, by interpolation in s = 2 sqrt(mu).
 
-On that scale a Poisson log-likelihood has unit curvature everywhere, and is closer to a parabola the larger the mean,
-so that two step widths serve all means. Values and derivatives at the nodes are exact (matrix products of P(x | a) with
-Poisson probabilities); between nodes cubic Hermite interpolation errs by less than 1e-6, and what lies off the grid is
-evaluated directly. Released values are taken in blocks, each with the nodes within its reach, so that large counts cost
-no more than small ones; under very wide noise each node looks at the counts that its Poisson law can give, not at all
-that the noise allows.
+On that scale a Poisson log-likelihood has unit curvature everywhere, so that two step widths serve all means. Values at
+the nodes are exact; between nodes cubic Hermite interpolation errs by less than 1e-6, and what lies off
+the grid is evaluated directly. Released values are taken in blocks, each with the nodes within its reach; under very
+wide noise each node looks at the counts that its Poisson law can give.
 """
 
 from math import prod

@@ -50,10 +50,8 @@ def simultaneous_confidence(confidence: float, cells: int) -> float:
     return float(checked(confidence) ** (1 / max(cells, 1)))
 
 
-def count_interval(
-    value: int, law: Additive | Noise, *, confidence: float = 0.95, cells: int = 1, is_signed: bool = False
-) -> Interval:
-    """For the exact count behind one released value; `cells` > 1 makes that many intervals hold together.
+def count_interval(value: int, law: Additive | Noise, *, confidence: float = 0.95, is_signed: bool = False) -> Interval:
+    """For the exact count behind one released value.
 
     >>> from dalenius.inference.noise import Noise
     >>> import numpy as np
@@ -63,9 +61,8 @@ def count_interval(
     (7, 7)
     """
     noise = as_noise(law)
-    q = noise.half_width(simultaneous_confidence(confidence, cells))
-    lower, upper = value - q, value + q
-    method = NOISE_LAW if cells == 1 else f"{NOISE_LAW}, {cells} cells together"
+    q = noise.half_width(checked(confidence))
+    lower, upper, method = value - q, value + q, NOISE_LAW
     if not is_signed:
         if upper < 0:
             method += "; the noise was larger than the interval allows, and 0 is the nearest count"

@@ -1,9 +1,7 @@
 """What an analyst sees of a table: released values, the law through which they were seen, and nothing else.
 
-`observe(release, …)` finds the right values and the right law for a table: the measured block where one shows the
-table, the sum of a block's cells (with the law of the sum) for a margin, the least-squares table with its covariance
-where several blocks overlap. Shown tables that were clipped or rounded are never analysed: their law is another, and
-the measured values are in the release. A law that is withheld is refused.
+Shown tables that were clipped or rounded are never analysed: their law is another, and the measured values are in the
+release. A law that is withheld is refused.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,6 @@
 """Profile-likelihood intervals for one coefficient of a log-linear model, infinite ends allowed.
 
-The coefficient is held at a trial value (its column becomes an offset), the others are refitted, and the interval
-holds every value whose likelihood-ratio distance from the maximum is below the chi-square quantile. Joint laws have no
+The coefficient is held at a trial value (its column becomes an offset) and the others are refitted. Joint laws have no
 likelihood; they get the normal interval of their estimating equations.
 """
 

@@ -1,10 +1,8 @@
 """A list released once and stored: every later table that is a sum of its cells is answered from it, for free.
 
-The list is charged as one event. Any table over its variables, at its level or a coarser declared one, with conditions
-on its variables, is a sum of canonical cells, so the same cell is the same number through every table that contains it,
-in every process. Averaging many descriptions of one group gains nothing. The variance of each sum is exact. An answer
-counts exactly the records that a direct request would count (`dalenius.lists.universe`); where the two could differ it
-is refused.
+The same cell is the same number through every table that contains it, in every process, so that averaging many
+descriptions of one group gains nothing. The variance of each sum is exact. An answer counts exactly the records that a
+direct request would count (`dalenius.lists.universe`); where the two could differ it is refused.
 """
 
 from collections.abc import Callable, Mapping, Sequence

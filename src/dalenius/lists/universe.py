@@ -1,10 +1,8 @@
 """Which records a stored list counts, and whether a later table would count the same ones.
 
-A list counts the records inside its full cross: those with a value on every one of its axes, outside its structural
-zeros. A direct request for a table over fewer variables counts more: a record without a declared age still has a town.
-A table is answered from the list only where both provably count the same records, from the declarations alone. That is
-so for a variable of the list if none of its values can fall out, if the table shows it, or if the table has a condition
-on it.
+A list counts the records inside its full cross, and a direct request for a table over fewer variables more: a record
+without a declared age still has a town. A table is answered where both provably count the same, from the declarations
+alone: if no value of a variable can fall out, if the table shows it, or if the table has a condition on it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,8 +1,7 @@
 """What may be shown of a release: numbers that declared bounds allow, and whole counts from a least one on.
 
-Under a policy's rule of whole counts the document holds no value that the rule hides. A single measured block is
-published as it is shown, under its censored law; several blocks are left out, and the cells of the consistent table are
-rounded and hidden one by one.
+Under a policy's rule of whole counts a single measured block is published as it is shown, under its censored law;
+several blocks are left out, and the cells of the consistent table are rounded and hidden one by one.
 """
 
 from dataclasses import replace

@@ -1,8 +1,7 @@
 """One row per cell, with a sign between the fields: one column per variable, then numbers and status.
 
-After them stands what the numbers are about: measure, unit and filter, on every row, so that a file keeps its subject
-when it is filtered or joined with others; and where numbers have an error with sampling, the condition under which it
-holds.
+After them stands what the numbers are about on every row, so that a file keeps its subject when it is filtered or
+joined with others; and where numbers have an error with sampling, the condition under which it holds.
 """
 
 import csv

@@ -1,7 +1,6 @@
 """Who may sign in: local accounts with argon2, sessions kept on the server, API tokens stored as digests.
 
-A password is never stored, a session id and a token only as a digest, so that a copy of the store signs nobody in. An
-unknown name takes as long to refuse as a wrong password.
+What is stored and how long a refusal takes: docs/explanation/threat-model-server.md.
 """
 
 import hashlib

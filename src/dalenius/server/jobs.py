@@ -1,9 +1,7 @@
 """Releases as jobs: queued in the store, fair between users, taken over when a worker dies, answered on a tick.
 
-A job runs `Curator.release`, which is safe to repeat: the ledger charges a request once and stores one answer, so a job
-whose worker was killed is run again by another worker. What a caller can see of a job (its stage, that it ended)
-changes on ticks only: a multiple of the public tick after the job was sent. Time then says which tick, not what was in
-a cell.
+A job is safe to repeat: the ledger charges a request once and stores one answer. What a caller can see of a job changes
+on ticks only, so that time says which tick, and not what was in a cell (docs/explanation/threat-model-server.md).
 """
 
 import hashlib

@@ -1,9 +1,7 @@
 """Structured logs: one JSON object a line, with what was called and how it ended, never what it held.
 
-Logged are the route's pattern (not the address as typed), the status, the duration in whole ticks for everything that
-touched data, the user's name and an id to find the line again. Moments are whole seconds, for the same reason. Texts of
-unexpected exceptions are left out, because a database driver may quote a value in them; the places in our code are
-enough to find the fault.
+Texts of unexpected exceptions are left out, because a database driver may quote a value in them; the places in our code
+are enough to find the fault. What else is left out: docs/explanation/threat-model-server.md.
 """
 
 import json

@@ -1,8 +1,7 @@
 """Counters and durations for monitoring, in the Prometheus text format.
 
-Each worker counts for itself and writes its numbers to the state directory every few seconds; whichever worker is asked
-adds them up. A worker that ends keeps its file, so that totals never fall while the server runs. Durations go into wide
-buckets, and those of releases are whole ticks, so that no number here depends on what the data hold.
+Each worker counts for itself and writes its numbers to the state directory; whichever worker is asked adds them up. A
+worker that ends keeps its file, so that totals never fall while the server runs.
 """
 
 import json

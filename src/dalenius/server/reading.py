@@ -1,9 +1,7 @@
 """Reading what was released: views, documents, downloads, anchored views, tables from lists.
 
-A list is released once; then any table that it holds is a free and consistent sum of it. Nothing here reads data,
-except `Lists.release`, which the custodian's list pays for once like any other request. A request that the list can
-answer is answered from it, whoever asks, so that nobody buys a second, contradicting number. Where a rule of the policy
-does not let such a table be shown it is refused, from the list and as a release (docs/decisions/0005).
+Nothing here reads data, except `Lists.release`, which the custodian's list pays for once like any other request. What a
+list answers, and what is refused there as here: docs/decisions/0005-rules-hold-for-tables-from-lists.md.
 """
 
 import threading
@@ -193,11 +191,7 @@ class Reading:
         return len(views), tuple(self._hidden(user, view) for view in page)
 
     def _is_found(self, view: ReleaseView, words: list[str]) -> bool:
-        """Whether every word stands somewhere in the table's labels, in any language.
-
-        The text is made of the request and the declaration alone, so it is the same for every reader; who may see the
-        release is decided before.
-        """
+        """Whether every word stands somewhere in the table's labels, in any language; the same for every reader."""
         if view.entry not in self._searched:
             declared = self.dataset(view.dataset) if view.dataset in self.desk.served else None
             self._searched[view.entry] = presentation.search_text(view, declared)
@@ -279,11 +273,9 @@ class Reading:
         return user.may_read_ledger or (bool(user.name) and view.analyst == user.name)
 
     def list_answer(self, dataset: str, document: Document, *, explains: bool = False) -> Release | None:
-        """A table from the stored list: free, consistent, open to everybody; None if the list does not hold it, and for
-        a batch.
+        """A table from the stored list; None if the list does not hold it, and for a batch.
 
-        With `explains`, a table that would count other records than the list is refused, and the refusal says what
-        helps.
+        With `explains`, a table that would count other records is refused, and the refusal says what helps.
         """
         served, request = self.desk.find(dataset), self.desk.read_asked(dataset, document)
         if isinstance(request, BatchDocument):

@@ -71,8 +71,7 @@ class Releasing:
     def preview(self, user: User, dataset: str, document: Document) -> Preview:
         """Cells, cost, expected error, and whether it was released before; the own quota of who may release.
 
-        Documents alone are read, so everybody may ask; who may not release is told nothing of the ledger. Pricing a
-        batch takes more arithmetic than one table, so that it is for those who may release it.
+        Documents alone are read, so everybody may ask; of a batch, which takes more arithmetic, those who may release.
         """
         served, asked = self.desk.find(dataset), self.desk.read_asked(dataset, document)
         if isinstance(asked, BatchDocument):

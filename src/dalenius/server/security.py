@@ -1,8 +1,7 @@
 """What every answer and every unsafe call must satisfy: headers, body limit, rate limits.
 
-Guard is the outermost layer. It gives each request an id, refuses long bodies while they arrive, turns every exception
-into the one error shape, adds the security headers, and writes one log line. Content is `no-store` unless the route
-says that it is public.
+Guard is the outermost layer: long bodies are refused while they arrive, every exception gets the one error shape, and
+content is `no-store` unless the route says that it is public.
 """
 
 import secrets

@@ -1,8 +1,7 @@
 """The kit that every engine must pass: equal to the memory engine, call by call, on any data.
 
-A factory is `(domain, columns, secret) -> Source`; `factories` makes one for every engine that the registry finds, from
-a form of data that the engine accepts. The functions here raise `AssertionError` with what differed. They open sealed
-values, which only tests may do.
+A factory is `(domain, columns, secret) -> Source`; `factories` makes one for every engine that the registry finds. The
+functions here open sealed values, which only tests may do.
 """
 
 import tempfile

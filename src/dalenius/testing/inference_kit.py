@@ -1,9 +1,8 @@
 """The kit that every inference question must pass: it declares itself, refuses a withheld law, and its answers hold.
 
-Examples are asked of a table over A, B and C whose counts are known and whose noise is drawn anew many times; where an
-answer claims to hold for sampling too, counts are drawn anew as well. A question that takes a `kind` is asked for both.
-Intervals hold the answer that is given without either as often as they say; p-values of hypotheses that are true are
-small no more often than they say. Both are judged at four standard errors, with recorded noise.
+Noise is drawn anew many times, and counts too where an answer claims to hold for sampling. Intervals hold what is
+answered without either as often as they say; p-values of true hypotheses are small no more often than they say. Both
+are judged at four standard errors.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

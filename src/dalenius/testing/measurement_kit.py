@@ -1,11 +1,9 @@
 """The kit that every measurement must pass: its answers on tiny neighbours against its profile.
 
-Answers are drawn from a recorded source: a few on every tiny data set, to see which two neighbours they tell apart
-best, then many on those. Some of them choose an event, the others bound its probabilities (each bound is wrong with
-probability 1e-6); the profile must allow what is then certain. The same is done exactly, for all neighbours, with the
-exact law that the step states; and the drawn answers must be answers of that law, so that neither can be wrong alone.
-A step whose law cannot be listed says why, and where its claim is checked instead. Every content is answered, none
-included.
+Of drawn answers some choose an event, the others bound its probabilities (each bound is wrong with probability 1e-6);
+the profile must allow what is then certain. The same is done exactly, for all neighbours, with the exact law that the
+step states, and the drawn answers must be answers of that law, so that neither can be wrong alone. Every content is
+answered, none included.
 """
 
 from collections import Counter

@@ -1,9 +1,8 @@
 """The kit that every mechanism must pass: its law, its claim against the exact loss, its family, its sampler.
 
-A member is calibrated for each definition that can price the mechanism. Its loss is summed over all answers from the
-weights alone, which are exact: loss distributions, of which mechanisms make their claims, are not used. The test of the
-sampler uses a recorded source and rejects at 1e-6: about thirty of them would fail by chance once in thirty thousand
-changes of the stream.
+A loss is summed over all answers from the weights alone, which are exact: loss distributions, of which mechanisms make
+their claims, are not used. The test of the sampler rejects at 1e-6: about thirty of them would fail by chance once in
+thirty thousand changes of the stream.
 """
 
 import json

@@ -2,8 +2,7 @@
 
 Each released table has its own axes and one more, `ContentsCode`, with the value, its standard error and the ends of
 its 95 % interval. A category's code is its label where that is safe in a selection, otherwise its place (`c3`).
-Selections are read as the specification has them: `*`, `?`, `TOP(n)`, `BOTTOM(n)`, `FROM(a)`, `TO(b)`, `RANGE(a,b)`.
-Everything is computed from the release; there is no way from here to the data or to the ledger.
+Selections are read as the specification has them.
 """
 
 import csv
