@@ -13,8 +13,7 @@ import numpy as np
 
 from dalenius.core.contracts import Adjustment
 from dalenius.core.query import TableQuery
-from dalenius.core.randomness import RecordedRandomness
-from dalenius.core.release import Release, Value
+from dalenius.core.release import Release
 from dalenius.engines.memory import MemorySource
 from dalenius.errors import DaleniusError
 from dalenius.publish import document, formats
@@ -22,6 +21,7 @@ from dalenius.spec.load import load_dataset
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 from dalenius.testing.method_kit import released
+from dalenius.testing.simulated import run
 
 REQUESTS: tuple[dict[str, Any], ...] = (
     {"table": {"rows": ["sex"], "columns": ["region"]}, "privacy": {"definition": "pure", "epsilon": 1}},
@@ -85,27 +85,19 @@ def check_bias(adjustment: Adjustment, number: int, adjusted: list[Release]) -> 
 @cache
 def simulated(number: int) -> tuple[Release, ...]:
     """Releases of one request that differ in their noise alone."""
-    request = REQUESTS[number]
+    request, source = REQUESTS[number], _source()
     with TemporaryDirectory() as folder:
         first = released(request, Path(folder) / "ledger.sqlite")
-    domain = load_dataset(rule_kit.DATASET).domain()
-    plan = plan_of(domain, request, rule_kit.policy_of(None))
-    source = MemorySource(domain, rule_kit.ROWS, b"a secret of the kit")
-    rng, releases = RecordedRandomness("the noise of the kit"), []
-    for _ in range(DRAWS):
-        blocks = []
-        for measurement in plan.measurements:
-            exact = tuple(source.table(need) for need in measurement.needs if isinstance(need, TableQuery))
-            outcome = measurement.run(exact, measurement.draw(rng), rng)
-            assert isinstance(outcome, Value)
-            blocks.append(measurement.block(outcome))
-        releases.append(first.with_(blocks=tuple(blocks), tables=plan.assemble(tuple(blocks))))
-    return tuple(releases)
+    plan = plan_of(source.domain, request, rule_kit.policy_of(None))
+    made = (run(plan, source, f"the noise of the kit {draw}") for draw in range(DRAWS))
+    return tuple(first.with_(blocks=one.release.blocks, tables=one.release.tables) for one in made if one is not None)
 
 
 def exact_tables(number: int) -> list[Any]:
     """The counts that the releases are of, table by table."""
-    domain = load_dataset(rule_kit.DATASET).domain()
-    source = MemorySource(domain, rule_kit.ROWS, b"a secret of the kit")
-    spaces = [table.space for table in simulated(number)[0].tables]
-    return [source.table(TableQuery(space=space)).open_below_the_gate() for space in spaces]
+    queries = [TableQuery(space=table.space) for table in simulated(number)[0].tables]
+    return [_source().table(query).open_below_the_gate() for query in queries]
+
+
+def _source() -> MemorySource:
+    return MemorySource(load_dataset(rule_kit.DATASET).domain(), rule_kit.ROWS, b"a secret of the kit")
