@@ -58,12 +58,5 @@ def load(name: str) -> PublicTable:
     if name not in _TABLES:
         raise UnknownName.among("shipped table", name, _TABLES)
     title, source, count = _TABLES[name]
-    file = "uk2001_occupation_by_age.csv" if name == "uk2001" else f"{name}.csv"
-    rows = list(csv.DictReader(shipped(f"data/{file}").splitlines()))
-    if name == "uk2001":
-        rows = [
-            {"age": row["age"], "occupation": occupation, "count": row[occupation]}
-            for row in rows
-            for occupation in list(row)[1:]
-        ]
-    return PublicTable(name=name, title=title, source=source, count=count, rows=tuple(rows))
+    rows = tuple(csv.DictReader(shipped(f"data/{name}.csv").splitlines()))
+    return PublicTable(name=name, title=title, source=source, count=count, rows=rows)
