@@ -8,7 +8,7 @@ values.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import chain, count
 from os.path import relpath
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -74,7 +74,8 @@ class Microdata:
         import pyarrow.parquet as pq
 
         folder.mkdir(parents=True, exist_ok=True)
-        names = (f"{self.name}{ending}.parquet" for ending in ("", *(f"-{number}" for number in count(2))))
+        endings = chain([""], (f"-{number}" for number in count(2)))
+        names = (f"{self.name}{ending}.parquet" for ending in endings)
         place = next(folder / name for name in names if not (folder / name).exists())
         place.touch(mode=0o600, exist_ok=False)
         pq.write_table(self.rows, place)
