@@ -13,8 +13,9 @@ from typing import Any
 
 from dalenius.core import registry
 from dalenius.core.contracts import Adjustment
+from dalenius.core.domain import Domain
 from dalenius.core.release import Release, Status
-from dalenius.errors import DaleniusError, NotPublic, NotRegistered, PolicyError, RequestError, Unsupported
+from dalenius.errors import DaleniusError, NotPublic, NotRegistered, OtherRows, PolicyError, RequestError, Unsupported
 from dalenius.lists.rules import check, check_keys, refused
 from dalenius.lists.tables import answer_from_list
 from dalenius.postprocess import adjusted
@@ -23,6 +24,7 @@ from dalenius.server.accounts import Role, User, require
 from dalenius.server.errors import NotFound
 from dalenius.server.operations import Document, RequestService, Served, outages
 from dalenius.server.views import DatasetView, Download, ReleaseView
+from dalenius.spec.axis import COMPLETE, OWN
 from dalenius.spec.batch import BatchDocument
 from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_request
@@ -113,10 +115,9 @@ class Lists:
         if view is None:
             return None
         stored = self._stored(view)
-        answer = answer_from_list(
-            stored, request.space(domain), request.filters(domain), domain, request.margins(domain)
-        )
+        answer = _sums(stored, request, domain)
         if answer is None:
+            _refuse_widened(stored, request, domain)
             return None
         self._check(served, request, answer, stored)
         return answer.with_(subject=subject_of(request, domain, served.curator.document.dataset.title))
@@ -143,6 +144,23 @@ class Lists:
             with self._lock:
                 self._releases[view.entry] = stored
         return stored
+
+
+def _sums(stored: Release, request: RequestDocument, domain: Domain) -> Release | None:
+    return answer_from_list(stored, request.space(domain), request.filters(domain), domain, request.margins(domain))
+
+
+def _refuse_widened(stored: Release, request: RequestDocument, domain: Domain) -> None:
+    """Raise `OtherRows` where the list holds the margins but for a label of those without a shown value."""
+    if request.table.universe != OWN:
+        return
+    table = request.table.model_copy(update={"universe": COMPLETE})
+    if _sums(stored, request.model_copy(update={"table": table}), domain) is not None:
+        raise OtherRows(
+            "The stored list counts the records with a declared value on all axes alone, and these margins would count "
+            'all. Set `universe` to "complete" to read them from the list.',
+            key="universe",
+        )
 
 
 _CACHED = 256
