@@ -14,11 +14,13 @@ import numpy as np
 
 from dalenius.core.law import IntArray
 from dalenius.core.neighbours import Neighbours, Relation, Scope
+from dalenius.core.query import ValuesQuery
 from dalenius.errors import Unsupported
 from dalenius.exact.accuracy import expected_error, gain
 from dalenius.exact.order_statistics import prepare, rational_base
 from dalenius.measurements.bootstrap_totals import BootstrapTotals, Option
 from dalenius.measurements.local_laplace import LocalStatistic
+from dalenius.statistics.dominance import Dominance
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 
 QUESTIONS = (
@@ -214,16 +216,12 @@ def dominance(
 ) -> dict[int, dict[str, bool]]:
     """Cells in which a few contributors dominate: p % rule and (n, k) rule, for the custodian's eyes.
 
-    p %: the total less the two largest is below p % of the largest. (n, k): the n largest hold more than k %.
     A published flag, or a suppressed cell, would tell; the charged way is `statistics.dominance`.
     """
-    owner, x = np.asarray(cells, dtype=np.int64), np.abs(np.asarray(values, dtype=np.int64))
-    verdicts = {}
-    for cell in np.unique(owner[owner >= 0]).tolist():
-        own = np.sort(x[owner == cell])[::-1]
-        total = int(own.sum())
-        verdicts[cell] = {
-            "p%": 100 * (total - int(own[:2].sum())) < p * int(own[0]),
-            "(n, k)": 100 * int(own[:n].sum()) > k * total,
-        }
-    return verdicts
+    owner, x = np.asarray(cells, dtype=np.int64), np.asarray(values, dtype=np.int64)
+    one = (ValuesQuery(value="x"),)
+    rules = {"p%": Dominance(queries=one, p=p), "(n, k)": Dominance(queries=one, n=n, k=k)}
+    return {
+        cell: {name: rule.is_dominated(x[owner == cell]) for name, rule in rules.items()}
+        for cell in np.unique(owner[owner >= 0]).tolist()
+    }
