@@ -3,7 +3,7 @@
 import csv
 import gzip
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from glob import glob
 from io import TextIOWrapper
@@ -46,15 +46,13 @@ class ReadableTable:
         try:
             logs = [Path(f"{path}.wal") for path in self.files]
             paths = [*_files(self.pattern), *(log for log in logs if log.exists())]
-            stats = [(path, path.stat()) for path in paths]
+            return stamps_of(paths)
         except OSError:
             return None
-        return tuple((str(p.absolute()), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns, s.st_dev) for p, s in stats)
 
     def changed_at(self) -> float | None:
         """The latest time of content or attributes of the files; None where one cannot be looked at."""
-        stamp = self.stamp()
-        return None if not stamp else max(max(times[1], times[4]) for times in stamp) / 1e9
+        return latest_change(self.stamp())
 
     def check_chunks(self, connection: Any, columns: Sequence[str]) -> None:
         """Refuse Parquet files by whose metadata a part of a declared column would fill the memory."""
@@ -120,6 +118,17 @@ class ReadableTable:
             if not _opens_no_quotation_late(path, self.delimiter):
                 return False
         return True
+
+
+def stamps_of(paths: Iterable[Path]) -> tuple[tuple[Any, ...], ...]:
+    """Names, places, sizes and times of files; raises `OSError` where one cannot be looked at."""
+    stats = [(path, path.stat()) for path in paths]
+    return tuple((str(p.absolute()), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns, s.st_dev) for p, s in stats)
+
+
+def latest_change(stamps: tuple[tuple[Any, ...], ...] | None) -> float | None:
+    """When the last of some files was changed, by their stamps, in seconds since 1970."""
+    return max(max(stamp[1], stamp[4]) for stamp in stamps) / 1e9 if stamps else None
 
 
 def plain_lines(path: Path) -> int | None:

@@ -14,6 +14,7 @@ from dalenius.engines._person_pushdown import TableOfRecords
 from dalenius.engines._person_source import split_place
 from dalenius.engines._pushdown import Run
 from dalenius.engines._pushed_source import PushedSource
+from dalenius.engines._relation import latest_change, stamps_of
 from dalenius.engines._spark_session import SCHEME, SparkAddress, SparkFrame
 
 __all__ = ["SparkSource"]
@@ -95,24 +96,17 @@ class SparkSource(PushedSource):
         tables = {n: TableOfRecords(relation=frame.relation, kinds=frame.kinds) for n, frame in self._frames.items()}
         return tables, SparkDialect(), self._frame.run, self._frame.stream
 
-    def stamp(self) -> tuple[object, ...] | None:
+    def stamp(self) -> tuple[tuple[Any, ...], ...] | None:
         """Names, places, sizes and times of files on this machine; of data elsewhere only a digest tells."""
         try:
-            files = []
-            for frame in self._frames.values():
-                own = frame.files()
-                if own is None:
-                    return None
-                files += own
-            stats = [(path, path.stat()) for path in files]
+            files = [frame.files() for frame in self._frames.values()]
+            return None if None in files else stamps_of(path for own in files for path in own or ())
         except OSError:
             return None
-        return tuple((str(p), s.st_mtime_ns, s.st_size, s.st_ino, s.st_ctime_ns) for p, s in stats)
 
     def changed_at(self) -> float | None:
         """When local files were last changed; None where workers may see others under the same names."""
-        stamp: Any = self.stamp() if self._frame.is_here else None
-        return max(max(file[1], file[4]) for file in stamp) / 1e9 if stamp else None
+        return latest_change(self.stamp()) if self._frame.is_here else None
 
     def close(self) -> None:
         """Forget the data; the session stays for others, until the process ends."""
