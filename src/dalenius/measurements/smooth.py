@@ -19,7 +19,7 @@ For quantiles the exponential mechanism is more accurate nearly everywhere; see 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,28 +36,10 @@ from dalenius.exact.ideal_rounding import rounded, saturated
 from dalenius.exact.order_statistics import rational_base
 from dalenius.exact.smooth_noise import Cauchy, SmoothNoise
 from dalenius.measurements._example import MEDIAN, MeasurementExample, on_values
-from dalenius.measurements._steps import StatisticStep, ValueStatistic
+from dalenius.measurements._steps import StatisticStep
+from dalenius.statistics import OrderStatistic
 
 __all__ = ["Smooth"]
-
-
-class SmoothStatistic(ValueStatistic, Protocol):
-    """What a statistic must offer."""
-
-    @property
-    def low(self) -> int:
-        """Lower bound in steps."""
-
-    @property
-    def high(self) -> int:
-        """Upper bound in steps."""
-
-    @property
-    def unit(self) -> int:
-        """Released steps to one step of the bounds."""
-
-    def smooth(self, values: IntArray, base: Fraction, neighbours: Neighbours) -> Fraction:
-        """The smooth sensitivity, at least one step."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +47,7 @@ class Smooth(StatisticStep):
     """round(f + scale * S * Z), in 1 / unit steps of the statistic."""
 
     name: str
-    statistic: SmoothStatistic
+    statistic: OrderStatistic
     noise: SmoothNoise
     neighbours: Neighbours
     evidence: ClassVar[Evidence] = Evidence(
@@ -84,7 +66,6 @@ class Smooth(StatisticStep):
         return Withheld("The scale of the noise follows the smooth sensitivity of the confidential data.")
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Of the relation that the sensitivity was computed for."""
         if neighbours.relation is not self.neighbours.relation or neighbours.max_rows > 1:
             raise Unsupported("This step was planned for another neighbouring relation.")
         epsilon = self.noise.epsilon
