@@ -10,16 +10,10 @@ spread of the replicates tells. For the process behind the population the error 
 number of rows is random, and V - T^2 / n where it is n, because Poisson multiplicities let the number of rows vary and
 sampling did not.
 
-Variances (Brawner & Honaker 2018, 7.2, with divisors k and k - 1 and noise of variance s2 as it is): `unbiased` takes
-s2 from the spread, `conservative` takes s2 times the 5 % quantile of chi-squared over k - 1, `most_conservative` takes
-nothing.
-
-The default interval is calibrated. The spread S2 is (s2 + V) chi-squared(k - 1) / (k - 1). Where rows add the reach
-with one sign or the other (a proportion), V is n times the square of the reach, and nothing is left to guess. Otherwise
-V >= 0 is unknown, up to what the declared bounds allow: the half-width h solves E(2 Phi(h / sd(V)) - 1 | S2) =
-confidence under the prior d V / (s2 + V), with `_AT_THE_BOUND` of it at the largest V itself, because values at the
-bounds are what an interval fails first. Its coverage at 95 % is at least 93.5 % whatever V is (verify/bootstrap.py);
-where noise hides V it is larger, and must be (docs/explanation/private-bootstrap.md).
+The default interval is calibrated (docs/explanation/private-bootstrap.md, verify/bootstrap.py). The spread S2 is (s2 +
+V) chi-squared(k - 1) / (k - 1). Where rows add the reach with one sign or the other (a proportion), V is n times the
+square of the reach. Otherwise V >= 0 is unknown, up to what the declared bounds allow: the half-width h solves E(2
+Phi(h / sd(V)) - 1 | S2) = confidence under the prior d V / (s2 + V), with `_AT_THE_BOUND` of it at the largest V.
 
 A release may hold V itself with noise of its own (`squares`). Then V is looked for where that number and the spread
 say, and T where the bagged estimate says, because far from the centre V and T^2 / n nearly cancel; the mass at the
@@ -387,7 +381,6 @@ def replicated(
 
 
 def influences_of(block: Block, cells: int) -> Replicates:
-    """Resampled sums of how far rows move a number."""
     assert isinstance(block.law, Joint)
     noise = float(Fraction(str(block.law.parameters["sigma_squared"])))
     totals = block.values.astype(np.float64).reshape(cells, -1)

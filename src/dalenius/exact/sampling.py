@@ -1,12 +1,8 @@
 """The one exact sampler that every integer law uses.
 
 A uniform U in [0, 1) is read bit by bit from the random source, and the answer is the smallest k with F(k) > U.
-Three stages read as few bits as they need:
-
-1. a short first word indexes a guide (for few draws it is compared with the thresholds themselves); where no threshold
-   F(k) lies inside the word's interval, k is decided;
-2. otherwise U is extended to 64 bits and compared with certified enclosures of 2**64 F(k);
-3. where even that is undecided, U and F are refined together, 64 bits at a time, until they separate.
+Three stages read as few bits as they need (docs/explanation/exact-sampling.md): a guide by a short first word, a table
+of 64-bit thresholds, and refinement of U and F together until they separate.
 
 Every comparison is between integers that enclose the true numbers, so the law is exactly the stated one. The work
 depends on the noise alone, never on data. A law that is too wide for a table states `exact_sampler()`, built from
@@ -59,7 +55,6 @@ def sample(law: DrawnLaw, size: int, rng: RandomSource) -> IntArray:
 
 @lru_cache(maxsize=128)
 def sampler_of(law: DrawnLaw) -> ExactSampler:
-    """The sampler of a law; tables are kept."""
     if isinstance(law, WideLaw):
         wide = law.exact_sampler()
         if wide is not None:

@@ -1,16 +1,9 @@
 """A population's accounts, and the balances that a charge counts against.
 
-Charges under differential privacy go to the master account, those under a weaker definition to an account of their own.
 A charge counts against every balance it falls under, all or none. Balances without a limit count all the same, so that
-a quota or cap declared later includes what was spent before. Kinds of balances:
-
-total       the budget of one account, which nothing exceeds
-unreserved  the total less the share reserved for official tables; for all other requests
-quota       what one analyst may spend
-cap         what all requests that use a sensitive variable may spend together
-wave        what one version may spend, where a schedule is declared
-overlaps    no limit: how many populations share persons with this one (their accounts are charged as well), and under
-            the name of one of them, whether it is declared
+a quota or cap declared later includes what was spent before (docs/explanation/ledger.md). Beside those that can have a
+limit, `OVERLAPS` counts how many populations share persons with this one, whose accounts are charged as well, and under
+the name of one of them says whether it is declared.
 """
 
 from collections.abc import Iterable, Mapping

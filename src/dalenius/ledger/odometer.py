@@ -1,10 +1,6 @@
 """The odometer: what was spent, never the limit, as two named figures, and what they mean in words.
 
-fixed plan   valid if all requests were fixed before the first release: the smallest of the sum of epsilons (delta 0,
-             while every charge is pure), the conversion of the rho spent, and the exact loss distribution of the
-             charges, where each is pure or states which noise it added
-running      valid at any time, however requests were chosen from earlier releases: the sum of epsilons, or the bound
-             below
+docs/explanation/ledger.md says when each figure is valid and of which bounds it is the smallest.
 
 Running bound. Along any sequence of zero-concentrated steps chosen from the past, with rho spent so far and loss L,
 exp(k (L - rho) - k^2 rho) is a supermartingale for each k > 0. Mixed over k with a half-normal density of precision g,

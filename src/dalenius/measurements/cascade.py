@@ -3,13 +3,10 @@ is no reply.
 
 Guarantee
     (test + epsilon, delta)-DP for the whole outcome, which bound passed and the answer, however many bounds there are.
-    All tests share one noise. Bounds b_1 < … < b_k have distances d_1 <= … <= d_k, which move by at most one each, and
-    thresholds t_1 > … > t_k that lie `spacing` apart. The first bound with d_i + noise > t_i answers: the noise lies in
-    the interval (t_i - d_i, t_{i-1} - d_{i-1}] of at least `spacing` whole numbers, whose ends move by at most one
-    each. Of a two-sided geometric law with base a, the probability of such an interval changes by at most the factor (1
-    - a^(spacing + 2)) / (a (1 - a^spacing)); that of no reply and of the smallest bound by at most 1 / a. Where a
-    record moves the answer by more than b_1, …, b_i, those distances are zero and one of those bounds passes with
-    probability at most P(noise > t_i) <= delta.
+    All tests share one noise, and the first bound whose distance plus noise is above its threshold answers: the noise
+    then lies in an interval of at least `spacing` whole numbers, whose ends move by at most one each. Where a record
+    moves the answer by more than a bound, the distances up to that bound are zero and one of them passes with
+    probability at most delta. Proof: docs/reference/measurements/cascade.md.
 Requires
     A distance for each bound that is zero wherever a record can move the answer by more, and differs by at most one
     between neighbours;
@@ -75,7 +72,6 @@ class Cascade(BoundedStep):
 
     @property
     def rate(self) -> Fraction:
-        """Of the noise that all tests share."""
         return ladder(self.test, self.delta, len(self.bounds))[0]
 
     @property
@@ -110,7 +106,6 @@ class Cascade(BoundedStep):
         )
 
     def silence(self, distances: Sequence[int]) -> float:
-        """The probability of no reply."""
         return self.passed(distances)[-1]
 
     @property
