@@ -70,12 +70,10 @@ class Amounts:
 
     @property
     def is_plain_count(self) -> bool:
-        """Whether each row adds one."""
         return self.low == self.high == 1
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The least and the most that a row may add."""
         return self.low, self.high
 
     @property

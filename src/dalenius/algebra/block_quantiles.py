@@ -108,7 +108,6 @@ class BlockRanks:
 
     @property
     def levels(self) -> tuple[int]:
-        """In how many selections a record takes part."""
         return (levels(self.count),)
 
     @property
@@ -170,7 +169,6 @@ class BlockQuantiles:
         return np.asarray(_reach(1.0, 1.0, z) * student / z)
 
     def variance(self, *, with_sampling: bool) -> FloatArray:
-        """Of every quantile, flat."""
         ranks = self.noise + (self.sampling if with_sampling else 0.0)
         return np.asarray(self.slope**2 * ranks).reshape(-1)
 

@@ -232,7 +232,6 @@ class Distribution:
         )
 
     def variance(self, *, with_sampling: bool) -> FloatArray:
-        """Of every point, flat."""
         f, records = self.values, self.records[:, None]
         noise = self.noise.variances(np.nan_to_num(f)) / records**2
         if not with_sampling:

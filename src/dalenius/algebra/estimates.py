@@ -105,7 +105,6 @@ def _from_sums(law: EstimateLaw, blocks: Sequence[Block], cells: int) -> Estimat
 
 
 def sums_of(law: EstimateLaw, blocks: Sequence[Block], cells: int) -> Sums:
-    """The sums of a law in every cell."""
     return Sums(law, MeasuredArrays.of(blocks, cells))
 
 
@@ -137,7 +136,6 @@ def deconvolved_ends(
 
 
 def flat(made: Quantiles | BlockQuantiles | Distribution) -> Estimated:
-    """Numbers, errors and intervals of every cell."""
     return Estimated(
         values=made.values.reshape(-1),
         variance=made.variance(with_sampling=False),

@@ -61,7 +61,6 @@ class Quotient:
 
 
 def unlimited(bounds: Mapping[str, Bounds]) -> tuple[End, End]:
-    """Any number."""
     return "-inf", "inf"
 
 

@@ -104,7 +104,6 @@ class FittedFamily:
     refit: Callable[[FloatArray], FloatArray]
 
     def variance(self, *, with_sampling: bool) -> FloatArray:
-        """Of each parameter, from the replays."""
         return np.asarray((self.both if with_sampling else self.noise).var(axis=2))
 
     def ends(self, confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:

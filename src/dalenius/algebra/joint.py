@@ -69,7 +69,6 @@ class MarginsLaw:
         return cls(workload, {tuple(a): float(v) for a, v in parameters["components"]}, parameters.get("total"))
 
     def to_parameters(self) -> dict[str, Any]:
-        """The part of a law's document that `of` reads, beside the shape."""
         shown = [list(m) for m in self.workload.margins]
         components = [[list(a), v] for a, v in self.components.items()]
         return {"shown": shown, "components": components, "total": self.total}
@@ -145,7 +144,6 @@ def is_combined(law: Law) -> bool:
 
 
 def read_law(law: Law) -> CombinedLaw:
-    """The linear map of a combined law."""
     assert isinstance(law, Joint)
     return _READ[law.structure](law)
 

@@ -36,7 +36,6 @@ def is_list_of_estimates(law: Law) -> bool:
 
 
 def margins_of(law: Joint) -> int:
-    """How many margins have estimates."""
     return int(law.parameters["margins"])
 
 

@@ -30,7 +30,6 @@ _MOST_GROUPED = 2_000_000
 
 
 def subsets(margin: Margin) -> Iterable[Margin]:
-    """All subsets, small ones first."""
     for size in range(len(margin) + 1):
         yield from combinations(margin, size)
 
@@ -125,7 +124,6 @@ class Workload:
 
     @property
     def importance(self) -> tuple[float, ...]:
-        """The weights, one each if none were given."""
         return self.weights or (1.0,) * len(self.margins)
 
     @cached_property
@@ -148,7 +146,6 @@ class Workload:
 
     @cached_property
     def interior(self) -> Margin:
-        """The smallest margin that holds all of them."""
         return tuple(sorted({a for margin in self.margins for a in margin}))
 
     @cached_property

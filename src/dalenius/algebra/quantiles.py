@@ -105,7 +105,6 @@ class Quantiles:
 
     @property
     def values(self) -> FloatArray:
-        """Of every quantile, flat."""
         return np.asarray(self.points * float(self.step), dtype=np.float64).reshape(-1)
 
     def variance(self, *, with_sampling: bool) -> FloatArray:
@@ -116,7 +115,6 @@ class Quantiles:
         return np.asarray((half * float(self.step) / z) ** 2, dtype=np.float64).reshape(-1)
 
     def ends(self, confidence: float, is_sampling: bool) -> tuple[FloatArray, FloatArray]:
-        """Of every quantile, flat."""
         lower, upper = self._steps(confidence, is_sampling)
         return tuple(end.reshape(-1) * float(self.step) for end in (lower, upper))  # type: ignore[return-value]
 

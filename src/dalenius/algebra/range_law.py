@@ -37,7 +37,6 @@ class RangeLaw:
         return tuple(factor.size for factor in self.factors)
 
     def to_parameters(self) -> dict[str, Any]:
-        """The part of a law's document that `of` reads."""
         zeros = {"structural_zeros": self.zeros.tolist()} if len(self.zeros) else {}
         return {"factors": [f.to_dict() for f in self.factors], "noise_variance": self.variance} | zeros
 
@@ -87,7 +86,6 @@ class RangeLaw:
         return [np.maximum(out, 0.0)]
 
     def covariance(self, first: int, cells: Sequence[int], second: int, others: Sequence[int]) -> FloatArray:
-        """Covariance of each of some cells of the one table with each of some others."""
         one, two = (np.asarray(list(places), dtype=np.int64) for places in (cells, others))
         out = np.full((len(one), len(two)), self.variance)
         at, to = np.unravel_index(one, self.shape), np.unravel_index(two, self.shape)
@@ -122,7 +120,6 @@ class RangeLaw:
         return max(mean, 0.0)
 
     def grouped_variance(self, position: int, groups: Sequence[Sequence[int]]) -> FloatArray:
-        """Variance of sums: the group of each label of every axis (-1 for one that is left out), flat."""
         if len(self.zeros):
             return grouped_squares(partial(self.square, position), groups)
         out = np.ones(1)
@@ -137,7 +134,6 @@ class RangeLaw:
 
 
 def _applied(matrices: Sequence[Any], array: Any) -> Any:
-    """A matrix along each axis, in turn."""
     for axis, matrix in enumerate(matrices):
         array = np.moveaxis(np.tensordot(matrix, array, axes=([1], [axis])), 0, axis)
     return array

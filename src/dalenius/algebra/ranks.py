@@ -27,7 +27,6 @@ class Step:
 
     @property
     def share(self) -> Fraction:
-        """How far it lies between the two."""
         return Fraction(self.part, self.parts)
 
 
@@ -94,12 +93,10 @@ class WholeList:
 
     @property
     def count(self) -> int:
-        """One answer a quantile."""
         return len(self.qs)
 
     @property
     def levels(self) -> tuple[int]:
-        """Every record takes part in every selection."""
         return (len(self.qs),)
 
     @property

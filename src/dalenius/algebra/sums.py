@@ -80,7 +80,6 @@ class Form:
 
     @property
     def variance(self) -> FloatArray:
-        """Of the noise."""
         return self.covariance(self)
 
     def covariance(self, other: "Form") -> FloatArray:
@@ -88,7 +87,6 @@ class Form:
 
     @property
     def fourth(self) -> FloatArray:
-        """Fourth cumulant of the noise."""
         return np.asarray((self.weights**4 * self.measured.variance**2 * self.measured.excess).sum(axis=0))
 
     def exact_half(self, confidence: float) -> FloatArray | None:

@@ -54,7 +54,6 @@ class TreeLaw:
         return self.solved.table
 
     def to_parameters(self) -> dict[str, Any]:
-        """The part of a law's document that `of` reads."""
         parents, leaves = [parent.tolist() for parent in self.table.tree.parents], self.leaves.tolist()
         parts = [[level, list(a), t] for (level, a), t in self.solved.precisions.items() if t < inf]
         zeros = {"zeros": [[k, cells.tolist()] for k, cells in self.zeros]} if self.zeros else {}
@@ -64,7 +63,6 @@ class TreeLaw:
 
     @cached_property
     def variances(self) -> list[FloatArray]:
-        """Variance of every cell of every shown table, flat, in the order of the shown axes."""
         shown = [self.displayed(s, self.solved.variance(s)) for s in self.table.shown]
         for k, variance in enumerate(shown) if self.zeros else ():
             for cells, against in self._chunks(k):
@@ -94,7 +92,6 @@ class TreeLaw:
     def estimates(
         self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
     ) -> list[FloatArray]:
-        """Shown tables, flat, from measured blocks."""
         parts = self.solved.components(self._measured(arrays, laws, blocks))
         shown = [self.displayed(s, self.solved.estimate(parts, s)) for s in self.table.shown]
         if not self.zeros:
@@ -132,7 +129,6 @@ class TreeLaw:
         return parts if self.total is None else parts | {(0, ()): np.array([float(self.total)])}
 
     def covariance(self, first: int, cells: Sequence[int], second: int, others: Sequence[int]) -> FloatArray:
-        """Covariance of each of some shown cells of a table with each of some of another."""
         between = self._covariance(first, cells, second, others)
         if not self.zeros:
             return between
@@ -149,7 +145,6 @@ class TreeLaw:
         return left if left > _NOTHING * total else 0.0
 
     def grouped_variance(self, position: int, groups: Sequence[Sequence[int]]) -> FloatArray:
-        """Variance of sums of a shown table, by the group of each label of every shown axis (-1: left out)."""
         if self.zeros:
             # Impossible cells condition all others.
             if prod(max(own) + 1 for own in groups) > _MOST_SUMS:
@@ -209,7 +204,6 @@ class TreeLaw:
         return np.asarray(np.ravel_multi_index(tuple(at[order.index(k)] for k in range(len(shape))), shape))
 
     def counts(self, interior: IntArray, spec: Mapping[str, Any]) -> IntArray:
-        """A level and detail margin of the full cross."""
         moved = np.moveaxis(interior, self.axis, 0)
         nodes = np.zeros((self.table.tree.sizes[-1], *moved.shape[1:]), dtype=np.int64)
         np.add.at(nodes, self.leaves, moved)

@@ -127,7 +127,6 @@ class TreeLeastSquares:
 
     @cached_property
     def passes(self) -> dict[Margin, TwoPass]:
-        """One least-squares problem for each component."""
         passes = {}
         for a, needed in self.table.finest.items():
             finest = max([needed, *(level for level, b in self.precisions if b == a)])

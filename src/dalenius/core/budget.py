@@ -19,12 +19,10 @@ MASTER = "master"
 
 
 def units_up(amount: Fraction) -> int:
-    """A charge in ledger units, rounded up."""
     return -(-amount.numerator * UNIT.denominator // amount.denominator)
 
 
 def units_down(amount: Fraction) -> int:
-    """A limit in ledger units, rounded down."""
     return amount.numerator * UNIT.denominator // amount.denominator
 
 

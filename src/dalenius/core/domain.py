@@ -125,12 +125,10 @@ class Bounds:
 
     @property
     def low(self) -> int:
-        """Lower bound in steps."""
         return int(self.lower / self.step)
 
     @property
     def high(self) -> int:
-        """Upper bound in steps."""
         return int(self.upper / self.step)
 
     @property
@@ -266,7 +264,6 @@ class Variable:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether it has bounds instead of categories."""
         return isinstance(self.domain, Bounds)
 
     @property

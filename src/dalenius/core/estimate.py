@@ -118,7 +118,6 @@ class Interval:
 
     @property
     def width(self) -> float:
-        """Upper minus lower end."""
         return inf if inf in (self.upper, -self.lower) else self.upper - self.lower
 
     def __str__(self) -> str:

@@ -47,7 +47,6 @@ class Additive:
 
     @property
     def std_error(self) -> float:
-        """Standard deviation of the noise, in units of the released value."""
         return float(np.sqrt(self.variance))
 
     @cached_property
@@ -61,7 +60,6 @@ class Additive:
         return self.noise.log_pmf(np.asarray(k, dtype=np.int64))
 
     def cdf(self, k: Any) -> FloatArray:
-        """P(noise <= k)."""
         return self._tails.cdf(np.asarray(k, dtype=np.int64))
 
     def sf(self, k: Any) -> FloatArray:

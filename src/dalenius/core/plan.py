@@ -71,7 +71,6 @@ class TablePlan:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """All that is said beside the plan."""
         return (*self.warnings, *self.advice)
 
     @property
@@ -81,7 +80,6 @@ class TablePlan:
 
     @property
     def cost(self) -> Cost:
-        """What the ledger would be charged."""
         return self.reservation
 
     def provenance(self, domain: Domain, *, request: Mapping[str, Any], digest: str, software: str) -> Provenance:

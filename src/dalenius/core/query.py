@@ -59,7 +59,6 @@ class Power:
             raise ParameterError("Exponents and halvings are never negative.", name="exponent")
 
     def base(self, steps: int) -> int:
-        """The value to be raised to the exponent."""
         low, high = self.cut or (steps, steps)
         return (self.slope * min(max(steps, low), high) + self.offset + (1 << self.halvings) // 2) >> self.halvings
 
@@ -108,7 +107,6 @@ class RowFunction:
         return tuple(dict.fromkeys(power.variable for power in self.powers))
 
     def value(self, steps: Mapping[str, int]) -> int:
-        """Of one row, which has every variable."""
         value = self.multiple
         for power in self.powers:
             value *= int(power.base(steps[power.variable]) ** power.exponent)

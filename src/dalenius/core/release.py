@@ -417,7 +417,6 @@ class Release:
 
 
 def labels_of(space: CellSpace) -> list[dict[str, object]]:
-    """Axes as documents carry them."""
     return [{"name": a.name, "variable": a.variable, "labels": list(a.labels), "level": a.level} for a in space.axes]
 
 

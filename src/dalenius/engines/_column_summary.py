@@ -57,7 +57,6 @@ class ColumnSummary:
 
     @property
     def repeats(self) -> bool:
-        """Whether several rows share a value."""
         return self.distinct < self.rows
 
     @property

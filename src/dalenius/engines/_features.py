@@ -108,8 +108,6 @@ def person_columns(domain: Domain, tables: Mapping[str, RowsOfPersons]) -> dict[
 
 
 class _PersonsOfTable:
-    """The rows of one table, person after person."""
-
     def __init__(self, rows: RowsOfPersons) -> None:
         self._rows, people = rows, rows.people
         present = slice(None) if people.present is None else np.flatnonzero(people.present)

@@ -59,6 +59,5 @@ class GridCounts:
         tally.add({self._name: self._codes[places]}, self._counts[places])
 
     def listed(self, query: ValuesQuery, domain: Domain) -> IntArray:
-        """Sorted values, one for each row that passes."""
         mask = is_listed(query, domain, {self._name: self._codes})
         return np.repeat(self._codes[mask], self._counts[mask])

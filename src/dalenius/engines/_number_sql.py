@@ -192,7 +192,6 @@ def _codes(dialect: Dialect, bounds: Bounds, real: str) -> list[str]:
 
 
 def _outside(dialect: Dialect, bounds: Bounds, real: str) -> list[str]:
-    """Outside beyond doubt."""
     cases = []
     for bound, sign, relation in ((bounds.lower, -1, "<"), (bounds.upper, 1, ">")):
         margin = (abs(float(bound)) + float(bounds.step)) * 2.0**-40

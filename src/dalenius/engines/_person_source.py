@@ -97,7 +97,6 @@ class PersonSource:
 
 
 def digest_of_tables(key: bytes, tables: Mapping[str, Source]) -> str:
-    """Keyed digests of all tables, one after another."""
     digest = hmac.new(key, digestmod=lambda: blake2b(digest_size=32))
     for name, table in tables.items():
         digest.update(f"table {len(name)} {name} {table.fingerprint(key)}\n".encode())

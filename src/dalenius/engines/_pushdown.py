@@ -148,7 +148,6 @@ class Pushdown:
         )
 
     def scan(self, names: Sequence[str]) -> Iterator[Batch]:
-        """Batches of coded rows, in any order."""
         if self._has_chosen:
             yield {name: self._chosen()[name] for name in names}
         keys = [self._key(name) for name in names]

@@ -188,7 +188,6 @@ class SquaredExponential(CentredNoise, ABC):
         return exponential_weights(self.decay, keys, -self.limit, bits)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
-        """-rate k^2 - log of the total weight; -inf beyond the limit."""
         total = log(float(self._floats()[1].sum()))
         z = np.asarray(k, dtype=np.int64).astype(np.float64)
         return np.where(np.abs(z) > self.limit, -np.inf, -float(self.decay) * z * z - total)

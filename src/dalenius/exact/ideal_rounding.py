@@ -76,13 +76,10 @@ def decide(enclose: Callable[[int], tuple[int, int]], start: int = START_BITS) -
 
 
 def rounded(centre: Fraction, scale: Fraction, ideal: Ideal) -> int:
-    """floor(centre + scale * Z + 1/2), exactly."""
     return floor_of(scale, ideal, centre + Fraction(1, 2))
 
 
 def floor_of(scale: Fraction, ideal: Ideal, offset: Fraction = Fraction(0)) -> int:
-    """floor(scale * Z + offset), exactly."""
-
     def ends(bits: int) -> tuple[int, int]:
         low, high = times(ideal(bits), scale)
         shift, unit = offset.numerator << bits, offset.denominator << bits
@@ -130,8 +127,6 @@ def unit_normal(rng: RandomSource) -> Ideal:
 
 
 def _half_square(e: Ideal) -> Ideal:
-    """(E - 1)**2 / 2."""
-
     def enclose(bits: int) -> Enclosure:
         low, high = e(bits)
         unit = 1 << bits
@@ -205,5 +200,4 @@ class PolynomialTail:
 
 
 def grown(e: Ideal, rate: Fraction) -> Ideal:
-    """exp(rate * E)."""
     return lambda bits: exp_of(times(e(bits), rate), bits)

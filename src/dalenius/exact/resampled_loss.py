@@ -180,7 +180,6 @@ def _listed(pair: MixturePair, high: float, h: float) -> tuple[int, FloatArray, 
 
 
 def _by_parts(pair: MixturePair, y: FloatArray, shift: float) -> FloatArray:
-    """Logarithms at many points, some at a time."""
     return np.concatenate([pair.log_ratios(y[i : i + _MESH], shift)[0] for i in range(0, len(y), _MESH)])
 
 

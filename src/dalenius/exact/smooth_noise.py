@@ -123,7 +123,6 @@ class Lomax:
         return 2 / (a * a * (k - 2) * (k - 3)) if k > 3 else float("inf")
 
     def draw(self, rng: RandomSource) -> Ideal:
-        """sign * (U^(-1/(k-1)) - 1)."""
         powers = grown(exponential(LazyUniform(rng)), 1 / (self.k - 1))
 
         def magnitude(bits: int) -> Enclosure:

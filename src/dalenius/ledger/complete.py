@@ -19,8 +19,6 @@ def is_served(release: ReleaseRow, row: ChargeRow, analyst: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OfReservation:
-    """A command about one reservation."""
-
     reservation: Reservation
 
     @property

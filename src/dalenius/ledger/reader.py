@@ -233,7 +233,6 @@ class LedgerReader:
         return [event for events in stated if events is not None for event in events]
 
     def export(self, form: str = "json", population: str | None = None) -> str:
-        """Return every line as `json`, `jsonl` or `csv`."""
         check_form(form)
         return export_lines(self.entries(population), form)
 

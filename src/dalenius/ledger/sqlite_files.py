@@ -58,7 +58,6 @@ class OpenFiles:
 
     @property
     def identity(self) -> Identity | None:  # pragma: no cover - asked for in forked children only
-        """Device and inode of the store itself."""
         return self._opened.get(self._store)
 
     def check(self) -> None:

@@ -57,7 +57,6 @@ class BoundedStep(StatisticStep):
         _check_rows(self.neighbours)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Of test and answer together."""
         _check_rows(neighbours)
         epsilon = self.test + self.epsilon
         return PrivacyProfile(relation=neighbours.relation, epsilon=epsilon, delta=self.delta, evidence=self.evidence)
@@ -92,12 +91,10 @@ class BoundedStep(StatisticStep):
         return tuple(high - low for low, high in pairwise([0.0, *reached, 1.0]))
 
     def draw(self, rng: RandomSource) -> tuple[int, tuple[int, ...]]:
-        """The noise of the tests, and that of an answer at each bound."""
         tested = int(sample(DiscreteLaplace(self._tests()[0]), 1, rng)[0])
         return tested, tuple(int(sample(mechanism, 1, rng)[0]) for mechanism in self.mechanisms)
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """An answer at the first bound whose noisy distance is above its threshold."""
         values, (tested, noises) = exact[0].open_below_the_gate(), drawn
         answer, (_, thresholds) = self.statistic.value(values), self._tests()
         for place, distance in enumerate(self.distances(values)):
@@ -122,7 +119,6 @@ class BoundedStep(StatisticStep):
 
     @classmethod
     def of_median(cls, neighbours: Neighbours, **bounds: Any) -> Self:
-        """Tried on a few values."""
         one, delta = Fraction(1), Fraction(1, 4)
         return cls(name="median", statistic=MEDIAN, test=one, epsilon=one, delta=delta, neighbours=neighbours, **bounds)
 

@@ -56,17 +56,14 @@ class MeasurementExample:
 
 
 def on_cells(step: Measurement, **more: Any) -> MeasurementExample:
-    """Over a variable of two categories and a number."""
     return MeasurementExample(step=step, variables=VARIABLES, rows=ROWS, **more)
 
 
 def on_values(step: Measurement, **more: Any) -> MeasurementExample:
-    """Over one number."""
     return MeasurementExample(step=step, variables={"x": VARIABLES["x"]}, rows=((-1,), (0,), (2,)), **more)
 
 
 def on_weights(step: Measurement, **more: Any) -> MeasurementExample:
-    """Over a number and a weight."""
     weight = Variable(name="w", domain=Bounds(lower=Fraction(0), upper=Fraction(40), missing="0", outside="clamp"))
     rows = ((2, 40), (2, 3), (-1, 40))
     return MeasurementExample(step=step, variables={"x": VARIABLES["x"], "w": weight}, rows=rows, **more)

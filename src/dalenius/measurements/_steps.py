@@ -102,7 +102,6 @@ class FollowingNoise(ABC):
         """The law of the answer to one content, with the noise that the content `at` sets."""
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """With noise that follows the same content."""
         return self.exact_law_at(content, content)
 
 

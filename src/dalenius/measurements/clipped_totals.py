@@ -83,7 +83,6 @@ class ClippedTotals:
         return [discrete_laplace(b / self.epsilon, rng) for b in self.bounds]
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Clip, sum, add; structural zeros stay zero."""
         totals = [
             saturated(_clipped_sum(sealed.open_below_the_gate(), b) + noise)
             for sealed, b, noise in zip(exact, self.bounds, drawn, strict=True)

@@ -135,14 +135,12 @@ class Hellinger(TableStep):
         return log_upper(Fraction(ratio) * (1 + Fraction(1, 1 << 50)), 60)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Pure: losses of moved cells add."""
         sensitivity = Count(self.query).sensitivity(neighbours)
         return PrivacyProfile(
             relation=neighbours.relation, epsilon=self.unit_loss() * sensitivity.l1, evidence=self.evidence
         )
 
     def draw(self, rng: RandomSource) -> IntArray:
-        """61 uniform bits for every cell."""
         return (words(rng, self.query.space.size) >> np.uint64(3)).astype(np.int64)
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:

@@ -73,7 +73,6 @@ class KeyedList(TableStep):
 
     @property
     def evidence(self) -> Evidence:
-        """Computational, on top of the mechanism's."""
         return Evidence(
             level=Level.COMPUTATIONAL,
             references=self.mechanism.evidence.references,

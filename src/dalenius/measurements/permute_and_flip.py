@@ -47,7 +47,6 @@ class PermuteAndFlip(CellSelection):
         return PrivacyProfile(relation=neighbours.relation, epsilon=self.loss(neighbours), evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> list[int]:
-        """The order of the visit."""
         cells = candidates(self.query.space)
         return [cells[place] for place in shuffle(len(cells), rng)]
 

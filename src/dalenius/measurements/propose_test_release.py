@@ -59,7 +59,6 @@ class ProposeTestRelease(BoundedStep):
         return Additive(self.mechanism, self.step)
 
     def silence(self, distance: int) -> float:
-        """Probability of no reply at a distance."""
         return self.passed([distance])[-1]
 
     @property

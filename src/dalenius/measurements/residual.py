@@ -90,7 +90,6 @@ class Residual:
         return tuple(len(axis) for axis in self.detail)
 
     def _size(self, part: Part) -> int:
-        """Cells of a part in one node."""
         return prod(self.shape[i] for i in part[1])
 
     def _cells(self, part: Part) -> tuple[int, ...]:
@@ -107,7 +106,6 @@ class Residual:
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """Counts of rows, or totals of what they add."""
         spaces = [
             CellSpace((*self.levels[level - 1 : level], *(self.detail[i] for i in margin)))
             for level, margin in self._tables

@@ -70,7 +70,6 @@ class SampledCount(TableStep):
 
     @property
     def evidence(self) -> Evidence:
-        """Of noise and sampling together."""
         return Evidence(
             level=self.mechanism.evidence.level,
             references=(*self.mechanism.evidence.references, "Balle, Barthe & Gaboardi (2018), Theorem 8"),

@@ -84,7 +84,6 @@ class AveragedLaplace(CentredNoise, GeometricNoise):
 
     @property
     def variance(self) -> float:
-        """terms * 2 b / (1 - b)**2."""
         rate = float(self.rate)
         return self.terms * 2 * exp(-rate) / expm1(-rate) ** 2
 

@@ -128,13 +128,11 @@ class CustomUtility:
         return float(((x - self.mean) ** 2 * p).sum())
 
     def weights(self, bits: int) -> WeightTable:
-        """exp(-rate * loss), relative to the smallest loss."""
         least = min(self.losses)
         keys = [least - u for u in self.losses]
         return finite_noise.exponential_weights(self.rate, keys, -self.limit, bits)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
-        """From the table; -inf beyond the limit."""
         _, p = self._pmf()
         index = np.asarray(k, dtype=np.int64) + self.limit
         inside = np.log(p)[np.clip(index, 0, len(p) - 1)]
@@ -144,7 +142,6 @@ class CustomUtility:
         return self.rate, lambda x: -self.losses[x + self.limit]
 
     def largest_loss(self, size: int) -> Fraction:
-        """Over all outputs that both neighbours can give."""
         return finite_noise.largest_finite_loss(self, abs(size))
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:

@@ -96,11 +96,9 @@ class DiscreteGaussian(CentredNoise):
         return 0.5 * log(2 * pi * s2) + float(np.log1p(2 * np.exp(-2 * pi * pi * s2 * k * k).sum()))
 
     def weights(self, bits: int) -> WeightTable:
-        """exp(-x^2 / (2 sigma_squared)) until less than a unit is left outside."""
         return gaussian.weights(self.sigma_squared, bits)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
-        """-k^2 / (2 sigma_squared) - log of the total weight."""
         x = np.asarray(k, dtype=np.int64).astype(np.float64)
         return -x * x / (2 * float(self.sigma_squared)) - self._log_total
 

@@ -52,7 +52,6 @@ class DiscreteLaplace(ExponentialNoise, GeometricNoise):
 
     @property
     def variance(self) -> float:
-        """2 b / (1 - b)**2."""
         rate = float(self.rate)
         return 2 * exp(-rate) / expm1(-rate) ** 2
 
@@ -60,7 +59,6 @@ class DiscreteLaplace(ExponentialNoise, GeometricNoise):
         return additive.geometric_weights(self.rate, bits)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
-        """log tanh(rate / 2) - rate |k|."""
         rate = float(self.rate)
         constant = log(tanh(rate / 2)) if rate < 1 else log1p(-exp(-rate)) - log1p(exp(-rate))
         return constant - rate * np.abs(np.asarray(k, dtype=np.int64)).astype(np.float64)

@@ -95,7 +95,6 @@ class Staircase(NoiseWithTails):
         return WeightTable(bits, 1 - len(right), lower[:0:-1] + lower, upper[:0:-1] + upper, outside, outside)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
-        """-epsilon * level - log of the total weight."""
         x = np.abs(np.asarray(k, dtype=np.int64))
         level = x // self.width + (x % self.width >= self.gap)
         # Zero is counted once.

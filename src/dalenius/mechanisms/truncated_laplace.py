@@ -117,7 +117,6 @@ class TruncatedLaplace(ExponentialNoise):
         return additive.geometric_weights(self.rate, bits, self.limit)
 
     def log_pmf(self, k: IntArray) -> FloatArray:
-        """-rate |k| - log of the total weight; -inf beyond the limit."""
         distance = np.abs(np.asarray(k, dtype=np.int64))
         inside = -float(self.rate) * distance.astype(np.float64) - log(self._total)
         return np.where(distance > self.limit, -np.inf, inside)

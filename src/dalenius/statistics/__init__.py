@@ -2,5 +2,6 @@
 
 from dalenius.statistics._bases import Parabola, Separate, Simplex
 from dalenius.statistics._example import Example
+from dalenius.statistics._order_statistic import OrderStatistic
 
-__all__ = ["Example", "Parabola", "Separate", "Simplex"]
+__all__ = ["Example", "OrderStatistic", "Parabola", "Separate", "Simplex"]

@@ -40,7 +40,6 @@ class Simplex:
     total: int
 
     def sensitivity(self, neighbours: Neighbours, cells: int, arrays: int) -> Sensitivity:
-        """From the sum of what a row adds."""
         if cells == 0:
             return Sensitivity.of_patterns(())
         sides, reach = 2 if neighbours.is_replace else 1, neighbours.max_rows * self.total

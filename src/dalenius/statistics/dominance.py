@@ -82,8 +82,6 @@ class Dominance:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Two cells and one under the p % rule, two under the (n, k) rule."""
-
         def example(statistic: "Dominance") -> Example:
             def lists(rows: Rows) -> list[list[int]]:
                 return [[x for g, x in rows if g == label] for label in "ab"[: len(statistic.queries)]]

@@ -74,7 +74,6 @@ class Extreme(OrderStatistic):
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """The largest, the second largest and the smallest."""
         made = (
             cls(query=ValuesQuery(value="x"), low=0, high=4, rank=rank, is_largest=is_largest)
             for rank, is_largest in ((1, True), (2, True), (1, False))

@@ -38,7 +38,6 @@ class Mean:
         return ValuesQuery(value=self.value_name)
 
     def value(self, values: Sequence[int] | IntArray) -> Fraction:
-        """The exact mean of any non-empty list."""
         numbers = [int(v) for v in values]
         return Fraction(sum(numbers), len(numbers))
 

@@ -47,7 +47,6 @@ class PersonSizes:
         return np.asarray(exact[0], dtype=np.int64)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """One class for each person and side."""
         sides, together = 2 if neighbours.is_replace else 1, neighbours.persons
         if together == 1:
             return Sensitivity.of_patterns(((1,) * sides,))

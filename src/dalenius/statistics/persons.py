@@ -25,7 +25,6 @@ class Persons:
     query: TableQuery
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """Norms, and the one extreme pattern while it is short."""
         moved = (2 if neighbours.is_replace else 1) * neighbours.max_rows
         touched = min(moved, self.query.space.possible)
         together = neighbours.persons
@@ -36,5 +35,4 @@ class Persons:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Three cells, one cell, a structural zero; rows that drop out."""
         return of_cells(lambda space: cls(TableQuery(space=space, aggregate=Aggregate.PERSONS)))

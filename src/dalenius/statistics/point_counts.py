@@ -40,7 +40,6 @@ class PointCounts:
 
     @property
     def query(self) -> ValuesQuery | RowsQuery:
-        """The values of the first cell."""
         return self.queries[0]
 
     @property
@@ -49,7 +48,6 @@ class PointCounts:
 
     @property
     def space(self) -> CellSpace:
-        """The cells, each in its parts."""
         parts = len(self.cuts[0]) + 1
         axis = Axis(variable="part", labels=tuple(f"part {k + 1}" for k in range(parts)))
         zeros = frozenset((*cell, k) for cell in self.cells.structural_zeros for k in range(parts))

@@ -87,7 +87,6 @@ class Quantile(OrderStatistic):
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """The lower median, the midpoint median and a quartile."""
         made = (
             cls(query=ValuesQuery(value="x"), low=0, high=4, q=q, is_midpoint=is_midpoint)
             for q, is_midpoint in ((Fraction(1, 2), False), (Fraction(1, 2), True), (Fraction(1, 4), False))

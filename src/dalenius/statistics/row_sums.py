@@ -42,7 +42,6 @@ class RowSums:
 
     @property
     def space(self) -> CellSpace:
-        """The cells, once for each array."""
         space, arrays = self.needs[0].space, len(self.needs)
         if arrays == 1:
             return space
@@ -51,11 +50,9 @@ class RowSums:
         return CellSpace((*space.axes, axis), zeros)
 
     def combine(self, exact: Sequence[IntArray]) -> IntArray:
-        """All sums of a cell side by side."""
         return np.stack(exact, axis=-1).reshape(-1)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """From what a row can add."""
         first = self.needs[0]
         cells = reachable(first, neighbours) if isinstance(self.basis, Separate) else first.space.possible
         moved = self.basis.sensitivity(neighbours, cells, len(self.needs))

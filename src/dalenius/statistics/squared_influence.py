@@ -37,7 +37,6 @@ class SquaredInfluence:
 
     @property
     def query(self) -> RowsQuery:
-        """The rows of all cells together."""
         return self.rows.query
 
     @property
@@ -60,7 +59,6 @@ class SquaredInfluence:
         return sums
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """From what a row can add."""
         possible, is_complete = self.space.possible, self.is_complete
         return bounded_sum(neighbours, cells=possible, low=0, high=self.grid, is_complete=is_complete)
 

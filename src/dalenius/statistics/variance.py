@@ -96,8 +96,6 @@ class Variance:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Three rows, a public number, with both divisors."""
-
         def example(statistic: "Variance") -> Example:
             scale = 3 * (2 if statistic.is_sample else 3)
             return Example(

@@ -57,7 +57,6 @@ class WeightedCount:
         return cls(query=query, largest=bounds.high**power, power=power)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """That of a count, times the largest weight."""
         rows = neighbours.max_rows
         cells = self.query.space.possible
         if cells and rows > MOST_ROWS_FOR_PATTERNS:

@@ -78,7 +78,6 @@ class Blocks:
 
     @property
     def scale(self) -> Fraction:
-        """The size of one step of the grid."""
         return (self.upper - self.lower) / self.width
 
     def places(self, records: int, rng: RandomSource) -> IntArray:
@@ -150,7 +149,6 @@ class Blocks:
         return zip(*(sums.astype(np.int64).tolist() for sums in counted), strict=True)
 
     def listed(self, reports: "Reports") -> IntArray:
-        """The list of which quantiles are selected."""
         return reports.parted if self.function else reports.numbers
 
     def drawn(self, values: IntArray, rng: RandomSource) -> "Reports":

@@ -81,7 +81,6 @@ def _times(ts: list[int], upper: list[float]) -> list[float]:
 
 
 def _moments(xs: list[float], weights: list[int] | list[float]) -> tuple[float, float, float]:
-    """Weight, mean and variance."""
     count = fsum(weights)
     if not count > 0:
         return 0.0, nan, nan

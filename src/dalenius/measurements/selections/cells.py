@@ -136,7 +136,6 @@ class CellSelection:
         return (self.scores.query,)
 
     def block(self, outcome: Value) -> Block:
-        """The selected position, over a one-cell space."""
         return selection_block(self.name, outcome, self.law)
 
     def heads(self, scores: IntArray) -> FloatArray:
