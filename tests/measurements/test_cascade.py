@@ -175,7 +175,6 @@ def test_bounds_pass_as_often_as_planned() -> None:
     for _ in range(runs):
         outcome = step.run((Sealed(values),), step.draw(rng), rng)
         counts[-1 if isinstance(outcome, NoReply) else int(outcome.values[1])] += 1
-    assert planned[-1] == step.silence(step.distances(values))
     assert sum(planned) == pytest.approx(1) and sum(chance > 0.02 for chance in planned) >= 3
     for chance, count in zip(planned, counts, strict=True):
         assert abs(count / runs - chance) <= 6.2 * (chance * (1 - chance) / runs) ** 0.5

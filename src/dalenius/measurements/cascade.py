@@ -22,7 +22,6 @@ References
     little more than one.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -104,9 +103,6 @@ class Cascade(BoundedStep):
                 "test": Additive(DiscreteLaplace(self.rate)).to_dict(),
             },
         )
-
-    def silence(self, distances: Sequence[int]) -> float:
-        return self.passed(distances)[-1]
 
     @property
     def _bounds(self) -> tuple[int, ...]:
