@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import takewhile
 from typing import Any
 
@@ -51,7 +52,7 @@ class Lists:
         self._desk = desk
         self._lock = threading.Lock()
         self._requests: dict[str, _Asked] = {}
-        self._releases: dict[str, Release] = {}
+        self._stored = cache(self._read)
 
     def document(self, served: Served) -> RequestDocument | None:
         if served.entry.list is None:
@@ -114,7 +115,7 @@ class Lists:
         view, domain = self.view(served), served.curator.domain
         if view is None:
             return None
-        stored = self._stored(view)
+        stored = self._stored(view.entry)
         answer = _sums(stored, request, domain)
         if answer is None:
             _refuse_widened(stored, request, domain)
@@ -135,15 +136,9 @@ class Lists:
         is_current = own is not None and own.entry == stored.provenance.ledger_entry
         check(answer, stored, curator.policy, is_current=is_current)
 
-    def _stored(self, view: ReleaseView) -> Release:
-        with self._lock:
-            stored = self._releases.get(view.entry)
-        if stored is None:
-            with outages():
-                stored = downloads.read(self._desk.ledger.reader.release(view.entry))
-            with self._lock:
-                self._releases[view.entry] = stored
-        return stored
+    def _read(self, entry: str) -> Release:
+        with outages():
+            return downloads.read(self._desk.ledger.reader.release(entry))
 
 
 def _sums(stored: Release, request: RequestDocument, domain: Domain) -> Release | None:
