@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import chdtri, ndtr, ndtri
-from scipy.stats import chi2, norm
+from scipy.stats import binomtest, chi2, norm
 
 from dalenius.algebra.replicates import Replicates, deconvolved
 
@@ -125,6 +125,30 @@ def test_nothing_is_left_to_guess_of_a_proportion() -> None:
     assert half == pytest.approx(1.96 * np.sqrt(100 * (1 - share**2) + 130 / 50), rel=1e-3)
     # A share of nothing has an error too.
     assert replace(known, totals=known.totals + 80.0).sampling()[0] > 4.0
+
+
+@pytest.mark.parametrize(("rows", "having"), [(1, 1), (2, 1), (3, 3), (10, 9)])
+@pytest.mark.parametrize("count", [2, 5, 20])
+def test_shares_of_few_rows_are_covered(rows: int, having: int, count: int) -> None:
+    """The totals of few resampled rows are often all the same; noise and the error of the number of rows are small."""
+    rng, many = np.random.default_rng(3), 4_000
+    signed = rng.poisson(having, (many, count)) - rng.poisson(rows - having, (many, count))
+    made = Replicates(
+        totals=signed + rng.normal(0, 0.1, signed.shape),
+        noise=0.01,
+        reach=1.0,
+        records=rows + rng.normal(0, 0.03, many),
+        records_variance=0.03**2,
+        is_even=True,
+    )
+    below, above = made.quotient_sides(0.95, made.half_widths(0.95, is_sampling=False))
+    assert made.records is not None
+    share, truth = made.bagged / made.records, 2 * having / rows - 1
+    # What is shown of a share ends where shares do.
+    lower, upper = share - below / made.records, share + above / made.records
+    misses = np.maximum(lower, -1.0) > truth, np.minimum(upper, 1.0) < truth
+    for missed in misses:
+        assert binomtest(int(missed.sum()), many, 0.035, alternative="greater").pvalue > 0.0005
 
 
 def test_declared_bounds_make_the_interval_shorter_where_noise_hides_the_variance() -> None:

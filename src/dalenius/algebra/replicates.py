@@ -46,6 +46,8 @@ _AT_THE_BOUND_MEASURED = 2.0
 _WITHIN, _MEASURED_POINTS, _OTHER_POINTS = 7.0, 121, 60
 # Without declared bounds V is looked for up to so many times the spread, more where few replicates tell it.
 _LEAST_BEYOND, _BEYOND, _FEW_BEYOND = 1e4, 1e2, 1e4
+# A cell of a share with fewer rows is small.
+_SMALL = 16.0
 # A share is looked at as if two more rows had the property and two more had not (Agresti & Coull 1998).
 _MORE_ROWS = 4.0
 
@@ -152,11 +154,21 @@ class Replicates:
         return -ends[0], ends[1]
 
     def _resampling(self, confidence: float) -> FloatArray:
-        """Student's quantile on the spread of the replicates."""
-        from scipy.special import stdtrit
+        """Student's quantile on the spread of the replicates; in small cells of a share no less than by its variance.
 
-        variance = self.spread / self.count + self.ratio_noise
-        return np.asarray(float(stdtrit(self.count - 1, 0.5 + confidence / 2)) * np.sqrt(variance))
+        Few rows are resampled to few totals, which often are all the same: their spread tells nothing then, and it is
+        known to be that of so many rows.
+        """
+        from scipy.special import ndtri, stdtrit
+
+        half = float(stdtrit(self.count - 1, 0.5 + confidence / 2)) * np.sqrt(
+            self.spread / self.count + self.ratio_noise
+        )
+        if not self.is_even or self.records is None:
+            return np.asarray(half)
+        of_rows = (self.noise + np.maximum(self.records, 1.0) * self.reach**2) / self.count + self.ratio_noise
+        normal = float(ndtri(0.5 + confidence / 2)) * np.sqrt(of_rows)
+        return np.where(self.records < _SMALL, np.maximum(half, normal), half)
 
     def _calibrated(self, confidence: float) -> FloatArray:
         from scipy.special import ndtri
