@@ -80,7 +80,7 @@ coverage: $(STAMP) $(SPARK)
 GUARDS := --ignore=tests/ledger/test_concurrency.py --ignore=tests/ledger/test_life.py # processes of their own, not counted
 GUARDS += tests/ledger lab/tests/accounting tests/measurements tests/conformance/test_measurements.py tests/curator/test_gate.py
 GUARDS += $(addprefix tests/curator/test_, batches.py inspection.py keyed_lists.py)
-GUARDS += $(addprefix tests/methods/test_, at_the_data.py block_models.py perturbed.py propose_test_release.py)
+GUARDS += $(addprefix tests/methods/test_, at_the_data.py block_models.py propose_test_release.py)
 GUARDS += $(addprefix tests/methods/test_, quantiles.py range_count.py sample_and_aggregate.py)
 branches: $(STAMP)
 	$(PYTEST) $(GUARDS) --cov=dalenius.ledger --cov=dalenius.measurements --cov=dalenius.curator.gate --cov-fail-under=100 --cov-report=term-missing:skip-covered
