@@ -21,6 +21,12 @@ $(SPARK): $(STAMP) requirements-spark.lock
 	VIRTUAL_ENV=.venv UV_HTTP_TIMEOUT=300 $(BIN)/uv pip install --quiet --require-hashes -r requirements-spark.lock
 	touch $(SPARK)
 
+# A second checker of types, with its Node: for users of editors that have it.
+PYRIGHT := .venv/.installed-pyright
+$(PYRIGHT): $(STAMP) requirements-pyright.lock
+	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --require-hashes -r requirements-pyright.lock
+	touch $(PYRIGHT)
+
 # The demo's table from its file, or from a server of its own: ENGINE=postgres, ENGINE=spark.
 ifdef ENGINE
 demo: $(STAMP) $(if $(filter spark,$(ENGINE)),$(SPARK))
@@ -41,7 +47,7 @@ test: $(STAMP)
 	$(PYTEST) -m "not long"
 
 # What needs another system or a matrix of settings.
-test-long: $(STAMP) $(SPARK)
+test-long: $(STAMP) $(SPARK) $(PYRIGHT)
 	tools/system-packages
 	$(PYTEST) -m long
 
@@ -73,7 +79,7 @@ soak: $(STAMP)
 	$(BIN)/python -m soak
 
 # Which lines the tests reach; one line of percent, and build/coverage for a look.
-coverage: $(STAMP) $(SPARK)
+coverage: $(STAMP) $(SPARK) $(PYRIGHT)
 	$(PYTEST) --cov=dalenius --cov-report=term:skip-covered --cov-report=html:build/coverage
 
 # Every branch of what keeps the budget and adds the noise, or a reason beside it; fails below 100 %. Several minutes.
@@ -94,6 +100,7 @@ minimum: $(STAMP)
 
 lock: $(STAMP)
 	$(BIN)/uv pip compile pyproject.toml --extra dev --generate-hashes --no-header --universal --quiet -o requirements.lock
+	echo 'pyright[nodejs]>=1.1.414' | $(BIN)/uv pip compile - --generate-hashes --no-header --no-annotate --universal --quiet -o requirements-pyright.lock
 	echo 'pyspark>=4.0' | $(BIN)/uv pip compile - --generate-hashes --no-header --no-annotate --universal --quiet -o requirements-spark.lock
 
 clean:

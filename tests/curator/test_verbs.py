@@ -2,9 +2,13 @@
 
 import ast
 import inspect
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from tests.curator import typed_verbs
 from tools.verbs import PLACE, stub
 
 from dalenius import Curator, Release, table
@@ -77,6 +81,27 @@ def test_what_is_wrong_is_said_before_anything_is_spent(curator: Curator) -> Non
 
 def test_types_are_made_from_the_measures() -> None:
     assert ast.dump(ast.parse(stub())) == ast.dump(ast.parse(PLACE.read_text())), "run python tools/verbs.py"
+
+
+def test_what_the_checkers_accept_runs(curator: Curator) -> None:
+    released = typed_verbs.use(curator)
+    assert [release.about.measure for release in released[:3]] == ["count", "mean", "median"]
+    assert released[0].about.order == ("region", "sex")
+
+
+@pytest.mark.long
+def test_pyright_reads_the_verbs_as_mypy_does(tmp_path: Path) -> None:
+    """mypy reads `typed_verbs.py` in `make types`; an ignored error that does not occur is an error to both."""
+    settings = {
+        "include": [typed_verbs.__file__, str(PLACE)],
+        "reportUnnecessaryTypeIgnoreComment": "error",
+        "enableTypeIgnoreComments": False,
+    }
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "pyright", "-p", str(tmp_path), "--pythonpath", sys.executable]
+    # Node comes as a wheel, so that nothing is looked for on the machine or fetched.
+    found = subprocess.run(command, capture_output=True, text=True, env={"HOME": str(tmp_path)}, check=False)
+    assert found.returncode == 0, found.stdout + found.stderr
 
 
 def test_a_notebook_shows_variables_budget_and_one_sentence_for_an_error(curator: Curator) -> None:

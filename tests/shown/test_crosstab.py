@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalenius import Curator, inference, table
+from dalenius import Curator, table
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.estimate import TestResult
 from dalenius.core.law import Additive
@@ -15,7 +15,6 @@ from dalenius.core.plan import largest_error
 from dalenius.core.release import Block, Provenance, Release, Table
 from dalenius.errors import InternalError
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.server.pages.reading import difference_margin
 from dalenius.shown.crosstab import SHOWS, Cell, lay_out, marks_of, reliability
 
 SEX = Axis(variable="sex", labels=("f", "m"), codes=(0, 1))
@@ -140,15 +139,6 @@ def test_charts_get_every_cell_once() -> None:
     ]  # fmt: skip
 
 
-def test_the_margin_of_a_difference_is_exact() -> None:
-    q = difference_margin(TWO_WAY, TWO_WAY.table, 0, 1)
-    points, masses = LAW.central(1e-12)
-    differences = np.subtract.outer(points, points)
-    weights = np.multiply.outer(masses, masses)
-    assert weights[np.abs(differences) <= q].sum() >= 0.95
-    assert weights[np.abs(differences) <= q - 1].sum() < 0.95
-
-
 def withheld(release: Release) -> Release:
     """The same numbers without a published error."""
     nothing = np.full(release.table.space.size, np.nan)
@@ -159,7 +149,6 @@ def withheld(release: Release) -> Release:
 def test_nothing_is_judged_without_a_finite_margin() -> None:
     hidden, moved = withheld(TWO_WAY), TWO_WAY.with_(adjustments=({"name": "anchor", "margins": ["sex"]},))
     for release in (hidden, moved):
-        assert difference_margin(release, release.table, 0, 1) is None
         for show in SHOWS:
             table = lay_out(release, release.table, rows=["sex"], columns=["area"], show=show)
             cells = [cell for line in table.sheets[0].lines for cell in line.cells]
@@ -181,37 +170,6 @@ def test_a_number_that_is_none_is_no_number_of_a_cell(number: float) -> None:
 def test_the_error_of_several_tables_is_unknown_where_one_is() -> None:
     assert largest_error([1.0, 3.0, 2.0]) == 3.0
     assert all(np.isnan(largest_error(order)) for order in ([1.0, np.nan], [np.nan, 1.0]))
-
-
-def test_the_margin_of_a_difference_of_means_of_a_list_holds_whatever_they_share(tmp_path: Path) -> None:
-    """Two cells whose noise has a correlation of -1 differ by up to the sum of their margins, not its root of squares."""
-    rows = {"sex": ["f", "m"] * 60, "pay": list(range(120))}
-    declared = {"sex": {"categories": ["f", "m"]}, "pay": {"bounds": [0, 119], "step": 1}}
-    document = {"dataset": {"name": "d", "population": "p"}, "variables": declared}
-    asked = table(rows="sex", margins="all", measure="mean", of="pay", universe="complete", rho="0.5")
-    with Curator.open(rows, document, policy={"budget": {"rho": 1}}, ledger=tmp_path / "l.sqlite") as curator:
-        curator.register(by="me")
-        release = curator.release(asked)
-    shown = next(t for t in release.tables if t.measure == "mean" and t.space.size == 2)
-    margin = difference_margin(release, shown, 0, 1)
-    # Margins of means are Fieller's, a little wider than those of normal errors.
-    assert 1 <= margin / (2.241403 * float(shown.std_error.sum())) < 1.01
-
-
-def test_the_margin_of_a_difference_takes_in_the_covariance_of_combined_cells(tmp_path: Path) -> None:
-    rows = {"sex": ["f", "m"] * 60, "area": ["a", "b", "c"] * 40}
-    declared = {name: {"categories": sorted(set(column))} for name, column in rows.items()}
-    document = {"dataset": {"name": "d", "population": "p"}, "variables": declared}
-    asked = table(rows="sex", columns="area", margins=[["sex"], []], universe="complete", rho="0.1")
-    with Curator.open(rows, document, policy={"budget": {"rho": 1}}, ledger=tmp_path / "l.sqlite") as curator:
-        curator.register(by="me")
-        release = curator.release(asked)
-    shown = release.find("sex")
-    stated = inference.difference(release.with_(tables=(shown,)), {"sex": "f"}, {"sex": "m"}).interval
-    margin = difference_margin(release, shown, 0, 1)
-    assert stated is not None and margin == pytest.approx((stated.upper - stated.lower) / 2)
-    # The total is measured too, so that the two cells are not independent.
-    assert abs(margin / (1.959964 * sqrt(float(shown.variance.sum()))) - 1) > 0.01
 
 
 @pytest.mark.parametrize("measure", ["mean", "proportion", "variance"])

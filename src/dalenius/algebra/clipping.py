@@ -116,4 +116,4 @@ def beside_clipped(sums: Sums, made: Estimated) -> Estimated:
             shares.append(np.clip(most / fewest, 0.0, 1.0))
         return inner[0] - scale * room[0] * shares[0], inner[1] + scale * room[1] * shares[1]
 
-    return replace(made, ends=ends)
+    return replace(made, ends=ends, spread=None)

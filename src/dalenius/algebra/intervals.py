@@ -43,12 +43,16 @@ Ends = Callable[[float, bool], tuple[FloatArray, FloatArray]]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Estimated:
-    """A number for each cell, the variance of its noise, that of noise and sampling, and intervals for both."""
+    """A number for each cell, the variance of its noise, that of noise and sampling, and intervals for both.
+
+    `spread` is the variance of sampling as it was measured, which may be negative, and the variance of its noise.
+    """
 
     values: FloatArray
     variance: FloatArray
     sampled: FloatArray | None
     ends: Ends
+    spread: tuple[FloatArray, FloatArray] | None = None
     counts: Form | None = None
     # Blocks of sample and aggregate that gave no number, where they were counted.
     silent: Form | None = None
@@ -80,6 +84,7 @@ def _shown(made: Estimated, offset: float, scale: float) -> Estimated:
         variance=scale**2 * made.variance,
         sampled=None if made.sampled is None else scale**2 * made.sampled,
         ends=ends,
+        spread=None if made.spread is None else (scale**2 * made.spread[0], scale**4 * made.spread[1]),
         counts=made.counts,
     )
 
@@ -94,20 +99,34 @@ def _root(square: Estimated) -> Estimated:
         return np.sqrt(np.maximum(lower, 0.0)), np.sqrt(np.maximum(upper, 0.0))
 
     sampled = None if square.sampled is None else square.sampled * slope
-    return Estimated(values=np.sqrt(square.values), variance=square.variance * slope, sampled=sampled, ends=ends)
+    spread = None if square.spread is None else (square.spread[0] * slope, square.spread[1] * slope**2)
+    return Estimated(
+        values=np.sqrt(square.values), variance=square.variance * slope, sampled=sampled, ends=ends, spread=spread
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Spread:
-    """Variance of sampling, and the variance of the noise in it; or replicates of it, whose unit is so large."""
+    """Variance of sampling as it was measured, and the variance of the noise in it; or replicates of it, whose unit is
+    so large.
+    """
 
-    variance: FloatArray
+    measured: FloatArray
     uncertainty: FloatArray
     replicates: ResampledInfluences | None = None
     unit: FloatArray | float = 1.0
 
+    @property
+    def variance(self) -> FloatArray:
+        return np.maximum(self.measured, 0.0)
+
+    @property
+    def known(self) -> tuple[FloatArray, FloatArray] | None:
+        """For `Estimated.spread`; None where replicates tell it."""
+        return (self.measured, self.uncertainty) if self.replicates is None else None
+
     def times(self, factor: FloatArray | float) -> "_Spread":
-        return _Spread(factor * self.variance, factor**2 * self.uncertainty, self.replicates, factor * self.unit)
+        return _Spread(factor * self.measured, factor**2 * self.uncertainty, self.replicates, factor * self.unit)
 
     def reach(self, confidence: float, noise: FloatArray, *, fourth: FloatArray, **keywords: Any) -> FloatArray:
         """Half-widths of noise and sampling, in standard errors."""
@@ -134,7 +153,7 @@ def _sampling(estimator: Estimator, sums: Sums, dual: Dual) -> _Spread | None:
     else:
         squares = sums.squares(dual)
         squares = None if squares is None else squares.times(sums.rows)
-    return None if squares is None else _Spread(np.maximum(squares.values, 0.0), squares.variance)
+    return None if squares is None else _Spread(squares.values, squares.variance)
 
 
 def influence_of(estimator: Estimator, sums: Sums) -> FloatArray:
@@ -199,7 +218,7 @@ def _quotient(estimator: Estimator, sums: Sums, value: Quotient, *, is_student: 
     )
     records: FloatArray = sums.records if ROWS in sums.places else np.full(1, np.inf)
     if is_counted:
-        spread = replace(spread, variance=spread.variance * b / np.maximum(b - 1, 1))
+        spread = replace(spread, measured=spread.measured * b / np.maximum(b - 1, 1))
     sampling, alone = spread.variance, _Spread(np.zeros(1), np.zeros(1))
     if is_binomial:
         spread = replace(spread, uncertainty=np.zeros(1))
@@ -227,7 +246,12 @@ def _quotient(estimator: Estimator, sums: Sums, value: Quotient, *, is_student: 
     variance = np.where(is_known, noise / b**2, np.nan)
     sampled = np.where(is_known, (noise + sampling) / b**2, np.nan)
     return Estimated(
-        values=theta, variance=variance, sampled=None if stated is None else sampled, ends=ends, counts=_counts(sums)
+        values=theta,
+        variance=variance,
+        sampled=None if stated is None else sampled,
+        ends=ends,
+        spread=None if stated is None else spread.times(1 / b**2).known,
+        counts=_counts(sums),
     )
 
 
@@ -272,7 +296,8 @@ def _correlated(estimator: Estimator, sums: Sums, value: Quotient) -> Estimated:
         return shown - np.hypot(shown - lower, below), shown + np.hypot(upper - shown, above)
 
     sampled = None if spread is None else noise + spread.variance
-    return Estimated(values=shown, variance=noise, sampled=sampled, ends=ends)
+    known = None if spread is None else spread.known
+    return Estimated(values=shown, variance=noise, sampled=sampled, ends=ends, spread=known)
 
 
 def _sides(value: FloatArray, lower: FloatArray, upper: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -314,7 +339,8 @@ def _smooth(estimator: Estimator, sums: Sums, dual: Dual) -> Estimated:
         return lower, upper
 
     sampled = None if spread is None else noise + spread.variance
-    return Estimated(values=value, variance=noise + 0 * value, sampled=sampled, ends=ends)
+    known = None if spread is None else spread.known
+    return Estimated(values=value, variance=noise + 0 * value, sampled=sampled, ends=ends, spread=known)
 
 
 def _plain(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:

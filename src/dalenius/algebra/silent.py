@@ -51,6 +51,7 @@ def beside_silent(sums: Sums, made: Estimated) -> Estimated:
         made,
         variance=noise,
         sampled=None if made.sampled is None else noise + unit**2 * spread,
+        spread=None,
         ends=ends,
         silent=silent,
     )

@@ -20,6 +20,10 @@ from dalenius.errors import InternalError
 
 # Excess kurtosis of the noise: none for normal noise, that of the two-sided exponential law for any other.
 _NORMAL, EXCESS = ("discrete_gaussian",), 3.0
+# Standard deviation of noise, in its steps, from which on its law is as good as continuous.
+_FEW_STEPS = 3
+# Of the probability of each noise, what exact half-widths leave out; and the most numbers that are sorted for them.
+_LEFT_OUT, _MOST_SORTED = 1e-5, 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +94,28 @@ class Form:
         return np.asarray((self.weights**4 * self.measured.variance**2 * self.measured.excess).sum(axis=0))
 
     def exact_half(self, confidence: float) -> FloatArray | None:
-        """Half-width of the noise by its exact law, where a single measured array takes part; None elsewhere."""
+        """Half-width of the noise by its exact law, where one measured array takes part, or two whose noise is a few
+        steps in a table that is not too large; None elsewhere.
+        """
         (places,) = np.nonzero(np.any(self.weights != 0, axis=1))
-        if len(places) != 1 or not self.measured.laws:
+        if not 1 <= len(places) <= 2 or not self.measured.laws:
             return None
-        half = self.measured.laws[places[0]].half_width(confidence)
-        return np.asarray(np.abs(self.weights[places[0]]) * half, dtype=np.float64)
+        laws, weights = [self.measured.laws[place] for place in places], self.weights[places]
+        if len(laws) == 1:
+            return np.asarray(np.abs(weights[0]) * laws[0].half_width(confidence), dtype=np.float64)
+        if max(law.noise.variance for law in laws) >= _FEW_STEPS**2:
+            return None
+        (points, masses), (others, more) = (law.central(_LEFT_OUT) for law in laws)
+        chances = np.multiply.outer(masses, more).ravel()
+        if weights.shape[1] * len(chances) > _MOST_SORTED:
+            return None
+        one, two = weights[:, :, None, None]
+        sizes = np.abs(one * points[:, None] + two * others).reshape(weights.shape[1], -1)
+        order = np.argsort(sizes, axis=1)
+        enough = np.argmax(np.cumsum(chances[order], axis=1) >= confidence, axis=1)
+        every = np.arange(len(sizes))
+        # A number that lies at the very end is inside.
+        return np.asarray(sizes[every, order[every, enough]] * (1 + 1e-12))
 
     def plus(self, other: "Form", factor: FloatArray | float = 1.0) -> "Form":
         return Form(self.measured, self.weights + factor * other.weights, self.shift + factor * other.shift)

@@ -1,7 +1,5 @@
 """What a variance and its root share."""
 
-import numpy as np
-
 from dalenius.algebra.dual import Dual
 from dalenius.algebra.sums import Sums
 from dalenius.core.law import FloatArray
@@ -21,4 +19,4 @@ def spread(s: Sums, value: Dual) -> tuple[FloatArray, FloatArray] | None:
     mean, second = s["x"].values / n, s["x x"].values / n
     form = fourths.times(1 / n).plus(cubes, -4 * mean / n)
     central = form.values + 6 * mean**2 * second - 3 * mean**4
-    return np.maximum(central - value.values**2, 0.0) / n, form.variance / n**2
+    return (central - value.values**2) / n, form.variance / n**2

@@ -18,24 +18,30 @@ References
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import combinations
+from inspect import cleandoc
+from itertools import combinations, islice
 from math import hypot, inf, isnan, nan, sqrt, tan
+from types import MappingProxyType
+from typing import Any, Protocol, cast, overload
 
 import numpy as np
 
 from dalenius.algebra.estimates import curves_of, is_certified, is_estimate
+from dalenius.algebra.intervals import reach
 from dalenius.algebra.listed import correlation_bound, is_list_of_estimates
+from dalenius.algebra.tabulation import estimate_of
 from dalenius.core.domain import Axis
 from dalenius.core.estimate import Estimate, Interval, Kind
 from dalenius.core.law import Additive, Joint
 from dalenius.core.release import Release, Table
-from dalenius.errors import ParameterError, UnknownName, Unsupported
+from dalenius.errors import ParameterError, TooLarge, UnknownName, Unsupported
 from dalenius.inference import contrast, quotient
 from dalenius.inference.cells import intervals
-from dalenius.inference.contrast import Where, describe, signed_total
+from dalenius.inference.contrast import Where, describe, law_of, signed_total
 from dalenius.inference.drawn import drawn_as
-from dalenius.inference.interval import check_among, checked, checked_kind
+from dalenius.inference.interval import NOISE_LAW, check_among, checked, checked_kind
 from dalenius.inference.interval_table import IntervalTable
+from dalenius.inference.noise import Noise
 from dalenius.inference.observation import find_table
 from dalenius.inference.observe import Source
 
@@ -49,6 +55,8 @@ SAME_ROWS = (
 )
 # Standard deviation of noise, in its steps, from which on it is as good as normal.
 _FEW_STEPS = 3
+MOST_PAIRS = 5_000
+"""Comparisons that are made at once."""
 Arms = tuple[float, float]
 
 
@@ -66,6 +74,10 @@ class ReleasedNumber:
     where: Where
     place: int = -1
     """The position of its cell; -1 where several cells are added up."""
+    spread: tuple[float, float] = (nan, nan)
+    """Its variance of sampling as it was measured, and the variance of the noise in it; NaN where neither is known."""
+    law: tuple[int, Noise] | None = None
+    """The released sum and the exact law of its noise, of counts whose error is that of the noise alone."""
 
     @property
     def sampling(self) -> Arms:
@@ -83,7 +95,12 @@ class ReleasedNumber:
 
         errors = (size * self.std_errors[0], size * self.std_errors[1])
         return replace(
-            self, value=factor * self.value, noise=scaled(self.noise), both=scaled(self.both), std_errors=errors
+            self,
+            value=factor * self.value,
+            noise=scaled(self.noise),
+            both=scaled(self.both),
+            std_errors=errors,
+            spread=(factor**2 * self.spread[0], factor**4 * self.spread[1]),
         )
 
 
@@ -93,12 +110,28 @@ class Dependence:
 
     noise: float
     has_same_rows: bool
+    confidence: float = 0.95
     is_added: bool = False
     """Whether ends are added whatever is known: of quantiles, and where noise is a few steps."""
 
     def joined(self, first: ReleasedNumber, second: ReleasedNumber) -> Arms:
         """How far the sum of two numbers reaches below and above it."""
-        return self._side(first, second, 0), self._side(first, second, 1)
+        part = self._better_known(first, second)
+        return part * self._side(first, second, 0), part * self._side(first, second, 1)
+
+    def _better_known(self, first: ReleasedNumber, second: ReleasedNumber) -> float:
+        """The part of the joined arms that is needed, as the sum of two variances is better known than each of them.
+
+        Each number's arms allow for the noise in its own variance of sampling. Of independent numbers the two variances
+        are added as they were measured, and the sum is one variance whose noise is known too.
+        """
+        own = np.array([[number.std_errors[0] ** 2, *number.spread] for number in (first, second)])
+        if self.is_added or self.noise or self.has_same_rows or not np.isfinite(own).all() or not own[:, 2].any():
+            return 1.0
+        noise, sampling, uncertainty = np.vstack([own, own.sum(axis=0)]).T
+        total = np.maximum(noise + np.maximum(sampling, 0.0), 1e-300)
+        one, two, both = reach(self.confidence, total, fourth=np.zeros(3), uncertainty=uncertainty) * np.sqrt(total)
+        return min(float(both / hypot(one, two)), 1.0)
 
     def _side(self, first: ReleasedNumber, second: ReleasedNumber, side: int) -> float:
         if self.is_added:
@@ -124,60 +157,112 @@ def _together(first: float, second: float, correlation: float) -> float:
     return sqrt(first * first + second * second + 2 * correlation * first * second)
 
 
+class Comparison(Protocol):
+    """A comparison of two numbers; with `by` of every pair of labels of an axis, or of each label in both releases.
+
+    `first` and `second` are cells of the release. With `against` the second number is taken from that release, and from
+    the cells of the first unless `second` names others. A release in the place of `first` is one to compare with:
+    `difference(this, that, {"region": "north"})`.
+    """
+
+    @overload
+    def __call__(
+        self,
+        source: Source,
+        first: Where | Release = ...,
+        second: Where = ...,
+        *,
+        against: Release | None = ...,
+        by: None = ...,
+        kind: str = ...,
+        confidence: float = ...,
+        samples: str = ...,
+    ) -> Estimate: ...
+
+    @overload
+    def __call__(
+        self,
+        source: Source,
+        first: Where | Release = ...,
+        second: Where = ...,
+        *,
+        against: Release | None = ...,
+        by: str,
+        kind: str = ...,
+        confidence: float = ...,
+        samples: str = ...,
+    ) -> IntervalTable: ...
+
+
+_WORDS = {"difference": "{} minus {}", "ratio": "{} over {}", "change": "change from {} to {}, per cent"}
+_ALL: Where = MappingProxyType({})
+
+
+def _comparison(ask: Callable[..., Estimate]) -> Comparison:
+    def compare(
+        source: Source,
+        first: Where | Release = _ALL,
+        second: Where = _ALL,
+        *,
+        against: Release | None = None,
+        by: str | None = None,
+        kind: str = "population",
+        confidence: float = 0.95,
+        samples: str = "overlapping",
+    ) -> Any:
+        if isinstance(first, Release):
+            cells, against = second, first
+        else:
+            cells = first
+        other = second if second or against is None else cells
+        keywords: dict[str, Any] = {"against": against, "kind": kind, "confidence": confidence, "samples": samples}
+        return _each_pair(ask, source, by, cells, other, **keywords) if by else ask(source, cells, other, **keywords)
+
+    compare.__name__ = compare.__qualname__ = ask.__name__
+    compare.__doc__ = f"{ask.__doc__}\n\n{cleandoc(Comparison.__doc__ or '')}"
+    return cast(Comparison, compare)
+
+
+@_comparison
 def difference(
-    source: Source,
-    first: Where,
-    second: Where,
-    *,
-    against: Release | None = None,
-    kind: str = "population",
-    confidence: float = 0.95,
-    samples: str = "overlapping",
+    source: Source, first: Where, second: Where, *, against: Release | None, kind: str, confidence: float, samples: str
 ) -> Estimate:
-    """The first number minus the second, which is taken from `against` where that is given."""
+    """The first number minus the second."""
     if _is_of_counts(source, against, first, second):
         return contrast.difference(source, first, second, kind=kind, confidence=confidence)
     one, other, dependence = _pair(source, first, second, against, kind, confidence, samples)
-    low, high = dependence.joined(one, other.times(-1))
-    value = one.value - other.value
-    name = f"{_title(one, other)}: {one.name} minus {other.name}"
+    laws, value = _laws(one, other), one.value - other.value
+    if laws is None:
+        low, high = dependence.joined(one, other.times(-1))
+    else:
+        low = high = float(laws[0].plus(laws[1].reflected()).half_width(confidence))
+    name = f"{_subject(source, against)}: {_WORDS['difference'].format(one.name, other.name)}"
     return _estimate(name, value, (value - low, value + high), dependence, one, other, kind, confidence)
 
 
+@_comparison
 def ratio(
-    source: Source,
-    first: Where,
-    second: Where,
-    *,
-    against: Release | None = None,
-    kind: str = "population",
-    confidence: float = 0.95,
-    samples: str = "overlapping",
+    source: Source, first: Where, second: Where, *, against: Release | None, kind: str, confidence: float, samples: str
 ) -> Estimate:
     """The first number over the second; ends are infinite where the second may be zero."""
     if _is_of_counts(source, against, first, second):
         return quotient.ratio(source, first, second, kind=kind, confidence=confidence)
     one, other, dependence = _pair(source, first, second, against, kind, confidence, samples)
-    return _ratio(one, other, dependence, f"{_title(one, other)}: {one.name} over {other.name}", kind, confidence)
+    name = f"{_subject(source, against)}: {_WORDS['ratio'].format(one.name, other.name)}"
+    return _ratio(one, other, dependence, name, kind, confidence)
 
 
+@_comparison
 def change(
-    source: Source,
-    first: Where,
-    second: Where,
-    *,
-    against: Release | None = None,
-    kind: str = "population",
-    confidence: float = 0.95,
-    samples: str = "overlapping",
+    source: Source, first: Where, second: Where, *, against: Release | None, kind: str, confidence: float, samples: str
 ) -> Estimate:
-    """By how many per cent the second number, which is taken from `against` where that is given, exceeds the first."""
+    """By how many per cent the second number exceeds the first."""
     if _is_of_counts(source, against, first, second):
-        name = f"change from {describe(first)} to {describe(second)}, per cent"
+        name = _WORDS["change"].format(describe(first), describe(second))
         made = replace(quotient.ratio(source, second, first, kind=kind, confidence=confidence), name=name)
     else:
         one, other, dependence = _pair(source, first, second, against, kind, confidence, samples)
-        name = f"{_title(one, other)}: change from {one.name} to {other.name}, per cent"
+        name = f"{_subject(source, against)}: {_WORDS['change'].format(one.name, other.name)}"
         made = _ratio(other, one, dependence, name, kind, confidence)
     assert made.interval is not None
     low, high = (100 * (end - 1) for end in (made.interval.lower, made.interval.upper))
@@ -189,11 +274,8 @@ def change(
     )
 
 
-Comparison = Callable[..., Estimate]
-
-
-def each_pair(
-    ask: Comparison,
+def _each_pair(
+    ask: Callable[..., Estimate],
     source: Source,
     by: str,
     first: Where,
@@ -208,7 +290,13 @@ def each_pair(
     if by in {**first, **second}:
         raise ParameterError(f"{by!r} is compared label by label. Remove it from the cells, or remove `by`.", name="by")
     labels = _labels(source, by, {**first, by: ""})
-    pairs = [(a, a) for a in labels] if against is not None else list(combinations(labels, 2))
+    pairs = [(a, a) for a in labels] if against is not None else list(islice(combinations(labels, 2), MOST_PAIRS + 1))
+    if len(pairs) > MOST_PAIRS:
+        raise TooLarge(
+            f"At most {MOST_PAIRS:,} comparisons are made at once, and {by!r} has {len(labels):,} labels. Name "
+            "pairs, or a coarser level.",
+            limit=MOST_PAIRS,
+        )
     if not pairs:
         raise ParameterError(f"{by!r} has one label, and a comparison needs two.", name="by")
     # Pairs have numbers in common: errors are added (Bonferroni).
@@ -218,7 +306,11 @@ def each_pair(
     ends = [each.interval for each in made if each.interval is not None]
     names = tuple(a if a == b else f"{a} | {b}" for a, b in pairs)
     notes = tuple(dict.fromkeys(note for each in made for note in each.assumptions))
+    subject, between = _subject(source, against), ("the first", "the second")
+    if against is not None and isinstance(source, Release):
+        between = (source.provenance.version, against.provenance.version)
     return IntervalTable(
+        title=f"{subject}: {_WORDS[ask.__name__].format(*between)}, by {by}",
         axes=(Axis(variable=by, labels=names),),
         values=np.array([each.value for each in made]),
         lower=np.array([each.lower for each in ends]),
@@ -239,12 +331,12 @@ def released_number(
     has_sampling = checked_kind(kind) is Kind.NOISE_AND_SAMPLING
     kinds = ("population", "parameter") if has_sampling else ("population",)
     table = _table(release, where)
-    owner = release.owner(table)
+    owner, spread, law = release.owner(table), (nan, nan), None
     if _is_counted(owner, table):
         made = [signed_total(owner, where, kind=each, confidence=confidence) for each in kinds]
         value, errors = made[0].value, [each.std_error for each in made]
         ends = [(each.interval.lower, each.interval.upper) for each in made if each.interval is not None]
-        place = -1
+        place, law = -1, None if has_sampling else law_of(owner, where)
     else:
         place = _place(table, where)
         value = float(table.values[place])
@@ -253,6 +345,8 @@ def released_number(
         names = tuple(axis.name for axis in table.space.axes)
         tables = [_intervals(owner, names, each, confidence) for each in kinds]
         ends = [(float(each.lower[place]), float(each.upper[place])) for each in tables]
+        if has_sampling:
+            spread = _spread(owner, table.name)[place]
     if isnan(value):
         raise Unsupported(
             f"The release has no {table.measure} for {describe(where)}: there may be too few records beside the noise. "
@@ -269,6 +363,8 @@ def released_number(
         table=table,
         where=where,
         place=place,
+        spread=spread,
+        law=law,
     )
 
 
@@ -276,6 +372,17 @@ def released_number(
 def _intervals(release: Release, names: tuple[str, ...], kind: str, confidence: float) -> IntervalTable:
     """Of all cells at once; kept, because the numbers of many pairs are read one by one."""
     return intervals(release, *names, kind=kind, confidence=confidence)
+
+
+@lru_cache(maxsize=8)
+def _spread(release: Release, name: str) -> list[tuple[float, float]]:
+    """The measured variance of sampling of every cell of a table, and the variance of its noise."""
+    table = next(table for table in release.tables if table.name == name)
+    made = estimate_of(release, table)
+    if made is None or made.spread is None:
+        return [(nan, nan)] * table.space.size
+    variance, uncertainty = (np.broadcast_to(each, table.values.shape).tolist() for each in made.spread)
+    return list(zip(variance, uncertainty, strict=True))
 
 
 def _pair(
@@ -289,8 +396,9 @@ def _pair(
     laws = [release.owner(_table(release, where)).law for release, where in ((source, first), (other, second))]
     one = released_number(source, first, kind=kind, confidence=level)
     two = released_number(other, second, kind=kind, confidence=level)
-    is_added = any(is_certified(law) for law in laws) or _is_coarse(one) or _is_coarse(two)
-    if is_added:
+    is_exact = _laws(one, two) is not None
+    is_added = any(is_certified(law) for law in laws) or _is_coarse(one, kind) or _is_coarse(two, kind)
+    if is_added and not is_exact:
         level = (1 + confidence) / 2
         one = released_number(source, first, kind=kind, confidence=level)
         two = released_number(other, second, kind=kind, confidence=level)
@@ -298,16 +406,24 @@ def _pair(
         one, two = (replace(each, name=f"{each.name} ({each.release.provenance.version})") for each in (one, two))
     noise = _noise_correlation(one, two)
     has_same_rows = kind == "parameter" and _has_same_rows(one, two, samples)
-    return one, two, Dependence(noise=noise, has_same_rows=has_same_rows, is_added=is_added)
+    dependence = Dependence(noise=noise, has_same_rows=has_same_rows, confidence=confidence, is_added=is_added)
+    return one, two, dependence
 
 
-def _is_coarse(number: ReleasedNumber) -> bool:
-    """Whether a measured number moves by a few steps of its noise, so that arms are no multiples of an error."""
+def _laws(one: ReleasedNumber, two: ReleasedNumber) -> tuple[Noise, Noise] | None:
+    """The exact laws of the noise of two counts of independent releases; None of other numbers."""
+    if one.law is None or two.law is None or _noise_correlation(one, two):
+        return None
+    return one.law[1], two.law[1]
+
+
+def _is_coarse(number: ReleasedNumber, kind: str) -> bool:
+    """Whether a measured number moves by a few steps of its error, so that arms are no multiples of it."""
     own = (block.law for block in number.release.blocks if block.name == number.table.name)
     law = next((law for law in (number.release.law, *own) if isinstance(law, Additive)), None)
     step = 1.0 if law is None else float(law.step)
     is_measured = law is not None or _is_counted(number.release, number.table)
-    return is_measured and number.std_errors[0] < _FEW_STEPS * step
+    return is_measured and number.std_errors[kind == "parameter"] < _FEW_STEPS * step
 
 
 def _noise_correlation(one: ReleasedNumber, two: ReleasedNumber) -> float:
@@ -353,8 +469,13 @@ def _ratio(
         low, high = dependence.joined(up, down)
         return -high <= up.value + down.value <= low
 
+    laws = _laws(above, below)
     if below.value == 0:
         value, ends = nan, (-inf, inf)
+    elif laws is not None and len(laws[0].pmf) * len(laws[1].pmf) <= quotient.MOST_PAIRS:
+        value = above.value / below.value
+        covariance = np.diag([error**2 for error in (above.std_errors[0], below.std_errors[0])])
+        ends = quotient.fieller(above.value, below.value, covariance, laws, 0.0, confidence)
     else:
         value = above.value / below.value
         low, high = quotient.accepted_angles(accepts, float(np.arctan(value)), -np.pi / 2)
@@ -378,7 +499,9 @@ def _estimate(
 ) -> Estimate:
     noise, rows = dependence.words
     how = (
-        "ends of both intervals, each with half of the error"
+        NOISE_LAW
+        if _laws(one, two) is not None
+        else "ends of both intervals, each with half of the error"
         if dependence.is_added
         else "joined arms of both intervals"
     )
@@ -436,7 +559,7 @@ def _labels(source: Source, by: str, where: Mapping[str, object]) -> tuple[str, 
     return next(axis.labels for axis in table.space.axes if axis.name == by)
 
 
-def _title(one: ReleasedNumber, two: ReleasedNumber) -> str:
-    subjects = [number.release.about for number in (one, two)]
+def _subject(source: Source, against: Release | None) -> str:
+    subjects = [release.about for release in (source, against) if isinstance(release, Release)]
     words = [f"{about.measure} of {about.of}" if about.of else about.measure for about in subjects]
-    return words[0] if words[0] == words[1] else " and ".join(words)
+    return " and ".join(dict.fromkeys(words))

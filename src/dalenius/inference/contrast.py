@@ -42,6 +42,16 @@ def total(
     return _linear(observation, weights, name, kind, confidence, is_signed=not is_counted)
 
 
+def law_of(source: Source, where: Where) -> tuple[int, Noise] | None:
+    """The released sum of the selected cells, and the exact law of its noise; None where it has none."""
+    observation = observed_for(source, where)
+    if not isinstance(observation, Observed):
+        return None
+    weights = selection(observation, where)
+    noise = noise_of(observation, weights)
+    return None if noise is None else (int(weights @ observation.released.reshape(-1)), noise)
+
+
 def rate(
     source: Source, where: Where, exposure: float, *, kind: str = "parameter", confidence: float = 0.95
 ) -> Estimate:

@@ -26,6 +26,7 @@ class IntervalTable:
     kind: Kind
     method: str
     is_simultaneous: bool
+    title: str = ""
     notes: tuple[str, ...] = ()
     structural_zeros: frozenset[int] = frozenset()
 
@@ -74,13 +75,14 @@ class IntervalTable:
 
     def __str__(self) -> str:
         together = ", all cells together" if self.is_simultaneous else ""
-        lines = [f"{level(self.confidence)} intervals for each {self.kind}{together}", f"  method: {self.method}"]
+        lines = [self.title] if self.title else []
+        lines += [f"{level(self.confidence)} intervals for each {self.kind}{together}", f"  method: {self.method}"]
         cells = zip(self.labels(), self.values, self.lower, self.upper, strict=True)
         for place, (label, x, low, high) in enumerate(cells):
             ends = f"[{short(float(low))}, {short(float(high))}]"
             shown = "structural zero" if place in self.structural_zeros else ends
             lines.append(f"  {' | '.join(label):40s} {short(float(x)):>10s}  {shown}")
-            if len(lines) > 202:
+            if len(lines) > 203:
                 lines.append(f"  … and {len(self) - 201} more")
                 break
         return "\n".join([*lines, *(f"  {n}" for n in self.notes)])
@@ -88,6 +90,7 @@ class IntervalTable:
     def to_dict(self) -> dict[str, Any]:
         cells = zip(self.labels(), self.values, self.lower, self.upper, strict=True)
         return {
+            **({"title": self.title} if self.title else {}),
             "axes": [axis.name for axis in self.axes],
             "confidence": self.confidence,
             "kind": str(self.kind),
@@ -105,7 +108,7 @@ class IntervalTable:
         together = " together" if self.is_simultaneous else ""
         names = " x ".join(axis.name for axis in self.axes) or "total"
         return two_lines(
-            f"Intervals of {len(self)} cells: {names}",
+            self.title or f"Intervals of {len(self)} cells: {names}",
             f"{level(self.confidence)}{together}, {self.kind}, by {self.method}",
         )
 
@@ -139,7 +142,7 @@ class IntervalTable:
         heads = [*(axis.name for axis in self.axes), "Value", f"{level(self.confidence)} interval"]
         together = " All intervals hold together." if self.is_simultaneous else ""
         notes = [f"Intervals of each {self.kind}, by {self.method}.{together}", *self.notes]
-        return grid("Intervals of each cell", heads, lines, labels=len(self.axes), notes=notes)
+        return grid(self.title or "Intervals of each cell", heads, lines, labels=len(self.axes), notes=notes)
 
     def plot(self, path: object = None) -> Axes:
         """Every cell with its interval; of many cells the largest."""

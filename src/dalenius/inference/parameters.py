@@ -18,6 +18,15 @@ _CELLS = "axis=label of the {} cells, or axis=label..label for a range; repeat f
 _FIRST, _SECOND = (Hint(help=_CELLS.format(n), options=(f"--{n}",), key=n) for n in ("first", "second"))
 First = Annotated[Mapping[str, str | Sequence[str]], _FIRST]
 Second = Annotated[Mapping[str, str | Sequence[str]], _SECOND]
+Other = Annotated[
+    Mapping[str, str | Sequence[str]],
+    Hint(
+        help="axis=label of the second cells, or axis=label..label for a range; repeat for each. All if left out; "
+        "those of the first where another release is named.",
+        options=("--second",),
+        key="second",
+    ),
+]
 Cell = Annotated[Cells, Hint(help="axis=label of the cell; repeat for each axis.")]
 Against = Annotated[
     Release | None, Hint(help="Another release, such as that of a later wave, from which the second cells are taken.")

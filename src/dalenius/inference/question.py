@@ -68,7 +68,7 @@ class Parameter:
 
     @property
     def is_release(self) -> bool:
-        """Whether it is another release: a file on the command line; servers do not take it."""
+        """Whether it is another release: a file on the command line, a ledger entry on a server."""
         return bool(self.type == Release | None)
 
 

@@ -32,7 +32,8 @@ from dalenius.inference.observe import Seen, Source
 from dalenius.inference.parameters import ALL, Confidence, First, KindName, Second
 from dalenius.inference.tree_observed import TreeObserved
 
-_MOST_PAIRS = 4_000_000
+MOST_PAIRS = 4_000_000
+"""Values of two noises up to which ratios are judged by their exact laws."""
 
 
 def ratio(
@@ -92,10 +93,10 @@ def _ratio(
     laws = None
     if kind == "population" and isinstance(observation, Observed) and not np.any(above * below):
         first, second = noise_of(observation, above), noise_of(observation, below)
-        if first is not None and second is not None and len(first.pmf) * len(second.pmf) <= _MOST_PAIRS:
+        if first is not None and second is not None and len(first.pmf) * len(second.pmf) <= MOST_PAIRS:
             laws = (first, second)
     reach = standard_errors(observation, kind, confidence)
-    low, high = _fieller(up, down, covariance, laws, reach, confidence)
+    low, high = fieller(up, down, covariance, laws, reach, confidence)
     is_normal = reach <= ndtri((1 + confidence) / 2)
     how = "normal with exact covariance" if is_normal else "exact covariance, quantiles of Laplace noise"
     how = f"Fieller set{' with the exact law of the noise' if laws else f', {how}'}"
@@ -109,7 +110,7 @@ def _ratio(
     )
 
 
-def _fieller(
+def fieller(
     up: float, down: float, covariance: FloatArray, laws: tuple[Noise, Noise] | None, reach: float, confidence: float
 ) -> tuple[float, float]:
     """Smallest and largest r >= 0 for which up - r down is within the quantile or standard errors of its noise."""

@@ -1,11 +1,12 @@
 """Inference on a release for the HTTP interface: every question that the registry finds and a server can bound.
 
-The keys of a request are the parameters that the question declares; a key that it does not read is refused. Questions
-that simulate take a bounded number of replicates, and at most two run at a time in each worker.
+The keys of a request are the parameters that the question declares; a key that it does not read is refused. Another
+release is named by its ledger entry, and read as whoever asks may read it. Questions that simulate take a bounded
+number of replicates, and at most two run at a time in each worker.
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -24,6 +25,7 @@ _Text = Annotated[str, Field(max_length=200)]
 _Names = Annotated[tuple[_Text, ...], Field(max_length=20)]
 _Labels = Annotated[tuple[_Text, ...], Field(max_length=1000)]
 _Cells = Annotated[dict[str, _Labels], Field(max_length=20)]
+_Entry = Annotated[str, Field(max_length=64, pattern="^[0-9a-f]{1,64}$")]
 _Numbers = Annotated[tuple[float, ...], Field(max_length=20_000)]
 
 
@@ -49,12 +51,15 @@ def described(question: InferenceQuestion) -> dict[str, Any]:
     }
 
 
-def infer(release: Release, name: str, written: Mapping[str, Any]) -> dict[str, Any]:
-    """Ask one question of the first table, or of the table over the named axes."""
+def infer(release: Release, name: str, written: Mapping[str, Any], read: Callable[[str], Release]) -> dict[str, Any]:
+    """Ask one question of the first table, or of the table over the named axes; `read` gives a release by its entry."""
     question = find(name)
     arguments = _read(question, written)
-    _check_size(question, release, arguments)
-    _check_axes(question, release, arguments)
+    others = [each.name for each in question.parameters if each.is_release and arguments[each.name] is not None]
+    arguments |= {name: read(arguments[name]) for name in others}
+    asked = [release, *(arguments[name] for name in others)]
+    _check_size(question, asked, arguments)
+    _check_axes(question, asked, arguments)
     if not _AT_ONCE.acquire(timeout=_PATIENCE):
         raise TooManyRequests("The server is computing for others; ask again in a moment.", retry_after=2)
     try:
@@ -73,16 +78,11 @@ def _read(question: InferenceQuestion, written: Mapping[str, Any]) -> dict[str, 
         first = error.errors()[0]
         place = ".".join(["body", *(str(step) for step in first["loc"])])[:200]
         raise DocumentError(f"{place}: {first['msg'][:200]}.", place=place) from None
-    return {parameter.name: getattr(values, parameter.key) for parameter in _served(question)}
-
-
-def _served(question: InferenceQuestion) -> list[Parameter]:
-    """Parameters that a request can state; another release is none."""
-    return [parameter for parameter in question.parameters if not parameter.is_release]
+    return {parameter.name: getattr(values, parameter.key) for parameter in question.parameters}
 
 
 def _model(question: InferenceQuestion) -> type[BaseModel]:
-    fields: dict[str, Any] = {parameter.key: (_type(parameter), _field(parameter)) for parameter in _served(question)}
+    fields: dict[str, Any] = {each.key: (_type(each), _field(each)) for each in question.parameters}
     return create_model(question.name, __config__=ConfigDict(extra="forbid", frozen=True), **fields)
 
 
@@ -99,6 +99,8 @@ def _type(parameter: Parameter) -> Any:
     """A type that bounds what a caller may send."""
     if parameter.is_selection:
         return _Cells
+    if parameter.is_release:
+        return _Entry | None
     if parameter.hint.choices:
         return Literal[parameter.hint.choices]
     if parameter.is_several:
@@ -108,8 +110,8 @@ def _type(parameter: Parameter) -> Any:
     return parameter.type
 
 
-def _check_size(question: InferenceQuestion, release: Release, given: Mapping[str, Any]) -> None:
-    size, replicates = release.table.space.size, given.get("replicates", 0)
+def _check_size(question: InferenceQuestion, asked: Sequence[Release], given: Mapping[str, Any]) -> None:
+    size, replicates = max(release.table.space.size for release in asked), given.get("replicates", 0)
     if (
         size > question.served_cells
         or replicates > _MOST_REPLICATES
@@ -123,9 +125,9 @@ def _check_size(question: InferenceQuestion, release: Release, given: Mapping[st
         )
 
 
-def _check_axes(question: InferenceQuestion, release: Release, given: Mapping[str, Any]) -> None:
-    axes = {axis.name for table in release.tables for axis in table.space.axes}
-    for parameter in _served(question):
+def _check_axes(question: InferenceQuestion, asked: Sequence[Release], given: Mapping[str, Any]) -> None:
+    axes = {axis.name for release in asked for table in release.tables for axis in table.space.axes}
+    for parameter in question.parameters:
         is_axes = parameter.type == tuple[str, ...]
         for name in given[parameter.name] if parameter.is_selection or is_axes else ():
             if name not in axes:

@@ -13,7 +13,12 @@ from dalenius.spec.document import category
 
 ROWS, LIST, TYPED = "read from the rows and confirmed", "from {place}", "as you typed it"
 UNCONFIRMED = "read from the rows: not confirmed"
-_WEIGHT = re.compile(r"(^|[_. ])(p|d|h)?(weight|weights|wgt|wght|wt|gewicht|hgew|pond)([_. \d]|$)", re.IGNORECASE)
+# Names that files of surveys use: weight, calweight, fnlwgt, PWGTP, pspwght, perwt, hgew, pond; none of a body.
+_WEIGHT = re.compile(
+    r"(?<!birth)(?<!body)(?<!body[_. ])(weights?|we?i?ght|wgt|gewicht)(p?\d*)([_. ]|$)(?!kg|lb)"
+    r"|(^|[_. ]|[a-z])wt\d*([_. ]|$)|(^|[_. ])[phd]?(gew|pond)([_. \d]|$)",
+    re.IGNORECASE,
+)
 MOST_ANY = 12
 _MOST_STEPS = 10**5
 _LARGEST = 2**52
@@ -178,6 +183,13 @@ def likely_weight(variables: Mapping[str, DeclaredVariable]) -> str:
 
 
 def is_called_weight(name: str) -> bool:
+    """Whether a column has a name that weights of surveys have.
+
+    >>> [is_called_weight(name) for name in ("design_weight", "calweight", "fnlwgt", "PWGTP", "pspwght", "hwt1", "w")]
+    [True, True, True, True, True, True, False]
+    >>> [is_called_weight(name) for name in ("birthweight", "body_weight", "weight_kg", "height", "growth", "freight")]
+    [False, False, False, False, False, False]
+    """
     return _WEIGHT.search(name) is not None
 
 

@@ -1,7 +1,9 @@
 """What difference, ratio and change declare alike: two selections of cells, of one release or of two."""
 
+from typing import Any
+
 from dalenius.core.estimate import Estimate
-from dalenius.inference.compared import Comparison, each_pair
+from dalenius.inference.compared import Comparison
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.observe import Source
 from dalenius.inference.parameters import (
@@ -13,8 +15,8 @@ from dalenius.inference.parameters import (
     Confidence,
     First,
     KindName,
+    Other,
     Samples,
-    Second,
 )
 from dalenius.inference.question import InferenceQuestion
 
@@ -25,18 +27,16 @@ def comparison(name: str, compare: Comparison, words: str) -> InferenceQuestion:
     def ask(
         release: Source,
         first: First = ALL,
-        second: Second = ALL,
+        second: Other = ALL,
         against: Against = None,
         by: By = "",
         kind: KindName = "population",
         confidence: Confidence = 0.95,
         samples: Samples = "overlapping",
     ) -> Estimate | IntervalTable:
-        if by:
-            return each_pair(
-                compare, release, by, first, second, against=against, kind=kind, confidence=confidence, samples=samples
-            )
-        return compare(release, first, second, against=against, kind=kind, confidence=confidence, samples=samples)
+        keywords: dict[str, Any] = {"against": against, "kind": kind, "confidence": confidence, "samples": samples}
+        answer: Estimate | IntervalTable = compare(release, first, second, by=by or None, **keywords)
+        return answer
 
     ask.__doc__ = words
     return InferenceQuestion(

@@ -1,7 +1,5 @@
 """Sections of a released table that answer a question: test of independence, comparison of cells, and its files."""
 
-from math import sqrt
-from statistics import NormalDist
 from threading import BoundedSemaphore
 from typing import Any
 
@@ -9,16 +7,13 @@ import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from dalenius.algebra import joint
-from dalenius.algebra.tabulation import is_listed
 from dalenius.core.estimate import TestResult
-from dalenius.core.law import Additive
 from dalenius.core.release import Release, Table
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
 from dalenius.server.downloads import is_spoken, render
 from dalenius.server.pages.page import Caller, PageRoute
 from dalenius.server.pages.shown import Shown, listed, spoken_release
-from dalenius.server.views import Download
+from dalenius.server.views import Download, ReleaseView
 from dalenius.shown.crosstab import half_widths, known
 from dalenius.shown.speech import DEFAULT
 
@@ -26,6 +21,9 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 _MOST_TESTED = 2_000
 _MOST_LISTED = 500
+_MOST_OFFERED = 50
+KINDS = ("population", "parameter")
+"""What an interval of a difference covers: noise alone, or noise and sampling."""
 _REPLICATES = 499
 # A page simulates what takes a second or two.
 _MOST_SIMULATED = 300
@@ -97,20 +95,40 @@ def _verdict(shown: Shown, result: TestResult | None) -> dict[str, Any]:
 
 
 @router.get("/r/{entry}/compare")
-def compare(visit: Caller, entry: str, a: str = "", b: str = "") -> Response:
+def compare(visit: Caller, entry: str, a: str = "", b: str = "", against: str = "", kind: str = "") -> Response:
+    """Two numbers of the table, or one of it and one of another table that the reader may see."""
     shown = Shown.find(visit, entry)
-    cells = _cells(shown)
-    indices = {index for index, _, _ in cells}
-    first, second = (int(x) if x.isdecimal() and len(x) < 9 and int(x) in indices else None for x in (a, b))
+    other = Shown.find(visit, against) if against else shown
+    pages = [shown, other]
+    cells, places = (
+        [_cells(page) for page in pages],
+        [_place(page, text) for page, text in zip(pages, (a, b), strict=True)],
+    )
+    kind = kind if kind in KINDS else KINDS[0]
     outcome = None
-    if first is not None and second is not None:
-        outcome = _compared(shown, first, second)
-    listed = sorted(indices)
-    picked = {
-        "a": first if first is not None else (listed[0] if listed else None),
-        "b": second if second is not None else (listed[1] if len(listed) > 1 else None),
-    }
-    return shown.answer("release/compare.html", "compare", cells=cells, picked=picked, outcome=outcome)
+    if None not in places and a and b:
+        outcome = _compared(pages, [int(place) for place in places if place is not None], kind)
+    return shown.answer(
+        "release/compare.html",
+        "compare",
+        cells=dict(zip("ab", cells, strict=True)),
+        picked={"a": _pick(places[0], cells[0], 0), "b": _pick(places[1], cells[1], 0 if against else 1)},
+        outcome=outcome,
+        against=against,
+        others=_others(shown),
+        kind=kind,
+        kinds=KINDS,
+    )
+
+
+def _others(shown: Shown) -> list[ReleaseView]:
+    """Tables of the same measure about the same population that the reader may see, newest first."""
+    view, reading = shown.view, shown.visit.services.reading
+    if view is None:
+        return []
+    _, views = reading.releases(shown.visit.user, limit=500)
+    same = [other for other in views if (other.population, other.measure) == (view.population, view.measure)]
+    return [other for other in same if other.entry != view.entry and other.cells <= _MOST_LISTED][:_MOST_OFFERED]
 
 
 def _cells(shown: Shown) -> list[tuple[int, str, str]]:
@@ -125,25 +143,56 @@ def _cells(shown: Shown) -> list[tuple[int, str, str]]:
     ]
 
 
-def _compared(shown: Shown, first: int, second: int) -> dict[str, str]:
-    wording, table = shown.wording, shown.release.table
+def _place(shown: Shown, text: str) -> int | None:
+    """The cell that an address names; None where the table has no such cell."""
+    place = int(text) if text.isdecimal() and len(text) < 9 else -1
+    return place if any(place == index for index, _, _ in _cells(shown)) else None
+
+
+def _pick(place: int | None, cells: list[tuple[int, str, str]], default: int) -> int | None:
+    if place is not None or not cells:
+        return place
+    return cells[min(default, len(cells) - 1)][0]
+
+
+def _compared(pages: list[Shown], places: list[int], kind: str) -> dict[str, str]:
+    """Both numbers by the question `difference`, in the reader's words."""
+    from dalenius.inference.compared import difference
+
+    (first, second), wording = pages, pages[0].wording
     outcome = {"verdict": "", "difference": "–", "margin": "–", "interval": "–", "text": "", "meaning": ""}
-    if first == second:
+    if first is second and places[0] == places[1]:
         return outcome | {"verdict": wording.t("compare.same")}
-    difference = known(float(table.values[first] - table.values[second]))
-    outcome["difference"] = wording.num(difference)
-    margin = difference_margin(shown.release, table, first, second)
-    if difference is None or margin is None:
-        return outcome | {"verdict": wording.t("compare.unknown"), "text": wording.t("compare.unknown_text")}
-    key = "yes" if abs(difference) > margin else "no"
-    low, high = (wording.num(difference + sign * margin) for sign in (-1, 1))
+    releases = [page.stored.parts[page.member - 1] for page in pages]
+    cells = [_labels(release.table, place) for release, place in zip(releases, places, strict=True)]
+    values = [float(release.table.values[place]) for release, place in zip(releases, places, strict=True)]
+    outcome["difference"] = wording.num(known(values[0] - values[1]))
+    unknown = outcome | {"verdict": wording.t("compare.unknown"), "text": wording.t("compare.unknown_text")}
+    halves = [half_widths(release, release.table, 0.95)[place] for release, place in zip(releases, places, strict=True)]
+    if not np.isfinite(halves).all():
+        return unknown
+    try:
+        made = difference(releases[0], *cells, against=None if first is second else releases[1], kind=kind)
+    except DaleniusError as refused:
+        return unknown | {"text": wording.t("compare.refused", reason=refused.message)}
+    assert made.interval is not None
+    low, high = made.interval.lower, made.interval.upper
+    if not np.isfinite([low, high]).all():
+        return unknown
+    key, about = ("yes" if low > 0 or high < 0 else "no"), ("_parameter" if kind != KINDS[0] else "")
     return outcome | {
         "verdict": wording.t(f"compare.{key}"),
-        "margin": f"± {wording.num(margin)}",
-        "interval": wording.t("release.to_read", low=low, high=high),
+        "difference": wording.num(made.value),
+        "margin": f"± {wording.num(max(made.value - low, high - made.value))}",
+        "interval": wording.t("release.to_read", low=wording.num(low), high=wording.num(high)),
         "text": wording.t(f"compare.{key}_text"),
-        "meaning": wording.t("compare.meaning"),
+        "meaning": wording.t(f"compare.meaning{about}"),
     }
+
+
+def _labels(table: Table, place: int) -> dict[str, tuple[str, ...]]:
+    names = [axis.name for axis in table.space.axes]
+    return {name: (label,) for name, label in zip(names, table.space.labels()[place], strict=True)}
 
 
 @router.get("/r/{entry}.{format}")
@@ -173,49 +222,3 @@ def _send(request: Request, file: Download) -> Response:
     if request.headers.get("if-none-match") == file.etag:
         return Response(status_code=304, headers=headers)
     return Response(file.content, 200, headers, file.media_type)
-
-
-_MOST_POINTS = 20_000
-
-
-def difference_margin(
-    release: Release, table: Table, first: int, second: int, confidence: float = 0.95
-) -> float | None:
-    """Half the width of the interval of a difference of two cells; None where either has no margin of error.
-
-    Exact for two cells of one measured block, by convolution; from the joint covariance for counts that combine blocks.
-    Other numbers of a list share noise whose covariance is not rebuilt here: the sum of both margins at half of the
-    error probability holds whatever they share. Cells without shared noise get a normal margin.
-    """
-    pair = [first, second]
-    if not np.isfinite(half_widths(release, table, confidence)[pair]).all():
-        return None
-    block = next((b for b in release.blocks if b.name == table.name and b.role == "table"), None)
-    if block is not None and isinstance(block.law, Additive) and table.is_unbiased:
-        is_drawn = np.allclose(table.variance[pair], block.law.variance)
-        exact = _convolved(block.law, confidence) if is_drawn else None
-        if exact is not None:
-            return exact
-    if joint.is_combined(release.law) and any(table.name == own.name for own in release.tables):
-        spread = joint.covariance(release, table, pair)
-        reach = joint.reach([block.law for block in release.blocks], confidence)
-        return known(reach * sqrt(float(spread[0, 0] + spread[1, 1] - 2 * spread[0, 1])))
-    if joint.is_combined(release.law) or is_listed(release.law):
-        return known(float(half_widths(release, table, (1 + confidence) / 2)[pair].sum()))
-    variance = float(table.variance[first] + table.variance[second])
-    return known(NormalDist().inv_cdf(0.5 + confidence / 2) * sqrt(variance))
-
-
-def _convolved(law: Additive, confidence: float) -> float | None:
-    """Smallest q with P(|noise - noise'| > q) <= 1 - confidence, in units of the value; None if the law is too wide."""
-    points, masses = law.central(1e-9)
-    if len(points) > _MOST_POINTS:
-        return None
-    spread = np.convolve(masses, masses[::-1])
-    middle = len(masses) - 1
-    inside = spread[middle]
-    reach = 0
-    while inside < confidence and reach < middle:
-        reach += 1
-        inside += spread[middle - reach] + spread[middle + reach]
-    return reach * float(law.step)

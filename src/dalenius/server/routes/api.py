@@ -13,6 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response
 
 from dalenius.core.contracts import Adjustment
+from dalenius.core.release import Release
 from dalenius.postprocess import adjusted
 from dalenius.server import auth
 from dalenius.server.downloads import negotiate, render
@@ -212,13 +213,17 @@ def inference(
     member: Annotated[int, Query(ge=1, le=50, description="Which table of a batch.")] = 1,
 ) -> JSONResponse:
     """Intervals, tests and estimates that know the noise; from the release alone."""
-    parts = auth.services_of(request).reading.release(user, entry).parts
-    if member > len(parts):
-        raise NotFound(
-            f"This release has {len(parts)} tables that are asked about one by one; there is no table {member}."
-        )
-    release = parts[member - 1]
-    return JSONResponse(infer(release, body.method, body.model_extra or {}))
+    reading = auth.services_of(request).reading
+
+    def read(entry: str) -> Release:
+        parts = reading.release(user, entry).parts
+        if member > len(parts):
+            raise NotFound(
+                f"This release has {len(parts)} tables that are asked about one by one; there is no table {member}."
+            )
+        return parts[member - 1]
+
+    return JSONResponse(infer(read(entry), body.method, body.model_extra or {}, read))
 
 
 @router.get("/saved")
