@@ -1,11 +1,15 @@
 """Half-widths of estimates whose variance is itself estimated: coverage over every true variance and every uncertainty of it."""
 
+from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from dalenius.algebra.intervals import reach
+from dalenius.algebra.sums import Form, MeasuredArrays
+from dalenius.core.law import Additive
+from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
 POINTS = (np.arange(400) + 0.5) / 400
 NORMAL = np.array([NormalDist().inv_cdf(float(p)) for p in POINTS])
@@ -48,3 +52,23 @@ def test_a_variance_that_is_known_has_normal_quantiles_and_little_noise_students
     wide = reach(0.95, one, fourth=np.zeros(1), uncertainty=1.0)
     assert wide == pytest.approx(z * (1 + 0.4 * z) ** 0.5)
     assert reach(0.95, one, fourth=np.zeros(1), uncertainty=1.0, sampling=1.0, records=9) > wide
+
+
+@pytest.mark.parametrize("squared", ["1/4", "1/2", "1", "4", "8"])
+def test_noise_of_two_sums_that_moves_in_a_few_steps_has_its_exact_reach(squared: str) -> None:
+    """For every share: the exact half-width holds 95 %, and nothing shorter does; normal quantiles fall short."""
+    law = Additive(DiscreteGaussian(sigma_squared=Fraction(squared)), Fraction(1))
+    shares = np.linspace(0.02, 0.98, 25)
+    form = Form(MeasuredArrays.under(np.zeros((2, 25)), [law, law]), np.stack([1 - shares, -shares]), np.zeros(1))
+    half = form.exact_half(0.95)
+    assert half is not None
+    points, masses = law.central(1e-12)
+    chances = np.multiply.outer(masses, masses)
+
+    def held(reach: float, share: float) -> float:
+        return float(chances[np.abs((1 - share) * points[:, None] - share * points) <= reach].sum())
+
+    for share, far in zip(shares, half, strict=True):
+        assert held(float(far), float(share)) >= 0.95 > held(float(far) * (1 - 1e-9), float(share)) - 1e-4
+    normal = NormalDist().inv_cdf(0.975) * np.sqrt(form.variance)
+    assert min(held(float(far), float(share)) for far, share in zip(normal, shares, strict=True)) < 0.945

@@ -19,8 +19,8 @@ from dalenius import Curator, inference, save, table
 from dalenius.cli.main import app
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release
-from dalenius.errors import DaleniusError, ParameterError, UnknownName, Unsupported
-from dalenius.inference.compared import ONE_NOISE, OTHER_ROWS, OWN_NOISE, SAME_ROWS
+from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
+from dalenius.inference.compared import ONE_NOISE, OTHER_ROWS, OWN_NOISE, SAME_ROWS, released_number
 
 REGIONS = [f"r{k:03d}" for k in range(200)]
 ROWS = 120
@@ -254,3 +254,38 @@ def test_two_waves_are_compared_by_the_command_line(waves: Waves, tmp_path: Path
     assert json.loads(found.output)["value"] == pytest.approx(own.value)
     every = CliRunner().invoke(app, ["infer", "difference", paths[0], "--against", paths[1], "--by", "region"])
     assert every.exit_code == 0 and "all cells together" in every.output and "r199" in every.output
+
+
+def test_counts_of_two_releases_have_the_law_of_both_noises(waves: Waves) -> None:
+    one, two = (waves.release(wave, rho="1/2", where={"sex": "f"}) for wave in (0, 1))
+    made = inference.difference(one, {"region": REGIONS[0]}, against=two)
+    laws = [release.law for release in (one, two)]
+    points, masses = zip(*(law.central(1e-12) for law in laws), strict=True)
+    apart = np.abs(np.subtract.outer(*points))
+    inside = [float(np.multiply.outer(*masses)[apart <= reach].sum()) for reach in range(9)]
+    least = next(reach for reach, share in enumerate(inside) if share >= 0.95)
+    assert made.interval.upper - made.value == made.value - made.interval.lower == least
+
+
+def test_a_sum_of_two_variances_is_better_known_than_each(waves: Waves) -> None:
+    """Arms with sampling of two waves are joined more tightly than in squares, and not at all where samples may overlap."""
+    asked = {"measure": "mean", "of": "income", "weight": "w", "rho": "1/10"}
+    one, two = (waves.release(wave, **asked) for wave in (0, 1))
+    cell = {"region": REGIONS[0]}
+    arms = [released_number(release, cell, kind="parameter").both for release in (one, two)]
+    keywords = {"against": two, "kind": "parameter"}
+    made = inference.difference(one, cell, samples="independent", **keywords)
+    lower = made.value - made.interval.lower
+    assert 0.8 < lower / np.hypot(arms[0][0], arms[1][1]) < 0.99
+    assert inference.difference(one, cell, **keywords).interval.lower < made.interval.lower
+
+
+def test_a_release_in_the_place_of_cells_is_one_to_compare_with(waves: Waves) -> None:
+    one, two = (waves.release(wave, measure="mean", of="income") for wave in (0, 1))
+    cell = {"region": REGIONS[3]}
+    assert inference.change(one, two, cell).to_dict() == inference.change(one, cell, cell, against=two).to_dict()
+    every = inference.change(one, two, by="region")
+    assert every.title == "mean of income: change from 0 to 1, per cent, by region"
+    assert every.is_simultaneous and len(every) == len(REGIONS)
+    with pytest.raises(TooLarge, match="At most 5,000 comparisons"):
+        inference.difference(one, by="region")
