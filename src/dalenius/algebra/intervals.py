@@ -296,8 +296,9 @@ def _correlated(estimator: Estimator, sums: Sums, value: Quotient) -> Estimated:
         return shown - np.hypot(shown - lower, below), shown + np.hypot(upper - shown, above)
 
     sampled = None if spread is None else noise + spread.variance
-    known = None if spread is None else spread.known
-    return Estimated(values=shown, variance=noise, sampled=sampled, ends=ends, spread=known)
+    return Estimated(
+        values=shown, variance=noise, sampled=sampled, ends=ends, spread=None if spread is None else spread.known
+    )
 
 
 def _sides(value: FloatArray, lower: FloatArray, upper: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -339,8 +340,13 @@ def _smooth(estimator: Estimator, sums: Sums, dual: Dual) -> Estimated:
         return lower, upper
 
     sampled = None if spread is None else noise + spread.variance
-    known = None if spread is None else spread.known
-    return Estimated(values=value, variance=noise + 0 * value, sampled=sampled, ends=ends, spread=known)
+    return Estimated(
+        values=value,
+        variance=noise + 0 * value,
+        sampled=sampled,
+        ends=ends,
+        spread=None if spread is None else spread.known,
+    )
 
 
 def _plain(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -17,7 +17,7 @@ References
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from inspect import cleandoc
 from itertools import combinations, islice
 from math import hypot, inf, isnan, nan, sqrt, tan
@@ -194,11 +194,16 @@ class Comparison(Protocol):
     ) -> IntervalTable: ...
 
 
-_WORDS = {"difference": "{} minus {}", "ratio": "{} over {}", "change": "change from {} to {}, per cent"}
+MINUS, OVER, FROM_TO = "{} minus {}", "{} over {}", "change from {} to {}, per cent"
 _ALL: Where = MappingProxyType({})
 
 
-def _comparison(ask: Callable[..., Estimate]) -> Comparison:
+def _comparison(words: str) -> Callable[[Callable[..., Estimate]], Comparison]:
+    """Makes a comparison of what compares two numbers; `words` join the names of both."""
+    return partial(_made, words)
+
+
+def _made(words: str, ask: Callable[..., Estimate]) -> Comparison:
     def compare(
         source: Source,
         first: Where | Release = _ALL,
@@ -216,14 +221,16 @@ def _comparison(ask: Callable[..., Estimate]) -> Comparison:
             cells = first
         other = second if second or against is None else cells
         keywords: dict[str, Any] = {"against": against, "kind": kind, "confidence": confidence, "samples": samples}
-        return _each_pair(ask, source, by, cells, other, **keywords) if by else ask(source, cells, other, **keywords)
+        if by:
+            return _each_pair(ask, words, source, by, cells, other, **keywords)
+        return ask(source, cells, other, **keywords)
 
     compare.__name__ = compare.__qualname__ = ask.__name__
     compare.__doc__ = f"{ask.__doc__}\n\n{cleandoc(Comparison.__doc__ or '')}"
     return cast(Comparison, compare)
 
 
-@_comparison
+@_comparison(MINUS)
 def difference(
     source: Source, first: Where, second: Where, *, against: Release | None, kind: str, confidence: float, samples: str
 ) -> Estimate:
@@ -236,11 +243,11 @@ def difference(
         low, high = dependence.joined(one, other.times(-1))
     else:
         low = high = float(laws[0].plus(laws[1].reflected()).half_width(confidence))
-    name = f"{_subject(source, against)}: {_WORDS['difference'].format(one.name, other.name)}"
+    name = f"{_subject(source, against)}: {MINUS.format(one.name, other.name)}"
     return _estimate(name, value, (value - low, value + high), dependence, one, other, kind, confidence)
 
 
-@_comparison
+@_comparison(OVER)
 def ratio(
     source: Source, first: Where, second: Where, *, against: Release | None, kind: str, confidence: float, samples: str
 ) -> Estimate:
@@ -248,21 +255,21 @@ def ratio(
     if _is_of_counts(source, against, first, second):
         return quotient.ratio(source, first, second, kind=kind, confidence=confidence)
     one, other, dependence = _pair(source, first, second, against, kind, confidence, samples)
-    name = f"{_subject(source, against)}: {_WORDS['ratio'].format(one.name, other.name)}"
+    name = f"{_subject(source, against)}: {OVER.format(one.name, other.name)}"
     return _ratio(one, other, dependence, name, kind, confidence)
 
 
-@_comparison
+@_comparison(FROM_TO)
 def change(
     source: Source, first: Where, second: Where, *, against: Release | None, kind: str, confidence: float, samples: str
 ) -> Estimate:
     """By how many per cent the second number exceeds the first."""
     if _is_of_counts(source, against, first, second):
-        name = _WORDS["change"].format(describe(first), describe(second))
+        name = FROM_TO.format(describe(first), describe(second))
         made = replace(quotient.ratio(source, second, first, kind=kind, confidence=confidence), name=name)
     else:
         one, other, dependence = _pair(source, first, second, against, kind, confidence, samples)
-        name = f"{_subject(source, against)}: {_WORDS['change'].format(one.name, other.name)}"
+        name = f"{_subject(source, against)}: {FROM_TO.format(one.name, other.name)}"
         made = _ratio(other, one, dependence, name, kind, confidence)
     assert made.interval is not None
     low, high = (100 * (end - 1) for end in (made.interval.lower, made.interval.upper))
@@ -276,6 +283,7 @@ def change(
 
 def _each_pair(
     ask: Callable[..., Estimate],
+    words: str,
     source: Source,
     by: str,
     first: Where,
@@ -310,7 +318,7 @@ def _each_pair(
     if against is not None and isinstance(source, Release):
         between = (source.provenance.version, against.provenance.version)
     return IntervalTable(
-        title=f"{subject}: {_WORDS[ask.__name__].format(*between)}, by {by}",
+        title=f"{subject}: {words.format(*between)}, by {by}",
         axes=(Axis(variable=by, labels=names),),
         values=np.array([each.value for each in made]),
         lower=np.array([each.lower for each in ends]),

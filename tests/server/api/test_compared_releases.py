@@ -79,6 +79,9 @@ def test_means_of_two_waves_are_compared_on_the_page(waves: Site) -> None:
     assert f'value="{later}"' in form.text and f'value="{count}"' not in form.text
     shown = waves.client.get(f"/r/{first}/compare", params={"against": later, "a": 1, "b": 1})
     assert shown.status_code == 200 and 'id="compare-v">The difference is' in shown.text
+    fewer, more = released(waves, "towns"), count
+    counts = waves.client.get(f"/r/{fewer}/compare", params={"against": more, "a": 1, "b": 1})
+    assert "larger than its margin of error" in counts.text
     assert f'name="against" value="{later}"' in shown.text
     wider = waves.client.get(f"/r/{first}/compare", params={"against": later, "a": 1, "b": 1, "kind": "parameter"})
     assert "errors of sampling are added" in wider.text or "has no such interval" in wider.text
