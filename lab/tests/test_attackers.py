@@ -12,8 +12,9 @@ from dalenius.core import registry
 from dalenius.engines import _relation
 from dalenius.errors import DaleniusError, InternalError
 from dalenius.testing.asking import plan_of
-from dalenius_lab.attackers import at_the_data, coverage, grammar, hostile_lines, neighbour_fuzzer, worlds
-from dalenius_lab.attackers.planted import AT_THE_DATA, FAULTS, Fault
+from dalenius_lab import planting
+from dalenius_lab.attackers import at_the_data, blind_plans, coverage, grammar, hostile_lines, neighbour_fuzzer, worlds
+from dalenius_lab.attackers.planted import AT_THE_DATA, FAULTS, PEEKING, Fault
 from dalenius_lab.planting import planted
 
 
@@ -169,3 +170,22 @@ def test_a_reader_that_lets_one_line_hide_others_is_found(tmp_path: Path) -> Non
     assert hostile_lines.judged(case, tmp_path) == "refused"
     with patch.object(_relation, "_opens_no_quotation_late", lambda path, delimiter: True):
         assert hostile_lines.judged(case, tmp_path) == "other rows moved"
+
+
+def test_plans_look_at_documents_alone(tmp_path: Path) -> None:
+    """Of requests of the whole grammar; `verify/attackers.py` asks for twenty times as many."""
+    found = blind_plans.fuzz(12, 2, 8, tmp_path)
+    assert not found.broken, found.broken[0]
+    assert found.planned >= 8 and found.released > 10 and {kind for _, kind in found.kinds} == {"amount", "accuracy"}
+
+
+def test_verbs_and_previews_look_at_documents_alone(tmp_path: Path) -> None:
+    found = blind_plans.routes(1, 3, tmp_path)
+    assert not found.broken, found.broken[0]
+    assert found.planned >= 4 and found.released >= 4
+
+
+@pytest.mark.parametrize("fault", PEEKING, ids=str)
+def test_a_plan_that_looks_at_more_than_documents_is_found(fault: planting.Fault, tmp_path: Path) -> None:
+    with fault.planted():
+        assert blind_plans.fuzz(1, 12, 2, tmp_path, is_ended_by_fault=True).broken

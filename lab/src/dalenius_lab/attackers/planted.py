@@ -3,10 +3,10 @@
 Each is one wrong line of the kind that has been written before: a person's rows counted as one, a replaced row counted
 once, a dropped probability, a bound that is not applied. `FAULTS` are for the exact losses between neighbours,
 `AT_THE_DATA` for definitions whose noise follows the data, `UNDERSTATED` for the recorder of noise, which compares
-distances and not losses.
+distances and not losses, `PEEKING` for plans that look at more than documents.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isqrt
@@ -21,7 +21,10 @@ from dalenius.core import conversions
 from dalenius.core.domain import CellSpace
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.profile import PrivacyProfile
+from dalenius.curator.curator import Curator
+from dalenius.curator.planner import Planner
 from dalenius.engines.memory import MemorySource
+from dalenius.errors import Unsupported
 from dalenius.exact import several_quantiles
 from dalenius.exact.amplification import SecretSample
 from dalenius.exact.smooth_noise import LaplaceLogNormal
@@ -429,6 +432,62 @@ AT_THE_DATA = _named(
         ),
     }
 )
+
+
+def _size_of(curator: Curator, planner: Planner) -> Planner:
+    """The planner of a declared size that is counted in the file."""
+    rows = sum(len(next(iter(chunk.values()))) for chunk in curator.source.scan(["sex"]))
+    return replace(planner, domain=replace(planner.domain, public_size=max(rows, 1)))
+
+
+def _planned_by(other: Callable[[Curator, Planner], Planner]) -> Wrong:
+    """Plans of another planner, which knows more than documents."""
+
+    def wrong(right: Wrong) -> Wrong:
+        def plan(self: Curator, request: Any) -> Any:
+            planner = self.planner
+            self.planner = other(self, planner)
+            try:
+                return right(self, request)
+            finally:
+                self.planner = planner
+
+        return plan
+
+    return wrong
+
+
+def _refused_where_empty(right: Wrong) -> Wrong:
+    """A kind refusal where a file has no rows, before anything is charged."""
+
+    def plan(self: Curator, request: Any) -> Any:
+        if _size_of(self, self.planner).domain.public_size == 1:
+            raise Unsupported("No number of this table could be told from its noise.")
+        return right(self, request)
+
+    return plan
+
+
+def _with_history(right: Wrong) -> Wrong:
+    """A piece of advice that counts what was released before."""
+
+    def plan(self: Curator, request: Any) -> Any:
+        planned = right(self, request)
+        earlier = len(self.ledger.reader.releases())
+        return replace(planned, advice=(*planned.advice, *(["Compare earlier releases."] if earlier > 1 else [])))
+
+    return plan
+
+
+PEEKING = tuple(
+    planting.Fault(name, Curator, "plan", wrong)
+    for name, wrong in {
+        "the expected size of a cell is counted": _planned_by(_size_of),
+        "an empty file is refused": _refused_where_empty,
+        "a plan tells of earlier releases": _with_history,
+    }.items()
+)
+"""Plans that look at more than documents."""
 
 # A statement that is .49 of the true one: the sensitivity of a statistic, the largest change of a score, or the price
 # of a step that has a norm of its own.
