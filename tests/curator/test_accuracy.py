@@ -1,5 +1,6 @@
 """An accuracy in place of an amount: the smallest amount that is enough, from documents alone."""
 
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from dalenius import Curator, batch, table
 from dalenius.algebra import joint
+from dalenius.core import registry
 from dalenius.core.plan import margin_of_error
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.planner import Planner
@@ -59,17 +61,24 @@ def test_the_amount_is_enough_and_the_next_smaller_one_is_not(name: str, definit
     unit = "epsilon" if definition == "pure" else "rho"
     amount = getattr(priced.privacy, unit)
 
-    def reached(at: Fraction) -> float:
-        plan = PLANNER.plan(table(**asked, **{unit: at}))
+    chosen = {"strategy": priced.privacy.strategy} if priced.privacy.strategy else {}
+
+    def reached(at: Fraction, **keys: str) -> float:
+        plan = PLANNER.plan(table(**asked, **(chosen | keys), **{unit: at}))
         parts = plan.preview.get("margins") or (plan.preview,)
         margins = [np.full(part.get("cells", 1), _margin_of(part)) for part in parts]
         if joint.is_combined(plan.law):
             single = joint.variances(plan.law)  # type: ignore[arg-type]
-            margins = [each * np.sqrt(own / own.mean()) for each, own in zip(margins, single, strict=True)]
+            margins = [each * np.sqrt(own / np.median(own)) for each, own in zip(margins, single, strict=True)]
         cells = np.sort(np.concatenate(margins))
         return float(cells[(len(cells) - 1) // 2])
 
-    assert reached(amount) <= error < reached(AMOUNTS[AMOUNTS.index(amount) - 1])
+    place = AMOUNTS.index(amount)
+    assert reached(amount) <= error < reached(AMOUNTS[place - 1])
+    # Nor does another way to measure need 2 % less.
+    for strategy in registry.names("plans.margins.strategies") if "margins" in asked else ():
+        with suppress(Unsupported):
+            assert reached(AMOUNTS[place - 2], strategy=strategy) > error
 
 
 def test_a_listed_table_may_be_named() -> None:
@@ -106,6 +115,13 @@ def test_the_definition_is_the_first_of_the_policy_unless_one_is_named() -> None
     asked = table(rows="sex", error_at_most=5)
     assert PLANNER.completed(asked).privacy.definition == "zero_concentrated"
     assert Planner(domain=domain, policy=listed).completed(asked).privacy.definition == "pure"
+    # One that protects less is never taken unasked.
+    weaker = {"definitions": ["individual", "pure"], "acknowledge": ["individual"]}
+    weak = Planner(domain=domain, policy=PolicyDocument.from_dict({"allow": weaker}))
+    assert weak.completed(asked).privacy.definition == "pure"
+    alone = Planner(domain=domain, policy=PolicyDocument.from_dict({"allow": weaker | {"definitions": ["individual"]}}))
+    with pytest.raises(ParameterError, match="Name one as `definition`"):
+        alone.completed(asked)
     named = table(rows="sex", error_at_most=5, definition="approximate", delta="1e-6")
     assert PLANNER.completed(named).privacy.definition == "approximate"
     with pytest.raises(ParameterError, match="delta"):
@@ -153,12 +169,18 @@ def test_an_amount_and_an_accuracy_contradict_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "allowance"), [("count", 1.0), ("total", 1.0), ("mean", 1.0), ("variance", 1.0), ("list", 1.001)]
+    ("name", "definition", "releases"),
+    [
+        ("count", "zero_concentrated", 2),
+        ("total", "pure", 2),
+        ("list", "zero_concentrated", 2),
+        ("list", "pure", 2),
+        ("mean", "zero_concentrated", 20),
+        ("variance", "zero_concentrated", 20),
+    ],
 )
-def test_released_margins_meet_what_was_asked_for(tmp_path: Path, name: str, allowance: float) -> None:
-    """In 19 of 20 releases at least: exactly so for counts and totals; the margin of an estimate follows the released
-    numbers.
-    """
+def test_released_margins_meet_what_was_asked_for(tmp_path: Path, name: str, definition: str, releases: int) -> None:
+    """In 19 of 20 releases at least: always for counts and totals; the margin of an estimate follows the released numbers."""
     asked, error = QUESTIONS[name]
     rng = np.random.default_rng(5)
     rows = {
@@ -166,13 +188,13 @@ def test_released_margins_meet_what_was_asked_for(tmp_path: Path, name: str, all
         "town": rng.choice(list("abcdef"), 2400).tolist(),
         "pay": rng.integers(0, 1001, 2400).tolist(),
     }
-    met = 0
-    for number in range(20):
+    priced, met = PLANNER.completed(table(**asked, error_at_most=error, definition=definition)), 0
+    for number in range(releases):
         place, noise = tmp_path / f"{number}.sqlite", RecordedRandomness(number)
         with Curator.open(DATASET, ledger=place, data=rows, policy={"budget": {"rho": 9}}, rng=noise) as curator:
             curator.register()
-            release = curator.release(table(**asked, error_at_most=error))
+            release = curator.release(priced)
         frames = [release.to_frame(shown) for shown in release.tables[: len(asked.get("margins", [1]))]]
         widths = np.concatenate([(frame["upper"] - frame["lower"]) / 2 for frame in frames])
-        met += float(np.sort(widths)[(len(widths) - 1) // 2]) <= float(error) * allowance
-    assert met >= 19, f"{met} of 20"
+        met += float(np.sort(widths)[(len(widths) - 1) // 2]) <= float(error) * (1 + 1e-9)
+    assert met >= releases * 19 // 20, f"{met} of {releases}"

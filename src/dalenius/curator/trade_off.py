@@ -1,7 +1,8 @@
 """Accuracy against privacy, from plans alone: what other amounts give, and the smallest amount for an accuracy."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf, isfinite, isnan, nan
 from typing import Any
@@ -12,11 +13,12 @@ from dalenius.algebra import joint
 from dalenius.core import registry, search
 from dalenius.core.budget import UNIT
 from dalenius.core.law import Joint
+from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan, margin_of_error
 from dalenius.core.rationals import plain
 from dalenius.errors import DaleniusError, ParameterError, RequestError, UnknownName, Unsupported
 from dalenius.ledger.odometer import LEVEL, power_under_rho
-from dalenius.spec.batch import Asked
+from dalenius.spec.batch import Asked, BatchDocument
 from dalenius.spec.notes import note
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
@@ -97,23 +99,83 @@ class Priced:
 def with_amount(asked: Asked, policy: PolicyDocument, plan: Plan) -> Priced:
     """Return the request with the smallest amount of three digits whose expected error is small enough.
 
-    Raises `Unsupported` where the error of the question is not known before data are read, or no amount is enough.
+    Lists take the strategy that needs the least for it, where the request does not say what else is to be small. Raises
+    `Unsupported` where the error of the question is not known before data are read, or no amount is enough.
     """
-    privacy = asked.privacy
-    wanted = privacy.error_at_most
+    wanted = asked.privacy.error_at_most
     if wanted is None:
         raise ParameterError("The request states amounts; only an accuracy is priced.")
-    definition = privacy.definition or (policy.allow.definitions or (DEFAULT_DEFINITION,))[0]
+    definition = asked.privacy.definition or _first_definition(policy)
     unit = registry.get("definitions", definition).amounts[0]
+    amounts = [amount for amount in AMOUNTS if amount >= UNIT * asked.privacy.waves]
+    found = _Price(asked=asked, definition=definition, unit=unit, amounts=amounts, plan=plan)
+    place = found.cheapest(wanted)
+    for strategy in _strategies(asked):
+        other = replace(found, strategy=strategy)
+        # One plan says whether another strategy is nearer at the same amount; then its own amount is looked for.
+        with suppress(RequestError):
+            if other.error(place) < found.error(place):
+                found, place = other, other.cheapest(wanted)
+    reached = found.error(place)
+    if reached > wanted:
+        raise Unsupported(
+            f"No {unit} up to {plain(amounts[-1])} gives a margin of error of {plain(wanted)}.", key="error_at_most"
+        )
+    said = {"unit": unit, "amount": plain(amounts[place]), "error": f"{reached:,.4g}"}
+    records = _records(found.plan_at(place).preview, asked.privacy.in_table)
+    sentence = note("priced_for_cells", records=records, **said) if records else note("priced", **said)
+    return Priced(request=found.at(place), note=sentence)
 
-    def at(amount: Fraction) -> Asked:
-        stated = {"definition": definition, unit: plain(amount)}
-        content = asked.to_dict()
+
+def _first_definition(policy: PolicyDocument) -> str:
+    """The policy's first definition; one that protects less than differential privacy is never taken unasked."""
+    listed = policy.allow.definitions or (DEFAULT_DEFINITION,)
+    whole = [name for name in listed if registry.get("definitions", name).scope is Scope.ALL_DATA]
+    if not whole:
+        raise ParameterError(
+            f"The policy opens {', '.join(listed)} alone, which protect less than differential privacy. Name one as "
+            "`definition` beside `error_at_most`.",
+            name="definition",
+        )
+    return whole[0]
+
+
+def _strategies(asked: Asked) -> tuple[str, ...]:
+    """Other ways to measure a list than the planner's, where the request leaves open what is made small."""
+    if isinstance(asked, BatchDocument) or asked.privacy.strategy is not None or asked.table.margins == "none":
+        return ()
+    is_open = asked.table.objective == "cells" and not asked.table.weights
+    return registry.names("plans.margins.strategies") if is_open else ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Price:
+    """A request at amounts in place of its accuracy; plans are made once."""
+
+    asked: Asked
+    definition: str
+    unit: str
+    amounts: Sequence[Fraction]
+    plan: Plan
+    strategy: str = ""
+    _plans: dict[int, TablePlan] = field(default_factory=dict, init=False)
+
+    def at(self, place: int) -> Asked:
+        stated = {"definition": self.definition, self.unit: plain(self.amounts[place])}
+        stated |= {"strategy": self.strategy} if self.strategy else {}
+        content = self.asked.to_dict()
         kept = {key: part for key, part in content["privacy"].items() if key not in ("error_at_most", "in_table")}
-        return type(asked).from_dict(content | {"privacy": kept | stated})
+        return type(self.asked).from_dict(content | {"privacy": kept | stated})
 
-    def error(place: int) -> float:
-        reached = factor * _median_error(plan(at(amounts[place])), privacy.in_table)
+    def plan_at(self, place: int) -> TablePlan:
+        if place not in self._plans:
+            self._plans[place] = self.plan(self.at(place))
+        return self._plans[place]
+
+    def error(self, place: int, factor: float | None = None) -> float:
+        """The expected margin of error of the median cell at an amount; `factor` where cells differ, or it is found."""
+        table, planned = self.asked.privacy.in_table, self.plan_at(place)
+        reached = (factor or _of_single_cells(planned, table)) * _median_error(planned, table)
         if isnan(reached):
             raise _NotKnown(
                 "The error of this question is not known before data are read, so that no amount follows from "
@@ -122,32 +184,24 @@ def with_amount(asked: Asked, policy: PolicyDocument, plan: Plan) -> Priced:
             )
         return reached
 
-    def is_enough(place: int) -> bool:
-        try:
-            return error(place) <= wanted
-        except _NotKnown:
-            raise
-        except RequestError:
-            # Noise that is too wide to be planned is not accurate enough; what else is wrong is raised in the end.
-            return False
+    def cheapest(self, wanted: Fraction) -> int:
+        """The place of the smallest amount that is enough, or the last one."""
+        last = len(self.amounts) - 1
 
-    amounts = [amount for amount in AMOUNTS if amount >= UNIT * privacy.waves]
-    last = len(amounts) - 1
-    factor = 1.0
-    place = search.smallest(is_enough, -1, last)
-    # Cells of a table along levels differ, and by the same ratios at every amount.
-    factor = _of_single_cells(plan(at(amounts[place])), privacy.in_table)
-    if factor != 1:
+        def is_enough(place: int) -> bool:
+            try:
+                return self.error(place, factor) <= wanted
+            except _NotKnown:
+                raise
+            except RequestError:
+                # Noise that is too wide to be planned is not accurate enough; what else is wrong is raised in the end.
+                return False
+
+        factor = 1.0
         place = search.smallest(is_enough, -1, last)
-    reached = error(place)
-    if reached > wanted:
-        raise Unsupported(
-            f"No {unit} up to {plain(amounts[last])} gives a margin of error of {plain(wanted)}.", key="error_at_most"
-        )
-    found = {"unit": unit, "amount": plain(amounts[place]), "error": f"{reached:,.4g}"}
-    records = _records(plan(at(amounts[place])).preview, privacy.in_table)
-    sentence = note("priced_for_cells", records=records, **found) if records else note("priced", **found)
-    return Priced(request=at(amounts[place]), note=sentence)
+        # Cells of a table along levels differ, and by the same ratios at every amount.
+        factor = _of_single_cells(self.plan_at(place), self.asked.privacy.in_table)
+        return place if factor == 1 else search.smallest(is_enough, -1, last)
 
 
 def _median_error(plan: TablePlan, table: tuple[str, ...] | None) -> float:
@@ -170,7 +224,7 @@ def _of_single_cells(plan: TablePlan, table: tuple[str, ...] | None) -> float:
         return 1.0
     wanted = _parts(plan.preview, table)
     errors = [
-        margin_of_error(part) * np.sqrt(variance / variance.mean())
+        margin_of_error(part) * np.sqrt(variance / np.quantile(variance, 0.5, method="lower"))
         for part, variance in zip(margins, joint.variances(plan.law), strict=True)
         if any(part is each for each in wanted)
     ]

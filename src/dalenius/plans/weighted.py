@@ -60,6 +60,7 @@ def plan_weighted(question: Question) -> TablePlan:
         preview={
             "cells": question.space.size,
             "std_error": measurements[0].law.std_error,
+            "half_width_95": float(measurements[0].law.half_width(0.95) * measurements[0].law.step),
             "largest_weight": str(bounds.upper),
             "squared_weights": True,
         },

@@ -15,11 +15,12 @@ import numpy as np
 from dalenius.algebra import joint
 from dalenius.algebra.amounts import Amounts
 from dalenius.algebra.joint import MarginsLaw
+from dalenius.algebra.lattice import half_widths
 from dalenius.algebra.margins import sum_out
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
-from dalenius.core.contracts import Definition
+from dalenius.core.contracts import Definition, Measurement
 from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.evidence import Evidence
 from dalenius.core.law import Joint
@@ -27,6 +28,7 @@ from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, TooLarge, UnknownName, Unsupported
+from dalenius.measurements.noisy import Noisy
 from dalenius.plans.margins.around_zeros import around_zeros
 from dalenius.plans.margins.levels import flat_setting, level_setting, table_name
 from dalenius.plans.margins.setting import STRATEGIES, Candidate, MarginsAsked, Setting, candidates, offer
@@ -267,8 +269,28 @@ def _finished(option: Candidate, preview: dict[str, Any]) -> TablePlan:
         evidence=min((m.evidence for m in measurements), key=_strength),
         neighbours=setting.neighbours,
         account=setting.definition.account,
-        preview=preview,
+        preview={**preview, "margins": _with_half_widths(preview["margins"], setting, measurements, law)},
     )
+
+
+def _with_half_widths(
+    margins: Sequence[dict[str, Any]], setting: Setting, measurements: Sequence[Measurement], law: Joint
+) -> list[dict[str, Any]]:
+    """Each shown table with half of the interval that will be released of its median cell."""
+    reach = joint.reach([measurement.law for measurement in measurements], 0.95)
+    empty = [
+        Block(name=m.name, space=m.space, values=np.zeros(m.space.size, dtype=np.int64), law=m.law)
+        for m in measurements
+        if isinstance(m, Noisy)
+    ]
+    blocks = empty if setting.measure == "count" and len(empty) == len(measurements) else []
+    found = []
+    for margin, space, variance in zip(margins, setting.spaces, joint.variances(law), strict=True):
+        own = np.array(np.broadcast_to(variance, space.size), dtype=np.float64)
+        table = Table(name="", space=space, values=np.zeros(space.size), variance=own)
+        half = half_widths(blocks, table, 0.95, reach * np.sqrt(own), is_sum=setting.total is None)
+        found.append(margin | {"half_width_95": float(np.quantile(half, 0.5, method="lower"))})
+    return found
 
 
 def _tables(setting: Setting, law: Joint, blocks: tuple[Block, ...]) -> tuple[Table, ...]:
