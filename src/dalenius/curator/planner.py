@@ -103,7 +103,7 @@ class Planner:
         `adjust` is what [show] asks for; without it, all of [show] that names no totals and no other release.
         """
         with self.allowing():
-            request, advice = self._completed(request)
+            request, advice = self.priced(request)
             plan = self.plan_stored(request)
             self.check_functions(plan)
             steps = adjustments(request.show) if adjust is None else adjust
@@ -114,16 +114,16 @@ class Planner:
         """Return the request with what it leaves out and is asked with: whose records margins count, and the amount
         for an accuracy.
         """
-        with self.allowing():
-            return self._completed(request)[0]
+        return self.priced(request)[0]
 
-    def _completed(self, request: Asked) -> tuple[Asked, tuple[str, ...]]:
-        """The completed request, and what is to be said of its amount."""
-        request = every_record(request, self.domain)
-        if request.privacy.error_at_most is None:
-            return request, ()
-        priced = with_amount(request, self.policy, self.plan_stored)
-        return priced.request, (priced.note,)
+    def priced(self, request: Asked) -> tuple[Asked, tuple[str, ...]]:
+        """Return the completed request, and what is to be said of its amount."""
+        with self.allowing():
+            request = every_record(request, self.domain)
+            if request.privacy.error_at_most is None:
+                return request, ()
+            found = with_amount(request, self.policy, self.plan_stored)
+            return found.request, (found.note,)
 
     def check_functions(self, plan: TablePlan) -> None:
         """Refuse plans that need a function not registered in this process, or not runnable here."""

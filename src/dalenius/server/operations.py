@@ -232,12 +232,16 @@ class RequestService:
 
     def read_asked(self, dataset: str, document: Document) -> Asked:
         """One table or a batch, refused where it names what is not declared, or more cells than are served."""
+        return self.read_priced(dataset, document)[0]
+
+    def read_priced(self, dataset: str, document: Document) -> tuple[Asked, tuple[str, ...]]:
+        """The same, and what is to be said of the amount that an accuracy needs."""
         # Text is always a document here, never the name of a file: a line break settles that for the reader.
         served, text = self.find(dataset), f"{document}\n" if isinstance(document, str) else document
         planner = served.curator.planner
         # Finding an amount may take as much arithmetic as one preview.
         with planner.allowing(), bounded(ATOMS):
-            asked = planner.completed(load_asked(text))
+            asked, advice = planner.priced(load_asked(text))
         # Refused here, before anything is priced or charged, if a document lacks what [show] names.
         self.adjustments(served, asked)
         domain = served.curator.domain
@@ -248,7 +252,7 @@ class RequestService:
                 received=size,
                 limit=self.config.limits.most_cells,
             )
-        return asked
+        return asked, advice
 
     def adjustments(self, served: Served, request: Asked) -> list[Adjustment]:
         """What [show] of a request asks for; what is stored stays as it was measured. A batch has none."""

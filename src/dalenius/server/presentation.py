@@ -85,8 +85,10 @@ def _definitions(served: Served) -> tuple[str, ...]:
     return tuple(name for name, each in registry.every("definitions").items() if is_allowed(name, each))
 
 
-def preview(quote: Quote, direct_cells: int, **told: Any) -> Preview:
-    """A priced request as it is shown; `told` is what only the ledger and the lists know."""
+def preview(quote: Quote, direct_cells: int, advice: tuple[str, ...] = (), **told: Any) -> Preview:
+    """A priced request as it is shown, with what is said of its amount; `told` is what only the ledger and the lists
+    know.
+    """
     plan = quote.plan
     details = dict(plan.preview)
     has_error = "std_error" in details
@@ -107,7 +109,7 @@ def preview(quote: Quote, direct_cells: int, **told: Any) -> Preview:
         half_width_95=half_width,
         evidence=plan.evidence.to_dict(),
         guarantee=guarantee_of(plan).plain,
-        warnings=tuple(plan.notes),
+        warnings=(*advice, *plan.notes),
         is_queued=quote.cells > direct_cells,
         details=details,
         **told,

@@ -73,7 +73,7 @@ class Releasing:
 
         Documents alone are read, so everybody may ask; of a batch, which takes more arithmetic, those who may release.
         """
-        served, asked = self.desk.find(dataset), self.desk.read_asked(dataset, document)
+        served, (asked, advice) = self.desk.find(dataset), self.desk.read_priced(dataset, document)
         if isinstance(asked, BatchDocument):
             require(user, *RELEASERS)
         quote = self.desk.quote(served, asked, user.name, is_stored=True)
@@ -86,6 +86,7 @@ class Releasing:
         return presentation.preview(
             quote,
             self._limits.direct_cells,
+            advice,
             digest=self._digest(quote),
             quota=quota,
             already=already,

@@ -75,3 +75,11 @@ def test_a_list_counts_every_record_unless_it_says_otherwise(make_site: Callable
     assert site.release("ana", asked).status_code in (200, 201, 202)
     said = {**asked, "table": {**asked["table"], "universe": "own"}}
     assert site.call("ana", "POST", PLAN, json=said).json()["already"] is not None
+
+
+def test_a_preview_says_which_amount_an_accuracy_needs_and_for_which_cells(site: Site) -> None:
+    asked = {"table": {"rows": ["town"], "measure": "mean", "of": "income"}, "privacy": {"error_at_most": 9}}
+    plan = site.call("", "POST", PLAN, json=asked).json()
+    assert plan["definition"] == "zero_concentrated"
+    assert f"rho = {float(plan['budget']['rho']):g}" in plan["warnings"][0]
+    assert "where cells have 1,000 records" in plan["warnings"][0]

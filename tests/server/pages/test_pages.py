@@ -79,6 +79,15 @@ def release(client: TestClient, **fields: str) -> str:
     return str(answer.headers["location"])
 
 
+def test_a_margin_of_error_is_priced_and_released(app: Any) -> None:
+    anna = visitor(app, "anna")
+    fields = {"rows": "mode", "epsilon": "", "definition": "pure", "error_at_most": "9"}
+    page = anna.get(f"/d/commuters/table?{urlencode(fields)}", follow_redirects=True).text
+    found = re.search(r"epsilon = (\S+) is\s+the\s+smallest\s+amount", page)
+    assert found is not None
+    assert f"ε = {found.group(1)}" in anna.get(release(anna, **fields)).text
+
+
 def test_pages_carry_the_strict_policy_and_nothing_inline(app: Any) -> None:
     client = visitor(app, "anna")
     where = release(client)

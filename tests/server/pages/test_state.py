@@ -56,6 +56,16 @@ def test_a_known_address() -> None:
     }
 
 
+def test_an_accuracy_stands_in_the_place_of_the_amount() -> None:
+    state = read_pairs([("rows", "sex"), ("epsilon", "2"), ("definition", "pure"), ("error_at_most", "20")], DATA)
+    assert state.to_request("data")["privacy"] == {"definition": "pure", "error_at_most": "20"}
+    assert read_pairs(state.to_pairs(), DATA) == state
+    assert from_request(state.to_request("data"), DATA) == state
+    # Without it the usual amount is back.
+    emptied = [(key, value) for key, value in state.to_pairs() if key != "error_at_most"]
+    assert read_pairs(emptied, DATA).to_request("data")["privacy"] == {"definition": "pure", "epsilon": "0.1"}
+
+
 def test_what_is_unknown_is_left_out_and_named() -> None:
     state = read_pairs([("rows", "sex"), ("rows", "salary"), ("columns", "sex"), ("where.sex", "male")], DATA)
     assert [c.variable for c in state.rows] == ["sex"]

@@ -14,6 +14,7 @@ from dalenius.core.rationals import plain
 from dalenius.errors import DocumentError
 from dalenius.limits import FORM
 from dalenius.server.pages.state import (
+    ACCURACY,
     AMOUNTS,
     OWN_GROUPS,
     PLACES,
@@ -74,7 +75,11 @@ def read_pairs(pairs: Iterable[tuple[str, str]], dataset: DatasetView) -> TableS
     where, ranges = reader.conditions()
     measure, of = reader.measure()
     amounts = {name: reader.number(name) for name in AMOUNTS if reader.one(name)}
-    definition = reader.one("definition") or (definition_of(amounts) if len(amounts) == 1 else defaults["definition"])
+    if ACCURACY in amounts:
+        # An amount follows from it; a form sends both.
+        amounts = {name: amounts[name] for name in (ACCURACY, "delta") if name in amounts}
+    is_amount = len(amounts) == 1 and ACCURACY not in amounts
+    definition = reader.one("definition") or (definition_of(amounts) if is_amount else defaults["definition"])
     if not amounts:
         amounts = {name: defaults[name] for name in AMOUNTS if defaults.get(name)}
     return TableState(

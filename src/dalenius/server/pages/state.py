@@ -18,7 +18,8 @@ from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.method import FieldKind, find_method, form_fields
 
 PLACES = ("rows", "columns", "layers")
-AMOUNTS = ("epsilon", "delta", "rho")
+ACCURACY = "error_at_most"
+AMOUNTS = ("epsilon", "delta", "rho", ACCURACY)
 OWN_GROUPS = "*"
 
 Pairs = list[tuple[str, str]]
