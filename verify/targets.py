@@ -10,6 +10,7 @@ Of counts, totals and their lists the margins do not depend on the numbers, so t
 cut off at what is possible.
 """
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -105,24 +106,27 @@ def cases() -> Iterator[Case]:
 
 
 def run(quick: bool = False) -> dict[str, object]:
-    """`ok` if every case holds under every definition."""
+    """`ok` if every case holds under every definition; `quick` asks for every fourth at one accuracy."""
     rows = []
-    for case in cases():
+    for case in list(cases())[:: 4 if quick else 1]:
         for definition, amounts in REFERENCE.items():
             for amount in amounts[:1] if quick else amounts:
-                rows += _judged(case, definition, amount, 10 if quick else RELEASES)
+                rows.append(_judged(case, definition, amount, 20 if quick else RELEASES))
+                print(f"targets: {rows[-1]}", file=sys.stderr, flush=True)
     priced = [row for row in rows if row["verdict"] != "not planned"]
-    failed = [row for row in priced if row["verdict"] != "held"]
+    held = [row for row in priced if row["verdict"] == "held"]
     return {
-        "ok": not failed and len(priced) > len(rows) / 2,
+        "ok": len(held) == len(priced) > len(rows) / 2,
+        "releases_of_each": 20 if quick else RELEASES,
         "requests_priced": len(priced),
-        "not_planned": len(rows) - len(priced),
-        "failed": failed,
-        "cheapest": [row for row in rows if row["verdict"] == "held"],
+        "not_planned": [f"{row['case']}, {row['definition']}" for row in rows if row["verdict"] == "not planned"],
+        "failed": [row for row in priced if row not in held],
+        "least_share_met": min(row["met"] for row in priced),
+        "held": len(held),
     }
 
 
-def _judged(case: Case, definition: str, reference: Mapping[str, str], releases: int) -> list[Document]:
+def _judged(case: Case, definition: str, reference: Mapping[str, str], releases: int) -> Document:
     """One line of a case, a definition and an accuracy."""
     planner = _planner(case.demo)
     expects = case.privacy if case.is_fixed else case.privacy | {"in_cells_of": _records(case)}
@@ -148,23 +152,23 @@ def _judged(case: Case, definition: str, reference: Mapping[str, str], releases:
     try:
         planned = margin(reference[unit], {})
         if not isfinite(planned):
-            return [line]
+            return line
         error = Fraction(f"{planned * 1.001:.3g}")
         amount, priced = amount_of(error)
     except DaleniusError as refusal:
-        return [line | {"why": str(refusal)[:80]}]
+        return line | {"why": str(refusal)[:80]}
     chosen = {"strategy": priced.privacy.strategy} if priced.privacy.strategy else {}
     line |= {"error_at_most": float(error), unit: float(amount), **chosen, "verdict": "held"}
     less = amount * Fraction(98, 100)
     cheaper = [keys for keys in _choices(case, chosen) if _is_enough(margin, less, keys, error)]
-    met = _met(planner, priced, case, error, 2 if case.is_fixed else releases)
     number = 2 if case.is_fixed else releases
+    met = _met(planner, priced, case, error, number)
     line |= {"met": met / number}
     if cheaper:
         line |= {"verdict": f"2 % less is enough with {cheaper}"}
     if met < number and (case.is_fixed or binomtest(met, number, 0.95, "less").pvalue < LEVEL):
         line |= {"verdict": f"met by {met} of {number}"}
-    return [line]
+    return line
 
 
 def _with(request: RequestDocument, keys: Mapping[str, str]) -> RequestDocument:
