@@ -122,8 +122,8 @@ class Planner:
             request = every_record(request, self.domain)
             if request.privacy.error_at_most is None:
                 return request, ()
-            found = with_amount(request, self.policy, self.plan_stored)
-            return found.request, (found.note,)
+            answer = with_amount(request, self.policy, self.plan_stored)
+            return answer.request, (answer.note,)
 
     def check_functions(self, plan: TablePlan) -> None:
         """Refuse plans that need a function not registered in this process, or not runnable here."""

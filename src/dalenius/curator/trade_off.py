@@ -108,23 +108,23 @@ def with_amount(asked: Asked, policy: PolicyDocument, plan: Plan) -> Priced:
     definition = asked.privacy.definition or _first_definition(policy)
     unit = registry.get("definitions", definition).amounts[0]
     amounts = [amount for amount in AMOUNTS if amount >= UNIT * asked.privacy.waves]
-    found = _Price(asked=asked, definition=definition, unit=unit, amounts=amounts, plan=plan)
-    place = found.cheapest(wanted)
+    price = _Price(asked=asked, definition=definition, unit=unit, amounts=amounts, plan=plan)
+    place = price.cheapest(wanted)
     for strategy in _strategies(asked):
-        other = replace(found, strategy=strategy)
+        other = replace(price, strategy=strategy)
         # One plan says whether another strategy is nearer at the same amount; then its own amount is looked for.
         with suppress(RequestError):
-            if other.error(place) < found.error(place):
-                found, place = other, other.cheapest(wanted)
-    reached = found.error(place)
+            if other.error(place) < price.error(place):
+                price, place = other, other.cheapest(wanted)
+    reached = price.error(place)
     if reached > wanted:
         raise Unsupported(
             f"No {unit} up to {plain(amounts[-1])} gives a margin of error of {plain(wanted)}.", key="error_at_most"
         )
     said = {"unit": unit, "amount": plain(amounts[place]), "error": f"{reached:,.4g}"}
-    records = _records(found.plan_at(place).preview, asked.privacy.in_table)
+    records = _records(price.plan_at(place).preview, asked.privacy.in_table)
     sentence = note("priced_for_cells", records=records, **said) if records else note("priced", **said)
-    return Priced(request=found.at(place), note=sentence)
+    return Priced(request=price.at(place), note=sentence)
 
 
 def _first_definition(policy: PolicyDocument) -> str:

@@ -284,13 +284,13 @@ def _with_half_widths(
         if isinstance(m, Noisy)
     ]
     blocks = empty if setting.measure == "count" and len(empty) == len(measurements) else []
-    found = []
+    stated = []
     for margin, space, variance in zip(margins, setting.spaces, joint.variances(law), strict=True):
         own = np.array(np.broadcast_to(variance, space.size), dtype=np.float64)
         table = Table(name="", space=space, values=np.zeros(space.size), variance=own)
         half = half_widths(blocks, table, 0.95, reach * np.sqrt(own), is_sum=setting.total is None)
-        found.append(margin | {"half_width_95": float(np.quantile(half, 0.5, method="lower"))})
-    return found
+        stated.append(margin | {"half_width_95": float(np.quantile(half, 0.5, method="lower"))})
+    return stated
 
 
 def _tables(setting: Setting, law: Joint, blocks: tuple[Block, ...]) -> tuple[Table, ...]:
