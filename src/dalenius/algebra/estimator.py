@@ -74,7 +74,8 @@ class Estimator:
     its value in steps is held to. `least` is the least value of each guard; a guard without one must exceed three
     standard errors of its noise. `spread` gives the variance of sampling of rows without weights from other sums than
     products of all that is read. `spread_share` is the part of the budget that the error of sampling takes. `cuts_bias`
-    says that cutting tails makes the number another one; `is_root` that the root of `value` is shown.
+    says that cutting tails makes the number another one; `is_root` that the root of `value` is shown. `rows_below` is
+    the power of the number of rows below the line, whose noise the interval allows for as Fieller's does.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Estimator:
     spread_share: Fraction = Fraction(1, 6)
     cuts_bias: bool = False
     is_root: bool = False
+    rows_below: int = 0
 
     @property
     def roles(self) -> tuple[str, ...]:

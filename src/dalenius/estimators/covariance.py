@@ -29,4 +29,5 @@ COVARIANCE = Estimator(
     least=2,
     limits=_limits,
     cuts_bias=True,
+    rows_below=2,
 )

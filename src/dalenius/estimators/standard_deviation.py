@@ -22,5 +22,6 @@ STANDARD_DEVIATION = Estimator(
     spread=spread,
     spread_share=Fraction(4, 25),
     cuts_bias=True,
+    rows_below=2,
     is_root=True,
 )

@@ -22,4 +22,5 @@ VARIANCE = Estimator(
     spread=spread,
     spread_share=Fraction(4, 25),
     cuts_bias=True,
+    rows_below=2,
 )
