@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dalenius
+from dalenius.algebra import tabulation
 from dalenius.core.law import Additive
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator import gate
@@ -98,3 +100,33 @@ def test_a_mean_is_of_the_rows_that_have_the_number(tmp_path: Path) -> None:
         release = curator.release(request("mean", 60))
     assert release.values[0] == pytest.approx(10, abs=0.5)
     assert release.tables[1].values[0] == pytest.approx(200, abs=2)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("top", [10**7, 10**12])
+def test_steps_that_are_too_fine_for_a_total_are_measured_in_coarser_parts(
+    top: int, weight: str | None, tmp_path: Path
+) -> None:
+    """Squares of such values are too large for an engine, and one value for the noise; totals are given all the same."""
+    document = {
+        "dataset": {"name": "firms", "population": "firms", "public": True},
+        "design": {"draws": "independent"},
+        "variables": {
+            "x": {"bounds": [0, top], "step": "0.01"},
+            "w": {"bounds": [0, 1000], "step": "0.001", "weight": True},
+        },
+    }
+    data = {"x": [top / 8] * 400, "w": [500.0] * 400}
+    opened = Curator.open(
+        data,
+        document,
+        ledger=tmp_path / "ledger.sqlite",
+        policy={"budget": {"rho": 1000}, "allow": {"acknowledge": ["fixed_weights"]}},
+        rng=RecordedRandomness("fine"),
+    )
+    with opened as curator:
+        curator.register()
+        release = curator.release(dalenius.table(measure="total", of="x", weight=weight, rho=1))
+    lower, upper = tabulation.bounds(release, release.table, 0.9999)
+    exact = 400 * top / 8 * (500 if weight else 1)
+    assert lower[0] < exact < upper[0] and upper[0] - lower[0] < 100 * top * (1000 if weight else 1)

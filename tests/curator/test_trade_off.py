@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import dalenius
 from dalenius.cli.main import app
 from dalenius.curator.planner import Planner
 from dalenius.curator.trade_off import curve
@@ -59,3 +60,29 @@ def test_the_verb_prints_and_draws(tmp_path: Path) -> None:
     assert drawn.exit_code == 0
     assert (tmp_path / "curve.svg").stat().st_size > 1000
     assert isinstance(runner.invoke(app, ["plan", place, "--error-at-most", "five"]).exception, DocumentError)
+
+
+def test_a_table_that_is_too_fine_names_readable_counts_and_a_level() -> None:
+    """From the declared size alone; without one nothing is said."""
+    codes = [f"r{k}" for k in range(40)]
+    levels = {
+        "state": {"a": codes[:20], "b": codes[20:]},
+        "part": {f"p{k}": codes[4 * k : 4 * k + 4] for k in range(10)},
+    }
+    document = {
+        "dataset": {"name": "staff", "population": "staff", "size": 1000},
+        "unit": {"relation": "replace"},
+        "variables": {"region": {"categories": codes, "hierarchies": levels, "missing": "r0", "unseen": "r0"}},
+    }
+    planner = Planner(domain=load_dataset(document).domain(), policy=PolicyDocument())
+    notes = planner.plan(dalenius.table(rows=["region"], rho="0.01")).notes
+    # Three standard errors of a count at rho .01 under replace are 30.
+    assert any("readable from 30 on" in each and "has 25 on average" in each for each in notes)
+    assert any("With the level part of region" in each for each in notes)
+    assert not planner.plan(dalenius.table(rows=[{"variable": "region", "level": "part"}], rho="0.01")).notes
+    del document["dataset"]["size"]
+    assert (
+        not Planner(domain=load_dataset(document).domain(), policy=PolicyDocument())
+        .plan(dalenius.table(rows=["region"], rho="0.01"))
+        .notes
+    )

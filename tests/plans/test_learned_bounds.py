@@ -123,7 +123,6 @@ def test_what_was_chosen_narrower_has_less_noise() -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"candidates": []},
         {"candidates": [1]},
         {"candidates": ["0.5", 2]},
         {"candidates": [0, 9]},
@@ -182,3 +181,20 @@ def test_sums_between_narrower_bounds_never_move_further_and_nearly_as_far(
 
 def _dominates(wide: tuple[int, ...], own: tuple[int, ...]) -> bool:
     return len(own) <= len(wide) and all(a <= b for a, b in zip(own, wide, strict=False))
+
+
+@pytest.mark.parametrize("amount", [{"rho": "1/100"}, {"epsilon": "1/2"}])
+@pytest.mark.parametrize("error", ["sampling", "noise"])
+def test_a_mean_offers_learned_bounds_with_the_errors_that_they_have(amount: dict[str, str], error: str) -> None:
+    """By three positions of the upper tail; candidates follow from the declared bounds where none are named."""
+    document = {
+        "dataset": {"name": "d", "population": "p"},
+        "design": {"draws": "independent"},
+        "variables": {"x": {"bounds": [0, 500_000], "step": 10}},
+    }
+    here, table = load_dataset(document).domain(), {"measure": "mean", "of": "x", "error": error}
+    offered = plan_of(here, {"table": table, "privacy": amount}).preview["by_upper_tail_with_learned_bounds"]
+    learned = plan_of(here, {"table": {**table, "learn_bounds": "1/5"}, "privacy": amount}).preview["by_upper_tail"]
+    assert [part["upper_tail"] for part in learned] == ["1", "1/10", "1/100"]
+    margins = [[part["half_width_95"] for part in each] for each in (offered, learned)]
+    assert margins[0] == pytest.approx(margins[1], rel=0.1)

@@ -24,7 +24,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator import rules
 from dalenius.curator.gate import functions_of
-from dalenius.curator.trade_off import with_amount
+from dalenius.curator.trade_off import too_fine, with_amount
 from dalenius.exact.calibrations import calibrated
 from dalenius.plans.batch import BatchAsked, MemberBudget, batch_of, member_plans
 from dalenius.plans.ruled_noise import least_shown
@@ -228,7 +228,11 @@ class Planner:
         parts = ", ".join(labels[part.variable] or part.variable for part in universe.parts)
         return replace(
             plan,
-            advice=(*plan.advice, *([note("part", names=parts)] if parts else [])),
+            advice=(
+                *plan.advice,
+                *([note("part", names=parts)] if parts else []),
+                *(too_fine(plan, request, self.domain) if self.domain.public_size else ()),
+            ),
             preview={**plan.preview, **series, "universe": sentence},
             warnings=(*plan.warnings, sentence) if is_said else plan.warnings,
         )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import inf, isfinite, isnan, nan
+from math import ceil, inf, isfinite, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from dalenius.algebra import joint
 from dalenius.core import registry, search
 from dalenius.core.budget import UNIT
+from dalenius.core.domain import Domain
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan, margin_of_error
@@ -19,6 +20,8 @@ from dalenius.core.rationals import plain
 from dalenius.errors import DaleniusError, ParameterError, RequestError, UnknownName, Unsupported
 from dalenius.ledger.odometer import LEVEL, power_under_rho
 from dalenius.spec.batch import Asked, BatchDocument
+from dalenius.spec.canonical import canonical
+from dalenius.spec.method import counts_records
 from dalenius.spec.notes import note
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
@@ -26,6 +29,8 @@ from dalenius.spec.request import RequestDocument
 Plan = Callable[[Asked], TablePlan]
 # The guarantee of an accuracy where neither the request nor the policy names one.
 DEFAULT_DEFINITION = "zero_concentrated"
+# A count is readable from so many standard errors of its noise on: below it tables mark it as unreliable.
+_READABLE = 3
 # Amounts of three digits, as people write them: each is at most 1 % above the one before it.
 AMOUNTS = tuple(Fraction(m) * Fraction(10) ** e for e in range(-9, 1) for m in range(100, 1000))
 _FACTORS = tuple(Fraction(f) for f in ("1/8", "1/4", "1/2", "1", "2", "4", "8"))
@@ -244,6 +249,36 @@ def _records(preview: Mapping[str, Any], table: tuple[str, ...] | None) -> str:
     """How many records a cell was expected to have, where the error depends on it."""
     sizes = sorted({int(part["records"]) for part in _parts(preview, table) if "records" in part})
     return " to ".join(f"{size:,}" for size in dict.fromkeys((*sizes[:1], *sizes[-1:])))
+
+
+def too_fine(plan: TablePlan, request: RequestDocument, domain: Domain) -> tuple[str, ...]:
+    """From which count on cells are readable, and which coarser level would do, where cells of the declared size are
+    not; nothing where no size is declared.
+    """
+    size, table = domain.public_size, request.table
+    is_count = counts_records(request.method) and table.weight is None
+    if size is None or not is_count or table.where or domain.neighbours.max_rows > 1:
+        return ()
+    finest = max(plan.preview.get("margins") or (plan.preview,), key=lambda part: int(part.get("cells") or 1))
+    cells, error = int(finest.get("cells") or 1), finest.get("std_error")
+    if cells < 2 or not isinstance(error, int | float) or not isfinite(error):
+        return ()
+    least = ceil(_READABLE * error)
+    if size >= least * cells:
+        return ()
+    sentence = note("too_fine", least=f"{least:,}", expected=f"{max(size // cells, 1):,}")
+    # The finest declared level with which cells of the average size are readable.
+    axes = [axis for axis in canonical(request, domain).space.axes if axis.codes and not axis.level]
+    levels = [
+        (cells // len(axis) * len(each.groups), axis.variable, each.level)
+        for axis in axes
+        for each in domain.variable(axis.variable).hierarchies
+    ]
+    fitting = [level for level in levels if level[0] * least <= size]
+    if not fitting:
+        return (sentence,)
+    _, variable, name = max(fitting)
+    return sentence, note("coarser", level=name, variable=variable)
 
 
 def _parts(preview: Mapping[str, Any], table: tuple[str, ...] | None) -> list[Mapping[str, Any]]:

@@ -15,8 +15,8 @@ COVARIANCE = EstimateMethod(
     words=translated(
         Words(
             title="Covariance of {of} and {other}",
-            preview="In a cell of {records} records spread evenly over the bounds, expect the covariance to be off by "
-            "at most ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            preview="In a cell of {records} records, expect the covariance to be off by about ± {error} (95 %) "
+            "through privacy noise; in smaller cells by more.",
             caption="± is the margin of error from privacy noise, {level}; a covariance is missing where the released "
             "count or variances are too small.",
         )

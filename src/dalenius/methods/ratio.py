@@ -54,8 +54,8 @@ RATIO = EstimateMethod(
     words=translated(
         Words(
             title="Ratio of {of} to {other} {per}",
-            preview="In a cell of {records} records spread evenly over the bounds, expect the ratio to be off by at "
-            "most ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            preview="In a cell of {records} records, expect the ratio to be off by about ± {error} (95 %) "
+            "through privacy noise; in smaller cells by more.",
             caption="± is the margin of error from privacy noise, {level}; a ratio is missing where the released "
             "total below the line is too small.",
         )

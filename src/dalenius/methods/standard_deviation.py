@@ -12,8 +12,8 @@ STANDARD_DEVIATION = EstimateMethod(
     words=translated(
         Words(
             title="Standard deviation of {of}",
-            preview="In a cell of {records} records spread evenly over the bounds, expect the standard deviation to "
-            "be off by at most ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            preview="In a cell of {records} records, expect the standard deviation to be off by about ± {error} (95 %) "
+            "through privacy noise; in smaller cells by more.",
             caption="± is the margin of error from privacy noise, {level}; a standard deviation is missing where the "
             "released count is below two.",
         )

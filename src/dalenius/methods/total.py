@@ -7,6 +7,7 @@ from typing import Literal
 from dalenius.algebra.amounts import Amounts
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
+from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.methods._plan import EstimateMethod
 from dalenius.plans.at_the_data import plan_total_at_the_data
@@ -14,6 +15,7 @@ from dalenius.plans.bootstrap_total import plan_bootstrap_total
 from dalenius.plans.learned_totals import plan_learned_bounds
 from dalenius.plans.margins.plan import plan_margins
 from dalenius.plans.priced import additive_preview, priced, refuse_public_alone, shown_as
+from dalenius.plans.sum_parts import WIDEST
 from dalenius.spec.document import Part, usual
 from dalenius.spec.method import Words, example
 from dalenius.spec.question import Question
@@ -50,7 +52,14 @@ def _route(question: Question) -> TablePlan | None:
     if question.scope is Scope.ALL_DATA and (question.margins is not None or question.strategy is not None):
         return plan_margins(question, Amounts.of(question.of, question.bounds))
     statistic = _statistic(question)
-    mechanism = question.choose(refuse_public_alone(question, statistic.sensitivity(question.neighbours)))
+    sensitivity = refuse_public_alone(question, statistic.sensitivity(question.neighbours))
+    try:
+        mechanism = question.choose(sensitivity)
+    except Unsupported:
+        if question.scope is not Scope.ALL_DATA or sensitivity.l1 < WIDEST:
+            raise
+        # A step that is too fine for the noise: the sum is measured in coarser parts, as those of estimates are.
+        return None
     measurement = Noisy(f"total of {question.of}", statistic, mechanism, question.bounds.step)
     return priced(
         question,

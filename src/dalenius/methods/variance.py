@@ -28,8 +28,8 @@ VARIANCE = EstimateMethod(
     words=translated(
         Words(
             title="Variance of {of}",
-            preview="In a cell of {records} records spread evenly over the bounds, expect the variance to be off by "
-            "at most ± {error} (95 %) through privacy noise; in smaller cells by more.",
+            preview="In a cell of {records} records, expect the variance to be off by about ± {error} (95 %) "
+            "through privacy noise; in smaller cells by more.",
             caption="± is the margin of error from privacy noise, {level}; a variance is missing where the released"
             " count is below two.",
         )

@@ -33,14 +33,24 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.plans.design import design_law
 from dalenius.plans.priced import priced, selection_epsilon, share
 from dalenius.plans.sum_parts import SumPart
-from dalenius.plans.sum_plan import Held, MeasuredPart, SumPlan, estimate_tables, forms_of, typical_blocks
+from dalenius.plans.sum_plan import (
+    UPPER_TAILS,
+    Held,
+    MeasuredPart,
+    SumPlan,
+    by_upper_tail,
+    estimate_tables,
+    forms_of,
+    typical_blocks,
+)
+from dalenius.plans.sum_table import SQUARES
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics import Separate, Simplex
 from dalenius.statistics.row_sums import RowSums
 
 TAIL = Fraction(1, 100)
-SQUARES, CLIPPED_SHARE = Fraction(1, 10), Fraction(1, 20)
+CLIPPED_SHARE = Fraction(1, 20)
 # Sums between the widest candidates are multiplied by this at most: narrower ones then lose less than a thousandth to
 # whole factors.
 FINEST = 1024
@@ -111,17 +121,27 @@ def candidates_of(question: Question) -> tuple[int, ...]:
     named = tuple(rational(each, "candidates") for each in question.parameter("candidates", ()))
     steps = [each / bounds.step for each in named]
     if not named:
-        raise ParameterError(
-            "learn_bounds chooses among declared candidates: write candidates = [0, 100, …], rising numbers inside "
-            "the bounds.",
-            name="candidates",
-        )
+        return _usual_candidates(bounds.low, bounds.high)
     if any(each.denominator != 1 for each in steps):
         raise ParameterError(
             f"candidates must be whole multiples of the step of {question.of!r}, {plain(bounds.step)}.",
             name="candidates",
         )
     return tuple(int(each) for each in steps)
+
+
+def _usual_candidates(low: int, high: int) -> tuple[int, ...]:
+    """The declared bounds, and numbers from a thousandth of them on, each two or two and a half times as far from zero,
+    or from the lower bound.
+
+    >>> _usual_candidates(0, 10_000)
+    (0, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
+    """
+    start = 0 if low < 0 < high else low
+    reach = max(high - start, start - low)
+    sizes = {reach * k // 10**d for d in (3, 2, 1) for k in (1, 2, 5)} | {reach}
+    every = {start + sign * size for size in sizes for sign in (1, -1)} | {start, low, high}
+    return tuple(sorted(each for each in every if low <= each <= high))
 
 
 def between_learned_bounds(plan: SumPlan) -> TablePlan:
@@ -165,7 +185,7 @@ def between_learned_bounds(plan: SumPlan) -> TablePlan:
         mechanism=parts[0].measurement.mechanism.name,
         strategy="learned_bounds",
         limits=(float(bounds.lower), float(bounds.upper)),
-        preview=_preview(plan, law, parts, len(first.candidates))
+        preview=_preview(plan, law, parts, first.candidates)
         | {"share": str(part), "candidates": len(first.candidates)},
         warnings=(note("clipped_share" if "under" in law.products else "clipped_mean"), *plan.notes),
         refusal=f"Learned bounds do not fit {question.budget.definition!r} at this budget.",
@@ -258,10 +278,13 @@ def _shown(
     )
 
 
-def _preview(plan: SumPlan, law: EstimateLaw, parts: tuple[MeasuredPart, ...], many: int) -> dict[str, Any]:
-    """Both errors in a cell of typical size if the widest candidates were chosen: with narrower ones they
-    are smaller.
+def _preview(
+    plan: SumPlan, law: EstimateLaw, parts: tuple[MeasuredPart, ...], candidates: tuple[int, ...]
+) -> dict[str, Any]:
+    """Both errors in a cell of typical size if the widest candidates were chosen, and by where the upper tail is
+    assumed: the noise is in proportion to the distance of the bounds.
     """
+    many, low, width = len(candidates), candidates[0], candidates[-1] - candidates[0]
     question, stored = plan.question, law.to_law()
     records = plan.size or question.records
     widest = Block(
@@ -270,12 +293,18 @@ def _preview(plan: SumPlan, law: EstimateLaw, parts: tuple[MeasuredPart, ...], m
     typical = estimated(stored, (widest, *typical_blocks(parts, records)), 1)
     error = sqrt(float(typical.variance[0]))
     both = {} if typical.sampled is None else {"std_error_with_sampling": sqrt(float(typical.sampled[0]))}
+    half = NormalDist().inv_cdf(0.975) * error
+    bounds, ends = question.bounds, []
+    for tail in map(Fraction, UPPER_TAILS):
+        reached = bounds.low + tail * (bounds.high - bounds.low)
+        ends.append(min((each for each in candidates[1:] if each >= reached), default=candidates[-1]))
     return {
+        **by_upper_tail([half * (end - low) / width for end in ends]),
         # Both bounds are shown, too.
         "cells": question.space.size + 2,
         "records": records,
         "std_error": error,
-        "half_width_95": NormalDist().inv_cdf(0.975) * error,
+        "half_width_95": half,
         "law": parts[0].measurement.law.to_dict(),
         **both,
     }

@@ -7,6 +7,7 @@ reserved at their worst case, which is known beforehand: the cost does not depen
 
 from dataclasses import replace
 from fractions import Fraction
+from math import log, sqrt
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from dalenius.exact.quantile_selection import Score
 from dalenius.measurements.clipped_totals import ClippedTotals
 from dalenius.measurements.grid_selection import GridSelection
 from dalenius.plans.cells import cell_queries
+from dalenius.plans.sum_plan import UPPER_TAILS, by_upper_tail
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 
@@ -65,6 +67,7 @@ def plan_learned_bounds(question: Question) -> TwoStepPlan:
         bounds=(largest,) * question.space.size,
         epsilon=epsilon,
     )
+    error = float(np.sqrt(worst.variances.max())) * float(bounds.step)
     profiles = [first.profile(neighbours), worst.profile(neighbours)]
     if not question.definition.fits(profiles, budget):
         raise Unsupported(f"Learned bounds do not fit {budget.definition!r} at this budget.")
@@ -82,7 +85,9 @@ def plan_learned_bounds(question: Question) -> TwoStepPlan:
             "cells": question.space.size,
             "share": str(part),
             "q": str(QUANTILE),
-            "largest_std_error": float(np.sqrt(worst.variances.max())) * float(bounds.step),
+            "largest_std_error": error,
+            # The 95 % point of Laplace noise, which is in proportion to the released bound.
+            **by_upper_tail([error * log(20) / sqrt(2) * float(Fraction(tail)) for tail in UPPER_TAILS]),
         },
         warnings=(note("learned_bounds"),),
         then=_clipped,

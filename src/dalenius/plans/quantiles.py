@@ -17,6 +17,7 @@ from dalenius.algebra.estimate_law import STRUCTURE
 from dalenius.algebra.estimates import QUANTILES, estimated
 from dalenius.algebra.points import PointTargets, Precision, cut_places
 from dalenius.algebra.quantiles import cuts_around, cuts_of, middles_of
+from dalenius.algebra.shapes import TAILS
 from dalenius.core.contracts import Measurement
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.law import Joint
@@ -30,7 +31,7 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.plans.cells import cell_queries
 from dalenius.plans.design import design_law, public_size, sampling_notes, wants_sampling
 from dalenius.plans.priced import priced, selection_epsilon, share
-from dalenius.plans.sum_plan import CLIPPED
+from dalenius.plans.sum_plan import CLIPPED, by_upper_tail
 from dalenius.plans.weighted import fixed_weight
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -211,7 +212,8 @@ def _preview(question: Question, points: GridSelection, records: int, typical: i
     assert isinstance(targets, PointTargets), "there are points beside quantiles"
     most = question.neighbours.max_rows * (points.heaviest or 1)
     offsets = targets.offsets(records * typical, (middle, beside), most)
-    near, far = (-(-max(each[ring] for each in offsets) // typical) for ring in (0, 1))
+    # An interval reaches no further than the records of its cell.
+    near, far = (min(-(-max(each[ring] for each in offsets) // typical), -(-records // 2)) for ring in (0, 1))
     low, high = question.bounds.low, question.bounds.high
     wide = float(question.bounds.step) * (high - low) / records
     both = {"half_width_95_with_sampling": far * wide} if targets.precision.sampling else {}
@@ -220,9 +222,21 @@ def _preview(question: Question, points: GridSelection, records: int, typical: i
         "records": records,
         "half_width_95": near * wide,
         "ranks": near,
+        **by_upper_tail([wide * records * _reach(targets.qs, near / records, shape) for shape in TAILS]),
         "step": plain(points.step),
         **both,
     }
+
+
+def _reach(qs: tuple[Fraction, ...], share: float, shape: int) -> float:
+    """How far an interval reaches from a quantile to either side, in parts of the bounds, by its reach in shares of
+    records.
+    """
+
+    def place(part: float) -> float:
+        return float(1 - (1 - min(max(part, 0.0), 1.0)) ** (1 / shape))
+
+    return max(place(float(q) + share) - place(float(q) - share) for q in qs) / 2
 
 
 def _tables(

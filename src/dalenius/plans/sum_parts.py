@@ -14,7 +14,7 @@ from dalenius.algebra.estimate_law import INFLUENCE, LinearForm
 from dalenius.algebra.estimator import ROWS
 from dalenius.algebra.influence import InfluenceRows
 from dalenius.algebra.intervals import mean_square
-from dalenius.algebra.shapes import EVEN, SKEWED, mean_bernstein, mean_power, mean_product
+from dalenius.algebra.shapes import EVEN, HUNDREDTH, SKEWED, TENTH, mean_bernstein, mean_power, mean_product
 from dalenius.algebra.sums import MeasuredArrays, Sums, product_of
 from dalenius.core.domain import CellSpace
 from dalenius.core.query import Power, RowFunction, RowsQuery, TableQuery
@@ -30,7 +30,9 @@ from dalenius.statistics.squared_influence import SquaredInfluence
 
 # What one row adds to a measured sum is at most this; wider sums are halved until it is.
 WIDEST = 2**24
-_SHAPES = (EVEN, SKEWED)
+_SHAPES = (EVEN, SKEWED, TENTH, HUNDREDTH)
+# How weights are spread where values lie near their lower bound: they are a tenth of the largest one on average.
+_FEW_HEAVY = 9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +50,7 @@ class SumPart(Telling):
             measurement=Noisy(self.name, self.statistic, noise),
             typical=self.typical,
             skewed=self.skewed,
+            tails=self.tails,
             sums=self.sums,
             products=self.products,
         )
@@ -112,8 +115,10 @@ def power_of(plan: SumPlan, name: str, weighted: int) -> RowFunction:
 
 
 def typical_of(plan: SumPlan, name: str, weighted: int, shape: int = EVEN) -> float:
-    """The mean of what a row adds, where values have a shape and weights are spread evenly."""
-    typical = 1.0 if plan.weight is None else mean_power(plan.weight.least, plan.weight.largest, weighted)
+    """The mean of what a row adds, where values have a shape; weights are spread evenly but beside tails of values."""
+    typical, spread = 1.0, EVEN if shape in (EVEN, SKEWED) else _FEW_HEAVY
+    if plan.weight is not None:
+        typical = mean_power(plan.weight.least, plan.weight.largest, weighted, spread)
     factors = [
         (plan.bounds[role].low - plan.centre(role), plan.bounds[role].high - plan.centre(role), power)
         for role in plan.variables
@@ -139,8 +144,10 @@ def _total(plan: SumPlan) -> SumPart:
     basis = Separate(low=0, high=width, is_complete=True)
     statistic, unit = _row_sums(plan, (query,), basis, most=width)
     sums = {key: Held(form.scaled(unit)) for key, form in sized(bounds.low, plan.centre("x"), plan.size).items()}
-    typical, skewed = ((mean_power(0, width, 1, shape) / unit,) for shape in _SHAPES)
-    return SumPart(name=f"total of {name}", statistic=statistic, typical=typical, skewed=skewed, sums=sums)
+    typical, skewed, *tails = ((mean_power(0, width, 1, shape) / unit,) for shape in _SHAPES)
+    return SumPart(
+        name=f"total of {name}", statistic=statistic, typical=typical, skewed=skewed, tails=tuple(tails), sums=sums
+    )
 
 
 def _width(plan: SumPlan, role: str) -> int:
@@ -176,10 +183,11 @@ def powers(plan: SumPlan, degrees: Mapping[str, int], weighted: int) -> SumPart:
     held = {name: Held(form.turned(last).scaled(unit)) for name, form in box(ends, degrees).items()}
     is_product = plan.weight is None or weighted == 2
     reads = [name for name in plan.reads if name != ROWS or plan.size is None]
-    row = typical_of(plan, ROWS, weighted) * most / heaviest / unit
+    rows = {shape: typical_of(plan, ROWS, weighted, shape) * most / heaviest / unit for shape in _SHAPES}
 
-    typical, skewed = (
-        tuple(row * mean_bernstein([*degrees.values()], place, shape) for place in places) for shape in _SHAPES
+    typical, skewed, *tails = (
+        tuple(row * mean_bernstein([*degrees.values()], place, shape) for place in places)
+        for shape, row in rows.items()
     )
     words = _words(plan, " ".join(role for role, degree in degrees.items() for _ in range(degree)))
     all_words = words if len(degrees) == 1 or max(degrees.values()) == 1 else f"squares and {words}"
@@ -188,6 +196,7 @@ def powers(plan: SumPlan, degrees: Mapping[str, int], weighted: int) -> SumPart:
         statistic=statistic,
         typical=typical,
         skewed=skewed,
+        tails=tuple(tails),
         sums={name: one for name, one in held.items() if weighted == 1 and name in reads},
         products={name: one for name, one in held.items() if name in plan.products and is_product},
     )
@@ -208,12 +217,13 @@ def single(plan: SumPlan, name: str, *, is_product: bool) -> SumPart:
         plan, (replace(query, shift=shift),), basis, most=max(abs(low - shift), abs(high - shift))
     )
     held = {name: Held(LinearForm.array(0, unit), shift)}
-    typical, skewed = (((typical_of(plan, name, weighted, shape) - shift) / unit,) for shape in _SHAPES)
+    typical, skewed, *tails = (((typical_of(plan, name, weighted, shape) - shift) / unit,) for shape in _SHAPES)
     return SumPart(
         name=f"{'weighted ' if plan.weight is not None else ''}{_words(plan, name)}",
         statistic=statistic,
         typical=typical,
         skewed=skewed,
+        tails=tuple(tails),
         sums={} if is_product else held,
         products=held if is_product else {},
     )
@@ -252,11 +262,15 @@ def classes(plan: SumPlan, *, is_product: bool = False) -> SumPart:
     held = {key: Held(LinearForm(dict.fromkeys(places, Fraction(unit)))) for key, places in groups.items()}
     row = typical_of(plan, ROWS, weighted) / unit
     typical, skewed = (tuple(row * each for each in shares) for shares in (own.typical, own.skewed))
+    # A share does not depend on where values lie, and its error on the weights alone.
+    light = typical_of(plan, ROWS, weighted, TENTH) / unit
+    tails = () if plan.weight is None else (tuple(light * each for each in own.typical),) * 2
     return SumPart(
         name=f"{words} by {name}",
         statistic=statistic,
         typical=typical,
         skewed=skewed,
+        tails=tails,
         sums={} if is_product else held,
         products=held if is_product else {},
     )
@@ -276,7 +290,7 @@ def parabola(plan: SumPlan, *, is_pure: bool) -> SumPart:
     statistic, unit = _row_sums(plan, queries, basis, most=most)
     total = sized(bounds.low, plan.centre("x"), plan.size)
     squares = {"x x": Held(LinearForm.array(1, Fraction(unit, basis.second)))}
-    typical, skewed = (
+    typical, skewed, *tails = (
         (
             basis.first * mean_power(0, width, 1, shape) / unit,
             basis.second * mean_power(bounds.low - basis.centre, bounds.high - basis.centre, 2, shape) / unit,
@@ -288,6 +302,7 @@ def parabola(plan: SumPlan, *, is_pure: bool) -> SumPart:
         statistic=statistic,
         typical=typical,
         skewed=skewed,
+        tails=tuple(tails),
         sums={ROWS: Held(total[ROWS]), "x": Held(total["x"].scaled(Fraction(unit, basis.first)))}
         | (squares if "x x" in plan.reads else {}),
         products={} if "x x" in plan.reads else squares,
@@ -296,12 +311,13 @@ def parabola(plan: SumPlan, *, is_pure: bool) -> SumPart:
 
 def _influence(plan: SumPlan) -> SumPart:
     statistic = SquaredInfluence(rows=influence_rows(plan), is_complete=plan.size is not None)
-    typical, skewed = ((statistic.grid * typical_influence(plan, shape),) for shape in _SHAPES)
+    typical, skewed, *tails = ((statistic.grid * typical_influence(plan, shape),) for shape in _SHAPES)
     return SumPart(
         name=f"influences on {named(plan)}",
         statistic=statistic,
         typical=typical,
         skewed=skewed,
+        tails=tuple(tails),
         products={INFLUENCE: Held(LinearForm.array(0))},
     )
 

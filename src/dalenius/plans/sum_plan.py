@@ -42,6 +42,8 @@ CLIPPED, NOISE_ALONE = note("bounded"), note("noise_alone")
 MOST_PRODUCTS = 3
 # Releases that a preview tries.
 _DRAWS = 200
+# Below which part of the bounds 99 of 100 values are assumed to lie.
+UPPER_TAILS = ("1", "1/10", "1/100")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,14 @@ class Held:
 class Telling:
     """What is measured together: the sums that it tells, and what its arrays hold of a row in a typical cell.
 
-    `typical` is for values that are spread evenly, `skewed` for values near the lower bound. `products` are those that
-    only the error of sampling needs.
+    `typical` is for values that are spread evenly, `skewed` for values near the lower bound, `tails` for values whose
+    upper tail lies at a tenth and at a hundredth of the bounds. `products` are those that only the error of sampling
+    needs.
     """
 
     typical: tuple[float, ...]
     skewed: tuple[float, ...] = ()
+    tails: tuple[tuple[float, ...], ...] = ()
     sums: Mapping[str, Held] = field(default_factory=dict)
     products: Mapping[str, Held] = field(default_factory=dict)
 
@@ -350,22 +354,33 @@ def estimate_tables(
     )
 
 
-def typical_blocks(parts: Sequence[MeasuredPart], records: int, draws: int = 0) -> tuple[Block, ...]:
+def typical_blocks(
+    parts: Sequence[MeasuredPart], records: int, draws: int = 0, *, has_tails: bool = False
+) -> tuple[Block, ...]:
     """What would be measured in a cell of so many typical records without noise; with `draws`, in cells of evenly
-    spread and then of skewed values, each without noise and then with so many draws of it.
+    spread and then of skewed values, and of those by their upper tails, each without noise and then with so many draws
+    of it.
     """
     lengths = [len(part.typical) for part in parts]
     noise = np.split(_normal_points(sum(lengths), draws), np.cumsum(lengths)[:-1])
-    cells = 2 * (draws + 1)
-    space = CellSpace((Axis(variable="draw", labels=tuple(map(str, range(cells)))),) if draws else ())
-    blocks = []
+    space, blocks = CellSpace(()), []
     for part, points in zip(parts, noise, strict=True):
-        law = part.measurement.law
-        shapes = (part.typical, part.skewed or part.typical) if draws else (part.typical,)
+        law, many = part.measurement.law, len(UPPER_TAILS) - 1 if has_tails else 0
+        shapes = [part.typical]
+        if draws:
+            shapes += [part.skewed or part.typical, *(part.tails or (part.typical,) * many)[:many]]
+            cells = len(shapes) * (draws + 1)
+            space = CellSpace((Axis(variable="draw", labels=tuple(map(str, range(cells)))),))
         values = [records * np.array(shape) + sqrt(law.noise.variance) * points.T for shape in shapes]
         whole = np.rint(np.concatenate(values)).astype(np.int64).reshape(-1)
         blocks.append(Block(name=part.measurement.name, space=space, values=whole, law=law))
     return tuple(blocks)
+
+
+def by_upper_tail(margins: Sequence[float]) -> dict[str, Any]:
+    """Margins of error of a preview by where the upper tail of the values is assumed."""
+    pairs = zip(UPPER_TAILS, margins, strict=True)
+    return {"by_upper_tail": [{"upper_tail": tail, "half_width_95": float(f"{half:.9g}")} for tail, half in pairs]}
 
 
 @cache
@@ -378,18 +393,34 @@ def _normal_points(arrays: int, draws: int) -> FloatArray:
 
 
 def preview_of(question: Question, law: EstimateLaw, parts: Sequence[MeasuredPart], cells: int) -> dict[str, Any]:
-    """Both errors in a cell of typical size whose values are spread evenly over the declared bounds, and the margin of
-    error that 95 of 100 releases keep below, also where values lie near the lower bound.
+    """Both errors in a cell of typical size whose values are spread evenly over the declared bounds, and margins of
+    error that 95 of 100 releases keep below: also where values lie near the lower bound, and by their upper tail.
     """
     records, shown = law.size or question.records, cells // question.space.size
     # Parameters of a family are fitted cell by cell.
     draws = 1 + (1 if FAMILY in law.more else _DRAWS)
-    typical = estimated(law.to_law(), typical_blocks(parts, records, draws - 1), 2 * shown * draws)
+    has_tails = FAMILY not in law.more and bool(parts[0].tails)
+    shapes = 2 + (len(UPPER_TAILS) - 1 if has_tails else 0)
+    blocks = typical_blocks(parts, records, draws - 1, has_tails=has_tails)
+    typical = estimated(law.to_law(), blocks, shapes * shown * draws)
 
     lower, upper = typical.ends(0.95, False)
-    halves = ((upper - lower) / 2).reshape(2, draws, shown)[:, :, 0]
+    halves = ((upper - lower) / 2).reshape(shapes, draws, shown)[:, :, 0]
     error, half = sqrt(float(typical.variance[0])), float(f"{float(halves[0, 0]):.12g}")
     reached = np.quantile(halves, 0.95, axis=1, method="higher")
+    tails: dict[str, Any] = {}
+    if has_tails:
+        # What is possible cuts an interval near an end, and leaves its margin.
+        errors = NormalDist().inv_cdf(0.975) * np.sqrt(np.broadcast_to(typical.variance, len(lower)))
+        whole = np.fmax(halves, errors.reshape(shapes, draws, shown)[:, :, 0])
+        reached_whole = np.quantile(np.where(np.isnan(whole), np.inf, whole), 0.95, axis=1, method="higher")
+        low, high = law.limits
+        possible = np.inf if "inf" in low + high else float(Fraction(high) - Fraction(low)) / 2
+        margins = np.fmin(reached_whole, possible)
+        stated = zip(UPPER_TAILS, [margins[0], *margins[2:]], strict=True)
+        tails["by_upper_tail"] = [
+            {"upper_tail": tail, "half_width_95": float(f"{margin:.9g}")} for tail, margin in stated
+        ]
     both = {}
     if typical.sampled is not None:
         both = {"std_error_with_sampling": sqrt(float(typical.sampled[0]))}
@@ -401,7 +432,8 @@ def preview_of(question: Question, law: EstimateLaw, parts: Sequence[MeasuredPar
         # That of the interval that will be released, which follows the law of the noise; what is possible does not cut
         # it.
         "half_width_95": max(half, NormalDist().inv_cdf(0.975) * error),
-        "half_width_95_at_most": float(f"{reached.max():.9g}"),
+        "half_width_95_at_most": float(f"{reached[:2].max():.9g}"),
+        **tails,
         "law": parts[0].measurement.law.to_dict(),
         **both,
     }

@@ -48,6 +48,18 @@ _CONDITION = texts("if {assumed}")
 _EXPECTED_WITH_SAMPLING = texts(
     "With sampling, for the process behind the records: ± {error} (95 %), if values are spread evenly over the bounds."
 )
+_BY_TAIL = texts("By where values lie: {margins}.")
+_LEARNED = texts(
+    'With learn_bounds = "1/5", at the same price and for values cut to bounds that are chosen from the data: '
+    "{margins}."
+)
+_TAILS = {
+    "1": texts("± {error} if they are spread over all of the bounds"),
+    "1/10": texts("± {error} if 99 of 100 lie in the lowest tenth of them"),
+    "1/100": texts("± {error} if 99 of 100 lie in the lowest hundredth"),
+}
+# Margins that differ by less are not told apart.
+_APART = 1.5
 _OF_SERIES = texts(
     "{waves} waves share this budget: with its noise alone a level is off by at most ± {level} (95 %), and a "
     "change between two waves by at most ± {change}."
@@ -292,11 +304,23 @@ def _of_table(
     if not isfinite(error):
         return [said(_UNKNOWN, language)]
     expected = {name: show(preview.get(name, 0)) for name in ("records", "ranks")}
-    sentences = [words.preview.format(error=show(error), **expected)]
+    sentences = [words.preview.format(error=show(error), **expected), *_by_upper_tail(preview, show, language)]
     if preview.get("std_error_with_sampling") is not None:
         normal = NormalDist().inv_cdf(0.975) * float(preview["std_error_with_sampling"])
         wider = float(preview.get("half_width_95_with_sampling", normal))
         sentences.append(said(_EXPECTED_WITH_SAMPLING, language).format(error=show(wider)))
+    return sentences
+
+
+def _by_upper_tail(preview: Mapping[str, Any], show: Show, language: str) -> list[str]:
+    """What to expect where the upper tail of the values lies at all, a tenth or a hundredth of the bounds."""
+    sentences = []
+    for key, sentence in (("by_upper_tail", _BY_TAIL), ("by_upper_tail_with_learned_bounds", _LEARNED)):
+        margins = {part["upper_tail"]: float(part["half_width_95"]) for part in preview.get(key, ())}
+        finite = {tail: margin for tail, margin in margins.items() if isfinite(margin)}
+        if len(finite) > 1 and max(finite.values()) >= _APART * min(finite.values()):
+            parts = [said(_TAILS[tail], language).format(error=show(margin)) for tail, margin in finite.items()]
+            sentences.append(said(sentence, language).format(margins=", ".join(parts)))
     return sentences
 
 

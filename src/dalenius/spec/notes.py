@@ -45,6 +45,9 @@ NOTES: Mapping[str, str] = {
     "disturb the numbers around it, by more than the margins of error say.",
     "squares_too_large": "There is no error of sampling: squares of {of} are too large in its declared steps. A "
     "coarser step or narrower bounds would allow it.",
+    "too_fine": "This table is too fine for this budget: counts are readable from {least} on, and of the declared "
+    "records a cell has {expected} on average.",
+    "coarser": "With the level {level} of {variable}, cells of the average size would be readable.",
     "mean": "A mean is a ratio of two released numbers: nearly unbiased where the count is large.",
     "fixed_weights": "The weights are fixed by the custodian's declaration.",
     "clipped_mean": "Values are cut to bounds that were learned and released first; the mean, and its intervals, are "
