@@ -223,6 +223,7 @@ class Population:
     parts: Mapping[str, dict[str, Any]]
     rows: Rows
     raw: Mapping[str, FloatArray]
+    expected_rows: int = ROWS
 
     @property
     def persons(self) -> int:
@@ -232,7 +233,7 @@ class Population:
     @property
     def expected_persons(self) -> float:
         """Of one sample."""
-        return max(ROWS * self.persons / len(self.rows.person), 12.0)
+        return max(self.expected_rows * self.persons / len(self.rows.person), 12.0)
 
 
 def _drafted(path: Path) -> dict[str, dict[str, Any]]:
@@ -241,12 +242,21 @@ def _drafted(path: Path) -> dict[str, dict[str, Any]]:
     return dict(tomllib.loads(done.output)["variables"])
 
 
-def population(file: File, folder: Path) -> Population:
-    """Read a file, draft its declaration and confirm it."""
+def population(
+    file: File, folder: Path, drafted: Mapping[str, dict[str, Any]] | None = None, rows_of_sample: int = ROWS
+) -> Population:
+    """Read a file, draft its declaration and confirm it.
+
+    With drafts of somebody else rows without a category have none, code -1; with these they count as the first.
+    """
     path = file.path(folder)
-    drafted = _drafted(path) | {name: dict(part) for name, part in file.declared.items()}
-    roles = {"x": file.x, "y": file.y, "by": file.by} | ({"w": file.w} if file.w else {})
-    parts = {role: drafted[name] for role, name in roles.items()}
+    every = {**(_drafted(path) if drafted is None else drafted), **file.declared}
+    roles = {role: name for role, name in (("x", file.x), ("y", file.y), ("by", file.by), ("w", file.w)) if name}
+    parts = {role: dict(every[name]) for role, name in roles.items()}
+    if drafted is None:
+        parts = {
+            role: {key: own for key, own in part.items() if key != "missing_codes"} for role, part in parts.items()
+        }
     reader = f"read_parquet('{path}')" if path.suffix == ".parquet" else f"read_csv('{path}', all_varchar = true)"
     columns = {role: parts[role].get("column", name) for role, name in roles.items()}
     unit = f'dense_rank() OVER (ORDER BY "{file.unit}")' if file.unit else "row_number() OVER ()"
@@ -258,15 +268,17 @@ def population(file: File, folder: Path) -> Population:
         read = connection.execute(
             f"SELECT {unit} - 1 AS person, {chosen} FROM file WHERE {file.only} AND {present} ORDER BY 1"
         ).fetchnumpy()
-    categories = [str(label) for label in parts["by"]["categories"]]
     raw, numbers = {}, {}
     for role in roles.keys() - {"by"}:
         raw[role], numbers[role] = _on_grid(np.ma.filled(read[role].astype(np.float64), np.nan), parts[role])
-    texts = np.ma.filled(read["by"].astype(object), categories[0])
-    by = np.array([categories.index(str(text)) for text in texts.tolist()])
+    by = np.full(len(read["person"]), -1, dtype=np.int64)
+    if "by" in parts:
+        codes = {str(label): code for code, label in enumerate(parts["by"]["categories"])}
+        codes |= {"": codes[next(iter(codes))] if drafted is None else -1}
+        by = np.array([codes[str(text)] for text in np.ma.filled(read["by"].astype(object), "").tolist()])
     person = np.asarray(read["person"], dtype=np.int64)
     rows = Rows(group=np.zeros(len(by), dtype=np.int64), person=person, by=by, numbers=numbers)
-    return Population(file=file, parts=parts, rows=rows, raw=raw)
+    return Population(file=file, parts=parts, rows=rows, raw=raw, expected_rows=rows_of_sample)
 
 
 def _on_grid(values: FloatArray, part: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
@@ -274,6 +286,10 @@ def _on_grid(values: FloatArray, part: Mapping[str, Any]) -> tuple[FloatArray, F
     step = float(Fraction(str(part["step"])))
     low, high = (float(Fraction(str(end))) for end in part["bounds"])
     held = np.rint(values / step) * step
+    codes = [float(Fraction(str(code))) for code in part.get("missing_codes", ())]
+    if codes:
+        is_code = np.isin(values, codes)
+        return np.where(is_code, values, held), np.where(is_code, np.nan, np.clip(held, low, high))
     if part.get("outside") == "drop":
         return held, np.where((held < low) | (held > high), np.nan, held)
     return held, np.clip(held, low, high)
@@ -297,8 +313,9 @@ class Stack:
         """What the curator gets."""
         names = pa.array(self.names)
         labels = pa.DictionaryArray.from_arrays(pa.array(self.rows.group.astype(np.int32)), names).cast(pa.string())
-        categories = pa.array([str(label) for label in self.population.parts["by"]["categories"]])
-        by = pa.DictionaryArray.from_arrays(pa.array(self.rows.by.astype(np.int32)), categories).cast(pa.string())
+        categories = [str(label) for label in self.population.parts.get("by", {"categories": [""]})["categories"]]
+        codes = pa.array(self.rows.by.astype(np.int32), mask=self.rows.by < 0)
+        by = pa.DictionaryArray.from_arrays(codes, pa.array(categories)).cast(pa.string())
         numbers = {
             role: pa.array(values[self.places], mask=np.isnan(values[self.places]))
             for role, values in self.population.raw.items()
