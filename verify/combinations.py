@@ -6,7 +6,7 @@ of a public number of rows. What a shape does not keep is listed in `verify/_com
 a budget at which noise hides that of sampling is judged at a larger one, too.
 
 Each judged cell is kept in `verify/results/combinations.partial` until all are done: a run that was ended goes on where it was, unless the
-source is another. Lists come last; they take longest. `python -m verify combinations --quick` judges fewer replicates in one world.
+source is another; its seconds are then those of the last part. Lists come last; they take longest, all cells some 1,000 s of processor time. `python -m verify combinations --quick` judges fewer replicates in one world.
 """
 
 import json
