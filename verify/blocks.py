@@ -108,8 +108,8 @@ def answered(plan: TablePlan, values: np.ndarray, seed: str) -> tuple[Estimated,
         outcome = step.run((Sealed(values),), drawn, rng)
         assert isinstance(outcome, Value)
         blocks.append(step.block(outcome))
-        if isinstance(step, BlockTotals) and step.power == 1:
-            total = float(outcome.values[0] - drawn[0])
+        if isinstance(step, BlockTotals) and step.multiples[0]:
+            total = float(outcome.values[0] - drawn[0]) / step.multiples[0]
             exact = float(step.blocks.lower) + total * float(step.blocks.scale) / step.blocks.count
         try:
             step = steps.send(outcome)

@@ -23,7 +23,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.curator.planner import Planner
 from dalenius.errors import Unsupported
 from dalenius.measurements import block_totals
-from dalenius.measurements.block_totals import BlockTotals, free_weights
+from dalenius.measurements.block_totals import SUM, BlockTotals, free_weights
 from dalenius.measurements.blocks.blocks import Blocks, Reports
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
@@ -106,7 +106,7 @@ def moved(step: BlockTotals, here: list[tuple[int, int]], there: list[tuple[int,
 def test_sum_and_number_move_as_far_as_stated_and_never_both_in_full(relation: Relation, rows: int, width: int) -> None:
     """All neighbours and partitions of tiny data: the stated norms are attained, and so is every kind of move of one block."""
     step = step_of(width, free_weights(width)[1], DiscreteLaplace(Fraction(1)))
-    stated = step.sensitivity(width, 1, domain_of(relation, rows).neighbours, step.weight)
+    stated = step.sensitivity(width, SUM, domain_of(relation, rows).neighbours, step.weight)
     moves = {moved(step, *pair) for pair in coupled(relation, rows)}
     assert max(sum(move) for move in moves) <= stated.l1
     assert max(first**2 + second**2 for first, second in moves) <= stated.l2_squared
@@ -129,12 +129,12 @@ def padded(pattern: tuple[int, ...]) -> tuple[int, ...]:
 def test_the_free_weights_are_the_largest_that_cost_nothing(rows: int, width: int) -> None:
     neighbours = Neighbours(relation=Relation.ADD_REMOVE, max_rows=rows)
     in_l2, in_l1 = free_weights(width)
-    alone = BlockTotals.sensitivity(width, 1, neighbours)
-    with_l1, with_l2 = (BlockTotals.sensitivity(width, 1, neighbours, w) for w in (in_l1, in_l2))
+    alone = BlockTotals.sensitivity(width, SUM, neighbours)
+    with_l1, with_l2 = (BlockTotals.sensitivity(width, SUM, neighbours, w) for w in (in_l1, in_l2))
     assert with_l1.l1 == alone.l1 and with_l1.l2_squared == alone.l2_squared
     assert with_l2.l2_squared == alone.l2_squared
-    assert BlockTotals.sensitivity(width, 1, neighbours, in_l1 + 1).l1 > alone.l1
-    assert BlockTotals.sensitivity(width, 1, neighbours, in_l2 + 1).l2_squared > alone.l2_squared
+    assert BlockTotals.sensitivity(width, SUM, neighbours, in_l1 + 1).l1 > alone.l1
+    assert BlockTotals.sensitivity(width, SUM, neighbours, in_l2 + 1).l2_squared > alone.l2_squared
     if width % 2 == 0:
         assert in_l1 == width // 2 and in_l2 == math.isqrt(3 * width**2 // 4)
 
@@ -156,7 +156,7 @@ def loss(step: BlockTotals, pair: tuple[DataSet, DataSet], rate: float) -> float
 def worst_loss(relation: Relation, rows: int, width: int = 6) -> tuple[float, float]:
     """Of noise that the stated sensitivity makes worth epsilon 2, and what the profile says."""
     weight, neighbours = free_weights(width)[1], domain_of(relation, rows).neighbours
-    stated = BlockTotals.sensitivity(width, 1, neighbours, weight)
+    stated = BlockTotals.sensitivity(width, SUM, neighbours, weight)
     rate = 2 / stated.l1
     step = step_of(width, weight, DiscreteLaplace(rate))
     pairs = (pair for pair in small_pairs(KINDS, neighbours) if max(len(values_of(data)) for data in pair) <= 3)

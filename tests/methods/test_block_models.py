@@ -240,8 +240,8 @@ def loss(plan: TablePlan, here: Rows, there: Rows) -> float:
         totals = []
         for rows in (here, there):
             values = np.array(rows, dtype=np.int64).reshape((len(rows), 2) if step.blocks.design else -1)
-            totals.append(step.total(step.blocks.reports(values, np.zeros(len(rows), dtype=np.int64)).numbers))
-        whole += abs(totals[0] - totals[1]) * float(Fraction(step.mechanism.parameters["rate"]))
+            totals.append(step.totals(step.blocks.reports(values, np.zeros(len(rows), dtype=np.int64)).numbers))
+        whole += float(np.abs(np.subtract(*totals)).sum()) * float(Fraction(step.mechanism.parameters["rate"]))
     return whole
 
 

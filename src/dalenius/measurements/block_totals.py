@@ -1,10 +1,11 @@
-"""Sample and aggregate: the sum of what a model says of random blocks of the data, or of its squares, plus additive
+"""Sample and aggregate: the sum of what a model says of random blocks of the data, its squares, or both, plus additive
 noise.
 
 Guarantee
     The mechanism's profile at max_rows times the most that one block can add: a unit's rows are in at most that many
     blocks, under add-remove and under replace alike. Where blocks without a number are counted in the same step, the
-    profile is that of sum and number together, at every way in which the blocks of one unit can move both.
+    profile is that of sum and number together, at every way in which the blocks of one unit can move both; where sum
+    and squares are one answer, that of the curve on which a block's number moves both (`Parabola`).
 Requires
     A declared range of the parameter on which every block's estimate is projected, and a public number of blocks.
     Blocks are drawn anew for every release and do not depend on how many records there are. Whether a block has a
@@ -14,7 +15,7 @@ Noise
 Evidence
     Proved; exact output probabilities over all neighbours of tiny data and all partitions,
     tests/methods/test_sample_and_aggregate.py and, with the number of blocks that gave none,
-    tests/measurements/test_silent_blocks.py.
+    tests/measurements/test_silent_blocks.py; of sum and squares, tests/measurements/test_block_totals.py.
 References
     Nissim, Raskhodnikova & Smith (2007); Smith (2011); Dwork & Smith (2010) 3.1, Algorithm 1, with the projection and
     the draws that its proof needs.
@@ -27,6 +28,10 @@ unit, if b gain or lose their number, the two move by at most ((c - b) L + b h, 
 that is (c - b) L + b (h + w) <= c L for every b if and only if w <= L - h. In l2 its square is convex in b, so that it
 is largest at b = 0 or b = c: at most (c L)^2 if and only if w^2 <= L^2 - h^2. On even grids these are L / 2 and L
 sqrt(3) / 2. Never is a block moved by (L, w).
+
+Squares that are told beside the sum cost nothing either. A changed block replaces one point of the grid by another, so
+that it moves both as a row of a public number of rows moves its total and its squares; c blocks move them at most c
+times as far, in every norm, by the triangle inequality.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +46,7 @@ from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.integer_law import ExactLaw, Mixed, Unlisted
 from dalenius.core.law import IntArray
-from dalenius.core.neighbours import Neighbours
+from dalenius.core.neighbours import Neighbours, Relation
 from dalenius.core.profile import PrivacyProfile
 from dalenius.core.query import RowsQuery, ValuesQuery
 from dalenius.core.randomness import RandomSource
@@ -54,10 +59,13 @@ from dalenius.measurements._listed_quantiles import reports_of
 from dalenius.measurements._steps import AddedNoise, QueryStep
 from dalenius.measurements.blocks.blocks import Blocks, Reports, touched
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.statistics import Parabola
 
 __all__ = ["BlockTotals"]
 
 SILENT = "blocks without a number"
+# The sum by itself, and the squares by themselves.
+SUM, SQUARES = (1, 0), (0, 1)
 # Of more rows per unit only norms are stated: an exact curve looks at each way in which they can move.
 _MOST_LISTED = 32
 
@@ -70,16 +78,17 @@ def free_weights(width: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockTotals(AddedNoise, QueryStep):
-    """Sum of the blocks' estimates above the lower end of the grid, or of their squares about its middle.
+    """Sum of the blocks' estimates above the lower end of the grid, and of their squares about its middle.
 
-    Where `weight` is not zero, that many times the number of blocks without a number is a second answer.
+    `multiples` says how often each is counted, 0 for one that is not told. Where `weight` is not zero, that many times
+    the number of blocks without a number is a second answer, beside the sum alone.
     """
 
     name: str
     query: ValuesQuery | RowsQuery
     blocks: Blocks
     mechanism: Mechanism
-    power: int = 1
+    multiples: tuple[int, int] = SUM
     weight: int = 0
 
     @property
@@ -91,11 +100,17 @@ class BlockTotals(AddedNoise, QueryStep):
         return replace(self, blocks=self.blocks.with_functions(functions, stage))
 
     @staticmethod
-    def sensitivity(width: int, power: int, neighbours: Neighbours, weight: int = 0) -> Sensitivity:
-        """What the blocks of one unit's rows can add to the sum, and to the weighted number of silent blocks."""
+    def sensitivity(width: int, multiples: tuple[int, int], neighbours: Neighbours, weight: int = 0) -> Sensitivity:
+        """What the blocks of one unit's rows can add to the answers."""
         half, rows = width - width // 2, touched(neighbours)
+        first, second = multiples
+        if first and second:
+            # Whichever relation makes the two neighbours, a block that changes replaces one number by another.
+            replaced = Neighbours(relation=Relation.REPLACE, max_rows=rows)
+            basis = Parabola(low=0, high=width, first=first, second=second)
+            return basis.sensitivity(replaced, cells=1, arrays=2)
         if not weight:
-            return Sensitivity.of_patterns(((rows * (width if power == 1 else half**2),),))
+            return Sensitivity.of_patterns(((rows * (first * width or second * half**2),),))
         moves = [((rows - b) * width + b * half, b * weight) for b in range(rows + 1)]
         if rows <= _MOST_LISTED:
             return Sensitivity.of_patterns(tuple(moves))
@@ -106,42 +121,49 @@ class BlockTotals(AddedNoise, QueryStep):
             linf=max(map(max, moves)),
         )
 
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """What is told, in order."""
+        told = (name for name, multiple in zip(("sum", "squares"), self.multiples, strict=True) if multiple)
+        return (*told, *((SILENT,) if self.weight else ()))
+
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        moved = self.sensitivity(self.blocks.width, self.power, neighbours, self.weight)
+        moved = self.sensitivity(self.blocks.width, self.multiples, neighbours, self.weight)
         return self.mechanism.profile(moved, neighbours.relation)
 
     def draw(self, rng: RandomSource) -> IntArray:
-        return sample(self.mechanism, 2 if self.weight else 1, rng)
+        return sample(self.mechanism, len(self.answers), rng)
 
-    def total(self, numbers: IntArray) -> int:
-        if self.power == 1:
-            return int(numbers.sum())
+    def totals(self, numbers: IntArray) -> list[int]:
+        """Sum and squares, as often as they are counted; without what is not told."""
         about = numbers - self.blocks.width // 2
-        return int((about * about).sum())
+        both = (int(numbers.sum()), int((about * about).sum()))
+        return [multiple * total for multiple, total in zip(self.multiples, both, strict=True) if multiple]
 
     def exact(self, reports: Reports) -> IntArray:
         counted = [self.weight * reports.silent] if self.weight else []
-        return np.array([self.total(reports.numbers), *counted], dtype=np.int64)
+        return np.array([*self.totals(reports.numbers), *counted], dtype=np.int64)
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
         return Value(self.exact(self.blocks.drawn(exact[0].open_below_the_gate(), rng)) + drawn)
 
     def block(self, outcome: Value) -> Block:
-        axes = (Axis(variable="answer", labels=("sum", SILENT)),) if self.weight else ()
+        axes = (Axis(variable="answer", labels=self.answers),) if len(self.answers) > 1 else ()
         return Block(name=self.name, space=CellSpace(axes), values=outcome.values, law=self.law)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
         """A sum over the blocks of every partition, plus noise. Guard: tests/methods/test_sample_and_aggregate.py."""
         centres: dict[int, float] = {}
         for reports, chance in reports_of(self.blocks, content[0]):
-            total = self.total(reports.numbers)
+            total = self.totals(reports.numbers)[0]
             centres[total] = centres.get(total, 0.0) + chance
         law = (Mixed(self.mechanism, centres),)
-        if not self.weight:
+        if len(self.answers) == 1:
             return law
         return Unlisted(
-            "The sum and the number of blocks without a number share the random partition.",
-            "tests/measurements/test_silent_blocks.py; the sum alone is listed.",
+            "What is told beside the first answer shares the random partition.",
+            "tests/measurements/test_silent_blocks.py and tests/measurements/test_block_totals.py; the first answer "
+            "alone is listed.",
             law,
         )
 

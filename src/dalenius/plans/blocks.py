@@ -11,6 +11,7 @@ from dalenius.algebra.bases import sized
 from dalenius.algebra.block_quantiles import BlockRanks, Ranks
 from dalenius.algebra.estimate_law import STRUCTURE, EstimateLaw, LinearForm
 from dalenius.algebra.estimates import estimated
+from dalenius.algebra.estimator import ROWS
 from dalenius.algebra.windows import WIDENING, window
 from dalenius.core import registry
 from dalenius.core.budget import Budget
@@ -22,7 +23,7 @@ from dalenius.core.rationals import plain
 from dalenius.core.release import Block, Table
 from dalenius.errors import Unsupported
 from dalenius.exact.quantile_selection import Score
-from dalenius.measurements.block_totals import BlockTotals, free_weights
+from dalenius.measurements.block_totals import SQUARES, SUM, BlockTotals, free_weights
 from dalenius.measurements.blocks.blocks import Blocks
 from dalenius.measurements.grid_selection import GridSelection
 from dalenius.plans.block_design import (
@@ -39,10 +40,12 @@ from dalenius.plans.priced import priced, selection_epsilon, share
 from dalenius.plans.sum_plan import Held, MeasuredPart, estimate_tables, forms_of, preview_of, typical_blocks
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
+from dalenius.statistics import Parabola
 
 QUARTILES = Fraction(1, 4)
-# Shares of the budget that the squares may take, of which the one with the narrowest predicted interval is used.
-SQUARES = (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10), Fraction(2, 5))
+# Shares of the budget that squares may take where they are measured by themselves, of which the one with the narrowest
+# predicted interval is used.
+SHARES = (Fraction(1, 10), Fraction(1, 5), Fraction(3, 10), Fraction(2, 5))
 _HALF, _FINENESS = Fraction(1, 2), 256
 # The distance of the quartiles of a normal law, in standard deviations.
 _NORMAL_QUARTILES = 1.349
@@ -55,32 +58,37 @@ def plan_blocks(question: Question) -> TablePlan:
     return plan(question, blocks_of(question, aggregate))
 
 
-def _chosen(question: Question, blocks: Blocks, budget: Budget, power: int) -> tuple[Mechanism, int]:
-    """The noise, and the weight with which blocks without a number are counted beside the sum of a function's numbers.
+def _mechanism(
+    question: Question, blocks: Blocks, budget: Budget, multiples: tuple[int, int], weight: int = 0
+) -> Mechanism:
+    return question.choose(BlockTotals.sensitivity(blocks.width, multiples, question.neighbours, weight), budget)
+
+
+def _with_silent(question: Question, blocks: Blocks, budget: Budget) -> tuple[Mechanism, int]:
+    """The noise of a sum, and the weight with which blocks without a number are counted beside it.
 
     It is the largest weight that leaves the noise as it is; the smaller one of the two is paid for by noise that has no
     such weight.
     """
-
-    def choose(weight: int) -> Mechanism:
-        moved = BlockTotals.sensitivity(blocks.width, power, question.neighbours, weight)
-        return question.choose(moved, budget)
-
-    alone = choose(0)
-    if power == 2 or not blocks.function:
-        return alone, 0
+    alone = _mechanism(question, blocks, budget, SUM)
     larger, smaller = free_weights(blocks.width)
-    return (alone, larger) if choose(larger) == alone else (choose(smaller), smaller)
+    is_free = _mechanism(question, blocks, budget, SUM, larger) == alone
+    return (alone, larger) if is_free else (_mechanism(question, blocks, budget, SUM, smaller), smaller)
 
 
-def _totals(question: Question, blocks: Blocks, part: Fraction, power: int) -> BlockTotals:
-    mechanism, weight = _chosen(question, blocks, share(question.budget, part), power)
+def _totals(question: Question, blocks: Blocks, part: Fraction, multiples: tuple[int, int] = SUM) -> BlockTotals:
+    budget, weight = share(question.budget, part), 0
+    if multiples == SUM and blocks.function:
+        mechanism, weight = _with_silent(question, blocks, budget)
+    else:
+        mechanism = _mechanism(question, blocks, budget, multiples)
+    told = " and ".join(name for name, multiple in zip(("sum", "squares"), multiples, strict=True) if multiple)
     return BlockTotals(
-        name=f"{'squares' if power == 2 else 'sum'} of block estimates of {question.of}",
+        name=f"{told} of block estimates of {question.of}",
         query=query_of(question),
         blocks=blocks,
         mechanism=mechanism,
-        power=power,
+        multiples=multiples,
         weight=weight,
     )
 
@@ -90,7 +98,7 @@ def _parts(
 ) -> tuple[MeasuredPart, ...]:
     """The sum, and the squares if they have a share of the budget; `block_variance` in steps of the grid."""
     half = blocks.width / 2
-    totals = _totals(question, blocks, 1 - spent - squares, 1)
+    totals = _totals(question, blocks, 1 - spent - squares)
     sums = {name: Held(form) for name, form in sized(0, blocks.width // 2, blocks.count).items()}
     first = MeasuredPart(measurement=totals, typical=(half,), sums=sums)
     if totals.weight:
@@ -98,20 +106,43 @@ def _parts(
         first = replace(first, typical=(half, 0.0), products=silent)
     if not squares:
         return (first,)
-    second = _totals(question, blocks, squares, 2)
+    second = _totals(question, blocks, squares, SQUARES)
     typical = (min(block_variance, half**2),)
     return first, MeasuredPart(measurement=second, typical=typical, products={"x x": Held(LinearForm.array(0))})
 
 
-def _first_share(question: Question) -> Fraction:
-    return SQUARES[1] if wants_sampling(question) else Fraction(0)
+def _joint(
+    question: Question, blocks: Blocks, spent: Fraction, block_variance: float, *, is_pure: bool
+) -> MeasuredPart:
+    """Sum and squares as one answer, at the price of the sum."""
+    half, basis = blocks.width / 2, Parabola.of(0, blocks.width, is_pure=is_pure)
+    sums = sized(0, blocks.width // 2, blocks.count)
+    return MeasuredPart(
+        measurement=_totals(question, blocks, 1 - spent, (basis.first, basis.second)),
+        typical=(basis.first * half, basis.second * min(block_variance, half**2)),
+        sums={ROWS: Held(sums[ROWS]), "x": Held(sums["x"].scaled(Fraction(1, basis.first)))},
+        products={"x x": Held(LinearForm.array(1, Fraction(1, basis.second)))},
+    )
+
+
+def _first_share(question: Question, blocks: Blocks) -> Fraction:
+    """What squares are expected to take, which is nothing where they are told with the sum."""
+    return SHARES[1] if blocks.function and wants_sampling(question) else Fraction(0)
 
 
 def _narrowest(question: Question, blocks: Blocks, spent: Fraction, block_variance: float) -> tuple[MeasuredPart, ...]:
-    """The shares of the sum and of the squares for which the predicted interval with sampling is the narrowest."""
+    """The way to measure sum and squares for which the predicted interval with sampling is the narrowest.
+
+    Beside the sum of a function's numbers the blocks that gave none are counted, and squares take a share of their own.
+    """
     if not wants_sampling(question):
         return _parts(question, blocks, spent, Fraction(0), block_variance)
-    options = [_parts(question, blocks, spent, part, block_variance) for part in SQUARES]
+    if blocks.function:
+        options = [_parts(question, blocks, spent, part, block_variance) for part in SHARES]
+    else:
+        budget = question.budget
+        norms = ([] if budget.epsilon is None else [True]) + ([] if budget.rho is budget.delta is None else [False])
+        options = [(_joint(question, blocks, spent, block_variance, is_pure=is_pure),) for is_pure in norms]
 
     def width(parts: tuple[MeasuredPart, ...]) -> float:
         whole = EstimateLaw(limits=("-inf", "inf"), **_measured(blocks, parts, student=True)).to_law()
@@ -157,7 +188,7 @@ def _notes(
 
 
 def _mean(question: Question, blocks: Blocks) -> TablePlan:
-    scale, totals = float(blocks.scale), _totals(question, blocks, 1 - _first_share(question), 1)
+    scale, totals = float(blocks.scale), _totals(question, blocks, 1 - _first_share(question, blocks))
     variance = float(totals.mechanism.variance)
     blocks = with_count(question, blocks, lambda _, count: variance * (scale / count) ** 2)
     prediction = prediction_of(question, blocks, blocks.count)
@@ -291,8 +322,8 @@ def _windowed(totals: BlockTotals, released: tuple[Block, ...]) -> BlockTotals:
 
 
 def _winsorised(question: Question, blocks: Blocks) -> TablePlan:
-    kept = 1 - QUARTILES - _first_share(question)
-    variance = float(_totals(question, blocks, kept, 1).mechanism.variance) / blocks.width**2
+    kept = 1 - QUARTILES - _first_share(question, blocks)
+    variance = float(_totals(question, blocks, kept).mechanism.variance) / blocks.width**2
 
     def noise(prediction: Prediction, count: int) -> float:
         reach = 2 * WIDENING * _NORMAL_QUARTILES * sqrt(prediction.of_block(count))

@@ -369,7 +369,7 @@ def test_one_record_moves_one_block_by_no_more_than_was_paid_for(
             assert isinstance(step, BlockTotals)
             given = step.with_functions({step.functions[0]: OwnFunction.of(says_an_end)}, lambda _: None)
         totals = [
-            given.total(given.blocks.reports(np.array(values), np.zeros(2, dtype=np.int64)).numbers)
+            given.totals(given.blocks.reports(np.array(values), np.zeros(2, dtype=np.int64)).numbers)[0]
             for values in ([1, 77], [1, 78])
         ]
         return abs(totals[0] - totals[1]) * float(Fraction(step.mechanism.parameters["rate"]))
@@ -377,8 +377,8 @@ def test_one_record_moves_one_block_by_no_more_than_was_paid_for(
     assert 7.9 < loss() <= 8 + 1e-9
     right = BlockTotals.sensitivity
 
-    def halved(width: int, power: int, neighbours: Neighbours, weight: int = 0) -> Sensitivity:
-        return right(width // 2, power, neighbours, weight // 2)
+    def halved(width: int, multiples: tuple[int, int], neighbours: Neighbours, weight: int = 0) -> Sensitivity:
+        return right(width // 2, multiples, neighbours, weight // 2)
 
     monkeypatch.setattr(BlockTotals, "sensitivity", staticmethod(halved))
     assert loss() > 15
