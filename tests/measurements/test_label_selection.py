@@ -165,3 +165,18 @@ def test_texts_of_one_unit_are_listed_as_often_as_delta_says() -> None:
     chance = float(step.listed_chances((("t", 1),))[("t",)])
     assert 0 < chance <= float(DELTA)
     assert abs(len(outcome.labels) - 4000 * chance) < 5 * (4000 * chance) ** 0.5
+
+
+def test_delta_is_shared_by_all_texts_that_can_move_however_many_have_them() -> None:
+    """Under replace one text loses a unit and another gains one: at every pair of numbers up to where listing is sure."""
+    step = step_of(Relation.REPLACE, 1)
+    delta, rare = step.profile(step.neighbours).delta, {}
+    for falls in range(1, step.sure + 2):
+        for rises in range(step.sure + 1):
+            here, there = ((("x", falls - k), ("y", rises + 1 - k)) for k in (0, 1))
+            (before, x), (y, after) = (here[0], there[0]), (there[1], here[1])
+            laws = [step.listed_chances(labels) for labels in ((before, y), (x, after))]
+            rare[falls, rises] = kernel_delta(laws, EPSILON / 2)[0]
+    assert max(rare.values()) <= delta + ROUNDING
+    # Both at once: a text that nobody else has is listed, and one that was listed for sure is not.
+    assert rare[step.sure, 0] == max(rare.values()) > delta * Fraction(99, 100)
