@@ -37,8 +37,7 @@ ASKED: dict[str, dict[str, str]] = {
     "mean with sampling": {"measure": "mean"},
     "variance with sampling": {"measure": "variance"},
     "variance, noise alone": {"measure": "variance", "error": "noise"},
-    "median by distance": {"measure": "median"},
-    "median by depth": {"measure": "median", "score": "depth"},
+    "median": {"measure": "median"},
 }
 OURS = """
 import json, sys, time

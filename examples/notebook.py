@@ -61,10 +61,10 @@ print(repr(release), release.to_frame(), release.to_polars(), sep="\n")
 asked: dict[str, dict[str, Any]] = {
     "total": {"rows": "region", "of": "income"},
     "median": {"rows": "region", "of": "income"},
-    "quantiles": {"of": "income", "parts": 4},
+    "quantiles": {"of": "income", "q": 4},
     "standard_deviation": {"of": "income", "error": "noise"},
     "proportion": {"of": "smokes", "among": ["yes"], "per": 100},
-    "range_count": {"of": "income", "at_least": 1000, "at_most": 2000},
+    "range_count": {"of": "income", "among": {"at_least": 1000, "at_most": 2000}},
     "mode": {"rows": "region"},
 }
 further = {

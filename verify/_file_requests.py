@@ -14,9 +14,8 @@ from dalenius.testing import rule_kit
 from verify._stacks import Population
 
 NUMBERS = {"income": "x", "age": "y", "weight": "w"}
-# Keys in the unit of the variable asked about.
-_POINTS = ("at_least", "at_most", "at")
-_ENDS = ("candidates", "clip", "expected_persons")
+# Keys in the unit of the variable asked about, where they hold numbers.
+_ENDS = ("clip", "expected_persons")
 _BOUNDS = {name: part["bounds"] for name, part in rule_kit.DATASET["variables"].items() if "bounds" in part}
 
 
@@ -46,13 +45,17 @@ def translated(table: Mapping[str, Any], population: Population) -> dict[str, An
     if not {"sample", "word"} & {*asked.get("rows", ()), *asked.get("columns", ())}:
         asked["rows"] = ["sample", *asked.get("rows", ())]
     category = str(population.parts["by"]["categories"][-1])
-    if "among" in asked:
+    of = str(table.get("of", ""))
+    among = asked.get("among")
+    if isinstance(among, Mapping):
+        asked["among"] = _points(among, of, NUMBERS[of], population)
+    elif among is not None:
         asked["among"] = [category]
     for name, condition in asked.get("where", {}).items():
         asked["where"][name] = [category] if name == "by" else _points(condition, _toy(name), name, population)
-    of = str(table.get("of", ""))
-    if of in _BOUNDS:
-        asked |= _points({key: asked[key] for key in _POINTS if key in asked}, of, NUMBERS[of], population)
+    if of in _BOUNDS and table["measure"] != "sample_and_aggregate":
+        if isinstance(asked.get("bins"), list):
+            asked |= _points({"bins": asked["bins"]}, of, NUMBERS[of], population)
         asked |= {key: _ends(asked[key], of, NUMBERS[of], population) for key in _ENDS if key in asked}
     return asked
 

@@ -117,9 +117,10 @@ class Asked:
 
     def has_property(self, rows: Rows, x: FloatArray) -> Any:
         """What a proportion is of."""
-        if "among" in self.table:
-            return np.isin(rows.by, [self.code(label) for label in self.table["among"]])
-        return _is_inside(x, self.table)
+        among = self.table.get("among", {})
+        if isinstance(among, Mapping):
+            return _is_inside(x, among)
+        return np.isin(rows.by, [self.code(label) for label in among])
 
 
 def _is_inside(x: FloatArray, condition: Mapping[str, Any]) -> Any:
@@ -342,7 +343,7 @@ def dominated(asked: Asked) -> Truth:
     verdicts = 0
     for own in np.split(*_parted(np.abs(rows.numbers[asked.table["of"]][kept]), rows.group[kept])):
         ordered = np.sort(own)[::-1]
-        verdicts += bool(len(own) and 100 * ordered[2:].sum() < asked.table["p"] * ordered[0])
+        verdicts += bool(len(own) and 100 * ordered[2:].sum() < asked.table["rule"]["p"] * ordered[0])
     return Truth(own=(np.array([float(verdicts)]), np.array([float(verdicts)])))
 
 
@@ -367,7 +368,7 @@ def fitted(asked: Asked, space: CellSpace) -> Truth:
     place, shape = places(asked, rows, space)
     sums = _summed(place, int(np.prod(shape)), asked.addends(rows))
     low, high = (float(Fraction(str(end))) for end in asked.stack.population.parts[role]["bounds"])
-    solve = {"gaussian": _normal, "poisson": _poisson, "exponential": _exponential}[asked.table["family"]]
+    solve = {"gaussian": _normal, "poisson": _poisson, "exponential": _exponential}[asked.table["model"]]
     found = [
         solve(x / n, xx / n - (x / n) ** 2, low, high) if n > 1 else (np.nan,) * len(space.axes[-1])
         for n, x, xx in zip(sums["n"], sums["x"], sums["xx"], strict=True)

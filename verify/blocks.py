@@ -88,7 +88,7 @@ def declared(model: str, n: int, relation: str = "add-remove") -> dict[str, Any]
 def request(model: str, privacy: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """The request document of one setting."""
     ends = list(PROCESSES[model].range)
-    table = {"measure": "sample_and_aggregate", "of": "x", "model": model, "range": ends}
+    table = {"measure": "sample_and_aggregate", "of": "x", "model": model, "clip": ends}
     return {"table": table | more, "privacy": dict(privacy)}
 
 
@@ -244,8 +244,8 @@ def further(runs: int) -> dict[str, dict[str, Any]]:
         return np.rint(rng.normal(np.where(upper, 40, 0), 10)).clip(-40, 100).astype(np.int64)
 
     cases: dict[str, tuple[dict[str, Any], Callable[[], np.ndarray], float]] = {
-        "logistic": ({"of": "y", "predictors": ["x"], "range": [-1, 3]}, regression, 1.0),
-        "mixture_upper_mean": ({"of": "z", "range": [20, 60]}, mixture, 40.0),
+        "logistic": ({"of": "y", "predictors": ["x"], "clip": [-1, 3]}, regression, 1.0),
+        "mixture_upper_mean": ({"of": "z", "clip": [20, 60]}, mixture, 40.0),
     }
     results = {}
     for model, (keys, draw, theta) in cases.items():
@@ -298,7 +298,7 @@ def silent(runs: int) -> dict[str, dict[str, Any]]:
     domain = DatasetDocument.from_dict(declared("gaussian_mean", 400)).domain()
     planner, results = Planner(domain=domain, policy=PolicyDocument.from_dict({})), {}
     for budget, share, is_largest in product(("epsilon 1", "rho 0.1"), (0.0, 0.05, 0.5), (False, True)):
-        document = {"table": table | {"range": [0, 100], "blocks": 40}, "privacy": dict(COVERED[budget])}
+        document = {"table": table | {"clip": [0, 100], "blocks": 40}, "privacy": dict(COVERED[budget])}
         plan = planner.plan_stored(RequestDocument.from_dict(document))
         rng, hits = np.random.default_rng([41, round(100 * share), is_largest]), 0
         for number in range(runs):

@@ -43,9 +43,9 @@ def declared(law: str, relation: str) -> dict[str, Any]:
 
 def request(law: str, budget: str, *, is_bounded: bool) -> dict[str, Any]:
     """The request of a setting."""
-    table = {"measure": "mean", "of": "x", "error": "sampling", "learn_bounds": "0.15"}
+    table = {"measure": "mean", "of": "x", "error": "sampling", "learn": "0.15"}
     more = {"bound_clipped": True} if is_bounded else {}
-    return {"table": table | {"candidates": CANDIDATES[law]} | more, "privacy": BUDGETS[budget]}
+    return {"table": table | {"clip": CANDIDATES[law]} | more, "privacy": BUDGETS[budget]}
 
 
 def table_of(query: TableQuery, values: np.ndarray) -> Sealed[Any]:

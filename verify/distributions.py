@@ -50,7 +50,7 @@ def held(made: Estimated, goal: np.ndarray, is_sampling: bool) -> tuple[float, f
 
 def judged(law: str, n: int, relation: str, budget: str, runs: int, seed: int) -> dict[str, Any]:
     """Both bands in one setting."""
-    plan = planned({"measure": "distribution", "parts": PARTS}, list(BOUNDS[law]), "1", n, relation, BUDGETS[budget])
+    plan = planned({"measure": "distribution", "bins": PARTS}, list(BOUNDS[law]), "1", n, relation, BUDGETS[budget])
     assert isinstance(plan.law, Joint)
     points, chances = masses(law)
     parts = round(len(points) / (BOUNDS[law][1] - BOUNDS[law][0]))

@@ -167,7 +167,7 @@ def request(estimate: str, law: str, privacy: Mapping[str, Any]) -> dict[str, An
     """The request document of one setting."""
     own = dict(ESTIMATES[estimate][0])
     if estimate == "proportion":
-        own["at_least"] = cut_of(law)
+        own["among"] = {"at_least": cut_of(law)}
     return {"table": {"measure": estimate, "of": "x", **own}, "privacy": dict(privacy)}
 
 

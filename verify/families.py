@@ -49,7 +49,7 @@ def declared(family: str, n: int, relation: str) -> dict[str, Any]:
 
 def request(family: str, budget: str) -> dict[str, Any]:
     """The request document of one setting."""
-    table = {"measure": "exponential_family", "of": "x", "family": family}
+    table = {"measure": "exponential_family", "of": "x", "model": family}
     return {"table": table, "privacy": BUDGETS[budget]}
 
 

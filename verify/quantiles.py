@@ -51,7 +51,7 @@ FILES: tuple[tuple[str, str, tuple[int, int], str], ...] = (
     ("nafld_patients_17549.csv.gz", "bmi", (0, 100), "0.0001"),
     ("ricefarms.csv", "wage", (0, 500), "0.01"),
 )
-QUANTILES: dict[str, dict[str, Any]] = {"median": {"q": ["1/2"]}, "deciles": {"parts": 10}, "quartiles": {"parts": 4}}
+QUANTILES: dict[str, dict[str, Any]] = {"median": {"q": ["1/2"]}, "deciles": {"q": 10}, "quartiles": {"q": 4}}
 SIMULATED, PUBLIC = ("median", "deciles"), ("median", "quartiles")
 
 
@@ -112,7 +112,7 @@ def rank_error(relation: str, runs: int) -> float:
     """Mean distance in ranks of released deciles."""
     n = 20_000
     plan = planned(
-        {"measure": "quantiles", "parts": 10, "error": "noise"},
+        {"measure": "quantiles", "q": 10, "error": "noise"},
         [0, 10**6],
         "1",
         n,

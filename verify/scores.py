@@ -55,12 +55,12 @@ def run(quick: bool = False, seed: int = 23) -> dict[str, Any]:
         draws = np.random.default_rng([seed, n])
         plans = [
             planned(
-                {"measure": "median", "score": score},
+                {"measure": "median", "method": "exponential"},
                 bounds,
                 step,
                 n,
                 relation,
-                {"definition": "pure", "epsilon": epsilon},
+                {"definition": "pure", "epsilon": epsilon, "noise": {"score": score}},
             ).measurements[0]
             for score in ("distance", "depth")
         ]

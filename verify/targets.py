@@ -100,7 +100,7 @@ def cases() -> Iterator[Case]:
     yield Case("quantiles", hours | {"measure": "quantiles"})
     yield Case("covariance", hours | {"measure": "covariance", "other": "age"})
     yield Case("correlation", hours | {"measure": "correlation", "other": "age"})
-    yield Case("distribution", hours | {"measure": "distribution", "parts": 8})
+    yield Case("distribution", hours | {"measure": "distribution", "bins": 8})
     ranks = {"rows": ["branch"], "measure": "proportion", "of": "grade", "among": ["officer"]}
     yield Case("military proportion", ranks, "military")
 

@@ -37,7 +37,7 @@ MEASURES: Mapping[str, dict[str, Any]] = {
     "total": {"measure": "total", "of": "x"},
     "mean, error of noise": {"measure": "mean", "of": "x", "error": "noise"},
     "mean": {"measure": "mean", "of": "x", "error": "sampling"},
-    "proportion": {"measure": "proportion", "of": "x", "at_least": 40},
+    "proportion": {"measure": "proportion", "of": "x", "among": {"at_least": 40}},
     "ratio": {"measure": "ratio", "of": "x", "other": "y"},
     "variance": {"measure": "variance", "of": "x"},
 }

@@ -38,7 +38,7 @@ def test_no_request_loses_more_than_its_charge_between_neighbours() -> None:
         (
             "total",
             "approximate",
-            {"table": {"error": "bootstrap", "replicates": 2, "learn_bounds": None, "rows": [], "where": None}},
+            {"table": {"error": "bootstrap", "replicates": 2, "learn": None, "rows": [], "where": None}},
         ),
         ("labels", "approximate", {"privacy": {"epsilon": "2.5", "delta": "0.01"}}),
     ],

@@ -106,7 +106,7 @@ def test_wide_noise_and_other_tables_keep_their_half_widths() -> None:
 
 
 @pytest.mark.parametrize(
-    "measure", [{}, {"measure": "proportion", "of": "pay", "at_least": 5}], ids=["counts", "shares"]
+    "measure", [{}, {"measure": "proportion", "of": "pay", "among": {"at_least": 5}}], ids=["counts", "shares"]
 )
 def test_counts_of_a_list_whose_noise_is_below_one_step_hold(measure: dict[str, Any]) -> None:
     """Before, 9 to 10 % were missed in each tail: whole numbers were given ends by the normal law."""

@@ -166,8 +166,8 @@ NO_LISTS = {
     "algebra/tabulation.py": "what a release says its cells are",
     "plans/blocks.py": "how answers of blocks are put together",
     "plans/resampling.py": "guarantees that have a delta",
-    "methods/total.py": "values of its own key `error`",
-    "modifiers/sampling.py": "values of its own key `error`",
+    "methods/_plan.py": "which values of the key `error` an estimate takes",
+    "spec/keys.py": "values of the key `error`",
     "methods/propose_test_release.py": "estimates that the method knows a bound of, its own key",
     "methods/sample_and_aggregate.py": "how answers of blocks are put together, its own key",
 }

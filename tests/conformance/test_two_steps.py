@@ -29,10 +29,10 @@ from dalenius.testing.asking import plan_of
 PURE = {"definition": "pure", "epsilon": 4}
 CONCENTRATED = {"definition": "zero_concentrated", "rho": 4}
 APPROXIMATE = {"definition": "approximate", "epsilon": 2, "delta": "1e-6"}
-MEAN = {"measure": "mean", "of": "x", "learn_bounds": "1/5", "candidates": [-1, 0, 2]}
-CLIP = {"measure": "clipped_count", "rows": ["g"], "clip": [1, "3/2", 2], "learn_clip": "1/7"}
-BLOCKS = {"measure": "sample_and_aggregate", "of": "x", "model": "exponential", "range": [0, 1], "blocks": 40}
-REFINED = {"rows": ["g"], "refine": "half", "refine_from": 2}
+MEAN = {"measure": "mean", "of": "x", "learn": "1/5", "clip": [-1, 0, 2]}
+CLIP = {"measure": "clipped_count", "rows": ["g"], "clip": [1, "3/2", 2], "learn": "1/7"}
+BLOCKS = {"measure": "sample_and_aggregate", "of": "x", "model": "exponential", "clip": [0, 1], "blocks": 40}
+REFINED = {"rows": ["g"], "refine": {"half": 2}}
 PAIR = {"of": "x", "other": "y"}
 CASES = [
     *(
@@ -55,7 +55,7 @@ CASES = [
         )
         for budget in (PURE, CONCENTRATED)
     ),
-    ({"measure": "total", "of": "x", "rows": ["g"], "learn_bounds": "1/5"}, PURE),
+    ({"measure": "total", "of": "x", "rows": ["g"], "learn": "1/5"}, PURE),
     (BLOCKS | {"aggregate": "winsorised"}, PURE | {"epsilon": 90}),
 ]
 

@@ -108,7 +108,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "ratio": {"other": "pay"},
     "covariance": {"other": "pay"},
     "correlation": {"other": "pay"},
-    "proportion": {"at_least": 40, "at_most": 90},
+    "proportion": {"among": {"at_least": 40, "at_most": 90}},
 }
 
 

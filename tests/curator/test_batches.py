@@ -271,7 +271,7 @@ def test_a_rule_shapes_every_member(tmp_path: Path) -> None:
         ({"privacy": {"definition": "pure", "epsilon": 1, "options": {"clamp": "x"}}}, "no key 'options'"),
         ({"privacy": {"definition": "individual", "epsilon": 1}}, "one by one"),
         ({"show": {"whole": True}}, "show"),
-        ({"table": [TABLES[1], {"rows": ["region"], "refine": "half", "refine_from": 5}]}, "fixed in advance"),
+        ({"table": [TABLES[1], {"rows": ["region"], "refine": {"half": 5}}]}, "fixed in advance"),
     ],
 )
 def test_what_is_no_batch_is_refused_by_name(curator: Curator, change: dict[str, Any], words: str) -> None:

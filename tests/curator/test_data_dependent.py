@@ -89,8 +89,6 @@ def test_a_floor_must_be_declared():
 
 def test_options_are_named_by_the_custodian():
     with pytest.raises(NotAllowed):
-        plan_of(domain(), request(epsilon=1, keys={"option": "per_cell"}), policy("bootstrap"))
-    with pytest.raises(NotAllowed):
         plan_of(domain(), request(epsilon=1, keys={"membership": "public"}), policy("bootstrap"))
     named = policy("bootstrap", "bootstrap_per_cell", "public_membership")
     plan = plan_of(domain(), request(epsilon=1, keys={"membership": "public"}), named)
@@ -170,11 +168,11 @@ def test_refusals_say_what_would_be_accepted():
         (lambda: request(epsilon=1, keys={"measure": "modal"}), UnknownName),
         (lambda: request(epsilon=1, keys={"colour": "red"}), DocumentError),
         (lambda: request("individual", COUNT, epsilon=1, keys={"clamp": "maybe"}), UnknownName),
-        (lambda: request("individual", LIST, epsilon=1, keys={"measure": "median", "group_size": "x"}), DocumentError),
+        (lambda: request("individual", LIST, epsilon=1, keys={"measure": "median", "among": ["x"]}), DocumentError),
         (lambda: request("bootstrap", LIST | {"measure": "mean"}, epsilon=1), Unsupported),
         (lambda: request("individual", LIST, rho="0.1", keys={"measure": "median"}), ParameterError),
         (lambda: request(epsilon=1, keys={"q": "1/3"}), DocumentError),
-        (lambda: request("individual", COUNT, epsilon=1, keys={"group_size": 2}), DocumentError),
+        (lambda: request("individual", COUNT, epsilon=1, group=2), Unsupported),
         (lambda: request("individual", LIST, epsilon=1, keys={"measure": "median", "q": "1/4"}), DocumentError),
         (lambda: request(epsilon=1, rho="0.1"), ParameterError),
         (lambda: request("bootstrap", LIST | {"weight": "output"}, epsilon=1), Unsupported),

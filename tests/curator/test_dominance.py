@@ -54,9 +54,9 @@ def request(epsilon: object = 40, options: dict[str, Any] | None = None, **table
     ("options", "table", "count"),
     [
         ({}, {}, 2),  # hill (20 left beside 900 and 20: below 90) and coast
-        ({"p": 2}, {}, 1),
-        ({"n": 1, "k": 90}, {}, 2),
-        ({"n": 2, "k": 30}, {}, 3),
+        ({"rule": {"p": 2}}, {}, 1),
+        ({"rule": {"n": 1, "k": 90}}, {}, 2),
+        ({"rule": {"n": 2, "k": 30}}, {}, 3),
         ({}, {"where": {"region": ["valley", "plain"]}}, 0),
         ({}, {"rows": ["region"], "columns": ["kind"]}, 4),
         ({}, {"rows": [{"variable": "output", "cuts": [0, 100, 1000]}]}, 1),
@@ -92,9 +92,9 @@ def test_one_row_moves_one_cell_or_two(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"options": {"p": "10"}}, DocumentError),
-        ({"options": {"p": 100}}, ParameterError),
-        ({"options": {"q": 1}}, DocumentError),
+        ({"options": {"rule": {"p": "10"}}}, DocumentError),
+        ({"options": {"rule": {"p": 100}}}, ParameterError),
+        ({"options": {"rule": {"q": 1}}}, DocumentError),
         ({"rows": [{"variable": "output", "cuts": list(range(1001))}]}, TooLarge),
         ({"margins": "all"}, Unsupported),
         ({"of": "region"}, DaleniusError),

@@ -127,7 +127,7 @@ def test_structural_zeros_are_exactly_zero_and_all_else_is_perturbed() -> None:
 
 
 def refinement(threshold: int) -> TablePlan:
-    table = {"rows": ["v"], "refine": "letter", "refine_from": threshold, "refine_share": "1/2"}
+    table = {"rows": ["v"], "refine": {"letter": threshold}, "learn": "1/2"}
     return plan_of(DOMAIN, {"table": table, "privacy": {"definition": "pure", "epsilon": 8}})
 
 

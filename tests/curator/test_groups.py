@@ -28,7 +28,7 @@ TABLES: dict[str, dict[str, Any]] = {
     "median": {"measure": "median", "of": "x"},
     "mode": {"rows": ["g"], "measure": "mode"},
     "best": {"rows": ["g"], "measure": "best", "of": "x", "method": "permute_and_flip"},
-    "refined": {"rows": ["g"], "refine": "half", "refine_from": 2},
+    "refined": {"rows": ["g"], "refine": {"half": 2}},
 }
 ROWS = (("a", 2), ("b", 2), ("c", -1))
 

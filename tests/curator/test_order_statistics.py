@@ -95,16 +95,16 @@ def test_every_shape_has_a_beta_that_serves_it(method):
     pure = method != "laplace_log_normal"
     for shape in ("1", "3/2", "3", "8", "20"):
         definition, amounts = ("pure", {"epsilon": 1}) if pure else ("zero_concentrated", {"rho": "1/2"})
-        asked = request(definition, amounts, measure="median", method=method, shape=shape)
+        asked = request(definition, amounts | {"noise": {"shape": shape}}, measure="median", method=method)
         if method == "polynomial" and shape == "1":
             with pytest.raises(ParameterError):
                 plan(asked)
         else:
             assert plan(asked).measurements[0].noise.scale > 0
     with pytest.raises(ParameterError, match="shape"):
-        plan(request(definition, amounts, measure="median", method=method, shape="21"))
+        plan(request(definition, amounts | {"noise": {"shape": "21"}}, measure="median", method=method))
     with pytest.raises(DaleniusError):
-        plan(request(measure="median", method="cauchy", shape="3"))
+        plan(request("pure", {"epsilon": 2, "noise": {"shape": "3"}}, measure="median", method="cauchy"))
 
 
 def test_default_beta_costs_nothing():

@@ -124,7 +124,7 @@ def named(pick: random.Random) -> str | None:
 def totals(pick: random.Random) -> tuple[Document, Document]:
     options: Document = {}
     if pick.random() < 0.25:
-        options = {"learn_bounds": pick.choice(["0", "1e-9", "0.15", "0.999999999", "1"])}
+        options = {"learn": pick.choice(["0", "1e-9", "0.15", "0.999999999", "1"])}
     table = {"rows": pick.choice(AXES), "measure": "total", "of": pick.choice("nnnw"), **options}
     return table, {"mechanism": None if options else named(pick)}
 
@@ -139,20 +139,22 @@ def medians(pick: random.Random) -> tuple[Document, Document]:
 
 
 def dominated(pick: random.Random) -> tuple[Document, Document]:
-    options = pick.choice([{}, {"p": 1}, {"p": 99}, {"p": 100}, {"k": 1, "n": 10**9}, {"k": 99}, {"n": 0, "k": 5}])
+    options = pick.choice([{"p": 1}, {"p": 99}, {"p": 100}, {"k": 1, "n": 10**9}, {"k": 99}, {"n": 0, "k": 5}])
+    options = {} if pick.random() < 0.15 else {"rule": options}
     return {"rows": pick.choice(AXES[:6]), "measure": "dominance", "of": "n", **options}, {"mechanism": named(pick)}
 
 
 def order_statistics(pick: random.Random) -> tuple[Document, Document]:
     names = ["median", "quantile", "maximum", "minimum", "second_maximum"]
     table: Document = {"measure": pick.choice(names), "of": "n"}
+    further: Document = {}
     if table["measure"] == "quantile":
         table["q"] = pick.choice(Q)
     if table["measure"].endswith("mum") or pick.random() < 0.5:
         table["method"] = pick.choice(["cauchy", "lomax"])
         if pick.random() < 0.3:
-            table["beta"] = pick.choice(["1e-9", "0.1", "20", "1000"])
-    return table, {"definition": pick.choice(["pure", "approximate", "zero_concentrated"])}
+            further = {"noise": {"beta": pick.choice(["1e-9", "0.1", "20", "1000"])}}
+    return table, {"definition": pick.choice(["pure", "approximate", "zero_concentrated"]), **further}
 
 
 def data_dependent(pick: random.Random) -> tuple[Document, Document]:
@@ -162,10 +164,10 @@ def data_dependent(pick: random.Random) -> tuple[Document, Document]:
         names = ["median", "quantile", "maximum", "second_maximum", "range", "interquartile", "largest_total"]
         table: Document = {"measure": pick.choice(names), "of": "n"}
         table |= {"q": pick.choice(Q)} if table["measure"] == "quantile" else {}
-        table |= {"group_size": pick.choice([0, 1, 1000, 10**9])} if pick.random() < 0.2 else {}
         table["rows"] = pick.choice(AXES) if table["measure"] == "largest_total" else []
-        return table, {"definition": pick.choice(["individual", "bootstrap"])}
-    options = {"option": "per_cell", "membership": pick.choice(["public", "private"])}
+        group = {"group": pick.choice([0, 1, 1000, 10**9])} if pick.random() < 0.2 else {}
+        return table, {"definition": pick.choice(["individual", "bootstrap"])} | group
+    options = {"membership": pick.choice(["public", "private"])}
     if pick.random() < 0.3:
         options["declared"] = pick.choice(["0", "1e30", "-5"])
     return {"rows": pick.choice(AXES), "measure": "total", "of": "n", **options}, {"definition": "bootstrap"}

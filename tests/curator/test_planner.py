@@ -163,7 +163,7 @@ def test_weighted_counts_need_weights_that_are_declared_fixed(tmp_path: Path) ->
 
 
 def test_learned_bounds(tmp_path: Path) -> None:
-    table = {"rows": ["a"], "measure": "total", "of": "n", "learn_bounds": "0.2"}
+    table = {"rows": ["a"], "measure": "total", "of": "n", "learn": "0.2"}
     made = release(tmp_path, table, {"definition": "pure", "epsilon": 4}, {"budget": {"rho": 9}})
     exact = np.array([sum(ROWS["n"][:300]), sum(ROWS["n"][300:])])
     assert np.abs(made.table.values - exact).max() < 1500

@@ -34,8 +34,8 @@ KINDS: dict[str, tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]] = {
 ROUTES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "one public": ("bootstrap", {"rows": ["g"]}, {"membership": "public"}),
     "one private": ("bootstrap", {"rows": ["g"]}, {}),
-    "per cell public": ("bootstrap", {"rows": ["g"]}, {"membership": "public", "option": "per_cell"}),
-    "per cell private": ("bootstrap", {"rows": ["g"]}, {"option": "per_cell"}),
+    "per cell public": ("bootstrap", {"rows": ["g"]}, {"membership": "public"}),
+    "per cell private": ("bootstrap", {"rows": ["g"]}, {}),
     **{
         f"{name} {definition}": (definition, {}, {"measure": name})
         for name in ("median", "maximum", "minimum", "second_maximum", "range", "interquartile")
@@ -61,7 +61,7 @@ def dataset(relation: str, kind: str) -> dict[str, Any]:
 def planned(relation: str, kind: str, route: str, amount: dict[str, Any]) -> Any:
     definition, table, options = ROUTES[route]
     opened = ["individual", "bootstrap", "public_membership"]
-    opened += ["bootstrap_per_cell"] if options.get("option") == "per_cell" else []
+    opened += ["bootstrap_per_cell"] if route.startswith("per cell") else []
     policy = load_policy({"allow": {"acknowledge": opened}, "floors": {"x": 1}})
     document = {
         "table": {"measure": "total", "of": "x", **table, **options, **KINDS[kind][2]},

@@ -50,7 +50,7 @@ ROUTES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "nested": ({"rows": ["a"], "columns": ["b"], "margins": [["a.all", "b"], ["a"]]}, {}),
     "weighted": ({"rows": ["a"], "weight": "w"}, {}),
     "total": ({"rows": ["a"], **TOTAL}, {}),
-    "learned bounds": ({"rows": ["a"], **TOTAL, "learn_bounds": "0.2"}, {}),
+    "learned bounds": ({"rows": ["a"], **TOTAL, "learn": "0.2"}, {}),
     "mean": ({"rows": ["a"], "measure": "mean", "of": "n"}, {}),
     "median": ({"rows": ["a"], "measure": "median", "of": "n"}, {}),
     "dominance": ({"rows": ["a"], "measure": "dominance", "of": "n"}, {}),

@@ -22,8 +22,8 @@ from dalenius.testing.asking import plan_of
 
 PURE = {"definition": "pure", "epsilon": 4}
 TWO = {"definition": "approximate", "epsilon": 4, "delta": "1e-3"}
-BLOCKS = {"measure": "sample_and_aggregate", "of": "income", "model": "exponential", "range": ["0.01", 1], "blocks": 9}
-TESTED = {"measure": "propose_test_release", "of": "income", "bound": 20}
+BLOCKS = {"measure": "sample_and_aggregate", "of": "income", "model": "exponential", "clip": ["0.01", 1], "blocks": 9}
+TESTED = {"measure": "propose_test_release", "of": "income", "bounds": 20}
 LOGISTIC = BLOCKS | {"model": "logistic", "predictors": ["age"]}
 MANY = [
     {"variable": "age", "cuts": list(range(101))},
@@ -58,25 +58,24 @@ DOCUMENTS = {
     **{f"tested quantile at {q}": (TESTED | {"estimate": "quantile", "q": q}, TWO) for q in ("0", 1, "-1", "2")},
     "no quantiles": ({"measure": "quantiles", "of": "age", "q": []}, PURE),
     "a median before a test without a bound": ({key: TESTED[key] for key in ("measure", "of")}, TWO),
-    "a bound of zero": (TESTED | {"bound": 0}, TWO),
-    "a bound as wide as the range": (TESTED | {"bound": 40}, TWO),
+    "a bound of zero": (TESTED | {"bounds": 0}, TWO),
+    "a bound as wide as the range": (TESTED | {"bounds": 40}, TWO),
     **{f"{count} blocks": (BLOCKS | {"blocks": count}, PURE) for count in (0, 1, -3, 10**9, "nine", 2.5)},
     "blocks of no declared size": ({k: v for k, v in BLOCKS.items() if k != "blocks"}, PURE),
     "no model": ({k: v for k, v in BLOCKS.items() if k != "model"}, PURE),
     "an unknown model": (BLOCKS | {"model": "weibull"}, PURE),
-    "no range": ({k: v for k, v in BLOCKS.items() if k != "range"}, PURE),
-    "a reversed range": (BLOCKS | {"range": [1, "0.01"]}, PURE),
-    "an empty range": (BLOCKS | {"range": [1, 1]}, PURE),
-    "a range of one number": (BLOCKS | {"range": [1]}, PURE),
+    "no range": ({k: v for k, v in BLOCKS.items() if k != "clip"}, PURE),
+    "a reversed range": (BLOCKS | {"clip": [1, "0.01"]}, PURE),
+    "an empty range": (BLOCKS | {"clip": [1, 1]}, PURE),
+    "a range of one number": (BLOCKS | {"clip": [1]}, PURE),
     "a correction that the model has not": (BLOCKS | {"model": "median", "correction": "firth"}, PURE),
     "a mixture with a formula": (BLOCKS | {"model": "mixture_lower_mean", "correction": "analytic"}, PURE),
     "a regression without predictors": (BLOCKS | {"model": "logistic"}, PURE),
     "a regression on itself": (LOGISTIC | {"predictors": ["income"]}, PURE),
     "a regression on categories": (LOGISTIC | {"predictors": ["sex"]}, PURE),
-    "a coefficient of nobody": (LOGISTIC | {"coefficient": "weight"}, PURE),
     "a function by document": (BLOCKS | {"model": "function", "function": "f sha256:0"}, PURE),
     "no family": ({"measure": "exponential_family", "of": "income"}, PURE),
-    "an unknown family": ({"measure": "exponential_family", "of": "income", "family": "cauchy"}, PURE),
+    "an unknown family": ({"measure": "exponential_family", "of": "income", "model": "cauchy"}, PURE),
     "nobody among whom": ({"measure": "proportion", "of": "sex", "among": []}, PURE),
     "an unknown category": ({"measure": "proportion", "of": "sex", "among": ["neither"]}, PURE),
     "no candidates": ({"measure": "best", "of": "income", "rows": []}, PURE),
@@ -94,7 +93,7 @@ DOCUMENTS = {
     "a covariance with nothing": ({"measure": "covariance", "of": "income"}, PURE),
     "a correlation with categories": ({"measure": "correlation", "of": "income", "other": "sex"}, PURE),
     "a range without ends": ({"measure": "range_count", "of": "age"}, PURE),
-    "a range that falls": ({"measure": "range_count", "of": "age", "at_least": 50, "at_most": 20}, PURE),
+    "a range that falls": ({"measure": "range_count", "of": "age", "among": {"at_least": 50, "at_most": 20}}, PURE),
 }
 
 CODES = {
@@ -102,11 +101,10 @@ CODES = {
         *(f"{measure} at {q}" for measure in ("quantile", "quantiles") for q in ("nan", "half")),
         "nine blocks",
         "2.5 blocks",
-        "a range of one number",
         "nobody among whom",
         "candidates that are none",
     ),
-    "unknown_name": ("an unknown model", "a coefficient of nobody", "an unknown category"),
+    "unknown_name": ("an unknown model", "an unknown category"),
     "unsupported": (
         "no model",
         "a correction that the model has not",
@@ -235,7 +233,7 @@ def test_a_block_of_ones_is_answered_by_rule(tmp_path: Path) -> None:
             "x": {"bounds": [0, 60], "step": 1, "missing": 0},
         },
     }
-    table = {"measure": "sample_and_aggregate", "of": "y", "range": [-2, 1], "blocks": 3, "error": "noise"}
+    table = {"measure": "sample_and_aggregate", "of": "y", "clip": [-2, 1], "blocks": 3, "error": "noise"}
     with Curator.open(
         rows, dataset, ledger=tmp_path / "l", policy=rule_kit.policy_of(None), rng=RecordedRandomness("ones")
     ) as curator:

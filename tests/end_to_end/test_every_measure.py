@@ -194,7 +194,7 @@ def quantile(ask: Asked) -> None:
 
 
 def quantiles(ask: Asked) -> None:
-    found = ask("quantiles", CHOSEN, of="income", parts=4).values
+    found = ask("quantiles", CHOSEN, of="income", q=4).values
     assert all(ranked(ask, v, q, numbers=ask.income) for v, q in zip(found, (0.25, 0.5, 0.75), strict=True))
 
 
@@ -222,7 +222,7 @@ def _ratio(ask: Asked) -> None:
 
 
 def range_count(ask: Asked) -> None:
-    between = ask("range_count", CHOSEN, of="age", at_least=30, at_most=50)
+    between = ask("range_count", CHOSEN, of="age", among={"at_least": 30, "at_most": 50})
     inside, within = (ask.age >= 30) & (ask.age <= 50), (ask.age > 30) & (ask.age < 50)
     assert says(between, inside.sum(), within.sum())
 
@@ -249,12 +249,12 @@ def dominance(ask: Asked) -> None:
             rest = values[2:].sum()
             dominated[share] += bool(values[:1].sum() > 0 and rest < share * values[0])
     assert dominated[0.15] != dominated[0.9]
-    assert says(ask("dominance", CHOSEN, p=15, **keys), dominated[0.15], dominated[0.9])
+    assert says(ask("dominance", CHOSEN, rule={"p": 15}, **keys), dominated[0.15], dominated[0.9])
 
 
 def family(ask: Asked) -> None:
     """The parameters whose cut distribution has the mean and the mean square of the records; a rate of unbounded counts is the mean."""
-    rate = ask("exponential_family", SUMMED, of="age", family="poisson")
+    rate = ask("exponential_family", SUMMED, of="age", model="poisson")
     assert says(rate, ask.age.mean(), np.median(ask.age))
 
 
@@ -289,12 +289,12 @@ def _interquartile(ages: Numbers) -> tuple[float, float]:
 
 def proposed(ask: Asked) -> None:
     privacy = {"definition": "approximate", "epsilon": 20, "delta": "1e-3"}
-    found = ask("propose_test_release", privacy, of="age", bound=2)
+    found = ask("propose_test_release", privacy, of="age", bounds=2)
     assert says(found, float(np.median(ask.age)), float(ask.age.mean()))
 
 
 def blocks(ask: Asked) -> None:
-    keys = {"of": "age", "model": "gaussian_mean", "range": [0, 100], "blocks": 40, "error": "noise"}
+    keys = {"of": "age", "model": "gaussian_mean", "clip": [0, 100], "blocks": 40, "error": "noise"}
     assert says(ask("sample_and_aggregate", SUMMED, **keys), ask.age.mean(), 1.2 * ask.age.mean(), ask.age.std())
 
 

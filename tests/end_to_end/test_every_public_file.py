@@ -416,13 +416,7 @@ def further_steps(way: Way, file: FileTruth, state: dict[str, Any], check: Calla
     assert not covers_means(resampled, {cell: 2 * total for cell, total in sums.items()}, rows)
     if file.has_missing("income"):
         assert not covers_means(resampled, sums, file.table("count(*)", {}, "sex"))
-    blocks = {
-        "measure": "sample_and_aggregate",
-        "of": "hours",
-        "model": "gaussian_mean",
-        "range": [0, 80],
-        "blocks": 40,
-    }
+    blocks = {"measure": "sample_and_aggregate", "of": "hours", "model": "gaussian_mean", "clip": [0, 80], "blocks": 40}
     mean = way.ask("blocks", blocks | {"error": "noise"}, SUMMED | {"rho": 100})
     values = np.array(file.values("hours", {})[()])
     assert holds(mean, float(values.mean())) and not holds(mean, float(values[values > 0].mean()))

@@ -45,13 +45,7 @@ REQUESTS: list[dict[str, Any]] = [
     {"table": {"rows": ["sex"], "columns": ["region"], "measure": "persons"}, "privacy": PURE},
     {"table": {"rows": ["region"], "measure": "clipped_count", "clip": "3/2", "norm": "l2"}, "privacy": PURE},
     {
-        "table": {
-            "rows": ["sex"],
-            "measure": "clipped_total",
-            "of": "income",
-            "clip": [5, 20, 90],
-            "learn_clip": "1/4",
-        },
+        "table": {"rows": ["sex"], "measure": "clipped_total", "of": "income", "clip": [5, 20, 90], "learn": "1/4"},
         "privacy": PURE,
     },
     {
@@ -83,7 +77,7 @@ FEATURE_REQUESTS: list[dict[str, Any]] = [
             "of": "income",
             "clip": [20, 90],
             "norm": "l2",
-            "learn_clip": "1/3",
+            "learn": "1/3",
         },
         "privacy": PURE,
     },

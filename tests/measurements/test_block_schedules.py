@@ -278,7 +278,7 @@ declaration = {{"dataset": {{"name": "d", "population": "p"}}, "variables": {{"x
 with Curator.open({{"x": [1, 2, 3]}}, declaration, ledger=sys.argv[1], policy={{"budget": {{"rho": 5}}}}) as curator:
     curator.register()
     request = table(measure="sample_and_aggregate", of="x", model="function", function=curator.function(adds_up),
-                    range=[0, 9], blocks=2, epsilon=1)
+                    clip=[0, 9], blocks=2, epsilon=1)
     before = curator.left
     for ask in (curator.plan, curator.release, curator.quote):
         try:

@@ -61,7 +61,7 @@ def test_clipping_bounds_the_loss(relation):
 
 
 def totals(share: object) -> dict[str, Any]:
-    table = {"rows": ["g"], "measure": "total", "of": "x", "learn_bounds": share}
+    table = {"rows": ["g"], "measure": "total", "of": "x", "learn": share}
     return {"table": table, "privacy": {"definition": "pure", "epsilon": 2}}
 
 

@@ -229,7 +229,7 @@ TABLE: dict[str, Any] = {
     "of": "x",
     "model": "function",
     "function": "f sha256:0",
-    "range": [0, 100],
+    "clip": [0, 100],
     "blocks": 40,
 }
 DATASET: dict[str, Any] = {
@@ -368,7 +368,7 @@ def test_a_release_says_first_how_many_blocks_gave_no_number(tmp_path: Path) -> 
             of="x",
             model="function",
             function=curator.function(says_nothing_of_large_values),
-            range=[0, 100],
+            clip=[0, 100],
             blocks=8,
             seconds="0.1",
             epsilon=10,

@@ -23,15 +23,15 @@ from dalenius.testing.asking import plan_of
 VALUES = (0, 2, 5)
 
 
-def step_of(relation: Relation, q: str = "1/2", high: int = 6, **more: str) -> UnboundedQuantile:
+def step_of(relation: Relation, q: str = "1/2", high: int = 6, **noise: str) -> UnboundedQuantile:
     """The step of a request document."""
     document = {
         "dataset": {"name": "d", "population": "p"},
         "unit": {"relation": str(relation)},
         "variables": {"x": {"bounds": [0, high], "step": 1, "missing": "0"}},
     }
-    table = {"measure": "quantile", "of": "x", "q": q, "method": "unbounded", **more}
-    request = {"table": table, "privacy": {"definition": "pure", "epsilon": 1}}
+    table = {"measure": "quantile", "of": "x", "q": q, "method": "unbounded"}
+    request = {"table": table, "privacy": {"definition": "pure", "epsilon": 1, "noise": noise}}
     plan = plan_of(DatasetDocument.from_dict(document).domain(), request, {})
     (step,) = plan.measurements
     assert isinstance(step, UnboundedQuantile) and plan.reservation.epsilon == 1

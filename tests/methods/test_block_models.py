@@ -206,11 +206,11 @@ DATASET: dict[str, Any] = {
 }
 CASES: dict[str, tuple[dict[str, Any], Rows, int]] = {
     "logistic": (
-        {"of": "y", "model": "logistic", "predictors": ["x"], "range": ["-1/10", "1/10"], "correction": "none"},
+        {"of": "y", "model": "logistic", "predictors": ["x"], "clip": ["-1/10", "1/10"], "correction": "none"},
         ((0, 0), (0, 3), (1, 0), (1, 1)),
         4,
     ),
-    "mixture": ({"of": "x", "model": "mixture_upper_mean", "range": [1, 2]}, ((0,), (1,), (3,)), 6),
+    "mixture": ({"of": "x", "model": "mixture_upper_mean", "clip": [1, 2]}, ((0,), (1,), (3,)), 6),
 }
 
 
@@ -287,7 +287,7 @@ def test_firth_is_one_question_by_two_names() -> None:
         {"predictors": ["y"]},
         {"predictors": ["x", "x"]},
         {"predictors": ["z"]},
-        {"coefficient": "z"},
+        {"predictors": ["z"]},
         {"predictors": ["x"] * 9},
         {"model": "mixture_upper_mean", "predictors": [], "correction": "analytic"},
     ],
@@ -307,7 +307,7 @@ def test_a_coefficient_is_released_with_its_error(tmp_path: Any) -> None:
             "of": "y",
             "model": "logistic",
             "predictors": ["x"],
-            "range": [-3, 3],
+            "clip": [-3, 3],
             "blocks": 40,
         },
         "privacy": {"definition": "pure", "epsilon": 8},

@@ -70,7 +70,7 @@ def test_the_euclidean_clip_under_laplace_noise_stays_within_its_guarantee() -> 
 @pytest.mark.parametrize("neighbours", PERSONS, ids=[str(n.relation) for n in PERSONS])
 @pytest.mark.usefixtures("coarse")
 def test_no_neighbour_sees_more_than_was_paid_to_learn_the_bound_and_to_use_it(neighbours: Neighbours) -> None:
-    request = asked(PURE, clip=[1, 2], learn_clip="1/3", q="3/4")
+    request = asked(PURE, clip=[1, 2], learn="1/3", beyond="1/4")
     assert 0.9 < worst_ratio(request, neighbours, most=1, rows=KINDS[:2]) <= 1 + 1e-9
 
 
@@ -87,7 +87,7 @@ def test_planted_faults_are_found() -> None:
         assert worst_ratio(asked(PURE, clip=2), PERSONS[0], most=1, rows=KINDS) > 1.5
     nearly = Sensitivity.norms(l0=1, l1=Fraction(1, 2), l2_squared=Fraction(1, 4), linf=Fraction(1, 2))
     with patch.object(PersonSizes, "sensitivity", lambda *_: nearly):
-        request = asked(PURE, clip=[1, 2], learn_clip="1/2")
+        request = asked(PURE, clip=[1, 2], learn="1/2")
         assert worst_ratio(request, PERSONS[0], most=1, rows=KINDS[:2]) > 1.2
 
 
@@ -160,7 +160,7 @@ def test_of_a_list_the_bound_is_chosen_by_public_numbers(tmp_path: Path) -> None
 
 
 def test_a_learned_bound_is_released_charged_and_used(tmp_path: Path) -> None:
-    release = released(tmp_path, {"clip": [1, 2, 4, 8], "learn_clip": "1/2", "q": "3/5"})
+    release = released(tmp_path, {"clip": [1, 2, 4, 8], "learn": "1/2", "beyond": "2/5"})
     table, bound, sizes = release.tables
     assert (bound.measure, bound.values.tolist(), bound.std_error.tolist()) == ("bound", [4.0], [0.0])
     # One person has 1 row, one has 4, one has 8: three fifths are within 4.
@@ -181,7 +181,7 @@ def test_whichever_bound_is_learned_the_reservation_covers_it(
     bounds = [1, "3/2", 2, 3, 7, 11, 36, 400]
     with Curator.open(DATA, declared, ledger=tmp_path / "l.sqlite", policy=POLICY) as curator:
         for norm in ("l1", "l2"):
-            keys = {"clip": bounds, "learn_clip": "1/7", "norm": norm}
+            keys = {"clip": bounds, "learn": "1/7", "norm": norm}
             plan = curator.plan({"table": {"rows": ["x"], "measure": "clipped_count", **keys}, "privacy": privacy})
             seconds = set()
             for persons in np.eye(len(bounds), dtype=np.int64):
@@ -199,13 +199,13 @@ def test_whichever_bound_is_learned_the_reservation_covers_it(
     [
         ({}, "clip says how much"),
         ({"clip": [1, 2]}, "one must be chosen"),
-        ({"clip": 2, "learn_clip": "1/5"}, "one must be chosen"),
-        ({"clip": [2, 1], "learn_clip": "1/5"}, "rise"),
+        ({"clip": 2, "learn": "1/5"}, "one must be chosen"),
+        ({"clip": [2, 1], "learn": "1/5"}, "rise"),
         ({"clip": 0}, "above 0"),
-        ({"clip": [1, 2], "learn_clip": 1}, "between 0 and 1"),
-        ({"clip": [1, 2], "learn_clip": "1/5", "q": 2}, "at most 1"),
-        ({"clip": 2, "q": "1/2"}, "needs learn_clip"),
-        ({"clip": [1, 2], "learn_clip": "1/5", "expected_persons": {"1": 5}}, "not both"),
+        ({"clip": [1, 2], "learn": 1}, "between 0 and 1"),
+        ({"clip": [1, 2], "learn": "1/5", "beyond": 1}, "below 1"),
+        ({"clip": 2, "beyond": "1/2"}, "needs learn"),
+        ({"clip": [1, 2], "learn": "1/5", "expected_persons": {"1": 5}}, "not both"),
         ({"clip": [1, 2], "expected_persons": {"x": 5}}, "expected_persons"),
         ({"clip": 2, "norm": "l3"}, "norm"),
         ({"clip": 2, "weight": "w"}, "named 'w'"),
@@ -240,5 +240,5 @@ def test_groups_pay_for_all_of_their_persons(tmp_path: Path) -> None:
         ]
         assert 2.9 < plans[1].error / plans[0].error < 3.1
         with pytest.raises(DaleniusError, match="learned for single units"):
-            keys = {"clip": [1, 4], "learn_clip": "1/5"}
+            keys = {"clip": [1, 4], "learn": "1/5"}
             curator.plan({"table": {"rows": ["x"], "measure": "clipped_count", **keys}, "privacy": PURE | {"group": 3}})

@@ -51,7 +51,7 @@ def test_no_neighbour_sees_more_than_guaranteed_and_charged(
 
 @pytest.mark.usefixtures("coarse")
 def test_no_neighbour_sees_more_where_the_bound_is_learned() -> None:
-    keys = {"clip": [1, 2], "norm": "l2", "learn_clip": "1/3"}
+    keys = {"clip": [1, 2], "norm": "l2", "learn": "1/3"}
     table = {"rows": ["g"], "measure": "clipped_total", "of": "x", **keys}
     ratio = worst_ratio({"table": table, "privacy": BUDGETS[1]}, PERSONS[0], most=1, rows=KINDS[:2])
     assert 0.9 < ratio <= 1 + 1e-9

@@ -24,7 +24,7 @@ RUNS = 400
 
 def says_the_truth(ask: Any) -> None:
     """Of a public file, for tests/end_to_end/test_every_measure.py: the curve is the share of records up to each point."""
-    release = ask("distribution", {"definition": "zero_concentrated", "rho": 12}, of="age", at=[17, 40, 64])
+    release = ask("distribution", {"definition": "zero_concentrated", "rho": 12}, of="age", bins=[17, 40, 64])
     shares = [(ask.age <= point).mean() for point in (17, 40, 64)]
     assert abs(release.tables[0].values[:3] - shares).max() < 0.01
 
@@ -51,19 +51,19 @@ def answered(plan: TablePlan, counts: np.ndarray, seed: str) -> Estimated:
 
 
 def test_the_curve_of_known_records(ask: Ask) -> None:
-    (shown,) = ask(measure="distribution", of="income", at=[24, 49, 74], amount=200)
+    (shown,) = ask(measure="distribution", of="income", bins=[24, 49, 74], amount=200)
     assert np.allclose(shown.values, [24 / 99, 49 / 99, 74 / 99], atol=0.01)
     assert [axis.name for axis in shown.space.axes] == ["at most"]
-    (by_sex,) = ask(rows=["sex"], measure="distribution", of="income", at=[60, 80], amount=200)
+    (by_sex,) = ask(rows=["sex"], measure="distribution", of="income", bins=[60, 80], amount=200)
     assert np.allclose(by_sex.values, [1, 1, 0, 20 / 39], atol=0.02)
     assert (by_sex.variance > 0).all() and (by_sex.sampled >= by_sex.variance).all()
 
 
 def test_more_points_at_rho_count_runs_of_bins_too() -> None:
     rho, pure = {"definition": "zero_concentrated", "rho": "0.1"}, {"definition": "pure", "epsilon": 1}
-    few, many = (planned("add-remove", rho, 5000, parts=parts) for parts in (3, 100))
+    few, many = (planned("add-remove", rho, 5000, bins=bins) for bins in (3, 100))
     assert few.law.parameters["widths"] == [1] and len(many.law.parameters["widths"]) > 2  # type: ignore[union-attr]
-    assert len(planned("add-remove", pure, 5000, parts=20).measurements) == 1
+    assert len(planned("add-remove", pure, 5000, bins=20).measurements) == 1
     assert many.reservation.rho <= 1 / 10
 
 
@@ -74,7 +74,7 @@ def test_joined_counts_are_least_squares_and_add_up_to_a_public_total() -> None:
     right = np.linalg.solve(counted.T @ inverse @ counted, counted.T @ inverse)
     assert np.allclose(joined(5, (1, 2), variances, False), right)
     assert np.allclose(joined(5, (1, 2), variances, True).sum(axis=0), 0)
-    plan = planned("replace", {"definition": "pure", "epsilon": 1}, 1000, parts=5)
+    plan = planned("replace", {"definition": "pure", "epsilon": 1}, 1000, bins=5)
     made = answered(plan, np.full((50, 5), 200.0), "public")
     assert made.values.reshape(50, 4).std(axis=0).max() < 0.01
 
@@ -85,7 +85,7 @@ def test_joined_counts_are_least_squares_and_add_up_to_a_public_total() -> None:
 def test_whole_curves_are_in_their_bands(relation: str, privacy: tuple[str, str, Any]) -> None:
     """Binomial bounds at one in ten thousand around 95 %."""
     definition, key, amount = privacy
-    plan = planned(relation, {"definition": definition, key: amount}, 800, parts=12)
+    plan = planned(relation, {"definition": definition, key: amount}, 800, bins=12)
     chances = np.arange(1, 13) / 78
     counts = np.random.default_rng(3).multinomial(800, chances, RUNS).astype(np.float64)
     made = answered(plan, counts, f"{relation} {definition}")
@@ -101,7 +101,7 @@ def test_whole_curves_are_in_their_bands(relation: str, privacy: tuple[str, str,
 def test_bands_hold_where_most_draws_of_noise_are_none(privacy: tuple[str, str, Any]) -> None:
     """About 4 of 100 draws are not zero: bands of normal noise held 83 to 87 %."""
     definition, key, amount = privacy
-    plan = planned("add-remove", {"definition": definition, key: amount}, 200, parts=8)
+    plan = planned("add-remove", {"definition": definition, key: amount}, 200, bins=8)
     counts = np.tile([90.0, 40, 20, 10, 5, 2, 1, 32], (RUNS, 1))
     lower, upper = (end.reshape(RUNS, 7) for end in answered(plan, counts, "narrow").ends(0.95, False))
     exact = np.cumsum(counts, axis=1)[:, :-1] / 200
@@ -109,7 +109,7 @@ def test_bands_hold_where_most_draws_of_noise_are_none(privacy: tuple[str, str, 
 
 
 def test_curves_rise_and_an_empty_cell_has_none() -> None:
-    plan = planned("add-remove", {"definition": "pure", "epsilon": "0.05"}, 100, parts=10)
+    plan = planned("add-remove", {"definition": "pure", "epsilon": "0.05"}, 100, bins=10)
     made = answered(plan, np.repeat([[0.0] * 10, [10.0] * 10], 20, axis=0), "few")
     curves = made.values.reshape(40, 9)
     known = ~np.isnan(curves).any(axis=1)
@@ -130,14 +130,14 @@ def test_replays_are_standard() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"at": []},
-        {"at": ["1/2"]},
-        {"at": [200]},
-        {"at": [-1]},
-        {"at": [5], "parts": 4},
-        {"parts": 1},
-        {"parts": 201},
-        {"parts": 10**6},
+        {"bins": []},
+        {"bins": ["1/2"]},
+        {"bins": [200]},
+        {"bins": [-1]},
+        {"bins": ["x"]},
+        {"bins": 1},
+        {"bins": 201},
+        {"bins": 10**6},
         {"of": "sex"},
         {"rows": ["income"]},
         {"of": None},

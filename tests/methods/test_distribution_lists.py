@@ -43,7 +43,7 @@ DOMAIN = domain_of()
 
 
 def request_of(privacy: Any = None, **table: Any) -> dict[str, Any]:
-    asked = {"rows": ["cell", "sex"], "measure": "distribution", "of": "x", "at": POINTS} | table
+    asked = {"rows": ["cell", "sex"], "measure": "distribution", "of": "x", "bins": POINTS} | table
     asked = {key: value for key, value in asked.items() if value is not None}
     return {"table": asked, "privacy": privacy or {"definition": "zero_concentrated", "rho": 1}}
 
@@ -122,7 +122,7 @@ def test_whole_curves_are_in_their_bands(is_weighted: bool, margins: str, privac
 
 def test_sums_of_bins_vary_as_the_joint_law_says() -> None:
     """The exact covariance of all bins of a cell of each margin, against the two variances that the band is made of."""
-    plan = planned(margins="all", at=[100, 200, 300])
+    plan = planned(margins="all", bins=[100, 200, 300])
     part = plan.law.parameters["lists"][0]  # type: ignore[union-attr]
     law = law_from_dict(part["law"])
     assert isinstance(law, Joint)
@@ -189,8 +189,8 @@ def test_squares_of_large_weights_are_held_in_a_coarser_unit() -> None:
     ("given", "words"),
     [
         ({"policy": {}, "weight": "w"}, "not declared fixed"),
-        ({"weight": "w", "of": "w", "at": [1]}, "different variables"),
-        ({"margins": "all", "parts": 200, "at": None}, "points"),
+        ({"weight": "w", "of": "w", "bins": [1]}, "different variables"),
+        ({"margins": "all", "bins": 200}, "points"),
     ],
 )
 def test_what_means_nothing_is_refused(given: dict[str, Any], words: str) -> None:

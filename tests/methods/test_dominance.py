@@ -7,5 +7,5 @@ import numpy as np
 
 
 def test_the_answer_is_the_known_one(ask: Callable[..., Any]) -> None:
-    table = ask(rows=["sex"], measure="dominance", of="income", n=1, k=90)[0]
+    table = ask(rows=["sex"], measure="dominance", of="income", rule={"n": 1, "k": 90})[0]
     assert np.abs(table.values - [0]).max() <= 1

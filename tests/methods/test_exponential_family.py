@@ -48,7 +48,7 @@ def asked(
         "variables": {name: {**variable, "missing": 0} for name, variable in VARIABLES.items()},
     }
     domain = DatasetDocument.from_dict(document).domain()
-    table = {"measure": "exponential_family", "of": of, "family": family, **more}
+    table = {"measure": "exponential_family", "of": of, "model": family, **more}
     plan = plan_of(domain, {"table": table, "privacy": {"definition": "pure", "epsilon": epsilon}}, {})
     source = MemorySource.open(domain, columns())
     passage = gate.run(plan, source, plan.neighbours, plan.reservation, RecordedRandomness("family"))
@@ -114,9 +114,7 @@ def test_intervals_hold_where_noise_is_wider_than_the_way_to_a_bound(
     rows = {"sample": np.repeat(samples, 100), "x": np.full(40 * 100, 40)}
     with Curator.open(rows, declared, ledger=tmp_path / "l.sqlite", rng=RecordedRandomness("wide")) as curator:
         curator.register()
-        release = curator.release(
-            table(rows=["sample"], measure="exponential_family", of="x", family=family, epsilon=1)
-        )
+        release = curator.release(table(rows=["sample"], measure="exponential_family", of="x", model=family, epsilon=1))
     for with_sampling in (False, True):
         lower, upper = release.interval(with_sampling=with_sampling)
         assert ((lower <= parameter) & (parameter <= upper)).mean() >= 0.9

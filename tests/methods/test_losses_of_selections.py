@@ -26,16 +26,16 @@ PURE = ("pure", "epsilon", 1)
 TABLES: dict[str, tuple[dict[str, Any], tuple[str, str, int]]] = {
     "count": ({"rows": ["g"]}, PURE),
     "total": ({"rows": ["g"], "measure": "total", "of": "x"}, PURE),
-    "range count": ({"measure": "range_count", "of": "x", "at_least": 1}, PURE),
-    "distribution": ({"rows": ["g"], "measure": "distribution", "of": "x", "at": [0, 2]}, PURE),
-    "distribution, normal noise": ({"measure": "distribution", "of": "x", "parts": 3}, ("zero_concentrated", "rho", 1)),
+    "range count": ({"measure": "range_count", "of": "x", "among": {"at_least": 1}}, PURE),
+    "distribution": ({"rows": ["g"], "measure": "distribution", "of": "x", "bins": [0, 2]}, PURE),
+    "distribution, normal noise": ({"measure": "distribution", "of": "x", "bins": 3}, ("zero_concentrated", "rho", 1)),
     "median": ({"measure": "median", "of": "x"}, PURE),
     "quantile, exponential": ({"measure": "quantile", "of": "x", "q": "1/4", "method": "exponential"}, PURE),
     "medians": ({"rows": ["g"], "measure": "median", "of": "x"}, PURE),
     "medians by depth": ({"rows": ["g"], "measure": "median", "of": "x", "method": "exponential"}, PURE),
-    "quantile by depth, exponential": (
-        {"measure": "quantile", "of": "x", "q": "1/4", "method": "exponential", "score": "distance"},
-        PURE,
+    "quantile by distance, exponential": (
+        {"measure": "quantile", "of": "x", "q": "1/4", "method": "exponential"},
+        (*PURE, {"score": "distance"}),
     ),
     "median, cauchy": ({"measure": "median", "of": "x", "method": "cauchy"}, PURE),
     "median, lomax": ({"measure": "median", "of": "x", "method": "lomax"}, PURE),
@@ -48,9 +48,9 @@ TABLES: dict[str, tuple[dict[str, Any], tuple[str, str, int]]] = {
     "maximum": ({"measure": "maximum", "of": "x", "method": "cauchy"}, PURE),
     "minimum": ({"measure": "minimum", "of": "x", "method": "student"}, PURE),
     "second maximum": ({"measure": "second_maximum", "of": "x", "method": "lomax"}, PURE),
-    "quantiles": ({"measure": "quantiles", "of": "x", "parts": 4, "error": "noise"}, PURE),
+    "quantiles": ({"measure": "quantiles", "of": "x", "q": 4, "error": "noise"}, PURE),
     "median with its ends": ({"measure": "quantiles", "of": "x", "q": ["1/2"]}, PURE),
-    "learned bounds": ({"rows": ["g"], "measure": "total", "of": "x", "learn_bounds": "1/4"}, PURE),
+    "learned bounds": ({"rows": ["g"], "measure": "total", "of": "x", "learn": "1/4"}, PURE),
     "mode": ({"rows": ["g"], "measure": "mode"}, PURE),
     "mode, exponential": ({"rows": ["g"], "measure": "mode", "method": "exponential"}, PURE),
     "best": ({"rows": ["g"], "measure": "best", "of": "x"}, PURE),
@@ -77,8 +77,8 @@ def source_of(relation: Relation, data: DataSet) -> MemorySource:
 
 
 def planned(name: str, relation: Relation, times: int = 1) -> TablePlan:
-    table, (definition, key, amount) = TABLES[name]
-    privacy = {"definition": definition, key: amount * times}
+    table, (definition, key, amount, *noise) = TABLES[name]
+    privacy = {"definition": definition, key: amount * times} | ({"noise": noise[0]} if noise else {})
     return plan_of(domain_of(relation), {"table": table, "privacy": privacy}, {})
 
 

@@ -9,6 +9,7 @@ import pytest
 from dalenius.curator.memo import plan_digest
 from dalenius.errors import DaleniusError
 from dalenius.spec.load import load_dataset, load_policy
+from dalenius.spec.table import table
 from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 
@@ -30,12 +31,12 @@ def test_a_value_that_is_selected_alone_goes_by_depth_unless_it_is_asked_otherwi
         plan_of(
             load_dataset(rule_kit.DATASET).domain(),
             {
-                "table": {"rows": ["sex"], "measure": "median", "of": "income", "method": "exponential"} | more,
-                "privacy": {"definition": "pure", "epsilon": 1},
+                "table": {"rows": ["sex"], "measure": "median", "of": "income", "method": "exponential"},
+                "privacy": {"definition": "pure", "epsilon": 1, "noise": noise},
             },
             {},
         )
-        for more in ({}, {"score": "depth"}, {"score": "distance"})
+        for noise in ({}, {"score": "depth"}, {"score": "distance"})
     ]
     digests = [plan_digest(plan, load_policy(rule_kit.policy_of(None))) for plan in plans]
     assert digests[0] == digests[1] != digests[2]
@@ -45,13 +46,12 @@ def test_a_value_that_is_selected_alone_goes_by_depth_unless_it_is_asked_otherwi
 @pytest.mark.parametrize(
     "more",
     [
-        {"score": "depth"},
-        {"method": "cauchy", "score": "depth"},
-        {"method": "unbounded", "score": "depth"},
+        {"noise": {"score": "depth"}},
+        {"method": "cauchy", "noise": {"score": "depth"}},
+        {"method": "unbounded", "noise": {"score": "depth"}},
         {"method": "exponential", "error": "sampling"},
     ],
 )
-def test_a_key_is_refused_where_nothing_goes_by_it(more: dict[str, str]) -> None:
-    document = {"table": {"measure": "median", "of": "income", **more}, "privacy": {"definition": "pure", "epsilon": 1}}
-    with pytest.raises(DaleniusError, match=r"score|error"):
-        plan_of(load_dataset(rule_kit.DATASET).domain(), document, {})
+def test_a_key_is_refused_where_nothing_goes_by_it(more: dict[str, Any]) -> None:
+    with pytest.raises(DaleniusError, match=r"score|error|does not name"):
+        plan_of(load_dataset(rule_kit.DATASET).domain(), table(measure="median", of="income", epsilon=1, **more), {})

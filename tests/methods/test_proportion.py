@@ -20,7 +20,7 @@ def test_the_answer_is_the_known_one(ask: Ask) -> None:
 
 
 def test_numbers_are_asked_for_by_their_ends_and_rates_by_per(ask: Ask) -> None:
-    table = ask(measure="proportion", of="income", at_least=11, at_most=20, per=1000, amount=40)[0]
+    table = ask(measure="proportion", of="income", among={"at_least": 11, "at_most": 20}, per=1000, amount=40)[0]
     assert table.values.tolist() == [pytest.approx(10 / 99 * 1000)]
 
 
@@ -30,14 +30,14 @@ def test_numbers_are_asked_for_by_their_ends_and_rates_by_per(ask: Ask) -> None:
         {"of": "job"},
         {"of": "job", "among": []},
         {"of": "job", "among": ["yes", "no"]},
-        {"of": "job", "among": ["yes"], "at_least": 1},
+        {"of": "job", "among": {"at_least": 1}},
         {"of": "job", "among": ["yes"], "rows": ["job"]},
         {"of": "job", "among": ["perhaps"]},
         {"of": "income", "among": ["1"]},
         {"of": "income"},
-        {"of": "income", "at_least": 0},
-        {"of": "income", "at_least": 20, "at_most": 10},
-        {"of": "income", "at_least": 20, "per": 0},
+        {"of": "income", "among": {"at_least": 0}},
+        {"of": "income", "among": {"at_least": 20, "at_most": 10}},
+        {"of": "income", "among": {"at_least": 20}, "per": 0},
     ],
 )
 def test_what_means_nothing_is_refused(ask: Ask, wrong: dict[str, Any]) -> None:

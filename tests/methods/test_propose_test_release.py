@@ -76,9 +76,9 @@ def worst_delta(step: ProposeTestRelease, relation: Relation, epsilon: Fraction)
 
 
 TABLES: list[dict[str, Any]] = [
-    {"bound": 2},
-    {"estimate": "interquartile", "bound": 2},
-    {"estimate": "quantile", "q": "1/4", "bound": 1},
+    {"bounds": 2},
+    {"estimate": "interquartile", "bounds": 2},
+    {"estimate": "quantile", "q": "1/4", "bounds": 1},
 ]
 
 
@@ -92,7 +92,7 @@ def test_all_neighbours_keep_to_epsilon_and_delta(relation: Relation, table: dic
 
 @pytest.mark.parametrize("relation", list(Relation))
 def test_a_test_or_an_answer_at_twice_its_loss_is_found(relation: Relation) -> None:
-    step = step_of(relation, bound=2)
+    step = step_of(relation, bounds=2)
     for fault in (replace(step, test=2 * step.test), replace(step, epsilon=2 * step.epsilon)):
         # The threshold and the bound stay those of the honest step.
         planted = Planted(**{each.name: getattr(fault, each.name) for each in fields(fault)})
@@ -159,12 +159,12 @@ class UpperHalf:
 
 @pytest.mark.parametrize("relation", list(Relation))
 def test_a_statistic_is_added_by_its_distance_alone(relation: Relation) -> None:
-    step = replace(step_of(relation, bound=1), statistic=UpperHalf(ValuesQuery(value="x")))
+    step = replace(step_of(relation, bounds=1), statistic=UpperHalf(ValuesQuery(value="x")))
     assert worst_delta(step, relation, Fraction(2)) <= Fraction(1, 20) + Fraction(1, 10**9)
 
 
 def test_no_reply_has_the_probability_that_was_planned() -> None:
-    step = step_of(Relation.REPLACE, bound=2)
+    step = step_of(Relation.REPLACE, bounds=2)
     # Each of these is one over one plus a, times a power of a, where a = exp(-1).
     assert step.silence(0) == pytest.approx(1 - exp(-step.threshold - 1) / (1 + exp(-1)))
     assert 1 - step.silence(0) <= 0.05 < exp(1) * (1 - step.silence(0))
@@ -177,7 +177,7 @@ def test_no_reply_has_the_probability_that_was_planned() -> None:
 
 
 def test_the_answer_and_its_error(ask: Ask) -> None:
-    (table,) = ask("approximate", 12, measure="propose_test_release", of="income", bound=4, delta="1e-3")
+    (table,) = ask("approximate", 12, measure="propose_test_release", of="income", bounds=4, delta="1e-3")
     assert abs(table.values[0] - 50) <= 5
     # Half of epsilon for an answer that one record moves by at most four steps of one: a rate of 3/2.
     assert table.variance[0] == pytest.approx(2 * exp(-1.5) / (1 - exp(-1.5)) ** 2)
@@ -195,7 +195,7 @@ def test_no_reply_is_charged_printed_and_stored(tmp_path: Path) -> None:
         before = curator.ledger.reader.account("p").spent
         release = curator.release(
             {
-                "table": {"measure": "propose_test_release", "of": "x", "bound": 2},
+                "table": {"measure": "propose_test_release", "of": "x", "bounds": 2},
                 "privacy": {"definition": "approximate", "epsilon": 2, "delta": "1e-12"},
             }
         )
@@ -222,7 +222,7 @@ def test_a_cascade_is_charged_once_and_says_which_bound_passed(tmp_path: Path) -
         "table": {"measure": "propose_test_release", "of": "x", "bounds": [1, 2]},
         "privacy": {"definition": "approximate", "epsilon": 20, "delta": "1e-3"},
     }
-    alone = {**request, "table": {"measure": "propose_test_release", "of": "x", "bound": 2}}
+    alone = {**request, "table": {"measure": "propose_test_release", "of": "x", "bounds": 2}}
     with Curator.open(
         DATASET,
         data={"x": [0, 2, 2, 2, 2, 2, 2, 2, 2, 4]},
@@ -253,19 +253,17 @@ def test_a_cascade_is_charged_once_and_says_which_bound_passed(tmp_path: Path) -
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"bounds": [1, 2]},
-        {"bound": None, "bounds": [2]},
-        {"bound": None, "bounds": [2, 1]},
-        {"bound": None, "bounds": [1, 1]},
-        {"bound": None, "bounds": [1, 200]},
-        {"bound": None, "bounds": [0, 1]},
-        {"bound": None, "bounds": list(range(1, 20))},
-        {"bound": None, "bounds": [1, "x"]},
-        {"bound": None, "bounds": []},
-        {"bound": 0},
-        {"bound": -3},
-        {"bound": 200},
-        {"bound": None},
+        {"bounds": [2, 1]},
+        {"bounds": [1, 1]},
+        {"bounds": [1, 200]},
+        {"bounds": [0, 1]},
+        {"bounds": list(range(1, 20))},
+        {"bounds": [1, "x"]},
+        {"bounds": []},
+        {"bounds": 0},
+        {"bounds": -3},
+        {"bounds": 200},
+        {"bounds": None},
         {"estimate": "mean"},
         {"estimate": "quantile"},
         {"estimate": "quantile", "q": 1},
@@ -277,7 +275,7 @@ def test_a_cascade_is_charged_once_and_says_which_bound_passed(tmp_path: Path) -
     ],
 )
 def test_what_means_nothing_is_refused(ask: Ask, wrong: dict[str, Any]) -> None:
-    asked = {"measure": "propose_test_release", "of": "income", "bound": 4, "delta": "1e-6"} | wrong
+    asked = {"measure": "propose_test_release", "of": "income", "bounds": 4, "delta": "1e-6"} | wrong
     definition = asked.pop("definition", "approximate")
     with pytest.raises(DaleniusError):
         ask(definition, 1, **{key: value for key, value in asked.items() if value is not None})

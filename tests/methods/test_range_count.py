@@ -20,7 +20,7 @@ from dalenius_lab.attackers.exhaustive import RELATION_NAMES, RELATIONS, tiny_do
 
 
 def request_of(**keys: Any) -> dict[str, Any]:
-    table = {"measure": "range_count", "of": "x", "at_least": 1} | keys
+    table = {"measure": "range_count", "of": "x", "among": {"at_least": 1}} | keys
     return {"table": table, "privacy": {"definition": "pure", "epsilon": "1.5"}}
 
 
@@ -52,7 +52,7 @@ def test_an_answer_is_cut_to_what_it_can_be_and_has_an_interval(tmp_path: Path) 
         curator.register(by="custodian")
         cut = 0
         for top in range(70, 90):
-            table = {"measure": "range_count", "of": "age", "at_least": top}
+            table = {"measure": "range_count", "of": "age", "among": {"at_least": top}}
             release = curator.release({"table": table, "privacy": {"definition": "pure", "epsilon": "0.2"}})
             assert release.values >= 0
             cut += bool(release.adjustments)
@@ -60,7 +60,7 @@ def test_an_answer_is_cut_to_what_it_can_be_and_has_an_interval(tmp_path: Path) 
         assert cut > 0
         exact = curator.release(
             {
-                "table": {"measure": "range_count", "of": "age", "at_least": 30, "at_most": 50},
+                "table": {"measure": "range_count", "of": "age", "among": {"at_least": 30, "at_most": 50}},
                 "privacy": {"definition": "pure", "epsilon": 30},
             }
         )
@@ -70,10 +70,11 @@ def test_an_answer_is_cut_to_what_it_can_be_and_has_an_interval(tmp_path: Path) 
 @pytest.mark.parametrize(
     "keys",
     [
-        {"at_least": None},
+        {"among": None},
+        {"among": ["1"]},
         {"rows": ["g"]},
         {"where": {"x": {"at_least": 0}}},
-        {"at_least": 2, "at_most": 1},
+        {"among": {"at_least": 2, "at_most": 1}},
         {"of": "g"},
         {"margins": "all"},
     ],

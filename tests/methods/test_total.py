@@ -18,7 +18,7 @@ def test_the_answer_is_the_known_one(ask: Callable[..., Any]) -> None:
 
 def test_totals_under_learned_bounds_have_the_reach_of_laplace_noise(tmp_path: Path) -> None:
     """It was that of normal noise of the same variance, which holds 93.7 %."""
-    table = {"rows": ["sex"], "measure": "total", "of": "income", "learn_bounds": "1/5"}
+    table = {"rows": ["sex"], "measure": "total", "of": "income", "learn": "1/5"}
     release = method_kit.released(
         {"table": table, "privacy": {"definition": "pure", "epsilon": 1}}, tmp_path / "l.sqlite"
     )

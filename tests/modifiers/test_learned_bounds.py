@@ -7,7 +7,7 @@ from dalenius.core import registry
 from dalenius.errors import DaleniusError, Unsupported
 from dalenius.modifiers.learned_bounds import LEARNED_BOUNDS
 
-LEARN = {"learn_bounds": "1/4", "candidates": [0, 5, 10, 20]}
+LEARN = {"learn": "1/4", "clip": [0, 5, 10, 20]}
 
 
 def test_a_mean_learns_its_bounds_first() -> None:
@@ -31,7 +31,7 @@ def test_what_it_is_not_combined_with_is_refused(more: dict[str, object]) -> Non
         plan("mean", **LEARN, **more)
 
 
-def test_the_usual_tail_and_candidates_have_one_spelling() -> None:
-    canonical = LEARNED_BOUNDS.canonical({**LEARN, "tail": "0.01"})
-    assert "tail" not in canonical and canonical["candidates"] == ["0", "5", "10", "20"]
+def test_the_usual_share_and_candidates_have_one_spelling() -> None:
+    canonical = LEARNED_BOUNDS.canonical({**LEARN, "beyond": "0.01"})
+    assert "beyond" not in canonical and canonical["clip"] == ["0", "5", "10", "20"]
     assert LEARNED_BOUNDS.canonical({"error": "noise"}) == {"error": "noise"}

@@ -82,8 +82,8 @@ ESTIMATES: Mapping[str, tuple[Mapping[str, Any], list[float]]] = {
     "variance": ({"measure": "variance", "of": "x"}, [320]),
     "covariance": ({"measure": "covariance", "of": "x", "other": "y"}, [160]),
     "correlation": ({"measure": "correlation", "of": "x", "other": "y"}, [160 / (320 * 220) ** 0.5]),
-    "distribution": ({"measure": "distribution", "of": "x", "at": [39, 59]}, [10 / 31, 20 / 31]),
-    "family": ({"measure": "exponential_family", "of": "x", "family": "gaussian"}, [50, np.nan]),
+    "distribution": ({"measure": "distribution", "of": "x", "bins": [39, 59]}, [10 / 31, 20 / 31]),
+    "family": ({"measure": "exponential_family", "of": "x", "model": "gaussian"}, [50, np.nan]),
 }
 WEIGHTED = {
     "weighted mean": ({"measure": "mean", "of": "x", "weight": "w"}, [50]),

@@ -38,8 +38,8 @@ def domain(relation: str, size: int | None = None, missing: object = 0) -> Any:
 
 
 def asked(privacy: Any = PURE, **more: Any) -> dict[str, Any]:
-    table = {"measure": "mean", "of": "x", "error": "sampling", "learn_bounds": "1/2", "candidates": [0, 2, 3, 5]}
-    return {"table": table | {"tail": "1/4"} | more, "privacy": privacy}
+    table = {"measure": "mean", "of": "x", "error": "sampling", "learn": "1/2", "clip": [0, 2, 3, 5]}
+    return {"table": table | {"beyond": "1/4"} | more, "privacy": privacy}
 
 
 def contents(here: Any, step: Any, rows: tuple[Any, ...]) -> list[np.ndarray]:
@@ -115,7 +115,7 @@ def test_counted_rows_outside_make_the_interval_one_for_the_mean_between_the_dec
 
 
 def test_what_was_chosen_narrower_has_less_noise() -> None:
-    wide, _ = released(candidates=[0, 6])
+    wide, _ = released(clip=[0, 6])
     narrow, _ = released()
     assert narrow.tables[0].std_error[0] < 0.75 * wide.tables[0].std_error[0]
 
@@ -123,12 +123,12 @@ def test_what_was_chosen_narrower_has_less_noise() -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"candidates": [1]},
-        {"candidates": ["0.5", 2]},
-        {"candidates": [0, 9]},
-        {"learn_bounds": 0},
-        {"learn_bounds": 1},
-        {"tail": "1/2"},
+        {"clip": [1]},
+        {"clip": ["0.5", 2]},
+        {"clip": [0, 9]},
+        {"learn": 0},
+        {"learn": 1},
+        {"beyond": "1/2"},
         {"margins": "all", "rows": ["g"]},
         {"weight": "x"},
     ],
@@ -141,9 +141,9 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_read(more: dict[st
         plan_of(domain("add-remove"), request, {"allow": {"acknowledge": ["fixed_weights"]}})
 
 
-def test_candidates_without_learn_bounds_are_refused() -> None:
+def test_candidates_without_learn_are_refused() -> None:
     request = asked()
-    del request["table"]["learn_bounds"]
+    del request["table"]["learn"]
     with pytest.raises(DaleniusError):
         plan_of(domain("add-remove"), request, {})
 
@@ -152,11 +152,11 @@ def test_one_question_has_one_spelling() -> None:
     from dalenius.spec.request import RequestDocument
 
     one, other = (
-        RequestDocument.from_dict(asked(candidates=given, tail=tail))
-        for given, tail in (([0, "2.0", 5], "1/100"), (["0", 2, "5"], "0.01"))
+        RequestDocument.from_dict(asked(clip=given, beyond=share))
+        for given, share in (([0, "2.0", 5], "1/100"), (["0", 2, "5"], "0.01"))
     )
-    assert one.table.keys == other.table.keys and "tail" not in one.table.keys
-    assert Fraction(str(one.table.keys["candidates"][1])) == 2  # type: ignore[index]
+    assert one.table.keys == other.table.keys and "beyond" not in one.table.keys
+    assert Fraction(str(one.table.keys["clip"][1])) == 2  # type: ignore[index]
 
 
 @pytest.mark.parametrize("kind", ["totals", "total", "squares", "clipped"])
@@ -194,7 +194,7 @@ def test_a_mean_offers_learned_bounds_with_the_errors_that_they_have(amount: dic
     }
     here, table = load_dataset(document).domain(), {"measure": "mean", "of": "x", "error": error}
     offered = plan_of(here, {"table": table, "privacy": amount}).preview["by_upper_tail_with_learned_bounds"]
-    learned = plan_of(here, {"table": {**table, "learn_bounds": "1/5"}, "privacy": amount}).preview["by_upper_tail"]
+    learned = plan_of(here, {"table": {**table, "learn": "1/5"}, "privacy": amount}).preview["by_upper_tail"]
     assert [part["upper_tail"] for part in learned] == ["1", "1/10", "1/100"]
     margins = [[part["half_width_95"] for part in each] for each in (offered, learned)]
     assert margins[0] == pytest.approx(margins[1], rel=0.1)

@@ -18,7 +18,6 @@ from dalenius.curator.curator import Curator
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.inference.cells import intervals
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
-from dalenius.spec.request import RequestDocument
 from dalenius.testing.asking import plan_of
 
 MEAN = {"measure": "mean", "of": "age", "error": "bootstrap"}
@@ -139,18 +138,9 @@ def test_a_release_of_the_older_question_is_read_as_it_was() -> None:
     assert made.variance[0] == pytest.approx((spread / 4 + 25 * made.counts.variance[0]) / 400)
 
 
-def test_squares_can_be_left_out_and_are_a_question_of_their_own() -> None:
-    said, unsaid, without = (
-        RequestDocument.from_dict({"table": MEAN | more, "privacy": APPROXIMATE})
-        for more in ({"squares": True}, {}, {"squares": False})
-    )
-    assert said == unsaid != without
-    plans = [plan_of(domain_of(), request) for request in (said, without)]
-    assert [plan.measurements[0].sums for plan in plans] == [("squares",), ()]  # type: ignore[attr-defined]
-    errors = [float(plan.preview["std_error_with_sampling"]) for plan in plans]
-    assert errors[0] < 0.98 * errors[1]
-    with pytest.raises(Unsupported, match="squares"):
-        plan_of(domain_of(), {"table": MEAN | {"error": "sampling", "squares": False}, "privacy": APPROXIMATE})
+def test_squares_of_what_rows_add_are_measured_beside() -> None:
+    plan = plan_of(domain_of(), {"table": MEAN, "privacy": APPROXIMATE})
+    assert plan.measurements[0].sums == ("squares",)  # type: ignore[attr-defined]
 
 
 DATASET = {

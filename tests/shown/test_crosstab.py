@@ -185,7 +185,7 @@ def test_totals_are_of_the_same_measure(tmp_path: Path, measure: str) -> None:
             "n": words,
         },
     }
-    keys = {"at_least": 5} if measure == "proportion" else {}
+    keys = {"among": {"at_least": 5}} if measure == "proportion" else {}
     request = table(rows="a", columns="b", measure=measure, of="n", margins=[["a", "b"], ["a"], []], rho=100, **keys)
     with Curator.open(
         document, data=rows, ledger=str(tmp_path / "l.sqlite"), policy={"budget": {"rho": 200}}

@@ -90,8 +90,8 @@ DIFFERENT: list[RequestDocument] = [
     ask({"definition": "zero_concentrated", "rho": 1}, rows=["sex"]),
     ask({"definition": "pure", "epsilon": 1, "mechanism": "discrete_laplace"}, rows=["sex"]),
     ask({"definition": "pure", "epsilon": 1, "strategy": "interior"}, rows=["sex"]),
-    ask(rows=["sex"], measure="total", of="income", learn_bounds="1/4"),
-    ask(rows=["sex"], measure="total", of="income", learn_bounds="1/5"),
+    ask(rows=["sex"], measure="total", of="income", learn="1/4"),
+    ask(rows=["sex"], measure="total", of="income", learn="1/5"),
 ]
 
 
@@ -163,19 +163,22 @@ def test_labels_stand_in_the_order_of_the_first_category_that_each_holds(
 
 _PROPORTION = {"measure": "proportion", "of": "status", "among": ["married"], "rows": ["sex"]}
 _QUARTILES = {"measure": "quantiles", "of": "income", "rows": ["sex"]}
-_REFINED = {"rows": ["region"], "refine": "half", "refine_from": 3}
+_REFINED = {"rows": ["region"], "refine": {"half": 3}}
 
 
 @pytest.mark.parametrize(
     ("table", "keys"),
     [
         (_PROPORTION, [{"per": 1}, {"per": "1.0"}, {"among": "married"}, {"among": ["married", "married"]}]),
-        (_QUARTILES, [{"parts": 4}, {"error": "sampling"}, {"q": ["0.5", "3/4", "1/4"]}]),
+        (_QUARTILES, [{"q": 4}, {"error": "sampling"}, {"q": ["0.5", "3/4", "1/4"]}]),
         ({"measure": "ratio", "of": "income", "other": "age"}, [{"per": 1}, {"error": "sampling"}]),
         ({"measure": "best", "of": "income", "rows": ["sex"]}, [{"which": "largest", "method": "exponential"}]),
         ({"measure": "mode", "rows": ["sex"]}, [{"method": "exponential"}]),
-        ({"measure": "range_count", "of": "age", "at_least": 18}, [{"at_least": "18"}, {"at_least": 18.0}]),
-        (_REFINED, [{"refine_share": "1/4"}, {"refine_share": 0.25}]),
+        (
+            {"measure": "range_count", "of": "age", "among": {"at_least": 18}},
+            [{"among": {"at_least": "18"}}, {"among": {"at_least": 18.0}}],
+        ),
+        (_REFINED, [{"learn": "1/4"}, {"learn": 0.25}]),
     ],
     ids=lambda part: part.get("measure", "count") if isinstance(part, dict) else "",
 )

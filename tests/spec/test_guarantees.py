@@ -161,7 +161,7 @@ TABLES: dict[str, dict[str, Any]] = {
     "median": {"measure": "median", "of": "x"},
     "mode": {"rows": ["g"], "measure": "mode"},
     "best": {"rows": ["g"], "measure": "best", "of": "x", "method": "permute_and_flip"},
-    "refined": {"rows": ["g"], "refine": "half", "refine_from": 2},
+    "refined": {"rows": ["g"], "refine": {"half": 2}},
 }
 
 

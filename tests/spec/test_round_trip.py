@@ -26,5 +26,5 @@ def test_a_written_request_reads_back_as_itself(example: dict[str, Any]) -> None
 def test_keys_cannot_be_written_as_such() -> None:
     with pytest.raises(DocumentError, match="no key 'keys'"):
         RequestDocument.from_dict(
-            {"table": {"keys": {"learn_bounds": "1/5"}}, "privacy": {"definition": "pure", "epsilon": 1}}
+            {"table": {"keys": {"learn": "1/5"}}, "privacy": {"definition": "pure", "epsilon": 1}}
         )

@@ -133,8 +133,10 @@ class Subject:
 
 def _property(of: str, keys: Mapping[str, Any]) -> tuple[Condition, ...]:
     """The range or the categories that a method's own keys name, as they were written."""
-    labels = tuple(map(str, keys.get("among") or ()))
-    low, high = (str(keys.get(end) or "") for end in ("at_least", "at_most"))
+    among = keys.get("among") or ()
+    ends = among if isinstance(among, Mapping) else {}
+    labels = tuple(map(str, ends.get("groups", ()) if ends else among))
+    low, high = (str(ends.get(end) or "") for end in ("at_least", "at_most"))
     return (Condition(variable=of, kept=labels, low=low, high=high),) if labels or low or high else ()
 
 

@@ -81,7 +81,8 @@ class Inspection:
                 f'Ask with measure = "{" or ".join(judging)}", of = "variable", and the rows and columns to judge.'
             )
         self._note({"request": form.content, "what": method.name}, by)
-        names, statistic = method.judged(query, str(document.table.of), document.table.keys)
+        rule = document.table.keys.get("rule")
+        names, statistic = method.judged(query, str(document.table.of), dict(rule) if isinstance(rule, Mapping) else {})
         verdicts = dominated(self.holding.source, names, statistic)
         return Confidential(f"Dominated cells of {self._domain.name} {self._domain.version}", verdicts)
 

@@ -208,7 +208,7 @@ class Planner:
             unread = question.unread()
             if unread:
                 raise rules.not_used(method, unread[0])
-            if request.privacy.group != 1:
+            if request.privacy.group != 1 and not question.scope.is_data_dependent:
                 plan = self._for_one(plan, request.privacy.group, question)
         return rules.extended(plan, used, self.policy, request.method) if used else plan
 
@@ -241,8 +241,8 @@ class Planner:
         """Return the plan of a guarantee to groups, charged for one unit, whose loss is smaller."""
         if question.scope is not Scope.ALL_DATA:
             raise errors.Unsupported(
-                f"A guarantee to groups is made under differential privacy; {question.definition.name!r} knows groups "
-                "of its own in [table], where they are proved.",
+                f"A guarantee to groups is made under differential privacy, not under {question.definition.name!r}. "
+                "Remove `group`.",
                 received=size,
             )
         together = [measurement.profile(question.neighbours) for measurement in plan.measurements]
@@ -278,7 +278,9 @@ class Planner:
 
     def _neighbours(self, definition: Definition, group: int) -> Neighbours:
         """The declared neighbours, of whom a guarantee may leave out what is publicly known."""
-        neighbours = replace(self.domain.neighbours.grouped(group), scope=definition.scope)
+        # Where noise follows the data, a method proves groups of its own (`Question.group`).
+        together = 1 if definition.scope.is_data_dependent else group
+        neighbours = replace(self.domain.neighbours.grouped(together), scope=definition.scope)
         if definition.scope is not Scope.GIVEN_THE_PUBLIC:
             return neighbours
         public = self.domain.public_attributes

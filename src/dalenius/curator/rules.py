@@ -54,6 +54,7 @@ _HINTS = {
     "margins": " Lists with margins are of counts, estimates and distributions; ask for other measures table by table.",
     "universe": " No record can be lost from these tables.",
     "in_cells_of": " Its error does not depend on how many records a cell has, or their number is declared.",
+    "group": " Groups are proved for order statistics there.",
     "rows": " It is one number of one list of records: use where, not rows or columns.",
 }
 

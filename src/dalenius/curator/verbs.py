@@ -12,6 +12,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.registry import module_of
 from dalenius.core.release import Release
 from dalenius.errors import ParameterError
+from dalenius.spec.document import Part
 from dalenius.spec.method import Method, takes_weight
 from dalenius.spec.table import Amount, Axes, table
 
@@ -115,6 +116,8 @@ def written_type(annotation: Any) -> Written:
         return Written(f"Sequence[{' | '.join(inner)}]")
     if origin in (dict, Mapping):
         return Written(f"Mapping[{', '.join(written_type(part) for part in parts)}]")
+    if isinstance(annotation, type) and issubclass(annotation, Part):
+        return Written("Mapping[str, Any]")
     return Written(annotation.__name__ if isinstance(annotation, type) else "Any")
 
 

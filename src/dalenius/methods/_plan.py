@@ -57,6 +57,7 @@ class EstimateMethod(Method):
     """
 
     estimator_name: str
+    errors = ("noise", "sampling", "bootstrap")
     scopes: tuple[Scope, ...]
     takes_weight: bool
 

@@ -4,8 +4,9 @@ from typing import Literal
 
 from dalenius.core.plan import TablePlan
 from dalenius.errors import UnknownName
-from dalenius.plans.choice import ChoiceParameters, plan_choice
+from dalenius.plans.choice import canonical_choice, plan_choice
 from dalenius.spec.document import usual
+from dalenius.spec.keys import MethodKey
 from dalenius.spec.method import AnswerKind, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
@@ -16,7 +17,7 @@ __all__ = ["BEST"]
 _SIGNS = {"largest": 1, "smallest": -1}
 
 
-class BestParameters(ChoiceParameters):
+class BestParameters(MethodKey):
     """Keys of the best cell."""
 
     which: Literal["largest", "smallest"] = usual("largest", "Which end is looked for.")
@@ -36,6 +37,7 @@ BEST = Method(
     has_error=False,
     answer=AnswerKind.NUMBER,
     Parameters=BestParameters,
+    canonical_keys=canonical_choice,
     words=translated(
         Words(
             title="Category with the {which} total of {of}",

@@ -7,13 +7,13 @@ the records beyond them.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
-from dalenius.plans.order import HALF, OrderMethod
+from dalenius.plans.order import OrderMethod
 from dalenius.plans.quantiles import QUARTILES
-from dalenius.spec.document import Exact, Part, usual
+from dalenius.spec.keys import HALF, BeyondKey, ErrorKey
 from dalenius.spec.method import Words, example
 from dalenius.translation import translated
 
@@ -22,11 +22,8 @@ __all__ = ["BOXPLOT"]
 _BEYOND = Fraction(1, 20)
 
 
-class BoxplotKeys(Part):
+class BoxplotKeys(ErrorKey, BeyondKey):
     """Keys of a box plot: which share of the records lies beyond each whisker."""
-
-    beyond: Exact = usual(_BEYOND, "Which share of the records lies beyond each whisker.")
-    error: Literal["noise", "sampling"] = "sampling"
 
 
 def _five(share: object) -> tuple[Fraction, ...]:

@@ -36,6 +36,6 @@ CLIPPED_COUNT = clipped_method(
         example(
             rows=["region"], measure="clipped_count", clip=[1, 2, 4], expected_persons={"1": 900, "3": 100}, rho="1/4"
         ),
-        example(rows=["region"], measure="clipped_count", clip=[1, 2, 4], learn_clip="1/5", q="9/10", epsilon=2),
+        example(rows=["region"], measure="clipped_count", clip=[1, 2, 4], learn="1/5", beyond="1/10", epsilon=2),
     ),
 )

@@ -33,7 +33,7 @@ CLIPPED_TOTAL = clipped_method(
     ),
     examples=(
         example(rows=["sex"], **_INCOME, clip=30, epsilon=1),
-        example(rows=["region"], **_INCOME, clip=[5, 10, 40], norm="l2", learn_clip="1/4", q="4/5", rho="1/4"),
+        example(rows=["region"], **_INCOME, clip=[5, 10, 40], norm="l2", learn="1/4", beyond="1/5", rho="1/4"),
         example(rows=["sex"], **_INCOME, clip=[10, 20], expected_persons={"5": 300, "15": 40}, epsilon=1),
     ),
 )

@@ -21,43 +21,42 @@ from dalenius.translation import translated
 __all__ = ["DISTRIBUTION"]
 
 MOST_POINTS = 255
-_PARTS = 20
+_BINS = 20
 
 
 class DistributionKeys(Part):
-    """Keys of a distribution function: at which points, or how many equal parts of the bounds they make."""
+    """Keys of a distribution function: how many equal bins there are, or the points between them."""
 
-    at: tuple[Exact, ...] | None = usual(None, "Points at which the distribution function is shown.")
-    parts: Whole = usual(_PARTS, "Into how many equal parts the bounds are cut, where no points are named.")
+    bins: Whole | tuple[Exact, ...] | None = usual(
+        None, "Into how many equal bins the bounds are cut, 20 if left out, or the points between bins."
+    )
 
 
 def _points(question: Question) -> tuple[int, ...]:
     """In steps, each below the upper bound: the curve is 1 there."""
-    bounds, at, parts = question.bounds, question.parameter("at"), question.parameter("parts")
-    if at is not None and parts is not None:
-        raise ParameterError("Write at (points) or parts (equal parts of the bounds), not both.", name="parts")
-    if at is not None:
-        return _at(question, at)
-    count, width = _PARTS if parts is None else int(parts), bounds.high - bounds.low
-    count = min(count, width) if parts is None else count
+    bounds, bins = question.bounds, question.parameter("bins")
+    if isinstance(bins, list | tuple):
+        return _at(question, bins)
+    width = bounds.high - bounds.low
+    count = min(_BINS, width) if bins is None else int(bins)
     if not 2 <= count <= min(width, MOST_POINTS + 1):
         raise ParameterError(
-            f"parts must be a whole number from 2 to {min(width, MOST_POINTS + 1)}: {question.of!r} has {width} steps.",
-            name="parts",
+            f"bins must be a whole number from 2 to {min(width, MOST_POINTS + 1)}: {question.of!r} has {width} steps.",
+            name="bins",
         )
     return tuple(bounds.low + width * k // count for k in range(1, count))
 
 
 def _at(question: Question, at: Any) -> tuple[int, ...]:
-    bounds, points = question.bounds, sorted({rational(point, "at") for point in at})
+    bounds, points = question.bounds, sorted({rational(point, "bins") for point in at})
     if not points:
-        raise ParameterError("at needs at least one point.", name="at")
+        raise ParameterError("bins needs at least one point.", name="bins")
     for point in points:
         if not bounds.lower <= point < bounds.upper or (point / bounds.step).denominator != 1:
             raise ParameterError(
                 f"Points of {question.of!r} are multiples of {plain(bounds.step)} from {plain(bounds.lower)} to "
                 f"below {plain(bounds.upper)}; received {plain(point)}.",
-                name="at",
+                name="bins",
             )
     if len(points) > MOST_POINTS:
         raise TooLarge(
@@ -73,10 +72,11 @@ def _plan(question: Question) -> TablePlan:
 
 
 def _canonical(keys: Mapping[str, Any]) -> dict[str, Any]:
-    if "at" not in keys:
-        return dict(keys)
-    points = sorted({rational(point, "at") for point in keys["at"]})
-    return {**keys, "at": [plain(point) for point in points]}
+    bins = keys.get("bins")
+    if not isinstance(bins, list | tuple):
+        return {key: value for key, value in keys.items() if (key, value) != ("bins", _BINS)}
+    points = sorted({rational(point, "bins") for point in bins})
+    return {**keys, "bins": [plain(point) for point in points]}
 
 
 DISTRIBUTION = Method(
@@ -96,9 +96,9 @@ DISTRIBUTION = Method(
         )
     ),
     examples=(
-        example(rows=["sex"], measure="distribution", of="income", parts=8, rho="1/2"),
-        example(measure="distribution", of="age", at=[17, 64], epsilon=2),
-        example(rows=["sex"], measure="distribution", of="income", parts=8, margins="all", rho="1/2"),
-        example(rows=["sex"], measure="distribution", of="income", parts=8, weight="weight", rho=2),
+        example(rows=["sex"], measure="distribution", of="income", bins=8, rho="1/2"),
+        example(measure="distribution", of="age", bins=[17, 64], epsilon=2),
+        example(rows=["sex"], measure="distribution", of="income", bins=8, margins="all", rho="1/2"),
+        example(rows=["sex"], measure="distribution", of="income", bins=8, weight="weight", rho=2),
     ),
 )

@@ -1,12 +1,13 @@
 """How many cells a few contributors dominate: a charged query, or the custodian's own view; never a free flag.
 
-A request asks for it with `measure = "dominance"`, `of`, and the rows and columns whose cells are judged. The rule is
-p % (`p`, 10 unless told otherwise) or, with `k`, that the `n` largest contributors hold more than k % of the total. The
-answer is one number: which cells they are is shown through the custodian's door only.
+A request asks for it with `measure = "dominance"`, `of`, and the rows and columns whose cells are judged. `rule`
+is p % (`{ p = 10 }` unless told otherwise) or that n contributors hold more than k % of the total. The answer is one
+number: which cells they are is shown through the custodian's door only.
 """
 
 from collections.abc import Mapping
 from itertools import product
+from typing import Literal
 
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis
@@ -60,18 +61,17 @@ def _whole(name: str, value: object) -> int:
 class DominanceParameters(Part):
     """Keys of a rule of dominance."""
 
-    p: Whole | None = usual(
-        None, "Per cent within which the largest contribution could be estimated by the second largest."
+    rule: dict[Literal["p", "n", "k"], Whole] | None = usual(
+        None,
+        "When a cell is dominated: { p = 10 } where the second largest contributor could estimate the largest one "
+        "within p per cent, { n = 2, k = 80 } where n contributors hold more than k per cent of the total.",
     )
-    n: Whole | None = usual(None, "How many contributors are looked at together; with k.")
-    k: Whole | None = usual(None, "Per cent of the total from which on n contributors dominate a cell.")
 
 
 def _plan(question: Question) -> TablePlan:
     """One number, whatever the cells."""
     _ = question.bounds
-    rule = {name: question.parameter(name) for name in OPTIONS}
-    names, statistic = judged(question.query, question.of, {k: v for k, v in rule.items() if v is not None})
+    names, statistic = judged(question.query, question.of, question.parameter("rule") or {})
     mechanism = question.choose(statistic.sensitivity(question.neighbours))
     measurement = Noisy("dominated cells", statistic, mechanism)
     law = measurement.law
@@ -103,6 +103,6 @@ DOMINANCE = Method(
             caption="± is the margin of error from privacy noise, {level}; which cells they are is not published.",
         )
     ),
-    examples=(example(rows=["region"], measure="dominance", of="income", p=15, epsilon=1),),
+    examples=(example(rows=["region"], measure="dominance", of="income", rule={"p": 15}, epsilon=1),),
     judged=judged,
 )

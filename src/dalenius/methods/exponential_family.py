@@ -17,7 +17,8 @@ from dalenius.plans.design import design_notes, public_size
 from dalenius.plans.sum_layouts import declared
 from dalenius.plans.sum_plan import SumPlan, finished, law_of
 from dalenius.plans.sum_shares import MeasuredLayout
-from dalenius.spec.document import Part, usual
+from dalenius.spec.document import Part
+from dalenius.spec.keys import ModelKey
 from dalenius.spec.method import AnswerKind, FieldKind, FormField, Method, Words, example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -30,14 +31,6 @@ __all__ = ["ExponentialFamilyMethod"]
 MOST_CELLS = 500
 
 
-class ExponentialFamilyParameters(Part):
-    """Keys of an exponential family: which."""
-
-    family: str | None = usual(
-        None, "The distribution whose parameters are estimated: gaussian, poisson, exponential, …"
-    )
-
-
 class ExponentialFamilyMethod(Method):
     """The law of a family under which clipped values have the measured moments."""
 
@@ -45,7 +38,7 @@ class ExponentialFamilyMethod(Method):
     answer: AnswerKind = AnswerKind.NUMBER
     is_offered: bool = False
     form_fields: Mapping[str, FormField] = {
-        "family": FormField(
+        "model": FormField(
             kind=FieldKind.CHOICE,
             labels=texts("Distribution"),
             first="gaussian",
@@ -53,7 +46,7 @@ class ExponentialFamilyMethod(Method):
             choices={"gaussian": texts("normal"), "poisson": texts("Poisson"), "exponential": texts("exponential")},
         )
     }
-    Parameters: type[Part] = ExponentialFamilyParameters
+    Parameters: type[Part] = ModelKey
     words: Mapping[str, Words] = translated(
         Words(
             title="Parameters of a distribution of {of}",
@@ -64,18 +57,18 @@ class ExponentialFamilyMethod(Method):
         )
     )
     examples: tuple[Mapping[str, Any], ...] = (
-        example(rows=["sex"], measure="exponential_family", of="income", family="gaussian", rho=2),
-        example(measure="exponential_family", of="age", family="poisson", epsilon=4),
-        example(measure="exponential_family", of="income", family="exponential", epsilon=4),
+        example(rows=["sex"], measure="exponential_family", of="income", model="gaussian", rho=2),
+        example(measure="exponential_family", of="age", model="poisson", epsilon=4),
+        example(measure="exponential_family", of="income", model="exponential", epsilon=4),
     )
 
     @staticmethod
     def plan(question: Question) -> TablePlan:
         """The sums of the named family; refused where the declared bounds are not those of its values."""
-        name = question.parameter("family")
+        name = question.parameter("model")
         if name not in FAMILIES:
             raise Unsupported(
-                f"An exponential family needs family in [table]: one of {', '.join(sorted(FAMILIES))}.", key="family"
+                f"An exponential family needs model in [table]: one of {', '.join(sorted(FAMILIES))}.", key="model"
             )
         family = FAMILIES[str(name)]
         _check_bounds(str(name), question)

@@ -1,6 +1,7 @@
 """Medians of a numeric variable: one for each cell with its interval, or one without an error by a named method."""
 
-from dalenius.plans.order import HALF, OrderMethod, QuantileKeys, without_implied
+from dalenius.plans.order import OrderMethod, QuantileKeys, without_implied
+from dalenius.spec.keys import HALF
 from dalenius.spec.method import Words, example
 from dalenius.statistics.quantile import Quantile
 from dalenius.translation import translated
@@ -28,7 +29,7 @@ MEDIAN = OrderMethod(
         example(measure="median", of="income", method="lomax", epsilon=1),
         example(measure="median", of="income", definition="individual", epsilon=1),
         example(rows=["sex"], measure="median", of="income", method="exponential", epsilon=1),
-        example(measure="median", of="income", method="exponential", score="distance", rho=1),
+        example(measure="median", of="income", method="exponential", noise={"score": "distance"}, rho=1),
         example(rows=["sex"], measure="median", of="income", weight="weight", rho=2),
     ),
 )

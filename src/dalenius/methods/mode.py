@@ -1,6 +1,7 @@
 """The most frequent combination of categories: a cell is named, no number is released."""
 
-from dalenius.plans.choice import ChoiceParameters, plan_choice
+from dalenius.plans.choice import canonical_choice, plan_choice
+from dalenius.spec.keys import MethodKey
 from dalenius.spec.method import Method, Words, example
 from dalenius.statistics.count import Count
 from dalenius.translation import translated
@@ -12,7 +13,8 @@ MODE = Method(
     plan=lambda question: plan_choice(question, "mode", Count(question.query)),
     takes_of=False,
     has_error=False,
-    Parameters=ChoiceParameters,
+    Parameters=MethodKey,
+    canonical_keys=canonical_choice,
     words=translated(
         Words(
             title="Most frequent combination",

@@ -7,16 +7,15 @@ that both together cost what one count costs. Where the number of rows is public
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Axis, Bounds
-from dalenius.core.rationals import rational
 from dalenius.errors import Unsupported
 from dalenius.methods._plan import AnswerKind, EstimateMethod, RateKeys, rate_of
 from dalenius.plans.sum_plan import Classes, SumPlan
-from dalenius.spec.axis import ConditionPart, condition_filter
-from dalenius.spec.document import Category, Exact, Part, category, usual
+from dalenius.spec.axis import condition_filter
+from dalenius.spec.keys import AmongKey, canonical_condition, condition_of
 from dalenius.spec.method import FieldKind, FormField, Words, example
 from dalenius.spec.question import Question
 from dalenius.translation import texts, translated
@@ -24,14 +23,10 @@ from dalenius.translation import texts, translated
 __all__ = ["PROPORTION"]
 
 
-class PropertyKeys(Part):
+class PropertyKeys(AmongKey):
     """Which records have the property."""
 
     takes_categories: ClassVar[bool] = True
-
-    among: Category | tuple[Category, ...] | None = usual(None, "The categories that have the property.")
-    at_least: Exact | None = usual(None, "The lower end of the property, which counts.")
-    at_most: Exact | None = usual(None, "The upper end of the property, which counts.")
 
 
 def _prepare(plan: SumPlan) -> SumPlan:
@@ -42,25 +37,16 @@ def _prepare(plan: SumPlan) -> SumPlan:
     return replace(plan, classes=classes, per=rate_of(plan.question), notes=())
 
 
-def _canonical(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Categories as a list, each once and in order."""
-    if "among" not in keys:
-        return dict(keys)
-    labels = keys["among"] if isinstance(keys["among"], list | tuple) else [keys["among"]]
-    return {**keys, "among": sorted({category(label) for label in labels})}
-
-
 def _condition(question: Question) -> Filter:
     """The property as a condition on the variable."""
-    ends = {name: question.parameter(name) for name in ("at_least", "at_most")}
     among = question.parameter("among")
     variable = question.domain.variable(question.of)
-    has_ends = any(end is not None for end in ends.values())
-    if (among is not None, has_ends) != (not variable.is_numeric, variable.is_numeric):
+    has_ends = isinstance(among, Mapping) and "groups" not in among
+    if among is None or has_ends != variable.is_numeric:
         raise Unsupported(
             f"A proportion says which records have the property: {question.of!r} "
             + (
-                "is numeric, so write at_least or at_most."
+                "is numeric, so write among = { at_least = …, at_most = … }, or one end."
                 if variable.is_numeric
                 else 'has categories, so write among = ["…"].'
             ),
@@ -71,9 +57,7 @@ def _condition(question: Question) -> Filter:
             f"{question.of!r} stands on an axis already; a share by it is 0 or 1 in every cell. Leave it out of rows,"
             " columns and layers, or ask for a count."
         )
-    exact = {name: None if end is None else rational(end, name) for name, end in ends.items()}
-    asked = ConditionPart(**exact) if variable.is_numeric else tuple(among)
-    return condition_filter(question.of, asked, question.domain)
+    return condition_filter(question.of, condition_of(among), question.domain)
 
 
 def _axis(question: Question, condition: Filter) -> tuple[Axis, tuple[bool, ...]]:
@@ -101,7 +85,7 @@ PROPORTION = EstimateMethod(
     is_offered=False,
     keys=(PropertyKeys, RateKeys),
     prepare=_prepare,
-    canonical=_canonical,
+    canonical=lambda keys: canonical_condition(keys, "among"),
     form_fields={
         "among": FormField(kind=FieldKind.CATEGORIES, labels=texts("Share of the records with"), is_needed=True)
     },
@@ -118,7 +102,7 @@ PROPORTION = EstimateMethod(
     ),
     examples=(
         example(rows=["region"], measure="proportion", of="status", among=["married"], epsilon=1),
-        example(measure="proportion", of="income", at_least=10, at_most=20, per=1000, rho="1/4"),
+        example(measure="proportion", of="income", among={"at_least": 10, "at_most": 20}, per=1000, rho="1/4"),
         example(
             measure="proportion",
             of="status",

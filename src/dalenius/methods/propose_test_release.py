@@ -4,30 +4,38 @@ or no reply.
 Usually worse than selection (`measure = "quantiles"`), which needs no bound and always answers.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Literal
-
-from pydantic import Field
+from typing import Any, Literal
 
 from dalenius.plans.propose_test_release import plan_propose_test_release
-from dalenius.spec.document import Exact, Part, usual
+from dalenius.spec.document import Exact, usual
+from dalenius.spec.keys import ShareKey
 from dalenius.spec.method import FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.translation import texts, translated
 
 __all__ = ["PROPOSE_TEST_RELEASE"]
 
 
-class ProposeTestReleaseParameters(Part):
+class ProposeTestReleaseParameters(ShareKey):
     """Keys of propose-test-release: what is estimated, and the bound that is proposed, or several that are tried in
     turn.
     """
 
     estimate: Literal["median", "quantile", "interquartile"] = usual("median", "What is estimated.")
-    q: Exact | None = usual(None, "The share of the records below the quantile.")
-    bound: Exact | None = usual(None, "How far one record may move the answer, as it is proposed.")
-    bounds: tuple[Exact, ...] = Field(
-        default=(), description="Rising bounds in place of one: the first that passes its test gives the noise."
+    bounds: Exact | tuple[Exact, ...] | None = usual(
+        None,
+        "How far one record may move the answer, as it is proposed; of several rising numbers the first that passes "
+        "its test gives the noise.",
     )
+
+
+def _canonical(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers as exact texts, and a list of one bound as the bound."""
+    canonical = exact_texts(keys, "q", "bounds")
+    if isinstance(canonical.get("bounds"), list) and len(canonical["bounds"]) == 1:
+        (canonical["bounds"],) = canonical["bounds"]
+    return canonical
 
 
 PROPOSE_TEST_RELEASE = Method(
@@ -49,9 +57,11 @@ PROPOSE_TEST_RELEASE = Method(
             },
         ),
         "q": FormField(kind=FieldKind.NUMBER, labels=texts("Level of the quantile")),
-        "bound": FormField(kind=FieldKind.NUMBER, labels=texts("Proposed bound"), is_needed=True, part=Fraction(1, 20)),
         "bounds": FormField(
-            kind=FieldKind.NUMBERS, labels=texts("or several bounds, tried from the smallest on"), in_place_of="bound"
+            kind=FieldKind.NUMBERS,
+            labels=texts("Proposed bound, or several, tried from the smallest on"),
+            is_needed=True,
+            part=Fraction(1, 20),
         ),
     },
     words=translated(
@@ -62,11 +72,11 @@ PROPOSE_TEST_RELEASE = Method(
         )
     ),
     examples=(
-        example(measure="propose_test_release", of="income", bound=20, epsilon=40, delta="1e-3"),
+        example(measure="propose_test_release", of="income", bounds=20, epsilon=40, delta="1e-3"),
         example(
-            measure="propose_test_release", of="income", estimate="interquartile", bound=38, epsilon=40, delta="1e-3"
+            measure="propose_test_release", of="income", estimate="interquartile", bounds=38, epsilon=40, delta="1e-3"
         ),
         example(measure="propose_test_release", of="income", bounds=[5, 20, 38], epsilon=40, delta="1e-3"),
     ),
-    canonical_keys=lambda keys: exact_texts(keys, "q", "bound", "bounds"),
+    canonical_keys=_canonical,
 )

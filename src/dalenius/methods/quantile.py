@@ -1,10 +1,11 @@
 """A quantile of a numeric variable: one for each cell with its interval, or one without an error by a named method."""
 
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
-from dalenius.core.rationals import rational
-from dalenius.plans.order import HALF, OrderMethod, QuantileKeys, without_implied
-from dalenius.spec.document import Exact
+from dalenius.plans.order import OrderMethod, QuantileKeys, without_implied
+from dalenius.spec.keys import HALF, ShareKey, one_share
 from dalenius.spec.method import FieldKind, FormField, Words, exact_texts, example
 from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
@@ -13,28 +14,33 @@ from dalenius.translation import texts, translated
 __all__ = ["QUANTILE"]
 
 
-class ShareKeys(QuantileKeys):
+class OneQuantileKeys(ShareKey, QuantileKeys):
     """Keys of a quantile: those of a median, and its share."""
 
-    q: Exact = HALF
+
+def _as_median(keys: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    q = keys.get("q")
+    if isinstance(q, list | tuple) or one_share(q) != HALF:
+        return None
+    return "median", without_implied({key: value for key, value in keys.items() if key != "q"})
 
 
 def _share(question: Question) -> Fraction:
-    return rational(question.parameter("q"), "q")
+    return one_share(question.parameter("q"))
 
 
 QUANTILE = OrderMethod(
     name="quantile",
     ranks=lambda question: (_share(question),),
     statistic=lambda question: Quantile.of(question.domain, question.of, question.where, q=_share(question)),
-    Parameters=ShareKeys,
+    Parameters=OneQuantileKeys,
     is_offered=False,
     form_fields={
         "q": FormField(kind=FieldKind.NUMBER, labels=texts("Share of records below it"), first="0.9", is_needed=True)
     },
     canonical_keys=lambda keys: exact_texts(without_implied(keys), "q"),
     # As the median where it is one.
-    equivalent=lambda keys: None if "q" in keys else ("median", without_implied(keys)),
+    equivalent=_as_median,
     words=translated(
         Words(
             title="Quantile {q} of {of}",

@@ -8,13 +8,13 @@ measured first with a twentieth of the budget.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from dalenius.core.rationals import plain, rational
 from dalenius.errors import ParameterError
 from dalenius.measurements.grid_selection import MOST_QUANTILES
 from dalenius.plans.order import OrderMethod
-from dalenius.spec.document import Exact, Part, Whole, usual
+from dalenius.spec.keys import ErrorKey, ShareKey
 from dalenius.spec.method import Words, example
 from dalenius.spec.question import Question
 from dalenius.translation import translated
@@ -24,35 +24,41 @@ __all__ = ["QUANTILES"]
 _PARTS = 4
 
 
-class QuantilesKeys(Part):
+class QuantilesKeys(ErrorKey, ShareKey):
     """Keys of several quantiles: how many equal parts they make, or which they are."""
-
-    parts: Whole | None = usual(None, "Into how many equal parts the quantiles cut the records: 4 gives quartiles.")
-    q: Exact | tuple[Exact, ...] | None = usual(None, "Which quantiles, as shares of the records.")
-    error: Literal["noise", "sampling"] = "sampling"
 
 
 def _shares(question: Question) -> tuple[Fraction, ...]:
-    parts, shares = question.parameter("parts"), question.parameter("q")
-    if parts is not None and shares is not None:
-        raise ParameterError("Write parts (equal parts) or q (shares), not both.", name="parts")
-    if shares is not None:
-        return tuple(sorted({rational(q, "q") for q in shares}))
-    count = _PARTS if parts is None else int(parts)
+    q = question.parameter("q", _PARTS)
+    return _parts(int(q)) if _is_number_of_parts(q) else tuple(sorted({rational(each, "q") for each in q}))
+
+
+def _is_number_of_parts(q: Any) -> bool:
+    return not isinstance(q, list | tuple) and rational(q, "q") > 1
+
+
+def _parts(count: int) -> tuple[Fraction, ...]:
     if not 2 <= count <= MOST_QUANTILES:
-        raise ParameterError(f"parts must be a whole number from 2 to {MOST_QUANTILES}.", name="parts")
+        raise ParameterError(
+            f"q is a share, a list of shares, or a whole number of equal parts from 2 to {MOST_QUANTILES}.", name="q"
+        )
     return tuple(Fraction(k, count) for k in range(1, count))
 
 
 def _canonical(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Shares as a rising list of exact texts; neither key for the quartiles, which are meant without one."""
+    """A number of parts, or shares as a rising list of exact texts; nothing for the quartiles."""
     q = keys.get("q")
     if q is None:
-        return {key: value for key, value in keys.items() if (key, value) != ("parts", _PARTS)}
+        return dict(keys)
+    others = {key: value for key, value in keys.items() if key != "q"}
+    if _is_number_of_parts(q):
+        if rational(q, "q").denominator != 1:
+            raise ParameterError(f"q is a share from 0 to 1, or a whole number of equal parts; received {q}.", name="q")
+        return others if int(q) == _PARTS else {**others, "q": int(q)}
     shares = sorted({rational(share, "q") for share in (q if isinstance(q, list | tuple) else [q])})
-    if shares == [Fraction(k, 4) for k in (1, 2, 3)] and "parts" not in keys:
-        return {key: value for key, value in keys.items() if key != "q"}
-    return {**keys, "q": [plain(share) for share in shares]}
+    if shares == [Fraction(k, 4) for k in (1, 2, 3)]:
+        return others
+    return {**others, "q": [plain(share) for share in shares]}
 
 
 QUANTILES = OrderMethod(
@@ -73,7 +79,7 @@ QUANTILES = OrderMethod(
     examples=(
         example(rows=["sex"], measure="quantiles", of="income", epsilon=2),
         example(measure="quantiles", of="age", q=["1/2"], rho=1),
-        example(measure="quantiles", of="income", parts=10, error="noise", epsilon=8),
+        example(measure="quantiles", of="income", q=10, error="noise", epsilon=8),
         example(rows=["sex"], measure="quantiles", of="income", weight="weight", rho=2),
     ),
 )

@@ -1,19 +1,19 @@
 """How many records have a number in a range: one count, cut to what a count can be."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
 
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import TableQuery
-from dalenius.core.rationals import rational
 from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.data_dependent import plan_one_count
 from dalenius.plans.priced import plan_additive
-from dalenius.spec.axis import ConditionPart, condition_filter
-from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part, usual
-from dalenius.spec.method import FieldKind, FormField, Method, Words, exact_texts, example
+from dalenius.spec.axis import condition_filter
+from dalenius.spec.document import DEFAULT_MEASURE
+from dalenius.spec.keys import AmongKey, ClampKey, canonical_condition, condition_of
+from dalenius.spec.method import FieldKind, FormField, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.translation import texts, translated
@@ -24,12 +24,8 @@ __all__ = ["RANGE_COUNT"]
 _MOST = 1 << 53
 
 
-class RangeCountParameters(Part):
+class RangeCountParameters(ClampKey, AmongKey):
     """Keys of a range count: its ends, both included, and how the answer is cut at the data."""
-
-    at_least: Exact | None = usual(None, "The lower end, which counts.")
-    at_most: Exact | None = usual(None, "The upper end, which counts.")
-    clamp: str | None = usual(None, "How an answer at the actual data is cut.")
 
 
 def _plan(question: Question) -> TablePlan:
@@ -51,13 +47,14 @@ def _plan(question: Question) -> TablePlan:
 
 def _in_range(question: Question) -> TableQuery:
     """The records under the conditions whose value is in the range."""
-    ends = {name: question.parameter(name) for name in ("at_least", "at_most")}
-    if all(end is None for end in ends.values()):
-        raise Unsupported("A range count needs at_least, at_most, or both.", measure=question.method)
+    among = question.parameter("among")
+    if not isinstance(among, Mapping):
+        raise Unsupported(
+            "A range count needs among = { at_least = …, at_most = … }, or one end of it.", measure=question.method
+        )
     if any(condition.variable == question.of for condition in question.where):
         raise Unsupported(f"The range of {question.of!r} is said once: leave it out of where.")
-    part = ConditionPart(**{name: None if end is None else rational(end, name) for name, end in ends.items()})
-    condition = condition_filter(question.of, part, question.domain)
+    condition = condition_filter(question.of, condition_of(among), question.domain)
     return replace(question.query, where=(*question.where, condition))
 
 
@@ -68,10 +65,7 @@ RANGE_COUNT = Method(
     is_one_number=True,
     scopes=(Scope.ALL_DATA, Scope.ACTUAL_DATA),
     Parameters=RangeCountParameters,
-    form_fields={
-        "at_least": FormField(kind=FieldKind.NUMBER, labels=texts("At least"), part=Fraction(0)),
-        "at_most": FormField(kind=FieldKind.NUMBER, labels=texts("At most"), part=Fraction(1)),
-    },
+    form_fields={"among": FormField(kind=FieldKind.BETWEEN, labels=texts("Between"), is_needed=True)},
     words=translated(
         Words(
             title="Number of records with {of} {within}",
@@ -80,8 +74,8 @@ RANGE_COUNT = Method(
         )
     ),
     examples=(
-        example(measure="range_count", of="age", at_least=18, at_most=65, epsilon=1),
-        example(measure="range_count", of="age", at_least=30, definition="individual", epsilon=1),
+        example(measure="range_count", of="age", among={"at_least": 18, "at_most": 65}, epsilon=1),
+        example(measure="range_count", of="age", among={"at_least": 30}, definition="individual", epsilon=1),
     ),
-    canonical_keys=lambda keys: exact_texts(keys, "at_least", "at_most"),
+    canonical_keys=lambda keys: canonical_condition(keys, "among"),
 )

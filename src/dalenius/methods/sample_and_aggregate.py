@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field
-
 from dalenius.measurements.blocks.models import MODELS
 from dalenius.plans.blocks import plan_blocks
-from dalenius.spec.document import Exact, Name, Part, Whole, usual
+from dalenius.spec.document import Exact, Name, Whole, usual
+from dalenius.spec.keys import ClipKey, ErrorKey, ModelKey
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.translation import texts, translated
 
@@ -28,6 +27,7 @@ _NAMES: Mapping[str, Mapping[str, str]] = {
     "gaussian_variance": texts("variance"),
     "huber": texts("location by Huber"),
     "logistic": texts("coefficient of a logistic regression"),
+    "logistic_intercept": texts("intercept of a logistic regression"),
     "logit": texts("log odds"),
     "median": texts("median"),
     "mixture_lower_deviation": texts("mixture of two normal distributions: deviation of the lower one"),
@@ -41,7 +41,7 @@ _FIELDS: Mapping[str, FormField] = {
     "model": FormField(
         kind=FieldKind.CHOICE, labels=texts("Model"), first="gaussian_mean", is_needed=True, choices=_NAMES
     ),
-    "range": FormField(kind=FieldKind.ENDS, labels=texts("The parameter lies between"), is_needed=True),
+    "clip": FormField(kind=FieldKind.ENDS, labels=texts("The parameter lies between"), is_needed=True),
     "predictors": FormField(kind=FieldKind.VARIABLES, labels=texts("Predictors of a logistic regression")),
     "blocks": FormField(kind=FieldKind.WHOLE, labels=texts("Blocks"), first="40"),
     "aggregate": FormField(
@@ -59,39 +59,28 @@ _FIELDS: Mapping[str, FormField] = {
 }
 
 
-class SampleAndAggregateParameters(Part):
+class SampleAndAggregateParameters(ErrorKey, ClipKey, ModelKey):
     """Keys of sample and aggregate: the model, the range of its parameter, and how blocks are made and put together."""
 
     naming: ClassVar[tuple[str, ...]] = ("predictors",)
 
-    model: str | None = usual(None, "What is estimated in each block: a median, a regression, a mixture, …")
-    range: tuple[Exact, Exact] | None = usual(
-        None, "The declared range of the parameter, at which estimates of blocks are cut."
-    )
     blocks: Whole | None = usual(None, "Into how many blocks the records are parted.")
     aggregate: Literal["mean", "median", "winsorised"] = usual("mean", "How the estimates of blocks are put together.")
-    correction: Literal["analytic", "firth", "jackknife", "none"] | None = Field(
-        default=None,
-        description="How the bias of a block's estimate is taken away; analytic where the model has a formula.",
+    correction: Literal["analytic", "firth", "jackknife", "none"] | None = usual(
+        None, "How the bias of a block's estimate is taken away; analytic where the model has a formula."
     )
-    predictors: tuple[Name, ...] = Field(
-        default=(), description="The numeric variables by which a logistic regression explains the outcome."
+    predictors: tuple[Name, ...] = usual(
+        (),
+        "The numeric variables by which a logistic regression explains the outcome; the first one's coefficient is "
+        "estimated.",
     )
-    function: Name | None = Field(
-        default=None, description="Name and digest of a function of the custodian's own program."
-    )
-    seconds: Exact | None = Field(
-        default=None, description="How long a function runs for each block, whatever it does; 1 unless written."
-    )
-    coefficient: Name | None = Field(
-        default=None, description='Whose coefficient is estimated: a predictor, at first the first, or "intercept".'
-    )
-    error: Literal["noise", "sampling"] = "sampling"
+    function: Name | None = usual(None, "Name and digest of a function of the custodian's own program.")
+    seconds: Exact | None = usual(None, "How long a function runs for each block, whatever it does; 1 unless written.")
 
 
 def _canonical(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """The range as exact texts; Firth's correction is the analytic one of the models that have it."""
-    canonical, model = exact_texts(keys, "range"), MODELS.get(str(keys.get("model")))
+    """Ends as exact texts; Firth's correction is the analytic one of the models that have it."""
+    canonical, model = exact_texts(keys, "clip"), MODELS.get(str(keys.get("model")))
     if canonical.get("correction") == "firth" and model is not None and model.is_firth:
         canonical["correction"] = "analytic"
     return canonical
@@ -116,28 +105,28 @@ SAMPLE_AND_AGGREGATE = Method(
     ),
     examples=(
         example(
-            measure="sample_and_aggregate", of="income", model="exponential", range=["0.01", 1], blocks=9, epsilon=4
+            measure="sample_and_aggregate", of="income", model="exponential", clip=["0.01", 1], blocks=9, epsilon=4
         ),
         example(
-            measure="sample_and_aggregate", of="age", model="huber", range=[0, 100], blocks=9, aggregate="median", rho=1
+            measure="sample_and_aggregate", of="age", model="huber", clip=[0, 100], blocks=9, aggregate="median", rho=1
         ),
         example(
             measure="sample_and_aggregate",
             of="income",
             model="gaussian_variance",
-            range=[1, 1000],
+            clip=[1, 1000],
             blocks=40,
             aggregate="winsorised",
             correction="jackknife",
             epsilon=60,
         ),
-        example(measure="sample_and_aggregate", of="age", model="mixture_upper_mean", range=[0, 100], blocks=4, rho=2),
+        example(measure="sample_and_aggregate", of="age", model="mixture_upper_mean", clip=[0, 100], blocks=4, rho=2),
         example(
             measure="sample_and_aggregate",
             of="income",
             model="logistic",
             predictors=["age", "weight"],
-            range=[-1, 1],
+            clip=[-1, 1],
             blocks=3,
             error="noise",
             epsilon=4,
@@ -146,7 +135,7 @@ SAMPLE_AND_AGGREGATE = Method(
             measure="sample_and_aggregate",
             of="age",
             model="mixture_upper_share",
-            range=[0, 1],
+            clip=[0, 1],
             blocks=3,
             correction="jackknife",
             error="noise",

@@ -2,8 +2,6 @@
 of sampling or of a private bootstrap.
 """
 
-from typing import Literal
-
 from dalenius.algebra.amounts import Amounts
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
@@ -26,17 +24,10 @@ __all__ = ["TOTAL"]
 
 
 class TotalKeys(Part):
-    """Keys of a total: which error, and how it is protected where the guarantee is made for the observed rows."""
+    """Keys of a total: how it is protected where the guarantee is made for the observed rows."""
 
-    error: Literal["noise", "sampling", "bootstrap"] | None = usual(
-        None,
-        "Which error is stated beside that of the noise: sampling, or bootstrap; a plain total has that of the noise.",
-    )
-    option: str | None = usual(None, "How a total is protected for the observed rows.")
     membership: str | None = usual(None, "Whether who belongs to which cell is taken as public, for the observed rows.")
-    declared: str | tuple[str, ...] = usual(
-        (), "Variables whose declared values, not the observed ones, a person may claim."
-    )
+    declared: str | tuple[str, ...] = usual((), "Further values that a person may have, beside the observed ones.")
 
 
 def _route(question: Question) -> TablePlan | None:
@@ -47,7 +38,7 @@ def _route(question: Question) -> TablePlan | None:
         return plan_bootstrap_total(question)
     if question.parameter("error") is not None or question.weight is not None:
         return None
-    if question.scope is Scope.ALL_DATA and question.parameter("learn_bounds") is not None:
+    if question.scope is Scope.ALL_DATA and question.parameter("learn") is not None:
         return plan_learned_bounds(question)
     if question.scope is Scope.ALL_DATA and (question.margins is not None or question.strategy is not None):
         return plan_margins(question, Amounts.of(question.of, question.bounds))
@@ -84,6 +75,8 @@ TOTAL = EstimateMethod(
     keys=(TotalKeys,),
     statistic=_statistic,
     form_errors=("bootstrap",),
+    # A plain total has the error of the noise.
+    usual_error="",
     words=translated(
         Words(
             title="Total of {of}",
@@ -93,7 +86,7 @@ TOTAL = EstimateMethod(
     ),
     examples=(
         example(rows=["sex"], measure="total", of="income", epsilon=1),
-        example(rows=["sex"], measure="total", of="income", learn_bounds="1/5", epsilon=1),
+        example(rows=["sex"], measure="total", of="income", learn="1/5", epsilon=1),
         example(
             rows=["sex"],
             columns=["region"],

@@ -17,12 +17,9 @@ __all__ = ["BOOTSTRAP"]
 
 
 class ReplicateKeys(Part):
-    """How often the file is resampled, and whether squares of what rows add are measured beside."""
+    """How often the file is resampled."""
 
     replicates: int | None = usual(None, "How often the file is resampled.")
-    squares: bool = usual(
-        True, "Whether squares of what rows add are measured beside, which makes the error of sampling more exact."
-    )
 
 
 def _apply(plan: SumPlan) -> SumPlan:
@@ -40,7 +37,7 @@ BOOTSTRAP = Modifier(
     place=60,
     owns="finish",
     keys=ReplicateKeys,
-    belongs={"replicates": 'error = "bootstrap"', "squares": 'error = "bootstrap" of a mean or a total'},
+    belongs={"replicates": 'error = "bootstrap"'},
     example={"table": {"error": "bootstrap", "replicates": 5}},
     is_asked=lambda question: question.parameter("error", "sampling") == "bootstrap",
     apply=_apply,

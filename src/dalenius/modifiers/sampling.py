@@ -5,25 +5,14 @@ rows the variance of sampling is k times that of independent rows.
 """
 
 from dataclasses import replace
-from typing import Literal
 
 from dalenius.plans.design import design_notes, wants_sampling
 from dalenius.plans.modifier import Modifier
 from dalenius.plans.sum_plan import SumPlan
-from dalenius.spec.document import Part, usual
+from dalenius.spec.keys import ErrorKey
 from dalenius.spec.notes import note
 
 __all__ = ["SAMPLING"]
-
-
-class ErrorKeys(Part):
-    """Which error an estimate is given with."""
-
-    error: Literal["noise", "sampling", "bootstrap"] = usual(
-        "sampling",
-        "Which error is stated beside that of the noise: "
-        "sampling, from a part of the budget; bootstrap, from resampled files; or noise alone.",
-    )
 
 
 def _apply(plan: SumPlan) -> SumPlan:
@@ -40,7 +29,7 @@ SAMPLING = Modifier(
     name="sampling",
     place=60,
     owns="has_sampling",
-    keys=ErrorKeys,
+    keys=ErrorKey,
     example={"table": {"error": "sampling"}},
     is_asked=lambda question: question.parameter("error", "sampling") != "bootstrap",
     apply=_apply,

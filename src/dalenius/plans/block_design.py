@@ -20,6 +20,8 @@ from dalenius.measurements.blocks.models import MODELS
 from dalenius.spec.question import Question
 
 INTERCEPT, MOST_PREDICTORS = "intercept", 8
+LOGISTIC, LOGISTIC_INTERCEPT = "logistic", "logistic_intercept"
+_KNOWN = sorted({*MODELS, LOGISTIC_INTERCEPT})
 FUNCTION, LEAST_SECONDS, MOST_SECONDS = "function", Fraction(1, 100), Fraction(60)
 _LEAST_BLOCKS = 20
 
@@ -79,22 +81,21 @@ class Prediction:
 
 def blocks_of(question: Question, aggregate: str) -> Blocks:
     """What is asked of every block; their number is still open."""
-    name, ends = question.parameter("model"), question.parameter("range")
+    name, ends = question.parameter("model"), question.parameter("clip")
     if name is None:
-        raise Unsupported(
-            f"Sample and aggregate needs model in [table]: one of {', '.join(sorted(MODELS))}.", key="model"
-        )
-    if ends is None:
+        raise Unsupported(f"Sample and aggregate needs model in [table]: one of {', '.join(_KNOWN)}.", key="model")
+    if not isinstance(ends, list | tuple) or len(ends) != 2:
         raise ParameterError(
-            "Sample and aggregate needs range = [lower, upper] in [table]: between which numbers the parameter "
+            "Sample and aggregate needs clip = [lower, upper] in [table]: between which numbers the parameter "
             "lies. It is declared, never taken from the data.",
-            name="range",
+            name="clip",
         )
-    lower, upper = (rational(end, "range") for end in ends)
+    lower, upper = (rational(end, "clip") for end in ends)
     if question.space.axes:
         raise Unsupported("Sample and aggregate is one number of one list of records; use where.", key="rows")
-    if name not in MODELS:
-        raise UnknownName.among("model", name, sorted(MODELS))
+    if _model(question) not in MODELS:
+        raise UnknownName.among("model", name, _KNOWN)
+    name = _model(question)
     correction = _correction(question, name)
     is_central = (aggregate, correction) == ("median", "analytic")
     blocks = Blocks(
@@ -109,9 +110,15 @@ def blocks_of(question: Question, aggregate: str) -> Blocks:
     return replace(blocks, **_own(question)) if name == FUNCTION else blocks
 
 
+def _model(question: Question) -> str:
+    """Return the model that is fitted, of which another coefficient may be asked for."""
+    name = str(question.parameter("model"))
+    return LOGISTIC if name == LOGISTIC_INTERCEPT else name
+
+
 def _takes_predictors(question: Question) -> bool:
     """Whether records of several variables are fitted: by a regression, or by a function that is given them."""
-    name = str(question.parameter("model"))
+    name = _model(question)
     is_function = name == FUNCTION and bool(question.parameter("predictors"))
     return MODELS[name].takes_predictors or is_function
 
@@ -174,16 +181,12 @@ def _predictors(question: Question) -> tuple[str, ...]:
 
 
 def _design(question: Question) -> Design:
-    """The declared bounds of the predictors, and which coefficient is asked for: the first one's unless it is named."""
+    """The declared bounds of the predictors, and which coefficient is asked for: the first one's, or the intercept."""
     names = _predictors(question)
-    is_regression = MODELS[str(question.parameter("model"))].takes_predictors
-    wanted = str(question.parameter("coefficient", names[0])) if is_regression else names[0]
-    if wanted not in (INTERCEPT, *names):
-        raise UnknownName.among("coefficient", wanted, [INTERCEPT, *names])
     bounds = [question.domain.variable(name).bounds for name in names]
     return Design(
         predictors=tuple(Predictor(low=b.low, high=b.high, unit=float(b.step)) for b in bounds),
-        coefficient=0 if wanted == INTERCEPT else 1 + names.index(wanted),
+        coefficient=0 if question.parameter("model") == LOGISTIC_INTERCEPT else 1,
     )
 
 

@@ -6,7 +6,7 @@ from dalenius.core.conversions import rho_to_delta
 from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import rational
 from dalenius.core.search import narrow
-from dalenius.errors import NotAllowed, Unsupported
+from dalenius.errors import Unsupported
 from dalenius.measurements.bootstrap_totals import BootstrapTotals, Option
 from dalenius.plans.data_dependent import acknowledged, choice, floor, plan_withheld
 from dalenius.spec.notes import note
@@ -17,11 +17,8 @@ PER_CELL, PUBLIC_MEMBERSHIP = "bootstrap_per_cell", "public_membership"
 
 
 def plan_bootstrap_total(question: Question) -> TablePlan:
-    """One total for each cell; option and membership are the custodian's."""
-    default = Option.PER_CELL if PER_CELL in question.policy.allow.acknowledge else Option.ONE
-    option = choice(Option, question.parameter("option", default), "option")
-    if option is not default:
-        raise NotAllowed(f"The policy names the option {default.value!r}; the request asks for {option.value!r}.")
+    """One total for each cell; one scale or one per cell and public membership are the custodian's."""
+    option = Option.PER_CELL if PER_CELL in question.policy.allow.acknowledge else Option.ONE
     membership = choice(Membership, question.parameter("membership", Membership.PRIVATE), "membership")
     if membership is Membership.PUBLIC:
         acknowledged(question, PUBLIC_MEMBERSHIP, "Public membership of cells")

@@ -4,8 +4,10 @@
 `permute_and_flip` (never less likely to name the best cell at the same epsilon).
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import ceil, isqrt, log
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +22,6 @@ from dalenius.measurements.exponential_selection import ExponentialSelection
 from dalenius.measurements.permute_and_flip import PermuteAndFlip
 from dalenius.measurements.selections.cells import Scores
 from dalenius.plans.priced import priced
-from dalenius.spec.document import Part, usual
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 
@@ -29,14 +30,14 @@ _WAYS: dict[str, type[ExponentialSelection] | type[PermuteAndFlip]] = {
     "permute_and_flip": PermuteAndFlip,
 }
 _TIMED = note("timed")
+_USUAL = "exponential"
 _DOUBT = 0.05
 _GRID = 10**6
 
 
-class ChoiceParameters(Part):
-    """Keys of a selection."""
-
-    method: str = usual("exponential", "Which mechanism selects.")
+def canonical_choice(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys without the method that is meant if none is named."""
+    return {key: value for key, value in keys.items() if (key, value) != ("method", _USUAL)}
 
 
 def plan_choice(
@@ -45,7 +46,7 @@ def plan_choice(
     """One cell is chosen; the preview says by how much it may fall short of the best one."""
     if not question.space.axes:
         raise Unsupported(f"measure = {measure!r} names a cell of a table: give rows or columns.")
-    way = str(question.parameter("method", "exponential"))
+    way = str(question.parameter("method", _USUAL))
     if way not in _WAYS:
         raise UnknownName.among("method", way, list(_WAYS))
     selection = _WAYS[way](measure, scores.query, _epsilon(question.budget, way), question.neighbours, scores, sign)

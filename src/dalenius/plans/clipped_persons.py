@@ -3,9 +3,9 @@ chosen or learned first.
 
 `clip` is a bound, or a list of bounds of which one is taken: by public knowledge (`expected_persons` says how many
 persons are expected to be how large, and the bound with the smallest predicted error is taken before anything is read),
-or by a first step that is paid with a declared share of the budget (`learn_clip`): noisy numbers of persons by size,
-released with the table, and the smallest bound that leaves a share q of the persons whole. The second step depends on
-the first *answer* alone, and whichever bound it takes, both are reserved at the largest cost.
+or by a first step that is paid with a declared share of the budget (`learn`): noisy numbers of persons by size,
+released with the table, and the smallest bound that leaves all but a share `beyond` of the persons whole. The second
+step depends on the first *answer* alone, and whichever bound it takes, both are reserved at the largest cost.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,8 @@ from dalenius.core.release import Block, Table
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import additive_table, plan_additive, priced, share
-from dalenius.spec.document import Exact, Part, Whole, usual
+from dalenius.spec.document import Whole, usual
+from dalenius.spec.keys import BeyondKey, ClipKey, LearnKey
 from dalenius.spec.method import FieldKind, FormField, Method, exact_texts
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -37,22 +38,17 @@ from dalenius.translation import texts
 # What is cut off by whole parts of a step is at most a thousandth of the bound in each cell.
 _PARTS = 1000
 _MOST_BOUNDS = 50
-QUANTILE = Fraction(95, 100)
+BEYOND_BOUND = Fraction(5, 100)
 Tables = Callable[[Clip], ClippedTable]
 
 
-class ClippedParameters(Part):
+class ClippedParameters(BeyondKey, LearnKey, ClipKey):
     """Keys of clipped counts and totals."""
 
-    clip: Exact | tuple[Exact, ...] | None = usual(
-        None, "What one person adds to all cells together at most, or several bounds to choose among."
-    )
     norm: Literal["l1", "l2"] = usual("l1", "How what a person adds is measured.")
     expected_persons: dict[str, Whole] | None = usual(
         None, "How many persons are expected to add how much, to choose among several bounds."
     )
-    learn_clip: Exact | None = usual(None, "The share of the budget by which the bound is chosen from the data.")
-    q: Exact = usual(QUANTILE, "Which share of the persons a learned bound leaves whole.")
 
 
 def clipped_method(name: str, bound: FormField, plan: Callable[[Question], TablePlan], **stated: Any) -> Method:
@@ -73,7 +69,7 @@ def clipped_method(name: str, bound: FormField, plan: Callable[[Question], Table
                 first="l1",
                 choices={"l1": texts("sum"), "l2": texts("root of squares")},
             ),
-            "learn_clip": FormField(kind=FieldKind.NUMBER, labels=texts("Share to choose a bound")),
+            "learn": FormField(kind=FieldKind.NUMBER, labels=texts("Share to choose a bound")),
         },
         # Where a person can have several rows, all of which one bound holds.
         suits=lambda domain: domain.unit_id is not None and domain.neighbours.max_rows > 1,
@@ -113,24 +109,24 @@ def plan_clipped(question: Question, measure: str, unit: Fraction, tables: Table
     under a bound.
     """
     amounts, norm = _amounts(question), Norm(question.parameter("norm", Norm.L1))
-    learned, expected = question.parameter("learn_clip"), question.parameter("expected_persons")
-    quantile = question.parameter("q")
-    if learned is None and quantile is not None:
-        raise ParameterError("q says how a bound is learned; it needs learn_clip.", name="q")
+    learned, expected = question.parameter("learn"), question.parameter("expected_persons")
+    beyond = question.parameter("beyond")
+    if learned is None and beyond is not None:
+        raise ParameterError("beyond says how a bound is learned; it needs learn.", name="beyond")
     if learned is not None and expected is not None:
-        raise ParameterError("A bound is learned, or chosen by what is expected: not both.", name="learn_clip")
+        raise ParameterError("A bound is learned, or chosen by what is expected: not both.", name="learn")
     if (len(amounts) > 1) != (learned is not None or expected is not None):
         raise ParameterError(
-            "Of a list of bounds one must be chosen: expected_persons says by which public numbers, learn_clip by "
+            "Of a list of bounds one must be chosen: expected_persons says by which public numbers, learn by "
             "which share of the budget. Both need a list.",
             name="clip",
         )
-    part = Fraction(0) if learned is None else rational(learned, "learn_clip")
+    part = Fraction(0) if learned is None else rational(learned, "learn")
     if learned is not None and not 0 < part < 1:
-        raise ParameterError("learn_clip is a share between 0 and 1.", name="learn_clip")
+        raise ParameterError("learn is a share between 0 and 1.", name="learn")
     bounds = _bounds(question, amounts, _clips(amounts, norm, unit), unit, 1 - part, tables)
     if learned is not None:
-        q = QUANTILE if quantile is None else rational(quantile, "q")
+        q = 1 - (BEYOND_BOUND if beyond is None else rational(beyond, "beyond"))
         return _plan_learned(question, measure, bounds, part, q, tables)
     if expected is not None:
         return _plan_chosen(question, measure, bounds, _expected(expected))
@@ -240,7 +236,7 @@ def _plan_learned(
     if neighbours.persons > 1:
         raise Unsupported("A bound is learned for single units; name one bound for a guarantee to groups.")
     if not 0 < q <= 1:
-        raise ParameterError("q is a share above 0 and at most 1.", name="q")
+        raise ParameterError("beyond is a share from 0 to below 1.", name="beyond")
     sizes = PersonSizes.of(
         tables(bounds[0].clip).query, [bound.clip for bound in bounds], [bound.name for bound in bounds]
     )

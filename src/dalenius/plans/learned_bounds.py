@@ -118,14 +118,14 @@ CutPart = tuple[CutSums, MeasuredPart]
 
 def candidates_of(question: Question) -> tuple[int, ...]:
     bounds = question.bounds
-    named = tuple(rational(each, "candidates") for each in question.parameter("candidates", ()))
+    listed = question.parameter("clip", ())
+    named = tuple(rational(each, "clip") for each in (listed if isinstance(listed, list | tuple) else (listed,)))
     steps = [each / bounds.step for each in named]
     if not named:
         return _usual_candidates(bounds.low, bounds.high)
     if any(each.denominator != 1 for each in steps):
         raise ParameterError(
-            f"candidates must be whole multiples of the step of {question.of!r}, {plain(bounds.step)}.",
-            name="candidates",
+            f"clip must be whole multiples of the step of {question.of!r}, {plain(bounds.step)}.", name="clip"
         )
     return tuple(int(each) for each in steps)
 
@@ -147,13 +147,13 @@ def _usual_candidates(low: int, high: int) -> tuple[int, ...]:
 def between_learned_bounds(plan: SumPlan) -> TablePlan:
     """The selection, and what a mean needs of values between the widest candidates, priced as one."""
     question = plan.question
-    part = rational(question.parameter("learn_bounds"), "learn_bounds")
+    part = rational(question.parameter("learn"), "learn")
     if not 0 < part < 1:
-        raise ParameterError("learn_bounds is a share of the budget between 0 and 1.", name="learn_bounds")
+        raise ParameterError("learn is a share of the budget between 0 and 1.", name="learn")
     bounds = question.bounds
-    tail = rational(question.parameter("tail", TAIL), "tail")
+    tail = rational(question.parameter("beyond", TAIL), "beyond")
     if not 0 < tail < Fraction(1, 2):
-        raise ParameterError("tail is a share between 0 and 1/2.", name="tail")
+        raise ParameterError("beyond is a share between 0 and 1/2.", name="beyond")
     first = GridSelection(
         name=f"bounds of {question.of}",
         space=CellSpace(()),

@@ -35,14 +35,14 @@ def plan_learned_bounds(question: Question) -> TwoStepPlan:
     if question.margins is not None:
         raise Unsupported(
             "Bounds are learned in each cell, and totals of cells that are cut at different bounds do not add up. "
-            "Leave margins or learn_bounds out.",
+            "Leave margins or learn out.",
             key="margins",
         )
     if budget.epsilon is None:
         raise ParameterError("Totals with learned bounds need epsilon.", name="epsilon")
-    part = rational(question.parameter("learn_bounds", DEFAULT_SHARE), "learn_bounds")
+    part = rational(question.parameter("learn", DEFAULT_SHARE), "learn")
     if not 0 < part < 1:
-        raise ParameterError("learn_bounds is a share between 0 and 1.", name="learn_bounds")
+        raise ParameterError("learn is a share between 0 and 1.", name="learn")
     touched = neighbours.max_rows * (2 if neighbours.is_replace else 1)
     largest = max(abs(bounds.low), abs(bounds.high), 1)
     queries = cell_queries(question.domain, question.of, question.space, question.where)

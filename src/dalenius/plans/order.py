@@ -3,15 +3,15 @@
 Without `method` quantiles have certified intervals (`plans/quantiles.py`). `method` names a step without an error:
 `exponential` spends the whole budget on a selection and `unbounded` goes up a public list of thresholds, both for
 quantiles alone; `cauchy`, `lomax`, `student`, `polynomial`, or `laplace_log_normal` under rho, is noise at the smooth
-sensitivity, with an optional public `beta` and, for the last three, `shape`. Under individual and bootstrap privacy the
-noise follows the data and takes no method.
+sensitivity, with an optional public `beta` and, for the last three, `shape` in [privacy.noise]. Under individual and
+bootstrap privacy the noise follows the data and takes no method.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isqrt
-from typing import Any, Literal
+from typing import Any, TypeVar
 
 from dalenius.algebra.ranks import WholeList
 from dalenius.core.contracts import Measurement
@@ -19,7 +19,7 @@ from dalenius.core.domain import Axis
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import ValuesQuery
-from dalenius.core.rationals import exp_lower, log_lower, plain, rational
+from dalenius.core.rationals import exp_lower, log_lower, plain
 from dalenius.errors import ParameterError, UnknownName, Unsupported
 from dalenius.exact.quantile_selection import Score
 from dalenius.exact.smooth_noise import Cauchy, LaplaceLogNormal, Lomax, Polynomial, SmoothNoise, StudentT
@@ -32,7 +32,8 @@ from dalenius.plans.data_dependent import epsilon_alone, floor, plan_withheld
 from dalenius.plans.design import SAMPLING
 from dalenius.plans.priced import limits_of, priced, selected, selection_epsilon
 from dalenius.plans.quantiles import plan_quantiles
-from dalenius.spec.document import Exact, Part, Whole, usual
+from dalenius.spec.document import Exact, Part, usual
+from dalenius.spec.keys import HALF, ErrorKey, MethodKey
 from dalenius.spec.method import Method
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -43,28 +44,42 @@ EXPONENTIAL, UNBOUNDED = "exponential", "unbounded"
 SHAPES = {"student": Fraction(3), "polynomial": Fraction(3), "laplace_log_normal": Fraction(1, 2)}
 SMOOTH = ("cauchy", "lomax", *SHAPES)
 MOST_SHAPE = 20
-HALF = Fraction(1, 2)
+P = TypeVar("P", bound=Part)
 
 
-class ExtremeKeys(Part):
+class ExtremeKeys(MethodKey):
     """Keys of an extreme or a difference of order statistics."""
 
-    method: str | None = usual(
-        None, "A mechanism without an interval in place of the certified selection, such as lomax."
+
+class SmoothKeys(Part, section="[privacy.noise] of a smooth sensitivity"):
+    """Parameters of noise at the smooth sensitivity."""
+
+    beta: Exact | None = usual(None, "How fast the smooth sensitivity may grow with the distance to the data.")
+
+
+class ShapedKeys(SmoothKeys):
+    """Parameters of noise with a shape."""
+
+    shape: Exact | None = usual(None, "Exponent of the tail, degrees of freedom, or spread of the logarithm.")
+
+
+class ThresholdKeys(Part, section="[privacy.noise] of unbounded"):
+    """Parameters of a quantile among thresholds."""
+
+    growth: Exact = usual(GROWTH, "By which factor thresholds grow.")
+
+
+class SelectionKeys(Part, section="[privacy.noise] of exponential"):
+    """Parameters of a selection."""
+
+    score: Score = usual(
+        Score.DEPTH,
+        "How candidates are judged: by the depth of their interval of ranks, or by their distance from the rank.",
     )
-    beta: Exact | None = usual(None, "How fast a smooth sensitivity may grow with the distance to the data.")
-    shape: Exact | None = usual(None, "The tail or the degrees of freedom of noise with a shape.")
-    group_size: Whole = usual(1, "How many records together the guarantee of an order statistic is made for.")
 
 
-class QuantileKeys(ExtremeKeys):
-    """Keys of one quantile: those of its selections, too."""
-
-    growth: Exact | None = usual(None, "By which factor candidates grow where a variable has no bounds.")
-    score: Literal["distance", "depth"] | None = usual(
-        None, "How candidates are judged: by the depth of their interval of ranks, or by their distance from the rank."
-    )
-    error: Literal["noise", "sampling"] | None = None
+class QuantileKeys(ErrorKey, ExtremeKeys):
+    """Keys of one quantile."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -83,11 +98,16 @@ class OrderMethod(Method):
     has_error: bool = field(init=False)
     takes_weight: bool = field(init=False)
     without_error: tuple[str, ...] = field(init=False)
+    usual_error: str = field(init=False)
+    noises: Mapping[str, type[Part]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.plan, self.has_error, self.takes_weight = self._plan, self.ranks is not None, self.ranks is not None
         at_hand = () if self.statistic is None else (Scope.ACTUAL_DATA, Scope.OBSERVED_ROWS)
         self.scopes = (*(() if self.is_difference else (Scope.ALL_DATA,)), *at_hand)
+        self.usual_error = "" if at_hand else "sampling"
+        smooth = {name: ShapedKeys if name in SHAPES else SmoothKeys for name in SMOOTH}
+        self.noises = {EXPONENTIAL: SelectionKeys, UNBOUNDED: ThresholdKeys, **smooth} if self.has_error else smooth
         self.without_error = ("method",) if self.has_error and at_hand else ()
 
     def _plan(self, question: Question) -> TablePlan:
@@ -123,9 +143,14 @@ def measure_of(share: Fraction) -> str:
 
 
 def without_implied(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys without depth where a value is selected alone, and without the error of sampling elsewhere."""
-    implied = {EXPONENTIAL: ("score", Score.DEPTH), None: ("error", SAMPLING)}.get(keys.get("method"))
-    return {key: value for key, value in keys.items() if (key, value) != implied}
+    """Return the keys without the error of sampling, which certified intervals have."""
+    return {key: value for key, value in keys.items() if "method" in keys or (key, value) != ("error", SAMPLING)}
+
+
+def _stated(question: Question, kind: type[P]) -> P:
+    """Return what [privacy.noise] says of the method, if it is not about a mechanism, which no method uses."""
+    noise = question.noise
+    return noise if isinstance(noise, kind) else kind()
 
 
 def _plan_selected(question: Question, name: str, share: Fraction) -> TablePlan:
@@ -142,7 +167,7 @@ def _plan_selected(question: Question, name: str, share: Fraction) -> TablePlan:
         neighbours=question.neighbours,
         targets=WholeList(qs=(share,)),
         step=bounds.step,
-        score=Score(question.parameter("score", Score.DEPTH)),
+        score=_stated(question, SelectionKeys).score,
         axis=None if is_table else Axis(variable=question.of, labels=(f"quantile {plain(share)}",)),
     )
     if not is_table:
@@ -171,7 +196,7 @@ def _unbounded(question: Question, name: str, share: Fraction) -> UnboundedQuant
         epsilon=question.budget.epsilon,
         neighbours=question.neighbours,
         q=share,
-        growth=rational(question.parameter("growth", GROWTH), "growth"),
+        growth=_stated(question, ThresholdKeys).growth,
         step=question.bounds.step,
     )
 
@@ -187,13 +212,14 @@ def _plan_smooth(question: Question, name: str, method: str, statistic: Any) -> 
 
 def _noise(question: Question, method: str) -> SmoothNoise:
     """The named family at the whole budget, with the declared or the usual smoothness."""
-    epsilon, named_beta = _smooth_epsilon(question, method), question.parameter("beta")
+    epsilon, stated = _smooth_epsilon(question, method), _stated(question, SmoothKeys)
+    named_beta, named_shape = stated.beta, getattr(stated, "shape", None)
     shape = Fraction(0)
     if method in SHAPES:
-        shape = rational(question.parameter("shape", SHAPES[method]), "shape")
+        shape = SHAPES[method] if named_shape is None else named_shape
         if shape > MOST_SHAPE:
             raise ParameterError(f"shape is at most {MOST_SHAPE}.", name="shape")
-    beta = default_beta(method, epsilon, shape) if named_beta is None else rational(named_beta, "beta")
+    beta = default_beta(method, epsilon, shape) if named_beta is None else named_beta
     match method:
         case "cauchy":
             return Cauchy(epsilon, beta)
@@ -255,16 +281,13 @@ def _plan_local(question: Question, name: str, statistic: Any, *, is_difference:
     least, epsilon = floor(question), epsilon_alone(question)
     if question.space.axes:
         raise Unsupported("An order statistic is served for one list of values; use where, not rows or columns.")
-    size = rational(question.parameter("group_size", 1), "group_size")
-    if size.denominator != 1 or not 1 <= size <= 1000:
-        raise ParameterError("group_size must be a whole number from 1 to 1000.", name="group_size")
     measurement = LocalLaplace(
         name=f"{name} of {question.of}",
         statistic=statistic,
         epsilon=epsilon,
         neighbours=question.neighbours,
         floor=least,
-        group=int(size),
+        group=question.group,
     )
     limits = limits_of(question, is_difference=is_difference)
     return plan_withheld(question, measurement, name, question.bounds.step, limits=limits)

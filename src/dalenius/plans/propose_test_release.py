@@ -12,6 +12,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.cascade import Cascade, DistanceStatistic
 from dalenius.measurements.propose_test_release import ProposeTestRelease
 from dalenius.plans.priced import additive_preview, additive_table, limits_of, priced, shown_as
+from dalenius.spec.keys import one_share
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.interquartile import Interquartile
@@ -38,18 +39,16 @@ def plan_propose_test_release(question: Question) -> TablePlan:
         "step": question.bounds.step,
     }
     limits = limits_of(question, is_difference=estimate == "interquartile")
-    bound, bounds = question.parameter("bound"), question.parameter("bounds")
-    if bounds and bound is not None:
-        raise ParameterError("Write bound for one bound or bounds for several, not both.", name="bounds")
-    if bounds:
-        return _plan_cascade(question, Cascade(bounds=_steps(question, "bounds", *bounds), **shared), limits)
-    if bound is None:
+    bounds = question.parameter("bounds")
+    if not bounds:
         raise ParameterError(
-            "Propose-test-release needs bound in [table]: by how much one record may move the answer. It is proposed "
-            "without looking at the data.",
-            name="bound",
+            "Propose-test-release needs bounds in [table]: by how much one record may move the answer, or several such "
+            "numbers. They are proposed without looking at the data.",
+            name="bounds",
         )
-    step = ProposeTestRelease(bound=_steps(question, "bound", bound)[0], **shared)
+    if isinstance(bounds, list | tuple):
+        return _plan_cascade(question, Cascade(bounds=_steps(question, *bounds), **shared), limits)
+    step = ProposeTestRelease(bound=_steps(question, bounds)[0], **shared)
     return priced(
         question,
         (step,),
@@ -93,19 +92,18 @@ def _statistic(question: Question, estimate: str) -> DistanceStatistic:
         raise ParameterError('q goes with estimate = "quantile", and only with it.', name="q")
     if estimate == "interquartile":
         return Interquartile.of(question.domain, question.of, question.where)
-    share = Fraction(1, 2) if q is None else rational(q, "q")
-    return Quantile.of(question.domain, question.of, question.where, q=share)
+    return Quantile.of(question.domain, question.of, question.where, q=one_share(q))
 
 
-def _steps(question: Question, key: str, *named: object) -> tuple[int, ...]:
+def _steps(question: Question, *named: object) -> tuple[int, ...]:
     """Proposed bounds in declared steps, rounded up."""
     bounds = question.bounds
-    steps = [int(-(-rational(one, key) // bounds.step)) for one in named]
+    steps = [int(-(-rational(one, "bounds") // bounds.step)) for one in named]
     for one, each in zip(named, steps, strict=True):
         if not 1 <= each < bounds.high - bounds.low:
             raise ParameterError(
-                f"{key} must be positive and smaller than the declared range of {question.of!r}; received {one}.",
-                name=key,
+                f"bounds must be positive and smaller than the declared range of {question.of!r}; received {one}.",
+                name="bounds",
             )
     return tuple(steps)
 

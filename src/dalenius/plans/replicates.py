@@ -151,7 +151,7 @@ def plan_replicates(
     neighbours, budget = question.neighbours, question.budget
     assert budget.delta is not None
     has_count = is_quotient and size is None
-    has_squares = added.evenness != 1 and bool(question.parameter("squares", True))
+    has_squares = added.evenness != 1
     sums = (*((COUNT,) if has_count else ()), *((SQUARES,) if has_squares else ()))
     epsilon = None if budget.rho is not None else budget.epsilon
     price = resampling_price(question, budget, added.reach, beside(sums, added.reach, _BESIDE))

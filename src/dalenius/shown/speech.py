@@ -50,8 +50,7 @@ _EXPECTED_WITH_SAMPLING = texts(
 )
 _BY_TAIL = texts("By where values lie: {margins}.")
 _LEARNED = texts(
-    'With learn_bounds = "1/5", at the same price and for values cut to bounds that are chosen from the data: '
-    "{margins}."
+    'With learn = "1/5", at the same price and for values cut to bounds that are chosen from the data: {margins}.'
 )
 _TAILS = {
     "1": texts("± {error} if they are spread over all of the bounds"),

@@ -17,7 +17,7 @@ from dalenius.core.domain import Axis, CellSpace, Domain
 from dalenius.core.rationals import plain
 from dalenius.core.release import measure_of
 from dalenius.spec.document import DEFAULT_MEASURE, Document
-from dalenius.spec.noise import described, parameters_of
+from dalenius.spec.noise import described
 from dalenius.spec.remembered import remembered
 from dalenius.spec.request import RequestDocument
 
@@ -87,10 +87,12 @@ def canonical(request: RequestDocument, domain: Domain) -> Canonical:
         "strategy": request.privacy.strategy,
         "keys": request.table.model_dump(mode="json", include={"keys"}),
     }
-    stated = parameters_of(request.privacy.mechanism, request.privacy.noise)
+    stated = request.stated_noise
+    noise = None if stated is None else described(stated)
     expected = request.table.expected
     written = {
-        "noise": None if stated is None else described(stated),
+        # What a method of a measure is given by default is not written.
+        "noise": noise or (None if request.privacy.mechanism is None else noise),
         "group": request.privacy.group if request.privacy.group > 1 else None,
         "expected": None if expected is None else {"sha256": expected.sha256, "least": plain(expected.least)},
         "universe": request.table.universe,

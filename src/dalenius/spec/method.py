@@ -47,7 +47,7 @@ class Words:
 
 
 class FieldKind(StrEnum):
-    """What a field of a form takes; several numbers are written between semicolons."""
+    """What a field of a form takes; several numbers are written between semicolons, a range by one end or both."""
 
     VARIABLE = "variable"
     VARIABLES = "variables"
@@ -56,6 +56,7 @@ class FieldKind(StrEnum):
     NUMBERS = "numbers"
     WHOLE = "whole"
     ENDS = "ends"
+    BETWEEN = "between"
     CHOICE = "choice"
 
     @property
@@ -70,8 +71,7 @@ class FormField:
     `usual` is what leaving the key out of a request means, `first` what a form proposes; a key that `is_needed` cannot
     be left out. One that `is_everywhere` is known only where the guarantee holds everywhere, and left out elsewhere.
     `choices` are the words that may be chosen, each in every language. `part` proposes a number by the declared bounds
-    of the variable asked about: so much of their width. A key that stands `in_place_of` another one leaves that out
-    where it is filled in.
+    of the variable asked about: so much of their width.
     """
 
     kind: FieldKind
@@ -82,7 +82,6 @@ class FormField:
     is_everywhere: bool = False
     choices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     part: Fraction | None = None
-    in_place_of: str = ""
 
 
 WHICH_ERROR = FormField(
@@ -141,6 +140,8 @@ class Method:
     answer: AnswerKind = AnswerKind.VALUE
     is_one_number: bool = False
     """Whether no variable parts its answer into cells."""
+    noises: Mapping[str, type[Part]] = _NoKeys()
+    """Keys of [privacy.noise] by the value of `method` that takes them."""
     belongs: Mapping[str, str] = _NoKeys()
     """With what else each key makes sense, for the refusal of one that was not used."""
     is_offered: bool = True
@@ -149,6 +150,10 @@ class Method:
     """Keys that a form asks for, and that make it one to be offered."""
     form_keys: Mapping[str, Any] = _NoKeys()
     """What a form writes beside its name."""
+    errors: tuple[str, ...] = ("noise", "sampling")
+    """Which values of `error` it takes."""
+    usual_error: str = "sampling"
+    """Which one leaving `error` out means, so that it is not written; empty where none does."""
     form_errors: tuple[str, ...] = ()
     """Which other values of `error` a form offers."""
     suits: Callable[[Domain], bool] = _ALWAYS

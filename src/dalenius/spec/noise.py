@@ -23,17 +23,22 @@ def kinds_of_noise() -> dict[str, type[Part]]:
     return additive | {name: m.Parameters for name, m in steps.items() if isinstance(m, TableNoise)}
 
 
-def parameters_of(mechanism: str | None, noise: Mapping[str, Any]) -> Part | None:
-    """The parameters as the noise's own model reads them; None where nothing is stated."""
+def parameters_of(
+    mechanism: str | None, noise: Mapping[str, Any], kinds: Mapping[str, type[Part]] | None = None
+) -> Part | None:
+    """The parameters as the noise's own model reads them; None where nothing is stated.
+
+    `kinds` are the models by name: those of a measure, or of all mechanisms if left out.
+    """
     if not noise:
         return None
     if mechanism is None:
-        raise DocumentError("[privacy.noise] states parameters of a mechanism that [privacy] does not name.")
-    kinds = kinds_of_noise()
+        raise DocumentError("[privacy.noise] states parameters of a mechanism that the request does not name.")
+    kinds = kinds_of_noise() if kinds is None else kinds
     if mechanism not in kinds:
+        readers = f"is read by {', '.join(sorted(kinds))}" if kinds else "is not read here"
         raise DocumentError(
-            f"The mechanism {mechanism!r} takes no parameters; [privacy.noise] is read by {', '.join(sorted(kinds))}.",
-            received=mechanism,
+            f"The mechanism {mechanism!r} takes no parameters; [privacy.noise] {readers}.", received=mechanism
         )
     from pydantic import ValidationError
 

@@ -20,7 +20,6 @@ from dalenius.errors import Unsupported
 from dalenius.spec.canonical import Canonical
 from dalenius.spec.document import Part
 from dalenius.spec.expected import ExpectedPart
-from dalenius.spec.noise import parameters_of
 from dalenius.spec.policy import PolicyDocument
 from dalenius.spec.request import RequestDocument
 
@@ -70,9 +69,11 @@ class Question:
     expected = _Key[ExpectedPart | None]("expected", lambda q: q._request.table.expected)
     """Expected sizes, where relative errors are made small."""
     mechanism = _Key[str | None]("mechanism", lambda q: q._request.privacy.mechanism)
-    noise = _Key[Part | None]("noise", lambda q: parameters_of(q._request.privacy.mechanism, q._request.privacy.noise))
-    """The parameters of the named mechanism, as far as the request states them."""
+    noise = _Key[Part | None]("noise", lambda q: q._request.stated_noise)
+    """The parameters of the named mechanism or method, as far as the request states them."""
     strategy = _Key[str | None]("strategy", lambda q: q._request.privacy.strategy)
+    group = _Key[int]("group", lambda q: q._request.privacy.group)
+    """How many units together a guarantee at the data is made for; elsewhere `neighbours` say it."""
 
     @property
     def records(self) -> int:
@@ -139,5 +140,6 @@ class Question:
             "noise": bool(privacy.noise),
             "strategy": privacy.strategy is not None,
             "in_cells_of": privacy.in_cells_of is not None,
+            "group": privacy.group > 1 and self.scope.is_data_dependent,
         } | dict.fromkeys(table.keys, True)
         return [name for name, is_written in written.items() if is_written and name not in self._read]

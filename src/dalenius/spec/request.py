@@ -1,6 +1,7 @@
 """The request document: which table is asked for, under which guarantee."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -24,7 +25,7 @@ from dalenius.spec.show import ShowPart
 AxisItem = Name | AxisPart
 Margins = Annotated[tuple[Annotated[tuple[Name, ...], Field(max_length=AXES)], ...], Field(max_length=MARGINS)]
 Stated = int | Exact | str | tuple[int, ...]
-Option = bool | int | Exact | str | tuple[str, ...] | Ranges | dict[str, int]
+Option = bool | int | Exact | str | tuple[str, ...] | Ranges | dict[str, int] | dict[str, str | tuple[str, ...]]
 
 
 class TablePart(Part, section="[table]"):
@@ -93,6 +94,15 @@ class TablePart(Part, section="[table]"):
         return self.rows + self.columns + self.layers
 
 
+def _without_decimals(value: Any) -> Any:
+    """Return what a key says with decimals, which TOML has, as text."""
+    if isinstance(value, Mapping):
+        return {name: _without_decimals(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_decimals(part) for part in value]
+    return str(value) if isinstance(value, Decimal) else value
+
+
 def _check_expected(table: TablePart) -> None:
     """Raise unless expected sizes go with relative errors and weigh each listed margin."""
     expected = table.expected
@@ -132,11 +142,15 @@ class PrivacyPart(Part, section="[privacy]"):
     )
     mechanism: Name | None = usual(None, "The noise; the planner takes the one with the least error.")
     strategy: Name | None = usual(None, "What is measured for a list; the planner takes the one with the least error.")
-    group: Whole = usual(1, "How many units together the guarantee is made for; the noise grows with it.", ge=1, le=100)
+    group: Whole = usual(
+        1, "How many units together the guarantee is made for; the noise grows with it.", ge=1, le=1000
+    )
     waves: Whole = usual(
         1, "How many waves of a series share the amounts: one release spends one part of so many.", ge=1, le=1000
     )
-    noise: dict[Name, Stated] = usual(dict, "Parameters of the mechanism that is named; each states its own.")
+    noise: dict[Name, Stated] = usual(
+        dict, "Parameters of the mechanism, or of the method of an order statistic, that is named; each states its own."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -168,7 +182,8 @@ class PrivacyPart(Part, section="[privacy]"):
                     f" {float(amount):g}.",
                     name=name,
                 )
-        parameters_of(self.mechanism, self.noise)
+        if self.mechanism is not None:
+            parameters_of(self.mechanism, self.noise)
         return self
 
     def budget(self) -> Budget:
@@ -222,7 +237,7 @@ class RequestDocument(Document):
         if name not in registry.names("methods") or not isinstance(privacy, Mapping):
             return value
         method = registry.get("methods", name)
-        own = {key: table.pop(key) for key in method.Parameters.model_fields if key in table}
+        own = {key: _without_decimals(table.pop(key)) for key in method.Parameters.model_fields if key in table}
         shared = [key for key in TablePart.model_fields if key != "keys"]
         for key in table:
             if key not in shared:
@@ -230,12 +245,30 @@ class RequestDocument(Document):
         # A key that says what leaving it out says is left out: one question has one spelling.
         meant, defaults = method.Parameters.model_validate(own), method.Parameters.model_fields
         keys = {key: stated for key, stated in own.items() if getattr(meant, key) != defaults[key].default}
+        if (error := keys.get("error")) is not None and error not in method.errors:
+            served = " or ".join(map(repr, method.errors))
+            raise DocumentError(f"table.error of a {name} must be {served}; received {error!r}.", received=error)
+        if keys.get("error") == method.usual_error:
+            del keys["error"]
         if table.get("weight") is not None:
             keys = method.keys_with_weight(keys)
         measure, keys = method.equivalent(keys) or (name, method.canonical_keys(keys))
         if measure != DEFAULT_MEASURE or "measure" in table:
             table["measure"] = measure
         return {**value, "table": table | {"keys": keys}}
+
+    @model_validator(mode="after")
+    def _noise_is_known(self) -> Self:
+        _ = self.stated_noise
+        return self
+
+    @property
+    def stated_noise(self) -> Part | None:
+        """Parameters of the mechanism or the method that is named, as its own model reads them."""
+        mechanism, named = self.privacy.mechanism, self.table.keys.get("method")
+        if mechanism is None and isinstance(named, str) and self.method in registry.names("methods"):
+            return parameters_of(named, self.privacy.noise, registry.get("methods", self.method).noises)
+        return parameters_of(mechanism, self.privacy.noise)
 
     def __repr__(self) -> str:
         what = f"{self.method} of {self.table.of}" if self.table.of else self.method

@@ -3,11 +3,12 @@
 from dalenius.core import registry
 from dalenius.core.conditions import Filter
 from dalenius.core.domain import Domain
-from dalenius.core.rationals import plain, rational
+from dalenius.core.rationals import plain
 from dalenius.core.release import Condition, Subject, measure_of, public_axis
 from dalenius.errors import RequestError
-from dalenius.spec.axis import ConditionPart, condition_filter
+from dalenius.spec.axis import condition_filter
 from dalenius.spec.canonical import canonical
+from dalenius.spec.keys import condition_of
 from dalenius.spec.method import AnswerKind, find_method
 from dalenius.spec.request import RequestDocument
 from dalenius.spec.universe import universe_of
@@ -49,16 +50,11 @@ def subject_of(request: RequestDocument, domain: Domain, dataset: str = "") -> S
 
 def _property(request: RequestDocument, domain: Domain) -> tuple[Condition, ...]:
     """The range or the categories that the method's own keys name; none where they name nothing that is declared."""
-    options, of = request.table.keys, request.table.of
-    among = options.get("among")
-    ends = {name: options[name] for name in ("at_least", "at_most") if options.get(name) is not None}
-    if of is None or not (among or ends):
+    among, of = request.table.keys.get("among"), request.table.of
+    if of is None or not among:
         return ()
-    labels = tuple(map(str, among)) if isinstance(among, list | tuple) else (str(among),)
     try:
-        exact = {name: rational(end, name) for name, end in ends.items()}
-        asked = condition_filter(of, ConditionPart(**exact) if ends else labels, domain)
-        return (_condition(asked, domain),)
+        return (_condition(condition_filter(of, condition_of(among), domain), domain),)
     except RequestError:
         # What is wrong with it is said where it is planned.
         return ()

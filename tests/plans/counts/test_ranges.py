@@ -151,7 +151,7 @@ def test_a_list_of_ranges_is_one_question_in_any_order() -> None:
         asked({"age": "all"}, margins="all"),
         asked({"age": "all"}, RHO | {"strategy": "tree"}),
         asked({"age": "all"}, RHO | {"mechanism": "discrete_laplace"}),
-        asked({"age": "all"}, refine="half", refine_from=4),
+        asked({"age": "all"}, refine={"half": 4}),
     ],
     ids=str,
 )

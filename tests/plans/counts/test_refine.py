@@ -20,7 +20,7 @@ from dalenius.testing import rule_kit
 from dalenius.testing.asking import plan_of
 from dalenius_lab.attackers.exhaustive import RELATIONS, tiny_domain, worst_ratio
 
-KEYS = {"rows": ["g"], "refine": "half", "refine_from": 2}
+KEYS = {"rows": ["g"], "refine": {"half": 2}}
 PURE = {"definition": "pure", "epsilon": "2"}
 
 
@@ -66,7 +66,7 @@ def curator(tmp_path: Path) -> Any:
 
 def test_only_large_groups_are_shown_in_detail(curator: Any) -> None:
     """Eighteen records in one group, nine in the other; so much budget leaves no doubt which is which."""
-    table = {"rows": ["region"], "refine": "half", "refine_from": 14}
+    table = {"rows": ["region"], "refine": {"half": 14}}
     release = curator.release({"table": table, "privacy": {"definition": "pure", "epsilon": 30}})
     coarse, fine = release.tables
     assert coarse.space.axes[0].labels == ("upper", "lower")
@@ -77,7 +77,7 @@ def test_only_large_groups_are_shown_in_detail(curator: Any) -> None:
 
 
 def test_nothing_is_refunded_where_nothing_is_large(curator: Any) -> None:
-    table = {"rows": ["region"], "refine": "half", "refine_from": 1000}
+    table = {"rows": ["region"], "refine": {"half": 1000}}
     document = {"table": table, "privacy": {"definition": "pure", "epsilon": 3}}
     release = curator.release(document)
     assert len(release.tables) == 1
@@ -87,15 +87,17 @@ def test_nothing_is_refunded_where_nothing_is_large(curator: Any) -> None:
 @pytest.mark.parametrize(
     "keys",
     [
-        {"refine_from": None},
-        {"refine": "quarter"},
-        {"refine_from": 0},
-        {"refine_share": 1},
+        {"refine": {"half": None}},
+        {"refine": {"quarter": 2}},
+        {"refine": {"half": 0}},
+        {"refine": {}},
+        {"refine": {"half": 2, "third": 2}},
+        {"learn": 1},
         {"rows": [{"variable": "g", "level": "half"}]},
         {"rows": [{"variable": "g", "categories": ["a"]}]},
         {"rows": []},
         {"margins": "all"},
-        {"refine": None},
+        {"refine": None, "learn": "1/4"},
     ],
 )
 def test_what_cannot_be_refined_is_refused(keys: dict[str, Any]) -> None:

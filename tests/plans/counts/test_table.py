@@ -41,12 +41,11 @@ def test_each_route_plans_its_own_examples(name: str) -> None:
     ("keys", "unused"),
     [
         ({"keyed": True, "sample": "1/2"}, "keyed"),
-        ({"refine": "half", "refine_from": 5, "sample": "1/2"}, "sample"),
-        ({"refine": "half", "refine_from": 5, "keyed": True}, "keyed"),
-        ({"ranges": {"region": "all"}, "refine": "half", "refine_from": 5}, "refine"),
+        ({"refine": {"half": 5}, "sample": "1/2"}, "sample"),
+        ({"refine": {"half": 5}, "keyed": True}, "keyed"),
+        ({"ranges": {"region": "all"}, "refine": {"half": 5}}, "refine"),
         ({"margins": "all", "sample": "1/2"}, "sample"),
         ({"weight": "weight", "keyed": True}, "keyed"),
-        ({"refine_from": 5}, "refine_from"),
         ({"clamp": "data"}, "clamp"),
     ],
 )
@@ -56,7 +55,7 @@ def test_keys_of_two_routes_do_not_go_together(keys: dict[str, Any], unused: str
 
 
 @pytest.mark.parametrize(
-    "keys", [{"refine": "half"}, {"sample": "1/2"}, {"keyed": True}, {"ranges": {"region": "all"}}]
+    "keys", [{"refine": {"half": 5}}, {"sample": "1/2"}, {"keyed": True}, {"ranges": {"region": "all"}}]
 )
 def test_a_step_that_stands_for_the_noise_is_for_one_plain_table(keys: dict[str, Any]) -> None:
     named = {"mechanism": "hellinger", "noise": {"limit": 20}}

@@ -114,7 +114,7 @@ def test_one_number_is_asked_for_by_its_own_fields_and_needs_no_variable_in_rows
     page.select_option("#measure", value="sample_and_aggregate:minutes")
     page.locator("aside.preview", has_text="From 40 blocks of the records").wait_for()
     page.select_option("#key-model", label="median")
-    page.locator('[name="key.range"]').last.fill("60")
+    page.locator('[name="key.clip"]').last.fill("60")
     page.fill("#key-blocks", "50")
     page.press("#key-blocks", "Enter")
     page.locator("aside.preview", has_text="From 50 blocks of the records").wait_for()
@@ -122,7 +122,7 @@ def test_one_number_is_asked_for_by_its_own_fields_and_needs_no_variable_in_rows
     page.click("#release")
     request = released(site, page).provenance.request
     assert request["measure"] == "sample_and_aggregate"
-    assert {"model": "median", "range": ["0", "60"], "blocks": 50}.items() <= request["keys"].items()
+    assert {"model": "median", "clip": ["0", "60"], "blocks": 50}.items() <= request["keys"].items()
 
 
 def test_what_a_person_adds_is_bounded_by_a_field_and_the_bound_may_be_learned(enter: Enter, site: Any) -> None:
@@ -133,8 +133,8 @@ def test_what_a_person_adds_is_bounded_by_a_field_and_the_bound_may_be_learned(e
     page.fill("#key-clip", "1; 2")
     page.press("#key-clip", "Enter")
     page.get_by_role("alert").get_by_text("Of a list of bounds one must be chosen").wait_for()
-    page.fill("#key-learn_clip", "0.2")
-    page.press("#key-learn_clip", "Enter")
+    page.fill("#key-learn", "0.2")
+    page.press("#key-learn", "Enter")
     page.locator("aside.preview", has_text="beside what is clipped").wait_for()
     page.select_option("#key-norm", label="root of squares")
     page.wait_for_url(re.compile("key.norm=l2"))
@@ -142,7 +142,7 @@ def test_what_a_person_adds_is_bounded_by_a_field_and_the_bound_may_be_learned(e
     page.click("#release")
     request = released(site, page).provenance.request
     assert request["measure"] == "clipped_count"
-    options = [request["keys"][key] for key in ("clip", "learn_clip", "norm")]
+    options = [request["keys"][key] for key in ("clip", "learn", "norm")]
     assert options == [["1", "2"], "0.2", "l2"]
 
 

@@ -68,12 +68,12 @@ ASKED: dict[str, tuple[dict[str, Any], str, str]] = {
         "Total of Minutes on the way, clipped for each person",
     ),
     "learned clip": (
-        {"rows": "mode", "measure": "clipped_total:minutes", "key.clip": "20; 60; 120", "key.learn_clip": "0.2"} | PURE,
+        {"rows": "mode", "measure": "clipped_total:minutes", "key.clip": "20; 60; 120", "key.learn": "0.2"} | PURE,
         "beside what is clipped",
         "Total of Minutes on the way, clipped for each person",
     ),
     "range_count": (
-        {"measure": "range_count:minutes", "key.at_least": "30"} | PURE,
+        {"measure": "range_count:minutes", "key.among.from": "30"} | PURE,
         "Expect the number to be off",
         "30",
     ),
@@ -107,7 +107,7 @@ def test_a_test_before_an_answer_needs_one_row_and_says_so(app: Any) -> None:
 
 def test_a_range_of_a_parameter_is_two_fields_and_predictors_are_boxes(app: Any) -> None:
     page = shown(app, measure="sample_and_aggregate:minutes", **PURE)
-    assert page.count('name="key.range"') == 2 and 'value="120"' in page
+    assert page.count('name="key.clip"') == 2 and 'value="120"' in page
     german = visitor(app, "anna").get(
         f"/d/commuters/table?{urlencode({'measure': 'sample_and_aggregate:minutes', **PURE})}",
         headers={"accept-language": "de"},
@@ -132,7 +132,7 @@ def test_a_bound_of_what_a_person_adds_is_a_field_and_lies_on_what_was_declared(
 def test_several_bounds_need_the_share_that_chooses_one(app: Any) -> None:
     fields = {"rows": "mode", "measure": "clipped_count", "key.clip": "1; 2", **PURE}
     assert "Of a list of bounds one must be chosen" in shown(app, **fields)
-    assert "the smallest listed bound" in shown(app, **fields | {"key.learn_clip": "0.25"})
+    assert "the smallest listed bound" in shown(app, **fields | {"key.learn": "0.25"})
 
 
 def test_without_several_rows_of_a_person_nothing_is_clipped(tmp_path: Path) -> None:

@@ -124,26 +124,30 @@ def test_numbers_are_proposed_by_the_declared_bounds_and_stay_empty_once_left_em
         table: dict[str, object] = read_pairs([("measure", measure), *pairs], RICHER).to_request("data")["table"]
         return table
 
-    assert asked("range_count:pay") == {"measure": "range_count", "of": "pay", "at_least": "0", "at_most": "100"}
-    assert "at_most" not in asked("range_count:pay", ("key.at_least", "30"))
-    assert asked("propose_test_release:pay")["bound"] == "5"
+    assert asked("range_count:pay") == {
+        "measure": "range_count",
+        "of": "pay",
+        "among": {"at_least": "0", "at_most": "100"},
+    }
+    assert asked("range_count:pay", ("key.among.from", "30"))["among"] == {"at_least": "30"}
+    assert asked("propose_test_release:pay")["bounds"] == "5"
     cascade = asked("propose_test_release:pay", ("key.bounds", "1,5; 5 20"), ("written", "de"))
-    assert cascade["bounds"] == ["1.5", "5", "20"] and "bound" not in cascade
+    assert cascade["bounds"] == ["1.5", "5", "20"]
     blocks = asked(
         "sample_and_aggregate:pay",
         ("key.model", "logistic"),
         ("key.predictors", "work"),
         ("key.predictors", "pay"),
         ("key.blocks", "30"),
-        ("key.range", "-1,5"),
-        ("key.range", "1,5"),
+        ("key.clip", "-1,5"),
+        ("key.clip", "1,5"),
         ("written", "de"),
     )
     assert blocks == {
         "measure": "sample_and_aggregate",
         "of": "pay",
         "model": "logistic",
-        "range": ["-1.5", "1.5"],
+        "clip": ["-1.5", "1.5"],
         "predictors": ["work"],
         "blocks": 30,
     }

@@ -99,7 +99,7 @@ def test_a_title_says_which_property_which_range_which_end_and_which_other_varia
             "Anteil mit Erwerbsstatus arbeitslos (je 100) nach Geschlecht",
         ),
         (
-            {"measure": "range_count", "of": "age", "at_least": 18, "at_most": 64},
+            {"measure": "range_count", "of": "age", "among": {"at_least": 18, "at_most": 64}},
             "Number of records with Age 18 – 64",
             "Anzahl der Datensätze mit Alter 18 – 64",
         ),

@@ -156,7 +156,7 @@ def _defaults() -> Iterator[Case]:
         "mean of all": ({"measure": "mean", "of": "income"}, {}),
         "mean, both errors": ({"measure": "mean", **income, "error": "sampling"}, {}),
         "median": ({"measure": "median", **income}, {}),
-        "median by depth": ({"measure": "median", **income, "method": "exponential", "score": "depth"}, {}),
+        "median by depth": ({"measure": "median", **income, "method": "exponential"}, {}),
         "ratio": ({"measure": "ratio", "other": "age", **income}, {}),
         "variance": ({"measure": "variance", **income}, {}),
         "hierarchy": ({**MODIFIERS["levels"][0]}, {}),

@@ -124,7 +124,7 @@ def pairs(
     """The neighbours for which the definition makes its guarantee."""
     if scope is Scope.ACTUAL_DATA:
         layer = [data]
-        for _ in range(request["table"].get("group_size", 1)):
+        for _ in range(request["privacy"].get("group", 1)):
             layer = [other for d in layer[:40] for other in _around(domain, request, d)]
             yield from ((data, other) for other in layer)
         return

@@ -58,18 +58,13 @@ EXCEPTED: dict[Facet, str] = {
         for modifier in modifiers()
         if (reason := modifier.refuses(method.estimator))
         for key in modifier.keys.model_fields
-        if (method.name, key) != ("total", "learn_bounds")
+        if (method.name, key) != ("total", "learn")
     },
     **{
         ("key", method.name, key): "weights are regularised where rows are counted"
         for method in ESTIMATES
         for key in ("regularise", "common_weight")
         if not method.estimator.counts_rows
-    },
-    **{
-        ("key", method.name, "squares"): "what is resampled is how far rows move the number, without squares"
-        for method in ESTIMATES
-        if method.name not in ("mean", "total")
     },
     **{
         ("key", "table", key): "says where a number stands, or is read as an axis in rows"
@@ -83,11 +78,7 @@ EXCEPTED: dict[Facet, str] = {
         for name in ("maximum", "minimum", "second_maximum", "propose_test_release")
         for kind in (KINDS[2], KINDS[5])
     },
-    **{
-        ("key", name, key): _DIFFERENCE
-        for name in ("interquartile", "range")
-        for key in ("method", "beta", "shape", "group_size")
-    },
+    **{("key", name, "method"): _DIFFERENCE for name in ("interquartile", "range")},
     **{
         ("definition", name, definition): _WITH_DELTA
         for name in ("labels", "propose_test_release")

@@ -38,7 +38,7 @@ PER_CELL = load_policy(
     }
 )
 # What modifiers are asked for with, where the bounds of every kit are too wide for worlds that can be listed.
-SMALL: Document = {"candidates": [0, 1], "replicates": 2}
+SMALL: Document = {"clip": [0, 1], "replicates": 2}
 REGULARISED: tuple[Document, ...] = ({"regularise": "1/2"}, {"regularise": "1/3", "common_weight": "3/2"})
 # Methods whose answers are for the cells of a table: always, or as often as not.
 BY_CELL = (
@@ -58,8 +58,8 @@ CLIPS: tuple[Document, ...] = (
     {"clip": 1},
     {"clip": 2, "norm": "l2"},
     {"clip": [1, 2], "expected_persons": {"1": 3, "3": 1}},
-    {"clip": [1, 2], "learn_clip": "1/4"},
-    {"clip": [1, 2, 4], "learn_clip": "1/2", "q": "1/2", "norm": "l2"},
+    {"clip": [1, 2], "learn": "1/4"},
+    {"clip": [1, 2, 4], "learn": "1/2", "beyond": "1/2", "norm": "l2"},
 )
 ALSO_BY_CELL = (
     "quantiles",
@@ -72,13 +72,15 @@ ALSO_BY_CELL = (
     "persons",
     "distribution",
 )
+# Whose noise at the data knows groups.
+GROUPED = ("median", "quantile", "maximum", "minimum", "second_maximum", "interquartile", "range")
 ORDER_STATISTICS = ("median", "quantile", "maximum", "minimum", "second_maximum")
 SMOOTH: tuple[Document, ...] = (
     {"method": "cauchy"},
     {"method": "lomax"},
-    {"method": "lomax", "beta": "1/20"},
+    {"method": "lomax", "noise": {"beta": "1/20"}},
     {"method": "student"},
-    {"method": "polynomial", "shape": "5/2"},
+    {"method": "polynomial", "noise": {"shape": "5/2"}},
     {"method": "laplace_log_normal"},
 )
 # Noise that is described by its parameters; without them a mechanism is fitted to the budget.
@@ -97,13 +99,13 @@ STATED: tuple[Document, ...] = (
 KEYS: dict[str, tuple[Document, ...]] = {
     "clipped_count": CLIPS,
     "clipped_total": CLIPS,
-    "range_count": ({"at_least": 1}, {"at_most": 1}, {"at_least": 0, "at_most": 2}),
+    "range_count": ({"among": {"at_least": 1}}, {"among": {"at_most": 1}}, {"among": {"at_least": 0, "at_most": 2}}),
     "quantile": ({"q": "1/4"}, {"q": "0.9"}),
     "median": ({}, {}, {"q": "1/4"}),
     # Few answers, so that every list of them can be gone through.
-    "quantiles": ({"q": ["1/2"]}, {"q": ["1/4", "3/4"]}, {"parts": 3, "error": "noise"}),
+    "quantiles": ({"q": ["1/2"]}, {"q": ["1/4", "3/4"]}, {"q": 3, "error": "noise"}),
     "boxplot": ({"error": "noise"}, {"error": "noise", "beyond": "1/10"}, {}),
-    "distribution": ({}, {"parts": 2}, {"at": [0]}, {"at": [0, 1]}),
+    "distribution": ({}, {"bins": 2}, {"bins": [0]}, {"bins": [0, 1]}),
     "ratio": ({"other": "age"}, {"other": "age", "per": 10}),
     "covariance": ({"other": "age"}, {"other": "age", "error": "noise"}),
     "correlation": ({"other": "age"}, {"other": "age", "error": "noise"}),
@@ -111,20 +113,20 @@ KEYS: dict[str, tuple[Document, ...]] = {
     "standard_deviation": ({}, {"error": "noise"}),
     "proportion": (
         {"of": "sex", "among": ["f"]},
-        {"of": "age", "at_least": 2},
-        {"of": "age", "at_most": 2, "per": 100},
+        {"of": "age", "among": {"at_least": 2}},
+        {"of": "age", "among": {"at_most": 2}, "per": 100},
     ),
-    "exponential_family": tuple({"family": family} for family in ("gaussian", "poisson", "exponential", "binomial")),
+    "exponential_family": tuple({"model": family} for family in ("gaussian", "poisson", "exponential", "binomial")),
     "mode": ({"method": "exponential"}, {"method": "permute_and_flip"}),
     "best": tuple(
         {"method": method, "which": which}
         for method in ("exponential", "permute_and_flip")
         for which in ("largest", "smallest")
     ),
-    "dominance": ({"p": 10}, {"n": 1, "k": 60}),
+    "dominance": ({"rule": {"p": 10}}, {"rule": {"n": 1, "k": 60}}),
     "propose_test_release": tuple(
         {**proposed, **estimate}
-        for proposed in ({"bound": 1}, {"bound": 2}, {"bounds": [1, 2]})
+        for proposed in ({"bounds": 1}, {"bounds": 2}, {"bounds": [1, 2]})
         for estimate in (dict[str, str](), {"estimate": "quantile", "q": "1/4"}, {"estimate": "interquartile"})
     ),
 }
@@ -158,7 +160,7 @@ def request_of(
     if method.takes_of:
         table["of"] = chance.choice(("age", "pay"))
     _axes(table, chance)
-    _keys(table, scope, chance)
+    _keys(table, privacy, scope, chance)
     if method.name == "count":
         _counted(table, privacy, chance)
     elif method.name in ("total", "mean") and _is_listed(table, scope, chance):
@@ -233,41 +235,42 @@ def _axes(table: Document, chance: random.Random) -> None:
             table["rows"] = named
 
 
-def _keys(table: Document, scope: Scope, chance: random.Random) -> None:
+def _keys(table: Document, privacy: Document, scope: Scope, chance: random.Random) -> None:
     """Some of the method's own keys."""
     method, everywhere = table["measure"], scope is Scope.ALL_DATA
     if method in KEYS:
         table |= chance.choice(KEYS[method])
     if scope is Scope.ACTUAL_DATA:
-        if "group_size" in registry.get("methods", method).Parameters.model_fields and chance.random() < 0.3:
-            table["group_size"] = 2
+        if method in GROUPED and chance.random() < 0.3:
+            privacy["group"] = 2
         if method in ("count", "range_count") and chance.random() < 0.3:
             table["clamp"] = chance.choice(("none", "size"))
     if scope is Scope.OBSERVED_ROWS and method == "total":
         table["membership"] = chance.choice(("private", "public"))
-        table |= chance.choice(({}, {}, {"option": "one"}, {"declared": ["2"]}))
+        table |= chance.choice(({}, {}, {"declared": ["2"]}))
     if everywhere:
-        _keys_everywhere(table, method, chance)
+        _keys_everywhere(table, privacy, method, chance)
 
 
-def _keys_everywhere(table: Document, method: str, chance: random.Random) -> None:
+def _keys_everywhere(table: Document, privacy: Document, method: str, chance: random.Random) -> None:
     if method in ORDER_STATISTICS:
         is_quantile = method in ("median", "quantile")
         further: tuple[Document, ...] = (
-            ({}, {"method": "exponential"}, {"method": "unbounded"}, {"method": "unbounded", "growth": 2})
+            ({}, {"method": "exponential"}, {"method": "unbounded"}, {"method": "unbounded", "noise": {"growth": 2}})
             if is_quantile
             else ()
         )
         keys = chance.choice((*further, *SMOOTH))
-        table |= keys
+        table |= {key: value for key, value in keys.items() if key != "noise"}
+        privacy |= {key: value for key, value in keys.items() if key == "noise"}
         if keys and keys.get("method") != "exponential":
             table.pop("rows", None)
         if is_quantile and not keys and chance.random() < 0.5:
             table["error"] = chance.choice(("noise", "sampling"))
         if keys.get("method") == "exponential" and chance.random() < 0.5:
-            table["score"] = chance.choice(("depth", "depth", "distance"))
+            privacy["noise"] = {"score": chance.choice(("depth", "depth", "distance"))}
     if method == "total" and chance.random() < 0.3:
-        table["learn_bounds"] = "1/4"
+        table["learn"] = "1/4"
         table["rows"] = table.get("rows", [])[:1]
     if method in ("mean", "ratio") and chance.random() < 0.5:
         table["error"] = chance.choice(("noise", "sampling"))
@@ -277,8 +280,8 @@ def _keys_everywhere(table: Document, method: str, chance: random.Random) -> Non
         table.pop("where", None)
         return
     if method == "mean" and chance.random() < 0.2:
-        table |= {"learn_bounds": "1/4", "candidates": chance.choice(([0, 1], [0, 1, 3]))}
-        table |= chance.choice(({}, {"tail": "1/4"}, {"bound_clipped": True}))
+        table |= {"learn": "1/4", "clip": chance.choice(([0, 1], [0, 1, 3]))}
+        table |= chance.choice(({}, {"beyond": "1/4"}, {"bound_clipped": True}))
         table["rows"] = []
         return
     if method == "sample_and_aggregate":
@@ -286,9 +289,7 @@ def _keys_everywhere(table: Document, method: str, chance: random.Random) -> Non
     if method in ("total", "mean", "proportion") and chance.random() < 0.15:
         # Every replicate is one more part of the answer; each shows what a bootstrap is.
         table |= {"error": "bootstrap", "replicates": chance.choice((2, 3))}
-        if method != "proportion" and chance.random() < 0.3:
-            table["squares"] = False
-        table.pop("learn_bounds", None)
+        table.pop("learn", None)
 
 
 def _blocks(table: Document, chance: random.Random) -> None:
@@ -296,14 +297,14 @@ def _blocks(table: Document, chance: random.Random) -> None:
     model = chance.choice([name for name in MODELS if name != FUNCTION])
     table |= {
         "model": model,
-        "range": chance.choice(([0, 3], [-1, 1], [1, 2])),
+        "clip": chance.choice(([0, 3], [-1, 1], [1, 2])),
         "blocks": chance.choice((2, 3, 40)),
         "aggregate": chance.choice(("mean", "mean", "median", "winsorised")),
         "correction": chance.choice(("none", *MODELS[model].corrections)),
     }
     if MODELS[model].takes_predictors:
         table |= {"of": "age", "predictors": ["pay"]}
-        table |= chance.choice(({}, {"coefficient": "intercept"}))
+        table["model"] = chance.choice((model, f"{model}_intercept"))
     if table["aggregate"] != "median" and chance.random() < 0.5:
         table["error"] = "noise"
 
@@ -323,9 +324,9 @@ def _counted(table: Document, privacy: Document, chance: random.Random) -> None:
     elif kind < 0.65 and table.get("rows"):
         _ranged(table, privacy, chance)
     elif kind < 0.7:
-        table |= {"rows": ["region"], "refine": "half", "refine_from": chance.choice((1, 2))}
+        table |= {"rows": ["region"], "refine": {"half": chance.choice((1, 2))}}
         if chance.random() < 0.5:
-            table["refine_share"] = "1/2"
+            table["learn"] = "1/2"
     elif kind < 0.8:
         privacy |= chance.choice(STATED)
         # These laws are what they are, whatever may be spent; they fit a large amount only.
@@ -363,7 +364,7 @@ def _ranged(table: Document, privacy: Document, chance: random.Random) -> None:
 
 def _is_listed(table: Document, scope: Scope, chance: random.Random) -> bool:
     """Whether totals or means become a list of margins: some of those that ask for nothing else."""
-    is_plain = not {"error", "learn_bounds"} & table.keys() and bool(table.get("rows"))
+    is_plain = not {"error", "learn"} & table.keys() and bool(table.get("rows"))
     return scope is Scope.ALL_DATA and is_plain and chance.random() < 0.3
 
 

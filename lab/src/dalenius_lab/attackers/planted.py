@@ -88,7 +88,7 @@ def _named(faults: Mapping[str, Fault]) -> tuple[Fault, ...]:
 
 # The planner's own noise: some of what may be named takes long to plan, and the fault is elsewhere.
 PLAIN_COUNT: Mapping[str, object] = dict.fromkeys(
-    ["weight", "margins", "universe", "objective", "keyed", "sample", "ranges", "refine", "refine_from", "refine_share"]
+    ["weight", "margins", "universe", "objective", "keyed", "sample", "ranges", "refine", "learn"]
 )
 _SEX_AND_TWO: Mapping[str, object] = {"margins": "all", "universe": "complete", "rows": ["sex", "two"]}
 
@@ -104,9 +104,11 @@ def _total(definition: str = "pure", privacy: Mapping[str, object] | None = None
     return Corner("total", definition, {"table": {**plain, **table}, "privacy": {"strategy": None, **(privacy or {})}})
 
 
-def _median(definition: str = "pure", **table: Any) -> Corner:
-    plain = dict.fromkeys(("beta", "shape", "growth", "score", "error"))
-    return Corner("median", definition, {"table": {**plain, **table}})
+_BY_DISTANCE = {"score": "distance"}
+
+
+def _median(definition: str = "pure", noise: Any = None, **table: Any) -> Corner:
+    return Corner("median", definition, {"table": {"error": None, **table}, "privacy": {"noise": noise}})
 
 
 def _ranges(definition: str = "zero_concentrated", strategy: str = "hierarchical") -> Corner:
@@ -118,7 +120,7 @@ def _residual(definition: str, **privacy: object) -> Corner:
 
 
 def _blocks_of(**table: object) -> Corner:
-    plain: Mapping[str, object] = {"model": "gaussian_mean", "range": [0, 1], "correction": "none", "where": None}
+    plain: Mapping[str, object] = {"model": "gaussian_mean", "clip": [0, 1], "correction": "none", "where": None}
     return Corner("sample_and_aggregate", "pure", {"table": {**plain, **table}, "privacy": {"epsilon": "2.5"}})
 
 
@@ -135,7 +137,7 @@ _TREE = _count("zero_concentrated", {"strategy": "tree", "delta": None}, **_TREE
 _FOURIER = _count("pure", {"strategy": "fourier"}, **_SEX_AND_TWO)
 _KEYED = _count(privacy={"mechanism": "discrete_laplace"}, keyed=True)
 _TOTALS_BY_RESIDUALS = _total(
-    "zero_concentrated", {"strategy": "residual", "mechanism": None, "delta": None}, learn_bounds=None, **_SEX_AND_TWO
+    "zero_concentrated", {"strategy": "residual", "mechanism": None, "delta": None}, learn=None, **_SEX_AND_TWO
 )
 _MEAN_OF_BLOCKS = _blocks_of(blocks=3, aggregate="mean", error="noise")
 _TESTED = Corner("propose_test_release", "approximate")
@@ -143,7 +145,7 @@ _SEVERAL_BOUNDS = Corner(
     "propose_test_release",
     "approximate",
     {
-        "table": {"bounds": [1, 2], "bound": None, "estimate": None, "q": None, "where": None},
+        "table": {"bounds": [1, 2], "estimate": None, "q": None, "where": None},
         "privacy": {"epsilon": "2.5", "delta": "0.01"},
     },
 )
@@ -151,18 +153,11 @@ _REPLICATES = Corner(
     "total",
     "approximate",
     {
-        "table": {
-            "error": "bootstrap",
-            "replicates": 2,
-            "learn_bounds": None,
-            "rows": None,
-            "where": None,
-            "weight": None,
-        },
+        "table": {"error": "bootstrap", "replicates": 2, "learn": None, "rows": None, "where": None, "weight": None},
         "privacy": {"mechanism": None, "epsilon": "1", "delta": "1e-6"},
     },
 )
-_BOUNDS_OF_MEAN: Mapping[str, object] = {"learn_bounds": "9/10", "candidates": [0, 1, 3], "tail": "1/4"}
+_BOUNDS_OF_MEAN: Mapping[str, object] = {"learn": "9/10", "clip": [0, 1, 3], "beyond": "1/4"}
 _NOT_BY_CELL: Mapping[str, object] = {"rows": None, "where": None}
 
 
@@ -269,7 +264,7 @@ FAULTS = _named(
         ),
         "one number of a list is booked at half its price": _at(Noisy, "profile", _half_price, Corner("dominance")),
         "a quantile's score moves by half": _at(
-            several_quantiles, "score_moves", _half, _median(method="exponential", rows=None, score="distance")
+            several_quantiles, "score_moves", _half, _median(noise=_BY_DISTANCE, method="exponential", rows=None)
         ),
         "by depth a quantile's score moves by half": _at(
             several_quantiles, "score_moves", _half, _median(method="exponential", rows=None)
@@ -287,7 +282,7 @@ FAULTS = _named(
             PointCounts,
             "sensitivity",
             as_added,
-            Corner("quantiles", "zero_concentrated", {"table": {**_NOT_BY_CELL, "q": ["1/2"], "parts": None}}),
+            Corner("quantiles", "zero_concentrated", {"table": {**_NOT_BY_CELL, "q": ["1/2"]}}),
         ),
         "the smooth sensitivity is its floor": _at(
             Extreme, "smooth", lambda _: lambda self, values, base, neighbours: Fraction(1), Corner("maximum")
@@ -358,16 +353,13 @@ FAULTS = _named(
             _FOURIER,
         ),
         "clipped totals forget that a row is replaced": _at(
-            ClippedTotals,
-            "profile",
-            as_added,
-            Corner("total", keys={"table": {"learn_bounds": "1/10", "rows": ["sex"]}}),
+            ClippedTotals, "profile", as_added, Corner("total", keys={"table": {"learn": "1/10", "rows": ["sex"]}})
         ),
         "most of learned bounds of clipped totals is not paid for": _at(
             GridSelection,
             "profile",
             _quarter_price,
-            Corner("total", keys={"table": {"learn_bounds": "9/10", "rows": ["sex"]}}),
+            Corner("total", keys={"table": {"learn": "9/10", "rows": ["sex"]}}),
         ),
         "most of learned bounds of a mean is not paid for": _at(
             GridSelection,
@@ -379,7 +371,7 @@ FAULTS = _named(
             GridSelection,
             "profile",
             _quarter_price,
-            Corner("quantiles", keys={"table": {**_NOT_BY_CELL, "q": ["1/4", "3/4"], "parts": None, "error": "noise"}}),
+            Corner("quantiles", keys={"table": {**_NOT_BY_CELL, "q": ["1/4", "3/4"], "error": "noise"}}),
         ),
         "a key forgets which file it is of": _at(keyed_list, "keyed_noise", _keyed_alike, _KEYED),
         "a keyed list is booked at half its price": _at(keyed_list.KeyedList, "profile", _half_price, _KEYED),

@@ -54,7 +54,7 @@ _SIZES = (1_000, 10_000, 100_000)
 def algorithm1(full: bool = False) -> list[Row]:
     """MSE * n I(theta) of the rate of an exponential law, and what one block moves without projection."""
     bounds, rows, runs = (0, 30), [], 400 if full else 40
-    table = {"measure": "sample_and_aggregate", "model": "exponential", "range": ["0.1", 4], "error": "noise"}
+    table = {"measure": "sample_and_aggregate", "model": "exponential", "clip": ["0.1", 4], "error": "noise"}
     for n in _SIZES:
         plans = {
             "paper": _plan(table | {"blocks": round(n**0.6)}, _PURE, n, bounds),
@@ -98,7 +98,7 @@ def ptr(full: bool = False) -> list[Row]:
     for name, target in (("interquartile", _QUARTILES), ("median", 0.0)):
         for n in _SIZES:
             bound = round(_QUARTILES * n ** (-1 / 3), 3)
-            table = {"measure": "propose_test_release", "estimate": name, "bound": str(bound)}
+            table = {"measure": "propose_test_release", "estimate": name, "bounds": str(bound)}
             (step,) = _plan(table, _PROPOSED, n, (-10, 10)).measurements
             assert isinstance(step, ProposeTestRelease)
             silence, errors = _proposed(step, n, target, runs)

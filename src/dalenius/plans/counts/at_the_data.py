@@ -3,16 +3,10 @@
 from dalenius.core.neighbours import Scope
 from dalenius.plans.count_route import CountRoute
 from dalenius.plans.data_dependent import plan_one_count
-from dalenius.spec.document import Part, usual
+from dalenius.spec.keys import ClampKey
 from dalenius.spec.method import example
 
 __all__ = ["AT_THE_DATA"]
-
-
-class ClampKeys(Part):
-    """Key of a count at the data: how it is cut."""
-
-    clamp: str | None = usual(None, "How a count at the actual data is cut.")
 
 
 AT_THE_DATA = CountRoute(
@@ -20,6 +14,6 @@ AT_THE_DATA = CountRoute(
     is_asked=lambda _: True,
     plan=plan_one_count,
     scopes=(Scope.ACTUAL_DATA,),
-    keys=ClampKeys,
+    keys=ClampKey,
     examples=(example(where={"age": {"at_least": 18, "at_most": 65}}, definition="individual", epsilon=1),),
 )

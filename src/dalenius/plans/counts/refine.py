@@ -1,7 +1,7 @@
 """Counts of a long list of categories, fine only where the released coarse counts are large: a plan of two steps.
 
-`refine` names a declared level of the axis, `refine_from` the released count from which a group is shown in detail,
-`refine_share` the share of the budget for the coarse step. Which groups are refined is a function of released numbers.
+`refine` names a declared level of the axis with the released count from which a group is shown in detail, `learn` the
+share of the budget for the coarse step. Which groups are refined is a function of released numbers.
 Both steps are reserved with every group refined; a group that stays coarse is never counted in detail, and its part of
 the second step is not refunded.
 """
@@ -9,7 +9,9 @@ the second step is not refunded.
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from dalenius.core.domain import Axis, CellSpace, Variable
 from dalenius.core.plan import TablePlan, Then
@@ -20,7 +22,8 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.count_route import CountRoute
 from dalenius.plans.priced import priced, share, shown_as
-from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part, Whole, usual
+from dalenius.spec.document import DEFAULT_MEASURE, Name, Whole, usual
+from dalenius.spec.keys import LearnKey
 from dalenius.spec.method import example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -31,22 +34,23 @@ __all__ = ["REFINE"]
 DEFAULT_SHARE = Fraction(1, 4)
 
 
-class RefineKeys(Part):
+class RefineKeys(LearnKey):
     """Keys of a list that is coarse first."""
 
-    refine: str | None = usual(None, "The level that is counted first; only its large groups are shown in detail.")
-    refine_from: Whole | None = usual(None, "The released count from which on a group is shown in detail.", ge=1)
-    refine_share: Exact | None = usual(None, "The share of the budget for the coarse counts.")
+    refine: dict[Name, Annotated[Whole, Field(ge=1)]] | None = usual(
+        None,
+        "The level that is counted first, and the released count from which on one of its groups is shown in detail.",
+        min_length=1,
+        max_length=1,
+    )
 
 
 def _plan(question: Question) -> TablePlan:
     """Price both steps with every group refined."""
-    level, least = str(question.parameter("refine")), question.parameter("refine_from")
-    part = rational(question.parameter("refine_share", DEFAULT_SHARE), "refine_share")
-    if least is None:
-        raise ParameterError("refine needs refine_from, the released count from which a group is refined.")
+    ((level, least),) = question.parameter("refine").items()
+    part = rational(question.parameter("learn", DEFAULT_SHARE), "learn")
     if not 0 < part < 1:
-        raise ParameterError("refine_share is a share between 0 and 1.", name="refine_share")
+        raise ParameterError("learn is a share between 0 and 1.", name="learn")
     coarse, fine = _steps(question, level, part)
     names = dict.fromkeys((coarse.mechanism.name, fine.mechanism.name))
     return priced(
@@ -60,7 +64,7 @@ def _plan(question: Question) -> TablePlan:
             "std_error": max(coarse.law.std_error, fine.law.std_error),
             "half_width_95": max(coarse.law.half_width(0.95), fine.law.half_width(0.95)),
             "coarse_half_width_95": coarse.law.half_width(0.95),
-            "level": level,
+            "level": str(level),
             "threshold": int(least),
         },
         warnings=(note("refined", least=int(least)),),
@@ -101,8 +105,8 @@ def _refined(query: TableQuery, variable: Variable, level: str, least: int) -> T
 
 
 def _without_usual_share(keys: Mapping[str, Any]) -> dict[str, Any]:
-    is_usual = "refine" in keys and rational(keys.get("refine_share", 0)) == DEFAULT_SHARE
-    return {key: value for key, value in keys.items() if not (is_usual and key == "refine_share")}
+    is_usual = "refine" in keys and rational(keys.get("learn", 0)) == DEFAULT_SHARE
+    return {key: value for key, value in keys.items() if not (is_usual and key == "learn")}
 
 
 REFINE = CountRoute(
@@ -111,5 +115,5 @@ REFINE = CountRoute(
     plan=_plan,
     keys=RefineKeys,
     canonical_keys=_without_usual_share,
-    examples=(example(rows=["region"], refine="half", refine_from=5, epsilon=2),),
+    examples=(example(rows=["region"], refine={"half": 5}, epsilon=2),),
 )

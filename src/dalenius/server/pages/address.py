@@ -16,6 +16,7 @@ from dalenius.limits import FORM
 from dalenius.server.pages.state import (
     ACCURACY,
     AMOUNTS,
+    ENDS,
     OWN_GROUPS,
     PLACES,
     AxisChoice,
@@ -45,6 +46,7 @@ def from_request(request: Mapping[str, Any], dataset: DatasetView) -> TableState
             where[name] = tuple(map(str, [condition] if isinstance(condition, str) else condition))
     measure = str(table.get("measure") or DEFAULT_MEASURE)
     stated = {key: table.get(key, field.usual) for key, field in form_fields(measure).items()}
+    stated |= {key: tuple(str(v.get(end) or "") for end in ENDS) for key, v in stated.items() if isinstance(v, Mapping)}
     parts: dict[str, Any] = {place: tuple(map(AxisChoice.of_item, table.get(place, ()))) for place in PLACES}
     parts |= {key: str(table.get(key) or "") for key in ("of", "weight", "universe", "error")}
     state = TableState(
@@ -204,7 +206,7 @@ class _AddressReader:
         """The measure's own keys as a form filled them in; what is missing or unknown says what is usual."""
         fields = form_fields(measure)
         # Whoever filled in one key left the others empty on purpose.
-        is_fresh = not any(f"key.{name}" in self._fields for name in fields)
+        is_fresh = not any(f"key.{name}{end}" in self._fields for name in fields for end in ("", ".from", ".to"))
         return {name: self._key(f"key.{name}", asked, of, is_fresh) for name, asked in fields.items()}
 
     def _proposed(self, asked: FormField, of: str) -> str:
@@ -229,6 +231,9 @@ class _AddressReader:
         if asked.kind is FieldKind.ENDS:
             ends = tuple(self._numbers.read(end) for end in self._fields.get(name, ()))
             return ends if len(ends) == 2 else (variable and variable.bounds) or ("", "")
+        if asked.kind is FieldKind.BETWEEN:
+            ends = self.number(f"{name}.from"), self.number(f"{name}.to")
+            return ends if any(ends) else (variable and variable.bounds) or ("", "")
         if asked.kind is FieldKind.CHOICE:
             return (self.one(name) if self.one(name) in asked.choices else asked.first,)
         if asked.kind is FieldKind.VARIABLE:

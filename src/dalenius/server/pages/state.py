@@ -21,6 +21,7 @@ PLACES = ("rows", "columns", "layers")
 ACCURACY = "error_at_most"
 AMOUNTS = ("epsilon", "delta", "rho", ACCURACY)
 OWN_GROUPS = "*"
+ENDS = ("at_least", "at_most")
 
 Pairs = list[tuple[str, str]]
 
@@ -170,10 +171,15 @@ class TableState:
             pairs += [(f"{end}.{name}", text) for end, text in (("from", low), ("to", high)) if text]
         if self.measure != DEFAULT_MEASURE:
             pairs.append(("measure", f"{self.measure}:{self.of}"))
-            pairs += [(f"key.{name}", value) for name, values in self.keys.items() for value in values]
+            pairs += [pair for name, values in self.keys.items() for pair in self._key_pairs(name, values)]
         rest = {"weight": self.weight, "error": self.error, **self._margin_keys(), "definition": self.definition}
         rest |= {name: self.amounts.get(name, "") for name in AMOUNTS}
         return pairs + [(key, value) for key, value in (rest | {"title": self.title}).items() if value]
+
+    def _key_pairs(self, name: str, values: tuple[str, ...]) -> Pairs:
+        if form_fields(self.measure)[name].kind is FieldKind.BETWEEN:
+            return [(f"key.{name}.{end}", text) for end, text in zip(("from", "to"), values, strict=False) if text]
+        return [(f"key.{name}", value) for value in values]
 
     def _margin_keys(self) -> dict[str, str]:
         return {"margins": "all", "universe": self.universe} if self.margins else {}
@@ -181,10 +187,9 @@ class TableState:
     def _stated(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Keys of the measure that say more than leaving them out, and that the guarantee knows."""
         fields = form_fields(self.measure)
-        left_out = {field_.in_place_of for name, field_ in fields.items() if any(self.keys.get(name, ()))}
         for name, field_ in fields.items():
             values = self.keys.get(name, ())
-            if name in left_out or (field_.is_everywhere and not self._holds_everywhere()):
+            if field_.is_everywhere and not self._holds_everywhere():
                 continue
             if values and (field_.is_needed or values != (field_.usual,)):
                 yield name, values
@@ -229,6 +234,8 @@ class TableState:
 
 def _as_written(kind: FieldKind, values: tuple[str, ...]) -> Any:
     """Return a key as a request writes it; what is not a number is left for the planner to refuse."""
+    if kind is FieldKind.BETWEEN:
+        return {end: text for end, text in zip(ENDS, values, strict=False) if text}
     if kind.is_list or (kind is FieldKind.NUMBERS and len(values) > 1):
         return list(values)
     is_whole = kind is FieldKind.WHOLE and values[0].isascii() and values[0].isdigit()
