@@ -41,7 +41,7 @@ CLIPPED, NOISE_ALONE = note("bounded"), note("noise_alone")
 # Where the error of sampling needs more products than this, squared influences are measured instead.
 MOST_PRODUCTS = 3
 # Releases that a preview tries.
-_DRAWS = 200
+DRAWS = 200
 # Below which part of the bounds 99 of 100 values are assumed to lie.
 UPPER_TAILS = ("1", "1/10", "1/100")
 
@@ -362,7 +362,7 @@ def typical_blocks(
     of it.
     """
     lengths = [len(part.typical) for part in parts]
-    noise = np.split(_normal_points(sum(lengths), draws), np.cumsum(lengths)[:-1])
+    noise = np.split(normal_points(sum(lengths), draws), np.cumsum(lengths)[:-1])
     space, blocks = CellSpace(()), []
     for part, points in zip(parts, noise, strict=True):
         law, many = part.measurement.law, len(UPPER_TAILS) - 1 if has_tails else 0
@@ -384,7 +384,7 @@ def by_upper_tail(margins: Sequence[float]) -> dict[str, Any]:
 
 
 @cache
-def _normal_points(arrays: int, draws: int) -> FloatArray:
+def normal_points(arrays: int, draws: int) -> FloatArray:
     """Normal numbers that are spread evenly, the first of each array 0: a preview is the same whenever it is made."""
     primes = [n for n in range(2, 13 * arrays + 3) if all(n % k for k in range(2, n))][:arrays]
     places = np.outer(np.sqrt(primes), np.arange(1, draws + 1)) % 1
@@ -398,7 +398,7 @@ def preview_of(question: Question, law: EstimateLaw, parts: Sequence[MeasuredPar
     """
     records, shown = law.size or question.records, cells // question.space.size
     # Parameters of a family are fitted cell by cell.
-    draws = 1 + (1 if FAMILY in law.more else _DRAWS)
+    draws = 1 + (1 if FAMILY in law.more else DRAWS)
     has_tails = FAMILY not in law.more and bool(parts[0].tails)
     shapes = 2 + (len(UPPER_TAILS) - 1 if has_tails else 0)
     blocks = typical_blocks(parts, records, draws - 1, has_tails=has_tails)
