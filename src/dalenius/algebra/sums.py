@@ -105,7 +105,9 @@ class Form:
             return np.asarray(np.abs(weights[0]) * laws[0].half_width(confidence), dtype=np.float64)
         if max(law.noise.variance for law in laws) >= _FEW_STEPS**2:
             return None
-        (points, masses), (others, more) = (law.central(_LEFT_OUT) for law in laws)
+        # What is left out counts as missed, so that it must be far less than what may be missed.
+        left_out = min(_LEFT_OUT, (1 - confidence) / 8)
+        (points, masses), (others, more) = (law.central(left_out) for law in laws)
         chances = np.multiply.outer(masses, more).ravel()
         if weights.shape[1] * len(chances) > _MOST_SORTED:
             return None
