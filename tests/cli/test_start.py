@@ -94,6 +94,8 @@ def test_from_a_file_to_a_first_table_without_typing_a_document(
     talk.answer("What is protected")
     talk.answer("Can one person have several rows?")
     talk.answer("How was each person drawn?")
+    if name.startswith("adult"):
+        talk.answer("Which column is the survey weight? A name, or - for none [fnlwgt]", "-")
     talk.answer("Which variables", wanted if isinstance(wanted, str) else ", ".join(wanted))
     columns = list(rows_of(data)[0])
     for _ in columns if isinstance(wanted, str) else wanted:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations_with_replacement
-from math import sqrt
+from math import isfinite, sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -419,7 +419,7 @@ def preview_of(question: Question, law: EstimateLaw, parts: Sequence[MeasuredPar
         margins = np.fmin(reached_whole, possible)
         stated = zip(UPPER_TAILS, [margins[0], *margins[2:]], strict=True)
         tails["by_upper_tail"] = [
-            {"upper_tail": tail, "half_width_95": float(f"{margin:.9g}")} for tail, margin in stated
+            {"upper_tail": tail, "half_width_95": float(f"{margin:.9g}")} for tail, margin in stated if isfinite(margin)
         ]
     both = {}
     if typical.sampled is not None:

@@ -1,6 +1,8 @@
 """Views made from the library's own types: declared data sets and priced requests."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 from dalenius.core import registry
@@ -111,9 +113,18 @@ def preview(quote: Quote, direct_cells: int, advice: tuple[str, ...] = (), **tol
         guarantee=guarantee_of(plan).plain,
         warnings=(*advice, *plan.notes),
         is_queued=quote.cells > direct_cells,
-        details=details,
+        details=_finite(details),
         **told,
     )
+
+
+def _finite(value: Any) -> Any:
+    """Numbers as JSON has them: None where noise leaves no margin."""
+    if isinstance(value, Mapping):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def search_text(view: ReleaseView, dataset: DatasetView | None) -> str:
