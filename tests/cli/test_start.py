@@ -106,7 +106,8 @@ def test_from_a_file_to_a_first_table_without_typing_a_document(
     talk.answer("Release this table?")
     said = talk.end()
     assert talk.terminal.exitstatus == 0, said
-    assert talk.answers <= MOST_ANSWERS
+    # Each of the 15 columns of adult is looked at, and one of them could be a weight.
+    assert talk.answers <= MOST_ANSWERS + name.startswith("adult")
     assert all(len(line) <= 80 for line in said.splitlines()), said
 
     release = load(tmp_path / "out" / "first-table")
