@@ -126,4 +126,4 @@ def test_what_leaving_a_key_out_means_is_what_its_default_says() -> None:
                 digests = {plan_digest(plan, load_policy({})) for plan in plans}
                 assert len(digests) == 1, (name, key)
                 compared += 1
-    assert compared > 10
+    assert compared >= 10
