@@ -118,7 +118,7 @@ def requests(role: str, population: Population) -> Iterator[dict[str, Any]]:
     values, part = population.rows.numbers["x"], population.parts["x"]
     step, low = Fraction(part["step"]), Fraction(part["bounds"][0])
     point = low + max(round((Fraction(float(np.nanquantile(values, 0.75))) - low) / step), 1) * step
-    yield {"measure": "proportion", "of": "x", "at_least": str(float(point))}
+    yield {"measure": "proportion", "of": "x", "among": {"at_least": str(float(point))}}
 
 
 def truth_of(asked: Asked, release: Release) -> Truth:

@@ -87,7 +87,7 @@ def cases() -> Iterator[Case]:
         yield Case(f"list of {weighted}totals", LIST | total, is_fixed=True)
         for measure in ("mean", "variance", "standard_deviation", "median"):
             yield Case(f"{weighted}{measure}", hours | {"measure": measure} | weight)
-        yield Case(f"{weighted}proportion", hours | {"measure": "proportion", "at_least": 30} | weight)
+        yield Case(f"{weighted}proportion", hours | {"measure": "proportion", "among": {"at_least": 30}} | weight)
         yield Case(f"list of {weighted}means", LIST | {"measure": "mean", "of": "hours"} | weight)
         yield Case(f"{weighted}ratio", hours | {"measure": "ratio", "other": "age"} | weight)
     yield Case("list of means, sexes", LIST | {"measure": "mean", "of": "hours"}, privacy={"in_table": ["sex"]})
@@ -95,7 +95,9 @@ def cases() -> Iterator[Case]:
     yield Case("persons", own | {"measure": "persons"}, is_fixed=True)
     yield Case("clipped count", own | {"measure": "clipped_count", "clip": 2}, is_fixed=True)
     yield Case("clipped total", hours | {"measure": "clipped_total", "clip": 60}, is_fixed=True)
-    yield Case("range count", {"measure": "range_count", "of": "age", "at_least": 18, "at_most": 64}, is_fixed=True)
+    yield Case(
+        "range count", {"measure": "range_count", "of": "age", "among": {"at_least": 18, "at_most": 64}}, is_fixed=True
+    )
     yield Case("quantile", hours | {"measure": "quantile", "q": "9/10"})
     yield Case("quantiles", hours | {"measure": "quantiles"})
     yield Case("covariance", hours | {"measure": "covariance", "other": "age"})

@@ -23,9 +23,9 @@ def requests(data: Data, measure: str, **keys: Any) -> list[defaults.Request]:
 
 def test_keys_and_values_come_from_the_models_of_requests() -> None:
     known = keys_of("median")
-    assert {"score", "mechanism", "in_cells_of", "strategy"} <= {*known} and "margins" not in known
+    assert {"error", "mechanism", "in_cells_of", "strategy"} <= {*known} and "margins" not in known
     assert "discrete_gaussian" in values_of("mechanism", known["mechanism"][1], {"table": {}})
-    assert set(values_of("score", known["score"][1], {"table": {}})) == {"distance", "depth"}
+    assert {"noise", "sampling"} <= {*values_of("error", known["error"][1], {"table": {}})}
     listed = {"table": {"margins": [["a"], []]}}
     assert values_of("weights", keys_of("count")["weights"][1], listed) == [[4, 1], [1, 4]]
 
