@@ -94,7 +94,7 @@ def _read_declaration(
         answer = answer[: match.start()].strip()
         codes = [] if match[1] == "none" else re.split(r"[,;\s]+", match[1])
         column = microdata.without(column.name, codes)
-    label, has_missing = microdata.labels.get(column.name, ""), column.missing > 0
+    label = microdata.labels.get(column.name, "")
     if not answer:
         again = proposed(column, microdata)
         if again is None:
@@ -102,7 +102,7 @@ def _read_declaration(
         again.missing_codes, again.confirmed, again.origin = tuple(codes), True, ROWS
         say("  ", (again.words, "dim"))
         return again
-    typed = DeclaredVariable(column.name, label=label, missing_codes=codes, has_missing=has_missing, grid=column.grid)
+    typed = DeclaredVariable(column.name, label=label, missing_codes=codes, grid=column.grid)
     if answer.startswith("@"):
         place = Path(answer[1:].strip())
         typed.categories = read_code_list(place)

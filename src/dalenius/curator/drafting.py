@@ -189,11 +189,10 @@ def proposed(column: ColumnSummary, microdata: Microdata, book: str = "") -> Dec
             label=label,
             categories=listed,
             missing_codes=codes,
-            has_missing=column.missing > 0,
             origin=LIST.format(place=book),
             confirmed=not codes,
         )
-    read: dict[str, Any] = {"missing_codes": column.missing_codes, "has_missing": column.missing > 0, "label": label}
+    read: dict[str, Any] = {"missing_codes": column.missing_codes, "label": label}
     if column.is_number and not column.is_code and column.bounds[0] < column.bounds[1]:
         read |= {"bounds": column.bounds, "grid": column.grid}
     elif texts is not None and may_be_listed(texts):

@@ -44,7 +44,6 @@ class DeclaredVariable:
         grid: Fraction = Fraction(1),
         origin: str = TYPED,
         confirmed: bool = True,
-        has_missing: bool = False,
     ) -> None:
         self.name: str = name
         self.label: str = label
@@ -59,7 +58,6 @@ class DeclaredVariable:
         self.missing_codes: tuple[object, ...] = tuple(missing_codes)
         self.levels: dict[str, dict[str, tuple[str, ...]]] = {}
         self.is_weight: bool = False
-        self.has_missing: bool = has_missing
         self.origin: str = origin
         self.confirmed: bool = confirmed
 
@@ -128,10 +126,6 @@ class DeclaredVariable:
         """A section of a document that says what a column may hold, as TOML."""
         place = f"{section}.{toml_key(name or self.name)}"
         lines = ["", f"[{place}]    # {printable(self.origin)}", f"label = {toml_text(self.label or self.name)}"]
-        if self.has_missing:
-            lines.append(
-                "# Rows without a value leave every table that uses it; missing = … names a category for them."
-            )
         if self._codes:
             written = self._codes if self._bounds is not None else map(toml_text, self._codes)
             lines.append(f"missing_codes = [{', '.join(written)}]    # what the file holds where there is no value")
