@@ -3,7 +3,7 @@
 Claim. Nominal 95 %, means and proportions with a public number of rows. With v the sampling variance of the estimate and sigma^2 the
 noise variance of the mean of the replicates, k = 25, 50, 100, 200 replicates and every v / sigma^2 below: the default interval covers
 94 to 97 % where v / sigma^2 is 0.3 or more, and 93.5 to 97 % below, for ages, for amounts most of which are small, for values that are all
-at the declared bounds and for proportions. Means with `squares = false` keep the lower limits and have no upper one: there the spread of the replicates does not
+at the declared bounds and for proportions. Means whose squares are not measured keep the lower limits and have no upper one: there the spread of the replicates does not
 tell v from its largest possible value, and `shortest` is how long an interval must be that covers 94 % at v and at the largest v that
 the bounds allow, if it may look at nothing else. A claim fails where a binomial test at 0.0005 says so. The coverage of the three published
 intervals and all lengths are printed beside it; `dalenius reproduce bi.coverage` compares with the paper's.
