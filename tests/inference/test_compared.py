@@ -20,7 +20,8 @@ from dalenius.cli.main import app
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
-from dalenius.inference.compared import ONE_NOISE, OTHER_ROWS, OWN_NOISE, SAME_ROWS, released_number
+from dalenius.inference.dependence import ONE_NOISE, OTHER_ROWS, OWN_NOISE, SAME_ROWS
+from dalenius.inference.released_number import released_number
 
 REGIONS = [f"r{k:03d}" for k in range(200)]
 ROWS = 120
