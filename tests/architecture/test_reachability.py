@@ -62,7 +62,7 @@ def graph() -> Graph:
 
 def _extension(package: str, name: str) -> Name:
     module = f"dalenius.{package}.{name}"
-    return module, import_module(module).__all__[0]
+    return module, registry.public_name(import_module(module))
 
 
 def entrances() -> Iterator[Name]:

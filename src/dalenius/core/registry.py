@@ -1,6 +1,7 @@
 """Extensions are found, never listed: one public object per module of an extension package.
 
-The module's name is the extension's name; its public object is the first name in `__all__`.
+The module's name is the extension's name. Its public object has the same name, in capitals or as a class; one of
+another name stands first in `__all__`.
 
 Other distributions add extensions by entry points of the group `dalenius.<package>`. Installed is not allowed: an
 extension exists only where a policy names its distribution and exact version (`Allowed`). A name of the project is
@@ -11,7 +12,7 @@ import importlib
 import pkgutil
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -219,7 +220,14 @@ def names(package: str) -> tuple[str, ...]:
 @cache
 def _get_own(package: str, name: str) -> Any:
     module = module_of(f"{package}.{name}")
-    return getattr(module, module.__all__[0])
+    return getattr(module, public_name(module))
+
+
+def public_name(module: ModuleType) -> str:
+    """Return the name of the public object of an extension's module."""
+    name = module.__name__.rpartition(".")[2]
+    spelled: Sequence[str] = getattr(module, "__all__", (name.upper(), name.title().replace("_", "")))
+    return next(each for each in spelled if hasattr(module, each))
 
 
 def get(package: str, name: str) -> Any:

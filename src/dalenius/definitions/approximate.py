@@ -26,8 +26,6 @@ from dalenius.definitions._composition import SummedDefinition, one_relation
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.exact.additive import composed_losses
 
-__all__ = ["Approximate"]
-
 _DOUBT = 1e-6
 
 

@@ -18,8 +18,6 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
 from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_BOOTSTRAP, DataDependent
 
-__all__ = ["Bootstrap"]
-
 
 class Bootstrap(DataDependent):
     """epsilon-bootstrap differential privacy for the data at hand; (epsilon, delta) and rho variants alike."""

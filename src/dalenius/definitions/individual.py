@@ -20,8 +20,6 @@ from dalenius.core.evidence import Evidence, Level
 from dalenius.core.neighbours import Scope
 from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_INDIVIDUAL, DataDependent
 
-__all__ = ["Individual"]
-
 
 class Individual(DataDependent):
     """(epsilon, D)-individual differential privacy."""

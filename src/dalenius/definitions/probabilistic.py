@@ -28,8 +28,6 @@ from dalenius.definitions._composition import SummedDefinition, one_relation
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.exact.additive import product_tail
 
-__all__ = ["Probabilistic"]
-
 _STEPS = 32
 _DOUBT = Fraction(1, 10**6)
 

@@ -27,8 +27,6 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.definitions._composition import SummedDefinition
 from dalenius.spec.notes import note
 
-__all__ = ["PublicAttributes"]
-
 LINKAGE = note("linkage")
 
 

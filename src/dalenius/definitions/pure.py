@@ -20,8 +20,6 @@ from dalenius.core.profile import PrivacyProfile
 from dalenius.definitions._composition import SummedDefinition, one_relation
 from dalenius.errors import Unsupported
 
-__all__ = ["Pure"]
-
 
 class Pure(SummedDefinition):
     name: ClassVar[str] = "pure"

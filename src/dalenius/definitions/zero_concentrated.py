@@ -23,8 +23,6 @@ from dalenius.core.rationals import plain, round_up
 from dalenius.definitions._composition import SummedDefinition, one_relation
 from dalenius.errors import Unsupported
 
-__all__ = ["ZeroConcentrated"]
-
 
 class ZeroConcentrated(SummedDefinition):
     """rho-zero-concentrated differential privacy."""

@@ -8,8 +8,6 @@ from dalenius.algebra.dual import Dual, sqrt
 from dalenius.algebra.estimator import Estimator, Need, Quotient, Scale
 from dalenius.algebra.sums import Sums
 
-__all__ = ["CORRELATION"]
-
 
 def _variances(s: Sums) -> tuple[Dual, ...]:
     return tuple(s[f"{role} {role}"] / s["1"] - s.mean_product(role, role) for role in ("x", "y"))

@@ -7,8 +7,6 @@ from dalenius.algebra.estimator import End, Estimator, Need
 from dalenius.algebra.sums import Sums
 from dalenius.core.domain import Bounds
 
-__all__ = ["COVARIANCE"]
-
 
 def _value(s: Sums) -> Dual:
     return s.corrected(s["x y"] / s["1"] - s.mean_product("x", "y"))

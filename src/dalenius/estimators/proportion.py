@@ -5,8 +5,6 @@ from fractions import Fraction
 from dalenius.algebra.estimator import Estimator, Need, Quotient, Scale
 from dalenius.algebra.sums import Sums
 
-__all__ = ["PROPORTION"]
-
 
 def _value(s: Sums) -> Quotient:
     return Quotient(s["x in"], s["1"])

@@ -5,8 +5,6 @@ from fractions import Fraction
 from dalenius.algebra.estimator import Estimator, Need, Quotient
 from dalenius.algebra.sums import Sums
 
-__all__ = ["RATIO"]
-
 
 def _value(s: Sums) -> Quotient:
     return Quotient(s["x"], s["y"])

@@ -7,8 +7,6 @@ import numpy as np
 from dalenius.algebra.estimator import Estimator, Need, Scale
 from dalenius.estimators._variance import spread, variance
 
-__all__ = ["STANDARD_DEVIATION"]
-
 STANDARD_DEVIATION = Estimator(
     name="standard_deviation",
     degree=0,

@@ -6,8 +6,6 @@ from dalenius.algebra.dual import Dual
 from dalenius.algebra.estimator import Estimator, Need
 from dalenius.algebra.sums import Sums
 
-__all__ = ["TOTAL"]
-
 
 def _value(s: Sums) -> Dual:
     return s["x"]

@@ -7,8 +7,6 @@ import numpy as np
 from dalenius.algebra.estimator import Estimator, Need, Scale
 from dalenius.estimators._variance import spread, variance
 
-__all__ = ["VARIANCE"]
-
 VARIANCE = Estimator(
     name="variance",
     degree=0,

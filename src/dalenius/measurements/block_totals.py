@@ -61,8 +61,6 @@ from dalenius.measurements.blocks.blocks import Blocks, Reports, touched
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics import Parabola
 
-__all__ = ["BlockTotals"]
-
 SILENT = "blocks without a number"
 # The sum by itself, and the squares by themselves.
 SUM, SQUARES = (1, 0), (0, 1)

@@ -47,8 +47,6 @@ from dalenius.measurements._steps import ExtremesStep, RoundedNoise
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
 
-__all__ = ["BootstrapTotals", "Option"]
-
 
 class Option(StrEnum):
     """One scale for the whole table, (i); or one for each cell, (ii) with private and (iii) with public membership."""

@@ -35,8 +35,6 @@ from dalenius.exact.ideal_rounding import discrete_laplace, saturated
 from dalenius.measurements._example import CELLS, LISTS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
-__all__ = ["ClippedTotals"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ClippedTotals:

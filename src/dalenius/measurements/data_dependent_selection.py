@@ -39,8 +39,6 @@ from dalenius.measurements._steps import ExtremesStep
 from dalenius.measurements.selections.cells import first_head, selection_block
 from dalenius.statistics.magnitude_table import MagnitudeTable
 
-__all__ = ["DataDependentSelection"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class DataDependentSelection(ExtremesStep):

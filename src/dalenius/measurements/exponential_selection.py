@@ -31,8 +31,6 @@ from dalenius.core.sealed import Sealed
 from dalenius.exact.bernoulli import coin_exp
 from dalenius.measurements.selections.cells import CellSelection, candidates, chosen, gaps
 
-__all__ = ["ExponentialSelection"]
-
 
 class ExponentialSelection(CellSelection):
     """A cell with probability proportional to exp(rate * score)."""

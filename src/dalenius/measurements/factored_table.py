@@ -44,8 +44,6 @@ from dalenius.measurements._steps import QueryStep
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
-__all__ = ["FactoredTable"]
-
 
 @dataclass(frozen=True, eq=False)
 class FactoredTable(QueryStep):

@@ -45,8 +45,6 @@ from dalenius.exact.sampling import sample
 from dalenius.measurements._example import CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
-__all__ = ["Fourier", "coefficient_shift"]
-
 _MOST_BITS = 256
 
 

@@ -57,8 +57,6 @@ from dalenius.measurements._example import CELLS, LISTS, MeasurementExample, on_
 from dalenius.measurements._listed_quantiles import listed_quantiles, reports_of
 from dalenius.measurements.blocks.blocks import Blocks
 
-__all__ = ["GridSelection"]
-
 MOST_CELLS, MOST_QUANTILES, MOST_CANDIDATES = 500, 100, 1000
 
 

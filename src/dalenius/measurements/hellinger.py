@@ -43,8 +43,6 @@ from dalenius.measurements._steps import TableStep
 from dalenius.spec.document import Exact, Part, Whole
 from dalenius.statistics.count import Count
 
-__all__ = ["Hellinger", "hellinger_kernel"]
-
 _SCALE = 1 << 62
 _MOST_ENTRIES = 8_000_000
 # The whole table stands in the release.

@@ -42,8 +42,6 @@ from dalenius.measurements._steps import TableStep
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.count import Count
 
-__all__ = ["KeyedList"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KeyedList(TableStep):

@@ -50,8 +50,6 @@ from dalenius.measurements._steps import QueryStep
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 
-__all__ = ["LabelSelection"]
-
 MOST_LABELS = 100
 
 

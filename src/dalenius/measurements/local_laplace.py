@@ -38,8 +38,6 @@ from dalenius.measurements._example import MEDIAN, Exact, MeasurementExample, on
 from dalenius.measurements._steps import FollowingNoise, RoundedNoise, StatisticStep, ValueStatistic
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
-__all__ = ["LocalLaplace"]
-
 
 class LocalStatistic(ValueStatistic, Protocol):
     """What a statistic must offer."""

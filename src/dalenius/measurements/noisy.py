@@ -31,8 +31,6 @@ from dalenius.statistics import Simplex
 from dalenius.statistics.count import Count
 from dalenius.statistics.row_sums import RowSums
 
-__all__ = ["Noisy"]
-
 
 @runtime_checkable
 class CombinedStatistic(Protocol):

@@ -31,8 +31,6 @@ from dalenius.core.sealed import Sealed
 from dalenius.exact.bernoulli import coin_exp, shuffle
 from dalenius.measurements.selections.cells import CellSelection, candidates, chosen, first_head, gaps
 
-__all__ = ["PermuteAndFlip"]
-
 
 class PermuteAndFlip(CellSelection):
     """The first cell of a random order whose coin falls on heads."""

@@ -42,8 +42,6 @@ from dalenius.measurements._steps import TableStep
 from dalenius.spec.document import Name, Part
 from dalenius.statistics.count import Count
 
-__all__ = ["PerturbationTable"]
-
 _MOST_ENTRIES = 20_000
 _LONGEST_TEXT = 4_000_000
 

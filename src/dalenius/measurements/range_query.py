@@ -42,8 +42,6 @@ from dalenius.measurements._example import MeasurementExample, on_cells
 from dalenius.measurements._steps import FollowingNoise, QueryStep
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
-__all__ = ["RangeQuery", "Clamp"]
-
 ACKNOWLEDGEMENT = "clamp_to_the_data"
 
 

@@ -51,8 +51,6 @@ from dalenius.exact.sampling import sample
 from dalenius.measurements._example import CELLS, LISTS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
-__all__ = ["ResampledTotals"]
-
 STRUCTURE = "resampled totals"
 COUNT, SQUARES = "count", "squares"
 # What rows add is written in so many steps before it is squared, so that sums of squares stay far from the limits of

@@ -52,8 +52,6 @@ from dalenius.measurements._components import components_law, differences, gauss
 from dalenius.measurements._example import AMOUNTS, CELLS, MeasurementExample, on_cells
 from dalenius.mechanisms.discrete_gaussian import DiscreteGaussian
 
-__all__ = ["Residual"]
-
 
 @dataclass(frozen=True, eq=False)
 class Residual:

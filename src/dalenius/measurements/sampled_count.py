@@ -44,8 +44,6 @@ from dalenius.measurements._steps import TableStep
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.statistics.count import Count
 
-__all__ = ["SampledCount"]
-
 
 @dataclass(frozen=True)
 class SampledCount(TableStep):

@@ -39,8 +39,6 @@ from dalenius.measurements._example import MEDIAN, MeasurementExample, on_values
 from dalenius.measurements._steps import StatisticStep
 from dalenius.statistics import OrderStatistic
 
-__all__ = ["Smooth"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Smooth(StatisticStep):

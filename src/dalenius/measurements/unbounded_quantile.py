@@ -45,8 +45,6 @@ from dalenius.measurements._example import MeasurementExample, on_values
 from dalenius.measurements._steps import QueryStep
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
-__all__ = ["UnboundedQuantile"]
-
 GROWTH = Fraction(1001, 1000)
 _LEAST_GROWTH, _LARGEST_GROWTH, _MOST_PARTS = Fraction(10001, 10000), Fraction(2), 1000
 

@@ -36,8 +36,6 @@ from dalenius.exact.centred_noise import CentredNoise, GeometricNoise, checked_r
 from dalenius.exact.loss_estimate import LossEstimate, of_table
 from dalenius.spec.document import Exact, Part, Whole
 
-__all__ = ["AveragedLaplace"]
-
 _USUAL, _MOST = 10, 50
 _LEAST_RATE, _MOST_RATE = Fraction(1, 64), 10**4
 _GUARD = 64

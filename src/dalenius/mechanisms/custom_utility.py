@@ -37,8 +37,6 @@ from dalenius.exact import finite_noise
 from dalenius.exact.centred_noise import checked_rate
 from dalenius.spec.document import Exact, Part, Whole
 
-__all__ = ["CustomUtility"]
-
 _WORD = 16
 _MOST_LIMIT = 1000
 

@@ -36,8 +36,6 @@ from dalenius.exact.loss import LossDistribution
 from dalenius.exact.loss_estimate import LossEstimate
 from dalenius.exact.sampling import ExactSampler
 
-__all__ = ["DiscreteGaussian"]
-
 _WIDE = 1 << 20
 _LEAST, _MOST = Fraction(1, 100), Fraction(1 << 80)
 

@@ -29,8 +29,6 @@ from dalenius.exact.loss import MOST_ATOMS, LossDistribution
 from dalenius.exact.sampling import ExactSampler
 from dalenius.exact.wide_sampling import TwoSidedGeometric
 
-__all__ = ["DiscreteLaplace"]
-
 _WIDEST_TABLE = 128
 _LEAST_RATE = Fraction(1, 1 << 40)
 

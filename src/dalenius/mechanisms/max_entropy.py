@@ -33,8 +33,6 @@ from dalenius.errors import ParameterError
 from dalenius.exact import additive, finite_noise
 from dalenius.spec.document import Exact, Part, Whole
 
-__all__ = ["MaxEntropy"]
-
 _GRID = 1 << 40
 _BITS = 160
 

@@ -35,8 +35,6 @@ from dalenius.errors import ParameterError, TooLarge
 from dalenius.exact import additive
 from dalenius.exact.centred_noise import NoiseWithTails
 
-__all__ = ["Staircase"]
-
 _MOST_ENTRIES = 1 << 20
 
 

@@ -41,8 +41,6 @@ from dalenius.exact.sampling import ExactSampler
 from dalenius.exact.wide_sampling import TruncatedSampler, is_served
 from dalenius.spec.document import Exact, Part, Whole
 
-__all__ = ["TruncatedLaplace"]
-
 _WIDEST_TABLE = 1 << 13
 _LEAST_RATE = Fraction(1, 1 << 40)
 _ONE_CELL = Sensitivity.of_patterns(((1,),))

@@ -36,8 +36,6 @@ from dalenius.exact import additive, finite_noise
 from dalenius.exact.centred_noise import checked_rate
 from dalenius.spec.document import Exact, Part, Whole
 
-__all__ = ["TruncatedNormal"]
-
 _NEAR = Fraction(99, 100)
 _EDGE = 1e-6
 _ONE_CELL = Sensitivity.of_patterns(((1,),))

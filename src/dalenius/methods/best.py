@@ -12,8 +12,6 @@ from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.translation import translated
 
-__all__ = ["BEST"]
-
 _SIGNS = {"largest": 1, "smallest": -1}
 
 

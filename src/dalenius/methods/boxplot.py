@@ -17,8 +17,6 @@ from dalenius.spec.keys import HALF, BeyondKey, ErrorKey
 from dalenius.spec.method import Words, example
 from dalenius.translation import translated
 
-__all__ = ["BOXPLOT"]
-
 _BEYOND = Fraction(1, 20)
 
 

@@ -9,8 +9,6 @@ from dalenius.spec.question import Question
 from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.translation import texts, translated
 
-__all__ = ["CLIPPED_COUNT"]
-
 
 def _plan(question: Question) -> TablePlan:
     """One table, or the bound first; a person with more records is scaled down to the bound, in all cells alike."""

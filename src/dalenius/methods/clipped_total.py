@@ -9,8 +9,6 @@ from dalenius.spec.question import Question
 from dalenius.statistics.clipped_table import ClippedTable
 from dalenius.translation import texts, translated
 
-__all__ = ["CLIPPED_TOTAL"]
-
 _INCOME = {"measure": "clipped_total", "of": "income"}
 
 

@@ -6,8 +6,6 @@ from dalenius.spec.method import Method, Words
 from dalenius.statistics.count import Count
 from dalenius.translation import translated
 
-__all__ = ["COUNT"]
-
 COUNT = Method(
     name="count",
     plan=plan_count,

@@ -4,8 +4,6 @@ from dalenius.methods._plan import ANOTHER, BOTH_ERRORS, AnswerKind, EstimateMet
 from dalenius.spec.method import Words, example
 from dalenius.translation import translated
 
-__all__ = ["COVARIANCE"]
-
 COVARIANCE = EstimateMethod(
     name="covariance",
     is_symmetric=True,

@@ -18,8 +18,6 @@ from dalenius.spec.method import AnswerKind, Method, Words, example
 from dalenius.spec.question import Question
 from dalenius.translation import translated
 
-__all__ = ["DISTRIBUTION"]
-
 MOST_POINTS = 255
 _BINS = 20
 

@@ -22,8 +22,6 @@ from dalenius.spec.question import Question
 from dalenius.statistics.dominance import Dominance
 from dalenius.translation import translated
 
-__all__ = ["DOMINANCE"]
-
 OPTIONS = ("p", "n", "k")
 # Each cell is a pass over the data.
 MOST_CELLS = 500

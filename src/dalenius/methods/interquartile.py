@@ -5,8 +5,6 @@ from dalenius.spec.method import Words, example
 from dalenius.statistics.interquartile import Interquartile
 from dalenius.translation import translated
 
-__all__ = ["INTERQUARTILE"]
-
 INTERQUARTILE = OrderMethod(
     name="interquartile",
     statistic=lambda question: Interquartile.of(question.domain, question.of, question.where),

@@ -14,8 +14,6 @@ from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.translation import texts, translated
 
-__all__ = ["LABELS"]
-
 
 class LabelsParameters(Part):
     """Keys of a list of labels: in how many texts a unit counts."""

@@ -11,8 +11,6 @@ from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.translation import translated
 
-__all__ = ["LARGEST_TOTAL"]
-
 
 def _plan(question: Question) -> TablePlan:
     measurement = DataDependentSelection(

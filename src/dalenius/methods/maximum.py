@@ -5,8 +5,6 @@ from dalenius.spec.method import Words, example
 from dalenius.statistics.extreme import Extreme
 from dalenius.translation import translated
 
-__all__ = ["MAXIMUM"]
-
 MAXIMUM = OrderMethod(
     name="maximum",
     statistic=lambda question: Extreme.of(question.domain, question.of, where=question.where),

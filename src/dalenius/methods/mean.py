@@ -14,8 +14,6 @@ from dalenius.spec.question import Question
 from dalenius.statistics.mean import Mean
 from dalenius.translation import translated
 
-__all__ = ["MEAN"]
-
 
 def _statistic(question: Question) -> Any:
     """One mean of a public number of rows."""

@@ -6,8 +6,6 @@ from dalenius.spec.method import Words, example
 from dalenius.statistics.quantile import Quantile
 from dalenius.translation import translated
 
-__all__ = ["MEDIAN"]
-
 MEDIAN = OrderMethod(
     name="median",
     ranks=lambda question: (HALF,),

@@ -5,8 +5,6 @@ from dalenius.spec.method import Words, example
 from dalenius.statistics.extreme import Extreme
 from dalenius.translation import translated
 
-__all__ = ["MINIMUM"]
-
 MINIMUM = OrderMethod(
     name="minimum",
     statistic=lambda question: Extreme.of(question.domain, question.of, is_largest=False, where=question.where),

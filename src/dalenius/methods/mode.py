@@ -6,8 +6,6 @@ from dalenius.spec.method import Method, Words, example
 from dalenius.statistics.count import Count
 from dalenius.translation import translated
 
-__all__ = ["MODE"]
-
 MODE = Method(
     name="mode",
     plan=lambda question: plan_choice(question, "mode", Count(question.query)),

@@ -11,8 +11,6 @@ from dalenius.spec.question import Question
 from dalenius.statistics.persons import Persons
 from dalenius.translation import translated
 
-__all__ = ["PERSONS"]
-
 
 def _statistic(question: Question) -> Persons:
     return Persons(replace(question.query, aggregate=Aggregate.PERSONS))

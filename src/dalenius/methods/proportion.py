@@ -20,8 +20,6 @@ from dalenius.spec.method import FieldKind, FormField, Words, example
 from dalenius.spec.question import Question
 from dalenius.translation import texts, translated
 
-__all__ = ["PROPORTION"]
-
 
 class PropertyKeys(AmongKey):
     """Which records have the property."""

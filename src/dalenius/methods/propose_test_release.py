@@ -14,8 +14,6 @@ from dalenius.spec.keys import ShareKey
 from dalenius.spec.method import FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.translation import texts, translated
 
-__all__ = ["PROPOSE_TEST_RELEASE"]
-
 
 class ProposeTestReleaseParameters(ShareKey):
     """Keys of propose-test-release: what is estimated, and the bound that is proposed, or several that are tried in

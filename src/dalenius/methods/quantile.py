@@ -11,8 +11,6 @@ from dalenius.spec.question import Question
 from dalenius.statistics.quantile import Quantile
 from dalenius.translation import texts, translated
 
-__all__ = ["QUANTILE"]
-
 
 class OneQuantileKeys(ShareKey, QuantileKeys):
     """Keys of a quantile: those of a median, and its share."""

@@ -19,8 +19,6 @@ from dalenius.spec.method import Words, example
 from dalenius.spec.question import Question
 from dalenius.translation import translated
 
-__all__ = ["QUANTILES"]
-
 _PARTS = 4
 
 

@@ -5,8 +5,6 @@ from dalenius.spec.method import Words, example
 from dalenius.statistics.value_range import ValueRange
 from dalenius.translation import translated
 
-__all__ = ["RANGE"]
-
 RANGE = OrderMethod(
     name="range",
     statistic=lambda question: ValueRange.of(question.domain, question.of, question.where),

@@ -18,8 +18,6 @@ from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 from dalenius.translation import texts, translated
 
-__all__ = ["RANGE_COUNT"]
-
 # No table has more records than a document can write exactly.
 _MOST = 1 << 53
 

@@ -15,8 +15,6 @@ from dalenius.spec.question import Question
 from dalenius.statistics.ratio import Ratio
 from dalenius.translation import texts, translated
 
-__all__ = ["RATIO"]
-
 
 def _prepare(plan: SumPlan) -> SumPlan:
     if plan.bounds["y"].low < 0:

@@ -16,8 +16,6 @@ from dalenius.spec.keys import ClipKey, ErrorKey, ModelKey
 from dalenius.spec.method import WHICH_ERROR, AnswerKind, FieldKind, FormField, Method, Words, exact_texts, example
 from dalenius.translation import texts, translated
 
-__all__ = ["SAMPLE_AND_AGGREGATE"]
-
 # What a form calls the models; a function of the custodian's own is not for forms.
 _NAMES: Mapping[str, Mapping[str, str]] = {
     "beta": texts("first shape of a beta distribution"),

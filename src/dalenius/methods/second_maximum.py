@@ -5,8 +5,6 @@ from dalenius.spec.method import Words, example
 from dalenius.statistics.extreme import Extreme
 from dalenius.translation import translated
 
-__all__ = ["SECOND_MAXIMUM"]
-
 SECOND_MAXIMUM = OrderMethod(
     name="second_maximum",
     statistic=lambda question: Extreme.of(question.domain, question.of, rank=2, where=question.where),

@@ -4,8 +4,6 @@ from dalenius.methods._plan import BOTH_ERRORS, EstimateMethod
 from dalenius.spec.method import Words, example
 from dalenius.translation import translated
 
-__all__ = ["STANDARD_DEVIATION"]
-
 STANDARD_DEVIATION = EstimateMethod(
     name="standard_deviation",
     form_fields=BOTH_ERRORS,

@@ -20,8 +20,6 @@ from dalenius.spec.question import Question
 from dalenius.statistics.magnitude_table import MagnitudeTable
 from dalenius.translation import translated
 
-__all__ = ["TOTAL"]
-
 
 class TotalKeys(Part):
     """Keys of a total: how it is protected where the guarantee is made for the observed rows."""

@@ -10,8 +10,6 @@ from dalenius.spec.question import Question
 from dalenius.statistics.variance import Variance
 from dalenius.translation import translated
 
-__all__ = ["VARIANCE"]
-
 
 def _statistic(question: Question) -> Any:
     """One sample variance of a public number of rows."""

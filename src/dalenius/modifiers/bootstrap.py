@@ -13,8 +13,6 @@ from dalenius.plans.replicates import as_replicates
 from dalenius.plans.sum_plan import SumPlan
 from dalenius.spec.document import Part, usual
 
-__all__ = ["BOOTSTRAP"]
-
 
 class ReplicateKeys(Part):
     """How often the file is resampled."""

@@ -14,8 +14,6 @@ from dalenius.spec.document import usual
 from dalenius.spec.keys import BeyondKey, ClipKey, LearnKey
 from dalenius.spec.method import exact_texts
 
-__all__ = ["LEARNED_BOUNDS"]
-
 
 class LearnedBoundsKeys(BeyondKey, ClipKey, LearnKey):
     """The share of the budget that the bounds take, and among which they are chosen."""

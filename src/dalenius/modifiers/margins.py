@@ -7,8 +7,6 @@ from dalenius.plans.margins.estimates import as_list
 from dalenius.plans.modifier import Modifier
 from dalenius.plans.sum_plan import SumPlan
 
-__all__ = ["MARGINS"]
-
 
 def _apply(plan: SumPlan) -> SumPlan:
     if plan.question.parameter("error", "sampling") == "bootstrap":

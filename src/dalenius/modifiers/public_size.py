@@ -10,8 +10,6 @@ from dalenius.plans.design import public_size
 from dalenius.plans.modifier import Modifier
 from dalenius.plans.sum_plan import SumPlan
 
-__all__ = ["PUBLIC_SIZE"]
-
 
 def _apply(plan: SumPlan) -> SumPlan:
     if plan.weight is not None:

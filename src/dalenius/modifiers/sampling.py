@@ -12,8 +12,6 @@ from dalenius.plans.sum_plan import SumPlan
 from dalenius.spec.keys import ErrorKey
 from dalenius.spec.notes import note
 
-__all__ = ["SAMPLING"]
-
 
 def _apply(plan: SumPlan) -> SumPlan:
     is_weighted = plan.weight is not None

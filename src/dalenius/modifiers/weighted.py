@@ -16,8 +16,6 @@ from dalenius.plans.weighted import fixed_weight
 from dalenius.spec.document import Exact, Part, usual
 from dalenius.spec.notes import note
 
-__all__ = ["WEIGHTED"]
-
 # A share by which weights are regularised has at most so large a denominator.
 _MOST_PARTS = 100
 

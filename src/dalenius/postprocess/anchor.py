@@ -13,8 +13,6 @@ from dalenius.core.law import FloatArray
 from dalenius.core.release import ADDITIVE, Release
 from dalenius.errors import Conflict, Unsupported
 
-__all__ = ["Anchor"]
-
 # What must be equal for two numbers to be of one fact: parts of the provenance, and of the canonical request in it.
 _SOURCE = ("population", "dataset", "version")
 _ASKED = ("where", "measure", "of", "weight")

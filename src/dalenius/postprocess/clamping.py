@@ -10,8 +10,6 @@ from dalenius.core.release import Release
 from dalenius.errors import ParameterError
 from dalenius.postprocess._moved import moved
 
-__all__ = ["Clamping"]
-
 
 @dataclass(frozen=True)
 class Clamping:

@@ -17,8 +17,6 @@ from dalenius.core.release import Release
 from dalenius.errors import Conflict, ParameterError, UnknownName, Unsupported
 from dalenius.postprocess._moved import moved
 
-__all__ = ["Invariants"]
-
 
 @dataclass(frozen=True, eq=False)
 class Invariants:

@@ -18,8 +18,6 @@ from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.postprocess._moved import moved
 
-__all__ = ["Nonnegative"]
-
 _MOST_CELLS, _MOST_STEPS = 2_000_000, 300
 
 

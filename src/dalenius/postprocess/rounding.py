@@ -15,8 +15,6 @@ from dalenius.core.release import Release
 from dalenius.errors import Unsupported
 from dalenius.postprocess._moved import moved
 
-__all__ = ["Rounding"]
-
 _MOST_CONTROLLED = 40_000
 
 

@@ -13,8 +13,6 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, TooLarge
 from dalenius.statistics._example import Example, cells, group, number, of_cells
 
-__all__ = ["ClippedTable"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClippedTable:

@@ -12,8 +12,6 @@ from dalenius.errors import Unsupported
 from dalenius.statistics._example import Example, Rows, of_cells
 from dalenius.statistics._moves import counted, reachable
 
-__all__ = ["Count"]
-
 
 @dataclass(frozen=True, slots=True)
 class Count:

@@ -14,8 +14,6 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._example import Example, Rows, group, number
 
-__all__ = ["Dominance"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dominance:

@@ -12,8 +12,6 @@ from dalenius.exact.order_statistics import Sorted, smooth_add_remove, smooth_re
 from dalenius.statistics._example import Example, of_values
 from dalenius.statistics._order_statistic import OrderStatistic
 
-__all__ = ["Extreme"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extreme(OrderStatistic):

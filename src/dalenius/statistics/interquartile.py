@@ -6,8 +6,6 @@ from fractions import Fraction
 from dalenius.exact.order_statistics import index_rule
 from dalenius.statistics._difference import Difference
 
-__all__ = ["Interquartile"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interquartile(Difference):

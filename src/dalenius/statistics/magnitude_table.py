@@ -17,8 +17,6 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._example import Example, Rows, cells, group, number
 from dalenius.statistics._moves import bounded_sum, is_fixed, reachable
 
-__all__ = ["MagnitudeTable", "Membership"]
-
 
 class Membership(StrEnum):
     """Whether an intruder is taken to know who is in which cell."""

@@ -12,8 +12,6 @@ from dalenius.core.query import Clip, Norm, Query, SizesQuery, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.statistics._example import Example, cells, group
 
-__all__ = ["PersonSizes"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonSizes:

@@ -7,8 +7,6 @@ from dalenius.core.query import Aggregate, TableQuery
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.statistics._example import Example, of_cells
 
-__all__ = ["Persons"]
-
 _MOST_CELLS_FOR_PATTERNS = 24
 
 

@@ -14,8 +14,6 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.statistics._example import Example, Rows, cells, group, number
 from dalenius.statistics._moves import counted
 
-__all__ = ["PointCounts"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointCounts:

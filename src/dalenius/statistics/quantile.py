@@ -12,8 +12,6 @@ from dalenius.exact.order_statistics import Sorted, index_rule, records_before, 
 from dalenius.statistics._example import Example, of_values
 from dalenius.statistics._order_statistic import OrderStatistic, check_distance
 
-__all__ = ["Quantile"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantile(OrderStatistic):

@@ -12,8 +12,6 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._example import Example, number
 
-__all__ = ["Ratio"]
-
 Pair = tuple[int, int]
 
 

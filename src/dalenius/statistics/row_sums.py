@@ -16,8 +16,6 @@ from dalenius.statistics._bases import Basis, Parabola, Separate, Simplex
 from dalenius.statistics._example import Example, Row, cells, group, number
 from dalenius.statistics._moves import reachable
 
-__all__ = ["RowSums"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowSums:

@@ -15,8 +15,6 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.statistics._example import Example, Rows, cells, group, number
 from dalenius.statistics._moves import bounded_sum
 
-__all__ = ["SquaredInfluence"]
-
 # Rows that are added up at once: such sums are exact as doubles.
 _AT_ONCE = 2**20
 

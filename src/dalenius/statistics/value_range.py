@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from dalenius.statistics._difference import Difference
 
-__all__ = ["ValueRange"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueRange(Difference):

@@ -11,8 +11,6 @@ from dalenius.core.sensitivity import Sensitivity
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._example import Example, first_column, number
 
-__all__ = ["Variance"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variance:

@@ -11,8 +11,6 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.statistics._example import Example, cells, group, number
 from dalenius.statistics._moves import MOST_ROWS_FOR_PATTERNS, counted
 
-__all__ = ["WeightedCount"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedCount:

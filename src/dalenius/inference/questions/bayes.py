@@ -3,8 +3,6 @@
 from dalenius.inference.bayes import posterior
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["BAYES"]
-
 BAYES = InferenceQuestion(
     name="bayes",
     ask=posterior,

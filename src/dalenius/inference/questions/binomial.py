@@ -15,8 +15,6 @@ from dalenius.inference.observe import Source, observe
 from dalenius.inference.parameters import Alternative, Cell, Seed
 from dalenius.inference.question import Hint, InferenceQuestion
 
-__all__ = ["BINOMIAL"]
-
 
 def ask(
     release: Source,

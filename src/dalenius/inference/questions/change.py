@@ -3,6 +3,4 @@
 from dalenius.inference.compared import change
 from dalenius.inference.questions._comparison import comparison
 
-__all__ = ["CHANGE"]
-
 CHANGE = comparison("change", change, "Change from the first number to the second, in per cent of the first.")

@@ -3,8 +3,6 @@
 from dalenius.inference.combine import combine
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["COMBINE"]
-
 COMBINE = InferenceQuestion(
     name="combine",
     ask=combine,

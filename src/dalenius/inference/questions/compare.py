@@ -4,8 +4,6 @@ from dalenius.inference.comparison import compare
 from dalenius.inference.parameters import COUNTS
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["COMPARE"]
-
 COMPARE = InferenceQuestion(
     name="compare",
     ask=compare,

@@ -4,8 +4,6 @@ from dalenius.inference.comparison import conditional_independence
 from dalenius.inference.parameters import COUNTS
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["CONDITIONAL_INDEPENDENCE"]
-
 CONDITIONAL_INDEPENDENCE = InferenceQuestion(
     name="conditional_independence",
     ask=conditional_independence,

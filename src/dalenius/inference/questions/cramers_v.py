@@ -4,8 +4,6 @@ from dalenius.inference.association import cramers_v
 from dalenius.inference.parameters import COUNTS
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["CRAMERS_V"]
-
 CRAMERS_V = InferenceQuestion(
     name="cramers_v",
     ask=cramers_v,

@@ -3,8 +3,6 @@
 from dalenius.inference.compared import difference
 from dalenius.inference.questions._comparison import comparison
 
-__all__ = ["DIFFERENCE"]
-
 DIFFERENCE = comparison(
     "difference", difference, "First number minus the second: counts, totals, means, shares or quantiles."
 )

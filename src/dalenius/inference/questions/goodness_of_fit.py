@@ -8,8 +8,6 @@ from dalenius.inference.observe import Source
 from dalenius.inference.parameters import COUNTS, Axes, NestedTest, Replicates, Seed
 from dalenius.inference.question import Hint, InferenceQuestion
 
-__all__ = ["GOODNESS_OF_FIT"]
-
 
 def ask(
     release: Source,

@@ -4,8 +4,6 @@ from dalenius.inference.comparison import homogeneity
 from dalenius.inference.parameters import COUNTS
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["HOMOGENEITY"]
-
 HOMOGENEITY = InferenceQuestion(
     name="homogeneity",
     ask=homogeneity,

@@ -4,8 +4,6 @@ from dalenius.inference.independence import independence
 from dalenius.inference.parameters import COUNTS
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["INDEPENDENCE"]
-
 INDEPENDENCE = InferenceQuestion(
     name="independence",
     ask=independence,

@@ -4,8 +4,6 @@ from dalenius.inference.cells import intervals
 from dalenius.inference.parameters import POPULATION
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["INTERVAL"]
-
 INTERVAL = InferenceQuestion(
     name="interval",
     ask=intervals,

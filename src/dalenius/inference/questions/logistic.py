@@ -4,8 +4,6 @@ from dalenius.inference.loglinear import logistic
 from dalenius.inference.parameters import COUNTS
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["LOGISTIC"]
-
 LOGISTIC = InferenceQuestion(
     name="logistic",
     ask=logistic,

@@ -4,8 +4,6 @@ from dalenius.inference.loglinear import loglinear
 from dalenius.inference.parameters import COUNTS
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["LOGLINEAR"]
-
 LOGLINEAR = InferenceQuestion(
     name="loglinear",
     ask=loglinear,

@@ -4,8 +4,6 @@ from dalenius.inference.association import odds_ratio
 from dalenius.inference.parameters import COUNTS
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["ODDS_RATIO"]
-
 ODDS_RATIO = InferenceQuestion(
     name="odds_ratio", ask=odds_ratio, assumes=(COUNTS,), examples=({"axes": ("A", "C")},), served_cells=400
 )

@@ -28,8 +28,6 @@ from dalenius.inference.observe import Source
 from dalenius.inference.parameters import Confidence, Replicates, Seed
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["PARAMETRIC_BOOTSTRAP"]
-
 # Sums that normal rows have, and what a modifier adds to a law so that its sums are those of other values.
 _MOMENTS = frozenset((ROWS, "x", "y", "x x", "y y", "x y"))
 _OTHER_VALUES = frozenset(("family", "learned_bounds", "window"))

@@ -4,8 +4,6 @@ from dalenius.inference.parameters import POPULATION
 from dalenius.inference.question import InferenceQuestion
 from dalenius.inference.quotient import proportion
 
-__all__ = ["PROPORTION"]
-
 PROPORTION = InferenceQuestion(
     name="proportion",
     ask=proportion,

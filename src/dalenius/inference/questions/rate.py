@@ -8,8 +8,6 @@ from dalenius.inference.observe import Source
 from dalenius.inference.parameters import ALL, POPULATION, Confidence, First, KindName
 from dalenius.inference.question import Hint, InferenceQuestion
 
-__all__ = ["RATE"]
-
 
 def ask(
     release: Source,

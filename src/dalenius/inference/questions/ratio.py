@@ -3,6 +3,4 @@
 from dalenius.inference.compared import ratio
 from dalenius.inference.questions._comparison import comparison
 
-__all__ = ["RATIO"]
-
 RATIO = comparison("ratio", ratio, "First number over the second: counts, totals, means, shares or quantiles.")

@@ -22,8 +22,6 @@ from dalenius.inference.observe import Source
 from dalenius.inference.parameters import Axes, Confidence
 from dalenius.inference.question import Hint, InferenceQuestion
 
-__all__ = ["SMALL_AREA"]
-
 METHOD = "empirical Bayes: a model of small areas"
 MODEL = (
     "A model, not a measurement: cells are drawn towards the mean of their group as far as groups look alike. Cells "

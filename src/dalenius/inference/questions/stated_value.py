@@ -16,8 +16,6 @@ from dalenius.inference.observe import Source
 from dalenius.inference.parameters import ALL, POPULATION, Alternative, Cell, Cells, KindName
 from dalenius.inference.question import Hint, InferenceQuestion
 
-__all__ = ["STATED_VALUE"]
-
 _LEAST, _HALVINGS = 1e-9, 14
 _SIDES = ("two-sided", "greater", "less")
 

@@ -4,6 +4,4 @@ from dalenius.inference.contrast import total
 from dalenius.inference.parameters import POPULATION
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["TOTAL"]
-
 TOTAL = InferenceQuestion(name="total", ask=total, assumes=(POPULATION,), examples=({"where": {"A": ("a0",)}},))

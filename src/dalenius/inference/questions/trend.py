@@ -4,8 +4,6 @@ from dalenius.inference.comparison import trend
 from dalenius.inference.parameters import COUNTS
 from dalenius.inference.question import InferenceQuestion
 
-__all__ = ["TREND"]
-
 TREND = InferenceQuestion(
     name="trend",
     ask=trend,

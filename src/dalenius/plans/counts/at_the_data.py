@@ -6,9 +6,6 @@ from dalenius.plans.data_dependent import plan_one_count
 from dalenius.spec.keys import ClampKey
 from dalenius.spec.method import example
 
-__all__ = ["AT_THE_DATA"]
-
-
 AT_THE_DATA = CountRoute(
     place=20,
     is_asked=lambda _: True,

@@ -15,8 +15,6 @@ from dalenius.spec.method import example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 
-__all__ = ["KEYED"]
-
 
 class KeyedKeys(Part):
     """Key of a keyed list."""

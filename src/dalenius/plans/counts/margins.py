@@ -4,8 +4,6 @@ from dalenius.plans.count_route import CountRoute
 from dalenius.plans.margins.plan import plan_margins
 from dalenius.spec.method import example
 
-__all__ = ["MARGINS"]
-
 MARGINS = CountRoute(
     place=50,
     is_asked=lambda question: question.margins is not None or question.strategy is not None,

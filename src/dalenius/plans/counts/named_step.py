@@ -17,8 +17,6 @@ from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 
-__all__ = ["NAMED_STEP"]
-
 BIASED = note("biased_table")
 CLAMPED = note("clamped_table")
 

@@ -38,8 +38,6 @@ from dalenius.spec.method import example
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 
-__all__ = ["RANGES"]
-
 STRATEGIES = ("identity", "hierarchical", "ranges")
 MOST_AXES = 4
 MOST_CELLS = 200_000

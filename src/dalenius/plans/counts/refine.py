@@ -29,8 +29,6 @@ from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 
-__all__ = ["REFINE"]
-
 DEFAULT_SHARE = Fraction(1, 4)
 
 

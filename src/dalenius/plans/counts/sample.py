@@ -27,8 +27,6 @@ from dalenius.spec.notes import note
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 
-__all__ = ["SAMPLE"]
-
 _GRID = 10**9
 
 

@@ -11,8 +11,6 @@ from dalenius.spec.method import example
 from dalenius.spec.question import Question
 from dalenius.statistics.count import Count
 
-__all__ = ["TABLE"]
-
 
 def _plan(question: Question) -> TablePlan:
     """A signed, unbiased count of every cell."""

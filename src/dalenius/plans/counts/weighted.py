@@ -7,8 +7,6 @@ from dalenius.plans.weighted import plan_weighted
 from dalenius.spec.method import example
 from dalenius.spec.question import Question
 
-__all__ = ["WEIGHTED"]
-
 
 def _plan(question: Question) -> TablePlan:
     """Sums of weights, and of their squares for the error of the design."""
