@@ -7,7 +7,7 @@ for Gaussian privacy; Harrison & Manurangsi (2026) for Laplace noise.
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, expm1, log, log1p
+from math import exp, expm1, log, log1p, tanh
 
 from dalenius.core.rationals import exp_enclosure, exp_lower, exp_upper, log_upper, round_up
 from dalenius.core.search import narrow
@@ -57,7 +57,9 @@ def _order_float(rho: float, epsilon: float) -> float:
 
     while slope(high) < 0:
         high *= 2
-    return 1 + narrow(lambda extra: slope(extra) >= 0, inside=high, outside=low, halvings=100).inside
+    # The bound is flat about its best order.
+    found = narrow(lambda x: slope(x) >= 0, inside=high, outside=low, until=lambda top, low: top - low <= 1e-10 * top)
+    return 1 + found.inside
 
 
 @lru_cache(maxsize=4096)
@@ -84,15 +86,13 @@ def rho_to_distance(rho: Fraction) -> Fraction:
     rho, so t (logit p - logit q) <= 2 rho. The left side is least where p = (1 + t) / 2, and is 4 t artanh t there.
     Randomised response attains the bound.
     """
-    epsilon = narrow(
-        # What `pure_to_rho` rounds up is taken off again.
-        lambda e: pure_to_rho(e) - Fraction(2, _GRID) >= rho,
-        # e tanh(e / 2) exceeds e - 1.
-        inside=rho + 2,
-        outside=Fraction(0),
-        until=lambda high, low: high - low <= Fraction(1, 10**12),
-        between=lambda high, low: round_up((low + high) / 2, 10**15),
-    ).inside
+    # Floats say where to look; what is taken was judged by the enclosure. e tanh(e / 2) exceeds e - 1.
+    near = narrow(lambda e: e * tanh(e / 2) >= float(rho), inside=float(rho) + 2, outside=0.0).inside
+    epsilon, step = Fraction(near), Fraction(1, 10**12)
+    # What `pure_to_rho` rounds up is taken off again.
+    while pure_to_rho(epsilon) - Fraction(2, _GRID) < rho:
+        epsilon, step = epsilon + step, 2 * step
+    epsilon = round_up(epsilon, 10**15)
     return pure_to_delta(epsilon, Fraction(0)) if rho else Fraction(0)
 
 
