@@ -1,5 +1,6 @@
 """Large releases: numbers in a columnar file that the document names by its digest."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,18 @@ def test_a_document_holds_its_cells_in_columns_and_reads_back(release: Release) 
     _same(as_read(release), from_json(content))
     assert write_json(from_json(content)) == content
     assert len(to_document(release)["blocks"][0]["values"]) == len(release.blocks[0].values)
+
+
+def test_columns_hold_the_variance_with_sampling(release: Release) -> None:
+    rng = np.random.default_rng(3)
+    tables = list(release.tables)
+    tables[1] = replace(tables[1], sampled=np.append(np.nan, rng.random(len(tables[1].values) - 1)))
+    both = replace(release, tables=tuple(tables))
+    again = from_json(write_json(both))
+    _same(both, again)
+    for before, after in zip(both.tables, again.tables, strict=True):
+        np.testing.assert_array_equal(np.array(before.sampled, dtype=float), np.array(after.sampled, dtype=float))
+    assert write_json(again) == write_json(as_read(both)) == write_json(both) != write_json(release)
 
 
 def test_a_directory_keeps_the_cells_beside_the_document(release: Release, tmp_path: Path) -> None:

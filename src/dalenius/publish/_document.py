@@ -24,16 +24,14 @@ from dalenius.errors import DocumentError
 
 LARGE = 1_000_000
 """Cells of all tables together from which on their numbers stand in a file of their own."""
-_PARTS = ("part", "measured", "value", "variance")
+_PARTS = ("part", "measured", "value", "variance", "variance_with_sampling")
 
 
 def is_large(release: Release) -> bool:
     """Whether the numbers of a release are kept in columns."""
-    has_sampling = any(table.sampled is not None for table in release.tables)
-    is_whole = not release.members and not has_sampling
     cells = sum(len(table.values) for table in release.tables)
     longest = max((len(block.values) for block in release.blocks), default=0)
-    return is_whole and (cells >= LARGE or longest > MOST_HELD)
+    return not release.members and (cells >= LARGE or longest > MOST_HELD)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +39,8 @@ class Cells:
     """The numbers of a large release as one columnar file (Parquet), named by its digest in the release document.
 
     One row for each number, part by part: the measured blocks first, then the tables, each in the order of its cells.
-    `part` counts them, `measured` holds the integers of blocks, `value` and `variance` the numbers of tables.
+    `part` counts them, `measured` holds the integers of blocks, `value` and `variance` the numbers of tables, and
+    `variance_with_sampling` those of estimates with both errors.
     """
 
     content: bytes
@@ -60,13 +59,13 @@ class Cells:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        kinds = (pa.int16(), pa.int64(), pa.float64(), pa.float64())
+        kinds = (pa.int16(), pa.int64(), pa.float64(), pa.float64(), pa.float64())
         schema = pa.schema(list(zip(_PARTS, kinds, strict=True)))
         out = BytesIO()
         with pq.ParquetWriter(out, schema, compression="zstd", use_dictionary=["part", "variance"]) as writer:
             for number, block in enumerate(release.blocks):
                 nothing = pa.nulls(len(block.values), pa.float64())
-                columns = [_numbered(number, block.values), pa.array(block.values), nothing, nothing]
+                columns = [_numbered(number, block.values), pa.array(block.values), nothing, nothing, nothing]
                 writer.write_table(pa.Table.from_arrays(columns, schema=schema))
             for number, table in enumerate(release.tables, start=len(release.blocks)):
                 columns = [
@@ -75,6 +74,7 @@ class Cells:
                     # The sum with zero takes the sign from a negative zero.
                     pa.array(table.values + 0.0),
                     pa.array(table.variance),
+                    pa.nulls(len(table.values), pa.float64()) if table.sampled is None else pa.array(table.sampled),
                 ]
                 writer.write_table(pa.Table.from_arrays(columns, schema=schema))
         return cls(out.getvalue())
@@ -95,10 +95,8 @@ class Cells:
         parts = []
         for first, last in zip([0, *edges], [*edges, len(part)], strict=True):
             own = table.slice(int(first), int(last - first))
-            if own["measured"].null_count:
-                parts.append({name: own[name].to_numpy() for name in ("value", "variance")})
-            else:
-                parts.append({"measured": own["measured"].to_numpy()})
+            held = (name for name in _PARTS[1:] if not own[name].null_count)
+            parts.append({name: own[name].to_numpy() for name in held})
         return parts
 
 
@@ -120,7 +118,7 @@ def filled(document: Mapping[str, Any], cells: Cells) -> dict[str, Any]:
     for block, part in zip(blocks, parts, strict=False):
         block["values"] = part["measured"]
     for table, part in zip(tables, parts[len(blocks) :], strict=True):
-        table["values"], table["variance"] = part["value"], part["variance"]
+        table |= {"values": part.pop("value"), **part}
     return {**document, "blocks": blocks, "tables": tables}
 
 
@@ -169,6 +167,8 @@ def _filled(
         part["values"] = whole(block.values)
     for part, table in zip(outline["tables"], release.tables, strict=False):
         part |= {"values": numbers(table.values), "variance": variance(table.variance)}
+        if table.sampled is not None:
+            part["variance_with_sampling"] = variance(table.sampled)
     return outline
 
 
@@ -244,7 +244,6 @@ def _table(table: Table) -> dict[str, Any]:
         "measure": table.measure,
         "is_unbiased": table.is_unbiased,
         "space": _space(table.space),
-        **({} if table.sampled is None else {"variance_with_sampling": one_or_list(table.sampled)}),
     }
 
 
