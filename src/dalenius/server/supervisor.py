@@ -2,7 +2,7 @@
 
 The parent binds the socket and opens nothing else: no ledger, no store, no data, no threads. Each child opens its own.
 A child that is killed is replaced at once; what it was doing is taken over as `jobs.py` says. A child that is
-refused when it starts (a broken or older ledger, a document that is not accepted) ends the server with that one
+refused when it starts (a broken ledger, a document that is not accepted) ends the server with that one
 message; where a disk or database does not answer, it is tried again.
 """
 

@@ -148,10 +148,10 @@ class CellsEntry(_Entry):
 
 
 class ReleaseDocument(_Entry):
-    """A whole release document; in the second format the numbers of blocks and tables stand in columns."""
+    """A whole release document; of very many cells the numbers stand in columns."""
 
     format: Literal["dalenius-release/1"]
-    cells: CellsEntry | None = usual(None, "only in the second format")
+    cells: CellsEntry | None = usual(None, "only where there are very many cells")
     status: Literal["draft", "embargoed", "published", "withdrawn"]
     provenance: ProvenanceEntry
     law: LawEntry
