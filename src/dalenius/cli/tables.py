@@ -13,9 +13,10 @@ from dalenius.cli.output import console, say
 from dalenius.core.estimate import level
 from dalenius.core.release import SELECTION, Release
 from dalenius.shown import speech
-from dalenius.shown.crosstab import Cell, Crosstab, Sheet, asked_layout, lay_out
+from dalenius.shown.crosstab import Cell, Sheet
 from dalenius.shown.display import WHOLE, Display, displayed
-from dalenius.shown.words import above, ends, number
+from dalenius.shown.finished import FinishedTable, finished
+from dalenius.shown.words import above, ends, number, word
 
 _MOST_ROWS = 60
 _LEAST_LABEL = 12
@@ -59,15 +60,11 @@ def _print_covered(release: Release) -> None:
 
 def print_table(release: Release, display: Display, *, confidence: float, most_rows: int) -> None:
     """One table: crossed as asked for where that fits the terminal, otherwise one line a cell; then its caption."""
-    out, table, subject = console(), display.table, release.about
-    unit = speech.unit_of(release, table)
-    title = speech.heading(release, table) + (f" ({unit})" if unit else "")
-    say("\n", (title, "italic"))
+    out, table = console(), display.table
+    say("\n", (speech.titled(release, table), "italic"))
     sheets = []
     if len(table.space.axes) > 1 and table.space.size <= 20 * most_rows:
-        places = asked_layout(subject, table)
-        crosstab = lay_out(release, table, **places, confidence=confidence, shown=display.values)
-        sheets = _crossed(release, crosstab, display, most_rows, out.width)
+        sheets = _crossed(release, finished(release, display, confidence), most_rows, out.width)
     more = 0 if sheets else table.space.size - most_rows
     for name, grid in sheets or [("", _listed(release, display, confidence, most_rows))]:
         if name:
@@ -77,20 +74,19 @@ def print_table(release: Release, display: Display, *, confidence: float, most_r
         out.print(grid)
     if more > 0:
         say((f"{more:,} more cells; `dalenius show --rows 0` shows all.", "dim"))
-    say((" ".join(filter(None, (speech.caption(release, table, confidence), speech.rounding(display)))), "dim"))
+    say((speech.caption_below(release, display, confidence), "dim"))
 
 
 def _width(grid: RichTable) -> int:
     return 1 + sum(3 + (column.min_width or 0) for column in grid.columns)
 
 
-def _crossed(
-    release: Release, crosstab: Crosstab, display: Display, most_rows: int, width: int
-) -> list[tuple[str, RichTable]]:
+def _crossed(release: Release, shown: FinishedTable, most_rows: int, width: int) -> list[tuple[str, RichTable]]:
     """A name and a grid for each sheet; nothing where there are no columns, or too many rows to cross.
 
     A sheet that is too wide for the terminal is printed in panels, each with some of the columns.
     """
+    crosstab = shown.crosstab
     if not crosstab.column_axes or sum(len(sheet.lines) for sheet in crosstab.sheets) > most_rows:
         return []
     heads = [speech.name_of(release.about, axis.name) for axis in crosstab.row_axes] or [""]
@@ -100,7 +96,7 @@ def _crossed(
     stubs, sheets = max(len(crosstab.row_axes), 1), []
     for sheet in crosstab.sheets:
         name = "; ".join(f"{speech.name_of(release.about, axis)}: {label}" for axis, label in sheet.title)
-        lines = _sheet_lines(crosstab, sheet, display.digits)
+        lines = _sheet_lines(shown, sheet)
         panels = _panels(heads, lines, stubs, width)
         if not panels or len(panels) * len(lines) > 2 * most_rows:
             return []
@@ -125,34 +121,23 @@ def _panels(heads: list[str], lines: list[list[str]], stubs: int, width: int) ->
     return []
 
 
-def _sheet_lines(crosstab: Crosstab, sheet: Sheet, digits: int) -> list[list[str]]:
-    width = max(len(crosstab.row_axes), 1)
+def _sheet_lines(shown: FinishedTable, sheet: Sheet) -> list[list[str]]:
+    width = max(len(shown.crosstab.row_axes), 1)
     lines = []
     for line in sheet.lines:
-        total = "Total of shown" if crosstab.is_row_total_of_shown else "Total"
+        total = "Total of shown" if shown.crosstab.is_row_total_of_shown else "Total"
         labels = [label for label, _ in line.labels] or [total]
         # A label stands once for the lines below that share it.
         stub = [*labels, *[""] * (width - len(labels))] if line.is_total else [*[""] * (width - len(labels)), *labels]
-        lines.append([*stub, *(_cell(cell, digits) for cell in line.cells)])
+        lines.append([*stub, *(_cell(shown, cell) for cell in line.cells)])
     return lines
 
 
-def _cell(cell: Cell, digits: int) -> str:
-    if cell.is_structural:
-        return "structural 0"
-    if cell.is_selected:
-        return "selected"
-    if cell.value is None:
-        return "–"
-    text = number(cell.value, digits)
-    if not cell.half:
-        return text
-    if cell.is_cut and cell.lower is not None and cell.upper is not None:
-        text = f"{text} ({ends(cell.lower, cell.upper, digits)})"
-    else:
-        text = f"{text} ± {above(cell.half, digits)}"
-    wider = cell.half_with_sampling
-    return text + (f" ({above(wider, digits)} with sampling)" if wider else "")
+def _cell(shown: FinishedTable, cell: Cell) -> str:
+    """A number with its error, and the one with sampling in brackets."""
+    errors = shown.errors(cell)
+    noise = errors[0] if not errors or errors[0].startswith("±") else f"({errors[0]})"
+    return " ".join([shown.value(cell), noise, *(f"({each.removeprefix('± ')})" for each in errors[1:])])
 
 
 def _listed(release: Release, display: Display, confidence: float, most_rows: int) -> RichTable:
@@ -196,7 +181,7 @@ def _numbers(
             yield ["selected"]
             continue
         if isnan(value) or i in structural:
-            yield ["–" if isnan(value) else "structural 0", *blank]
+            yield ["–" if isnan(value) else word("structural"), *blank]
             continue
         text, low, high = number(value, digits), float(lower[i]), float(upper[i])
         if not (isfinite(low) and isfinite(high)):

@@ -3,10 +3,11 @@
 from html import escape
 
 from dalenius.core.release import Release, Subject
-from dalenius.shown.crosstab import Cell, Crosstab, Line, asked_layout, lay_out
+from dalenius.shown.crosstab import Cell, Crosstab, Line
 from dalenius.shown.display import Display
-from dalenius.shown.speech import DEFAULT, caption, classified, heading, name_of, rounding, unit_of
-from dalenius.shown.words import above, ends, number, word
+from dalenius.shown.finished import FinishedTable, finished
+from dalenius.shown.speech import DEFAULT, classified, name_of, titled
+from dalenius.shown.words import number, word
 
 MOST_ROWS = 400
 _MOST_CELLS = 20_000
@@ -16,26 +17,22 @@ def crossed(
     release: Release, display: Display, confidence: float, most_rows: int = MOST_ROWS, language: str = DEFAULT
 ) -> str:
     """A heading, the crossed table and its caption; rows beyond `most_rows` are left out, and counted."""
-    table, subject = display.table, release.about
-    unit = unit_of(release, table)
-    head = f"<h2>{escape(heading(release, table, language) + (f' ({unit})' if unit else ''))}</h2>"
+    table = display.table
     if table.space.size > _MOST_CELLS:
         said = word("too_many", language, cells=number(table.space.size, language=language))
-        return f'{head}<p class="note">{said}</p>'
-    places = asked_layout(subject, table)
-    crosstab = lay_out(release, table, **places, confidence=confidence, shown=display.values)
-    said = " ".join(filter(None, (caption(release, table, confidence, language), rounding(display, language))))
-    body, left_out = _body(crosstab, subject, display.digits, most_rows, language)
+        return f'<h2>{escape(titled(release, table, language))}</h2><p class="note">{said}</p>'
+    shown = finished(release, display, confidence, language)
+    body, left_out = _body(shown, release.about, most_rows)
     rows = word("more_rows", language, rows=number(left_out, language=language))
     note = f'<p class="note">{rows}</p>' if left_out else ""
-    columns = _head(release, crosstab, language)
+    columns = _head(release, shown.crosstab, language)
     if table.space.size == 1 and not classified(release, table):
         # The heading says what the one number is.
         columns = f'<tr><th scope="col" class="n">{word("value", language)}</th></tr>'
-        body = f"<tr>{_cell(crosstab.sheets[0].lines[0].cells[0], display.digits, language)}</tr>"
+        body = f"<tr>{_cell(shown, shown.crosstab.sheets[0].lines[0].cells[0])}</tr>"
     return (
-        f'{head}<div class="scroll"><table><thead>{columns}</thead><tbody>{body}</tbody></table></div>'
-        f'{note}<p class="note">{escape(said)}</p>'
+        f'<h2>{escape(shown.title)}</h2><div class="scroll"><table><thead>{columns}</thead><tbody>{body}</tbody>'
+        f'</table></div>{note}<p class="note">{escape(shown.caption)}</p>'
     )
 
 
@@ -61,24 +58,24 @@ def _head(release: Release, crosstab: Crosstab, language: str) -> str:
     return "".join(lines)
 
 
-def _body(crosstab: Crosstab, subject: Subject, digits: int, most_rows: int, language: str) -> tuple[str, int]:
+def _body(shown: FinishedTable, subject: Subject, most_rows: int) -> tuple[str, int]:
     """Rows of all sheets up to a limit, and how many are left out."""
-    width, parts, written = max(len(crosstab.row_axes), 1), [], 0
+    crosstab, parts, written = shown.crosstab, [], 0
+    width = max(len(crosstab.row_axes), 1)
     everything = sum(len(sheet.lines) for sheet in crosstab.sheets)
+    total = word("total_shown" if crosstab.is_row_total_of_shown else "total", shown.language)
     for sheet in crosstab.sheets:
         if written >= most_rows:
             break
         if sheet.title:
             name = " · ".join(f"{name_of(subject, axis)}: {label}" for axis, label in sheet.title)
             parts.append(f'<tr><th colspan="{width + crosstab.width}" scope="rowgroup">{escape(name)}</th></tr>')
-        for line in sheet.lines[: most_rows - written]:
-            key = "total_shown" if crosstab.is_row_total_of_shown else "total"
-            parts.append(_row(line, width, digits, language, word(key, language)))
+        parts += [_row(shown, line, width, total) for line in sheet.lines[: most_rows - written]]
         written += len(sheet.lines)
     return "".join(parts), max(everything - most_rows, 0)
 
 
-def _row(line: Line, width: int, digits: int, language: str, total: str) -> str:
+def _row(shown: FinishedTable, line: Line, width: int, total: str) -> str:
     if line.is_total or not line.labels:
         labels = f'<th scope="row" colspan="{width}">{total}</th>'
     else:
@@ -86,27 +83,10 @@ def _row(line: Line, width: int, digits: int, language: str, total: str) -> str:
             f'<th scope="row"{f" rowspan={span}" if span > 1 else ""}>{escape(label)}</th>'
             for label, span in line.labels
         )
-    return f"<tr>{labels}{''.join(_cell(cell, digits, language) for cell in line.cells)}</tr>"
+    return f"<tr>{labels}{''.join(_cell(shown, cell) for cell in line.cells)}</tr>"
 
 
-def _cell(cell: Cell, digits: int, language: str) -> str:
-    kind = "n total" if cell.is_total else "n"
-    if cell.value is None:
-        key = "structural" if cell.is_structural else "selected" if cell.is_selected else ""
-        text = word(key, language) if key else "–"
-        return f'<td class="{kind}">{text}</td>'
-    return f'<td class="{kind}">{number(cell.value, digits, language)}{_error(cell, digits, language)}</td>'
-
-
-def _error(cell: Cell, digits: int, language: str) -> str:
-    """The margin of error, or the interval where declared bounds cut it; the one that allows for sampling beside it."""
-    if not cell.half:
-        return ""
-    if cell.is_cut and cell.lower is not None and cell.upper is not None:
-        text = f"<small>{ends(cell.lower, cell.upper, digits, language)}</small>"
-    else:
-        text = f"<small>± {above(cell.half, digits, language)}</small>"
-    if cell.half_with_sampling:
-        wider = above(cell.half_with_sampling, digits, language)
-        text += f"<small>± {wider} {word('with_sampling', language)}</small>"
-    return text
+def _cell(shown: FinishedTable, cell: Cell) -> str:
+    """A number with its errors below it."""
+    errors = "".join(f"<small>{error}</small>" for error in shown.errors(cell))
+    return f'<td class="{"n total" if cell.is_total else "n"}">{shown.value(cell)}{errors}</td>'

@@ -14,16 +14,7 @@ from dalenius.shown import answers
 from dalenius.shown.answers import labelled_table
 from dalenius.shown.crossed import crossed
 from dalenius.shown.display import displayed
-from dalenius.shown.speech import (
-    as_read,
-    caption,
-    classified,
-    conditions,
-    has_error,
-    heading,
-    title_of_release,
-    unit_of,
-)
+from dalenius.shown.speech import as_read, caption, classified, conditions, has_error, heading, title_of_release, titled
 from dalenius.shown.words import word
 
 __all__ = ["ReleaseDisplay"]
@@ -129,9 +120,7 @@ def _text_of_table(release: Release, table: Table) -> str:
     filled = {name: cells for name, cells in every.items() if set(cells) - {None, "released"}}
     ends = f"lower and upper: {level(_CONFIDENCE)} interval for privacy noise."
     below = ends if "lower" in filled else "" if table.measure == SELECTION else caption(release, table)
-    unit = unit_of(release, table)
-    head = heading(release, table) + (f" ({unit})" if unit else "")
-    return "\n".join(filter(None, (head, text_grid(filled), below)))
+    return "\n".join(filter(None, (titled(release, table), text_grid(filled), below)))
 
 
 def _of_batch(part: Release, table: str) -> str:

@@ -23,7 +23,7 @@ from dalenius.shown.answers import is_one_number, labelled
 from dalenius.shown.display import INEXACT, WHOLE, Display
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.method import AnswerKind, Words, counts_records, find_method
-from dalenius.translation import texts
+from dalenius.translation import number_marks, texts
 
 DEFAULT = "en"
 # Tables that are shown beside what was asked for, and the methods whose words they speak.
@@ -124,7 +124,7 @@ def title_of(
         "of": of,
         "other": other,
         "within": within,
-        "q": subject.q.replace(".", ",") if language == "de" else subject.q,
+        "q": number_marks(subject.q, language),
         "per": said(_PER, language).format(n=subject.per) if subject.per not in ("", "1") else "",
         "which": said(_WHICH[subject.which or "largest"], language),
     }
@@ -182,6 +182,12 @@ def headline(subject: Subject, axes: Sequence[Axis], language: str = DEFAULT, wh
 
 def heading(release: Release, table: Table, language: str = DEFAULT) -> str:
     return headline(release.about, classified(release, table), language, shown_measure(release, table, language))
+
+
+def titled(release: Release, table: Table, language: str = DEFAULT) -> str:
+    """The heading of a table with the unit of its numbers."""
+    unit = unit_of(release, table)
+    return heading(release, table, language) + (f" ({unit})" if unit else "")
 
 
 def title_of_release(release: Release, language: str = DEFAULT) -> str:
@@ -256,6 +262,11 @@ def sampling_condition(release: Release, language: str = DEFAULT) -> str:
         return ""
     has_several = int(release.provenance.neighbours.get("max_rows", 1)) > 1
     return said(_CONDITION, language).format(assumed=said(_DRAWN[has_several], language))
+
+
+def caption_below(release: Release, display: Display, confidence: float = 0.95, language: str = DEFAULT) -> str:
+    """The caption of a table, and what was done to its numbers for reading."""
+    return " ".join(filter(None, (caption(release, display.table, confidence, language), rounding(display, language))))
 
 
 def rounding(display: Display, language: str = DEFAULT) -> str:

@@ -8,6 +8,7 @@ from dalenius.shown.speech import DEFAULT
 from dalenius.spec.notes import in_language
 from dalenius.translation import number_marks, translated
 
+MINUS = "\u2212"
 WORDS: Mapping[str, Mapping[str, str]] = translated(
     {
         "bars": "Bars are released values",
@@ -51,10 +52,21 @@ def word(key: str, language: str = DEFAULT, **values: object) -> str:
 def number(value: float, digits: int = 0, language: str = DEFAULT) -> str:
     """With the marks that readers of the language expect.
 
-    >>> number(1234.5, 1), number(1234.5, 1, "de")
-    ('1,234.5', '1.234,5')
+    >>> number(1234.5, 1), number(-1234.5, 1, "de")
+    ('1,234.5', '−1.234,5')
     """
-    return number_marks(f"{value:z,.{digits}f}", language)
+    return number_marks(f"{value:z,.{digits}f}".replace("-", MINUS), language)
+
+
+def percent_digits(half: float) -> int:
+    """Decimals of a percentage that show at least one digit of its margin of error, which is a share of one.
+
+    >>> [percent_digits(half) for half in (0.12, 0.0095, 0.009, 0.0004, 0.00003, 1e-9)]
+    [1, 1, 2, 2, 3, 4]
+    """
+    if half >= 0.0095:
+        return 1
+    return next((n for n in (2, 3) if half >= 0.95 * 10.0 ** (-2 - n)), 4)
 
 
 def above(value: float, digits: int, language: str = DEFAULT) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from math import ceil, floor, prod
+from math import prod
 from urllib.parse import quote
 
 from fastapi import APIRouter
@@ -15,10 +15,11 @@ from dalenius.server.downloads import formats
 from dalenius.server.pages.page import Caller, PageRoute
 from dalenius.server.pages.reuse import copies
 from dalenius.server.pages.shown import Shown, listed
-from dalenius.server.pages.wording import Wording, percent_digits
+from dalenius.server.pages.wording import Wording
 from dalenius.shown import charts, speech
-from dalenius.shown.crosstab import INTERVAL, MARGIN, Cell, Crosstab, Margins, Places, asked_layout, lay_out, marks_of
+from dalenius.shown.crosstab import INTERVAL, MARGIN, Margins, Places, asked_layout, marks_of
 from dalenius.shown.display import Display, displayed
+from dalenius.shown.finished import FinishedTable, finished
 from dalenius.shown.speech import has_error
 from dalenius.spec.axis import COMPLETE
 
@@ -65,26 +66,29 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
     kind = params.get("chart", "bars") if params.get("chart") in ("bars", "heat", "none") else "bars"
     totals = params.get("totals") != "off"
     size = release.table.space.size if release.tables else 0
-    crosstab, display, others = None, None, []
+    display, table, others = None, None, []
     if 0 < size <= MOST_CELLS:
         display, *further = displayed(release)
-        level = int(confidence) / 100
-        crosstab = lay_out(
+
+        finish = partial(
+            finished,
             release,
-            shown.spoken(display.table),
-            **_places(shown, display.table),
-            show=show,
+            confidence=int(confidence) / 100,
+            language=shown.wording.language,
+            error_as=error_as,
+            read=shown.spoken,
             totals=totals,
-            confidence=level,
-            margins=margins,
-            shown=display.values,
         )
-        others = [_other(shown, each, error_as, level, totals=totals) for each in further if _is_apart(each, display)]
-    cells = [c for s in crosstab.sheets for line in s.lines for c in line.cells] if crosstab else []
+        table = finish(display, places=_places(shown, display.table), show=show, margins=margins)
+        caption = _caption(shown, display, table, confidence, is_anchored=is_anchored)
+        table = replace(table, title=shown.heading, caption=caption)
+        apart = [each for each in further if _is_apart(each, display)]
+        others = [replace(finish(each), title=shown.table_heading(each.table)) for each in apart]
+    cells = [c for s in table.crosstab.sheets for line in s.lines for c in line.cells] if table else []
     has_margins = display is not None and has_error(display.table) and not is_anchored
     drawn, note = "", ""
-    if crosstab and display:
-        drawn, note = draw(shown, crosstab, display, kind, confidence, has_margins=has_margins)
+    if table:
+        drawn, note = draw(shown, table, kind, confidence, has_margins=has_margins)
     address, view = shown.visit.request.url, shown.view
 
     def download_href(name: str) -> str:
@@ -93,9 +97,9 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
     return shown.answer(
         "release/page.html",
         "table",
-        crosstab=crosstab,
+        table=table,
         too_large=size if size > MOST_CELLS else 0,
-        show=crosstab.show if crosstab else "value",
+        show=table.crosstab.show if table else "value",
         values=values,
         is_anchored=is_anchored,
         error_as=error_as,
@@ -108,12 +112,9 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         others=others,
         has_margins=has_margins,
         has_shares=display is not None and display.table.measure in ADDITIVE,
-        caption=_caption(shown, display, crosstab, error_as, confidence, is_anchored=is_anchored),
         measure_text=shown.wording.measure(shown.dataset, shown.release.about.measure, shown.release.about),
         has_negative=any(c.value is not None and c.value < 0 for c in cells),
         has_structural=any(c.is_structural for c in cells),
-        cell_text=partial(_cell_text, shown.wording, display),
-        error_text=partial(_error_text, shown.wording, display, error_as),
         formats=list(formats()),
         download_href=download_href,
         universe=shown.universe,
@@ -124,27 +125,17 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
     )
 
 
-def _caption(
-    shown: Shown,
-    display: Display | None,
-    crosstab: Crosstab | None,
-    error_as: str,
-    confidence: str,
-    *,
-    is_anchored: bool,
-) -> str:
+def _caption(shown: Shown, display: Display, table: FinishedTable, confidence: str, *, is_anchored: bool) -> str:
     """What is shown, and what its margins of error are, in the words of the method."""
-    wording = shown.wording
-    what = "; ".join([*shown.conditions, wording.t(f"show.{crosstab.show if crosstab else 'value'}")])
-    if display is None:
-        return what
-    if error_as == INTERVAL and has_error(display.table) and not is_anchored:
+    wording, show = shown.wording, table.crosstab.show
+    what = "; ".join([*shown.conditions, wording.t(f"show.{show}")])
+    if table.error_as == INTERVAL and has_error(display.table) and not is_anchored:
         errors = wording.t("release.caption_interval", level=confidence)
     else:
         errors = speech.caption(
             shown.release, shown.release.table, int(confidence) / 100, wording.language, is_moved=is_anchored
         )
-    rounded = speech.rounding(display, wording.language) if crosstab and crosstab.show == "value" else ""
+    rounded = speech.rounding(display, wording.language) if show == "value" else ""
     return " ".join(filter(None, (f"{what}.", errors, rounded)))
 
 
@@ -162,63 +153,6 @@ def _is_apart(display: Display, first: Display) -> bool:
     is_margin = axes <= {axis.name for axis in first.table.space.axes}
     is_small = display.table.space.size <= MOST_CELLS
     return is_small and not (is_margin and display.table.measure == first.table.measure)
-
-
-def _other(shown: Shown, display: Display, error_as: str, confidence: float, *, totals: bool) -> dict[str, object]:
-    release, table, wording = shown.release, display.table, shown.wording
-    errors = speech.caption(release, table, confidence, wording.language)
-    return {
-        "crosstab": lay_out(
-            release,
-            shown.spoken(table),
-            **asked_layout(release.about, table),
-            totals=totals,
-            confidence=confidence,
-            shown=display.values,
-        ),
-        "heading": shown.table_heading(table),
-        "caption": " ".join(filter(None, (errors, speech.rounding(display, wording.language)))),
-        "cell_text": partial(_cell_text, wording, display),
-        "error_text": partial(_error_text, wording, display, error_as),
-    }
-
-
-def _cell_text(wording: Wording, display: Display | None, cell: Cell) -> str:
-    value = cell.value or 0.0
-    if not cell.is_percent:
-        return wording.num(value, display.digits if display else None)
-    return wording.percent(value, 1 if cell.half is None else percent_digits(cell.half))
-
-
-def _error_text(wording: Wording, display: Display | None, error_as: str, cell: Cell) -> str:
-    """The error from noise, and beside it the one with sampling where there is one."""
-    text = _noise_error(wording, display, error_as, cell)
-    if not cell.half_with_sampling:
-        return text
-    wider = replace(cell, half=cell.half_with_sampling)
-    with_sampling = wording.t("release.with_sampling", error=_noise_error(wording, display, error_as, wider))
-    return f"{text}; {with_sampling}"
-
-
-def _noise_error(wording: Wording, display: Display | None, error_as: str, cell: Cell) -> str:
-    """A margin or an interval with the precision of the table, never narrower than it is."""
-    half = cell.half or 0.0
-    digits = percent_digits(half) if cell.is_percent else display.digits if display else 0
-
-    def text(value: float) -> str:
-        return wording.percent(value, digits) if cell.is_percent else wording.num(value, digits)
-
-    is_known = cell.lower is not None and cell.upper is not None
-    scale = 1.0 if cell.is_percent else 10.0**digits
-    if error_as == INTERVAL and is_known and cell.is_percent:
-        return wording.t("release.to_read", low=text(cell.lower or 0.0), high=text(cell.upper or 0.0))
-    if (error_as == INTERVAL or cell.is_cut) and is_known:
-        low = floor(round((cell.lower or 0.0) * scale, 6)) / scale
-        high = ceil(round((cell.upper or 0.0) * scale, 6)) / scale
-        return wording.t("release.to_read", low=text(low), high=text(high))
-    if cell.is_percent and half < 0.5 * 10.0 ** (-2 - digits):
-        return f"<\u202f{text(10.0 ** (-2 - digits))}"
-    return f"±\u202f{text(half if cell.is_percent else ceil(round(half * scale, 6)) / scale)}"
 
 
 def _noise_text(shown: Shown) -> str:
@@ -259,16 +193,15 @@ def cite(visit: Caller, entry: str) -> Response:
     )
 
 
-def draw(
-    shown: Shown, crosstab: Crosstab, display: Display, kind: str, confidence: str, *, has_margins: bool
-) -> tuple[str, str]:
+def draw(shown: Shown, table: FinishedTable, kind: str, confidence: str, *, has_margins: bool) -> tuple[str, str]:
     """The chart as SVG, and the sentence below it: what is drawn, and what is left out."""
     if kind == "none":
         return "", ""
-    wording, marks = shown.wording, marks_of(crosstab)
+    wording, crosstab = shown.wording, table.crosstab
+    marks = marks_of(crosstab)
 
     def text(value: float) -> str:
-        return wording.percent(value, 0) if crosstab.show != "value" else wording.num(value, display.digits)
+        return wording.percent(value, 0) if crosstab.show != "value" else wording.num(value, table.digits)
 
     if kind == "heat":
         width = prod(map(len, crosstab.column_axes))

@@ -17,32 +17,21 @@ from dalenius.server.pages.state import AxisChoice, TableState
 from dalenius.server.services import Services
 from dalenius.server.views import DatasetView, Preview, ReleaseView
 from dalenius.shown import speech
+from dalenius.shown.words import number
 from dalenius.spec.guarantees import told
 from dalenius.spec.method import find_method
 from dalenius.spec.notes import in_language
+from dalenius.translation import number_marks
 
-_GROUP = {"en": (",", "."), "de": (".", ",")}
 _PLAIN = re.compile(r"[+-]?\d*\.?\d*([eE][+-]?\d+)?")
-MINUS = "\u2212"
 _THIN = "\u202f"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def percent_digits(half: float) -> int:
-    """Decimals of a percentage that show at least one digit of its margin of error, which is a share of one.
-
-    >>> [percent_digits(half) for half in (0.12, 0.0095, 0.009, 0.0004, 0.00003, 1e-9)]
-    [1, 1, 2, 2, 3, 4]
-    """
-    if half >= 0.0095:
-        return 1
-    return next((n for n in (2, 3) if half >= 0.95 * 10.0 ** (-2 - n)), 4)
 
 
 class Numbers:
     def __init__(self, language: str = "en") -> None:
         self.language = language
-        self._group, self._point = _GROUP.get(language, _GROUP["en"])
+        self._group, self._point = tuple(number_marks(",.", language))
 
     def num(self, value: object, digits: int | None = None) -> str:
         """A number with grouped thousands; whole numbers without decimals unless `digits` says otherwise.
@@ -55,8 +44,7 @@ class Numbers:
         amount = float(value)  # type: ignore[arg-type]
         if digits is None:
             digits = 0 if amount.is_integer() or abs(amount) >= 1000 else 1 if abs(amount) >= 10 else 2
-        text = f"{abs(amount):,.{digits}f}".translate(str.maketrans(",.", self._group + self._point))
-        return (MINUS if amount < 0 and text.strip("0.,") else "") + text
+        return number(amount, digits, self.language)
 
     def percent(self, value: float, digits: int = 1) -> str:
         """A share of one as a percentage.
