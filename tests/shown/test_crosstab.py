@@ -1,5 +1,6 @@
 """Layout of released tables: values where they belong, margins of error, percentages, marks."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
@@ -68,6 +69,17 @@ def test_values_totals_and_margins_of_error() -> None:
     marks = [[c.mark for c in line.cells] for line in lines]
     assert marks[0] == ["", "", "care", ""] or marks[0] == ["", "", "unreliable", ""]
     assert marks[1][1] == "unreliable"
+
+
+@pytest.mark.parametrize("measure", ["total", "weighted count"])
+def test_totals_and_weighted_counts_are_judged_by_their_size(measure: str) -> None:
+    """Standard error 2.7: -4 and 9 are judged as 4 and 9 are, and a correlation is not judged."""
+    table = replace(TWO_WAY.table, measure=measure)
+    (sheet,) = lay_out(TWO_WAY.with_(tables=(table,)), table, rows=["sex"], columns=["area"], totals=False).sheets
+    assert [[c.mark for c in line.cells] for line in sheet.lines] == [["", "", "care"], ["", "unreliable", ""]]
+    apart = replace(table, measure="correlation")
+    (sheet,) = lay_out(TWO_WAY.with_(tables=(apart,)), apart, rows=["sex"], columns=["area"], totals=False).sheets
+    assert not any(cell.mark for line in sheet.lines for cell in line.cells)
 
 
 def test_the_other_way_round_and_layers() -> None:

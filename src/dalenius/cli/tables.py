@@ -135,9 +135,9 @@ def _sheet_lines(shown: FinishedTable, sheet: Sheet) -> list[list[str]]:
 
 def _cell(shown: FinishedTable, cell: Cell) -> str:
     """A number with its error, and the one with sampling in brackets."""
-    errors = shown.errors(cell)
-    noise = errors[0] if not errors or errors[0].startswith("±") else f"({errors[0]})"
-    return " ".join([shown.value(cell), noise, *(f"({each.removeprefix('± ')})" for each in errors[1:])])
+    noise, *wider = shown.errors(cell) or ("",)
+    noise = noise if noise.startswith("±") or not noise else f"({noise})"
+    return " ".join(filter(None, [shown.value(cell), noise, *(f"({each.removeprefix('± ')})" for each in wider)]))
 
 
 def _listed(release: Release, display: Display, confidence: float, most_rows: int) -> RichTable:

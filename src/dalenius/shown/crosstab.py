@@ -357,8 +357,9 @@ class _Builder:
             return Cell(value=None, is_total=is_total, is_structural=True)
         if self.table.measure == SELECTION:
             return Cell(value=None, is_selected=True)
-        is_judged = self.table.measure == "count" and half is not None
-        mark = reliability(value, sqrt(variance)) if is_judged else ""
+        # A count below zero is noise; totals are judged by their size.
+        judged = value if self.table.measure == "count" else abs(value)
+        mark = reliability(judged, sqrt(variance)) if half is not None and self.table.measure in ADDITIVE else ""
         if self.show == "value":
             least, most = self.possible
             ends: dict[str, Any] = {"half": half, "half_with_sampling": sampled, "least": least, "most": most}
