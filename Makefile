@@ -27,6 +27,12 @@ $(PYRIGHT): $(STAMP) requirements-pyright.lock
 	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --require-hashes -r requirements-pyright.lock
 	touch $(PYRIGHT)
 
+# What builds the documentation as a site.
+DOCS := .venv/.installed-docs
+$(DOCS): $(STAMP) requirements-docs.lock
+	VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --require-hashes -r requirements-docs.lock
+	touch $(DOCS)
+
 # The demo's table from its file, or from a server of its own: ENGINE=postgres, ENGINE=spark.
 ifdef ENGINE
 demo: $(STAMP) $(if $(filter spark,$(ENGINE)),$(SPARK))
@@ -47,7 +53,7 @@ test: $(STAMP)
 	$(PYTEST) -m "not long"
 
 # What needs another system or a matrix of settings.
-test-long: $(STAMP) $(SPARK) $(PYRIGHT)
+test-long: $(STAMP) $(SPARK) $(PYRIGHT) $(DOCS)
 	tools/system-packages
 	$(PYTEST) -m long
 
@@ -63,8 +69,9 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-docs: $(STAMP)
-	$(BIN)/python tools/docs.py
+# The documentation in build/docs; for its search, serve it: python -m http.server --directory build/docs
+docs: $(STAMP) $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 serve: $(STAMP)
 	$(BIN)/dalenius serve --demo
@@ -79,7 +86,7 @@ soak: $(STAMP)
 	$(BIN)/python -m soak
 
 # Which lines the tests reach; one line of percent, and build/coverage for a look.
-coverage: $(STAMP) $(SPARK) $(PYRIGHT)
+coverage: $(STAMP) $(SPARK) $(PYRIGHT) $(DOCS)
 	$(PYTEST) --cov=dalenius --cov-report=term:skip-covered --cov-report=html:build/coverage
 
 # Every branch of what keeps the budget and adds the noise, or a reason beside it; fails below 100 %. Several minutes.
@@ -102,6 +109,7 @@ lock: $(STAMP)
 	$(BIN)/uv pip compile pyproject.toml --extra dev --generate-hashes --no-header --universal --quiet -o requirements.lock
 	echo 'pyright[nodejs]>=1.1.414' | $(BIN)/uv pip compile - --generate-hashes --no-header --no-annotate --universal --quiet -o requirements-pyright.lock
 	echo 'pyspark>=4.0' | $(BIN)/uv pip compile - --generate-hashes --no-header --no-annotate --universal --quiet -o requirements-spark.lock
+	printf '%s\n' 'mkdocs>=1.6,<2' 'mkdocs-material>=9.6' 'mkdocstrings[python]>=0.30' | $(BIN)/uv pip compile - -c requirements.lock --generate-hashes --no-header --no-annotate --universal --quiet -o requirements-docs.lock
 
 clean:
 	rm -rf .venv build dist

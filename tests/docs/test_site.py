@@ -1,4 +1,4 @@
-"""The page of the library has every public name, typed; search is tried where the browser is."""
+"""The page of the library has every public name, typed."""
 
 import importlib.util
 import inspect
@@ -23,11 +23,10 @@ def tool(name: str) -> ModuleType:
 def test_every_public_name_stands_on_the_library_page() -> None:
     page = tool("library_page").made()
     for name in dalenius.__all__:
-        assert name.startswith("__") or f"## {name}\n" in page or f"## dalenius.{name}\n" in page, name
+        assert name.startswith("__") or f"heading: {name}\n" in page or f"## dalenius.{name}\n" in page, name
     for name in inference.__all__:
-        assert f"### inference.{name}\n" in page
+        assert f"heading: inference.{name}\n" in page
         assert inspect.getdoc(getattr(inference, name)), f"{name} says nothing"
-    assert "0x" not in page, "an address of this machine"
 
 
 def test_names_that_are_typed_by_people_have_typed_parameters_and_results() -> None:
@@ -37,15 +36,6 @@ def test_names_that_are_typed_by_people_have_typed_parameters_and_results() -> N
         assert signature.return_annotation is not inspect.Signature.empty, call.__name__
         for parameter in signature.parameters.values():
             assert parameter.annotation is not inspect.Parameter.empty, f"{call.__name__}: {parameter.name}"
-
-
-def test_a_dead_link_is_found_to_a_page_a_heading_and_a_picture(tmp_path: Path) -> None:
-    docs = tool("docs")
-    text = "# Here it is\n\n[a](#here-it-is) [b](#gone) [c](other.md) [d](https://example.org/x)\n\n![e](x.png)\n"
-    page = docs.rendered(docs.MarkdownIt("commonmark"), text + "\n```toml request.toml\na = 1\n```\n")
-    assert '<p class="file">request.toml</p><pre>' in page
-    (tmp_path / "page.html").write_text(page)
-    assert docs.dead_links(tmp_path) == ["page.html: #gone", "page.html: other.html", "page.html: x.png"]
 
 
 def test_the_page_of_extension_points_is_made_from_the_contracts() -> None:
