@@ -19,11 +19,6 @@ def test_laplace_is_the_limit_of_many_steps():
     assert 0 < fine - c.laplace_to_rho(F(1)) < F(1, 10**6)
 
 
-def test_groups():
-    assert c.pure_of_group(F(1, 2), 3) == F(3, 2)
-    assert c.rho_of_group(F(1, 2), 3) == F(9, 2)
-
-
 def test_replace_is_two_steps_and_relations_stay_apart():
     cost = Cost(relation=Relation.ADD_REMOVE, rho=F(1, 8), epsilon=F(1, 2))
     moved = c.to_replace(cost)

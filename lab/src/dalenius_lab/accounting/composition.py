@@ -15,7 +15,7 @@ from dalenius.core.budget import Cost
 from dalenius.core.neighbours import Relation
 from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.loss import LossDistribution, of_statement
-from dalenius_lab.accounting.conversions import pure_of_group, rho_of_group, to_replace
+from dalenius_lab.accounting.conversions import to_replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +83,9 @@ def for_group(cost: Cost, size: int) -> Cost:
         )
     return Cost(
         relation=cost.relation,
-        rho=rho_of_group(cost.rho, size),
+        rho=size * size * cost.rho,
         delta=cost.delta,
-        epsilon=None if cost.epsilon is None else pure_of_group(cost.epsilon, size),
+        epsilon=None if cost.epsilon is None else size * cost.epsilon,
     )
 
 

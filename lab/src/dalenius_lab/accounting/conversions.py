@@ -15,16 +15,6 @@ def laplace_to_rho(epsilon: Fraction) -> Fraction:
     return round_up(epsilon - 1 + exp_upper(-epsilon, 128), _GRID)
 
 
-def pure_of_group(epsilon: Fraction, size: int) -> Fraction:
-    """epsilon for a group of units."""
-    return size * epsilon
-
-
-def rho_of_group(rho: Fraction, size: int) -> Fraction:
-    """rho for a group of k units: k^2 rho."""
-    return size * size * rho
-
-
 def to_replace(cost: Cost) -> Cost:
     """A cost under add-remove, restated under replace: one replacement is one removal and one addition.
 

@@ -29,7 +29,7 @@ from dalenius.core.contracts import Measurement, Source
 from dalenius.core.law import FloatArray, IntArray, IntegerLaw
 from dalenius.core.plan import TablePlan
 from dalenius.core.profile import PrivacyProfile
-from dalenius.core.randomness import RandomSource, RecordedRandomness
+from dalenius.core.randomness import RandomSource
 from dalenius.core.release import Outcome
 from dalenius.core.sensitivity import Sensitivity
 from dalenius.curator import gate
@@ -41,6 +41,7 @@ from dalenius.exact.several_quantiles import spread
 from dalenius.measurements.blocks.blocks import Blocks, Reports
 from dalenius.measurements.selections.cells import gaps
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius_lab.attackers.record_and_play import Portions
 
 
 @dataclass(eq=False)
@@ -82,20 +83,6 @@ class StepRecord:
 Path = Sequence[StepRecord]
 
 
-class _Counted:
-    """A recorded stream that counts what is taken of it."""
-
-    is_tainted = True
-
-    def __init__(self, seed: object) -> None:
-        self._stream, self.taken = RecordedRandomness(f"{seed}"), 0
-
-    def bytes(self, count: int) -> bytes:
-        """The next bytes."""
-        self.taken += count
-        return self._stream.bytes(count)
-
-
 class Played:
     """A plan whose steps are recorded; with a path, its draws and answers are played again.
 
@@ -104,7 +91,7 @@ class Played:
 
     def __init__(self, plan: TablePlan, seed: object, path: Path | None = None, moved: IntArray | None = None) -> None:
         self.plan, self.path, self.moved = plan, path, moved
-        self.rng, self._heard = _Counted(seed), 0
+        self.rng, self._heard = Portions(f"{seed}"), 0
         self.records: list[StepRecord] = []
         self.reservation, self.definition, self.neighbours = (plan.reservation, plan.definition, plan.neighbours)
 
@@ -115,7 +102,8 @@ class Played:
         while measurement is not None:
             record = StepRecord(type(measurement).__name__)
             self.records.append(record)
-            self.rng.taken = self._heard = 0
+            self.rng.sizes.clear()
+            self._heard = 0
             record.outcome = yield measurement
             # What was drawn unheard, for each record, is not the same on a neighbour; a selection by scores draws after
             # they were heard.

@@ -96,15 +96,10 @@ def _number(value: object) -> float | None:
         return None
 
 
-def both_sides(world: World) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
-    """The units of two neighbours."""
-    return world.units, (*world.units[: -world.leaving], *world.coming)
-
-
 def _compare(
     plan: TablePlan, world: World, opened: Opened, seed: int, earlier: NeighbourPlay | None = None
 ) -> tuple[list[Distance], NeighbourPlay]:
-    here, there = (opened(world.domain, columns_of(world.domain, side), SECRET) for side in both_sides(world))
+    here, there = (opened(world.domain, columns_of(world.domain, side), SECRET) for side in world.sides)
     try:
         recorded = NeighbourPlay(plan, here, seed, None if earlier is None else earlier.maps)
         return recorded.distances(there), recorded

@@ -25,15 +25,19 @@ from dalenius_lab.attackers.worlds import World
 class Portions:
     """A recorded stream that notes how many bytes were asked for, each time."""
 
-    seed: int
+    seed: int | str
     sizes: list[int] = field(default_factory=list)
     is_tainted = True
 
     def __post_init__(self) -> None:
         self._stream = RecordedRandomness(self.seed)
 
+    @property
+    def taken(self) -> int:
+        """How many bytes, in all."""
+        return sum(self.sizes)
+
     def bytes(self, count: int) -> bytes:
-        """The next bytes."""
         self.sizes.append(count)
         return self._stream.bytes(count)
 

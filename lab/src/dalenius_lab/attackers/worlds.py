@@ -53,10 +53,14 @@ class World:
         """Whether more than one unit changes."""
         return self.leaving > 1 or bool(self.further)
 
+    @property
+    def sides(self) -> tuple[tuple[Unit, ...], tuple[Unit, ...]]:
+        """The units of two neighbours."""
+        return self.units, (*self.units[: -self.leaving], *self.coming)
+
     def source(self, *, is_changed: bool) -> MemorySource:
         """One of the two neighbours as a source."""
-        units = (*self.units[: -self.leaving], *self.coming) if is_changed else self.units
-        return source_of(self.domain, units)
+        return source_of(self.domain, self.sides[is_changed])
 
 
 def domain_of(chance: random.Random, *, is_plain: bool = False) -> Domain:

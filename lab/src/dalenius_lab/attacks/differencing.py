@@ -5,9 +5,6 @@ rule can be right more often than e^epsilon / (1 + e^epsilon) at even odds, epsi
 """
 
 from collections.abc import Callable
-from math import exp
-
-import numpy as np
 
 from dalenius_lab.attacks.result import AttackResult
 
@@ -28,13 +25,4 @@ def differencing(target: str, ask: Pair, *, trials: int = 2000, epsilon: float |
         is_in = bool(trial % 2)
         whole, rest = ask(trial, is_in)
         right += (whole - rest > 0.5) == is_in
-    rate = right / trials
-    bound = exp(epsilon) / (1 + exp(epsilon)) if epsilon is not None else 1.0
-    margin = 3 * float(np.sqrt(0.25 / trials))
-    return AttackResult(
-        name="differencing",
-        target=target,
-        advantage=max(0.0, 2 * rate - 1),
-        succeeded=rate > 0.99 if epsilon is None else rate > bound + margin,
-        details={"right": rate, "bound": bound},
-    )
+    return AttackResult.of_guesses("differencing", target, right / trials, trials, epsilon)

@@ -6,7 +6,6 @@ e^epsilon / (1 + e^epsilon), whatever is asked.
 """
 
 from collections.abc import Callable
-from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +32,5 @@ def dinur_nissim(
         design = subsets.astype(np.float64)
         guess = np.linalg.solve(design.T @ design, design.T @ answers.astype(np.float64))
         right += int(((guess > 0.5) == secret).sum())
-    rate = right / (people * databases)
-    bound = exp(epsilon) / (1 + exp(epsilon)) if epsilon is not None else 1.0
-    margin = 3 * float(np.sqrt(0.25 / (people * databases)))
-    return AttackResult(
-        name="reconstruction",
-        target=target,
-        advantage=max(0.0, 2 * rate - 1),
-        succeeded=rate > 0.95 if epsilon is None else rate > bound + margin,
-        details={"right": rate, "bound": bound},
-    )
+    bits = people * databases
+    return AttackResult.of_guesses("reconstruction", target, right / bits, bits, epsilon, certain=0.95)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import exp, sqrt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +16,21 @@ class AttackResult:
     advantage: float
     succeeded: bool
     details: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of_guesses(
+        cls, name: str, target: str, right: float, guesses: int, epsilon: float | None, certain: float = 0.99
+    ) -> "AttackResult":
+        """The share of right guesses of a bit at even odds; it succeeds three standard errors above epsilon's bound.
+
+        Without an epsilon it succeeds above `certain`.
+        """
+        bound = 1.0 if epsilon is None else exp(epsilon) / (1 + exp(epsilon))
+        limit = certain if epsilon is None else bound + 3 * sqrt(0.25 / guesses)
+        details = {"right": right, "bound": bound}
+        return cls(
+            name=name, target=target, advantage=max(0.0, 2 * right - 1), succeeded=right > limit, details=details
+        )
 
     def to_dict(self) -> dict[str, object]:
         """Plain values."""

@@ -39,12 +39,4 @@ def _joining(target: str, before: int, after: int, epsilon: float | None = None)
     # A change is called calm within ten times the noise of calm files, or below half of the outsider's income.
     limit = min(10 * before, _LARGEST // 2)
     right = float(np.mean(np.concatenate([np.abs(stays) <= limit, np.abs(comes) > limit])))
-    bound = 1.0 if epsilon is None else float(np.exp(epsilon) / (1 + np.exp(epsilon)))
-    margin = 3 * (0.25 / (2 * _TRIALS)) ** 0.5
-    return AttackResult(
-        name="outsider",
-        target=target,
-        advantage=max(0.0, 2 * right - 1),
-        succeeded=right > 0.99 if epsilon is None else right > bound + margin,
-        details={"right": right, "bound": bound},
-    )
+    return AttackResult.of_guesses("outsider", target, right, 2 * _TRIALS, epsilon)

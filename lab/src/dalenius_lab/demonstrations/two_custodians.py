@@ -6,8 +6,8 @@ never more often than the sum does: what is ever released about somebody adds up
 section 4).
 """
 
+from dataclasses import replace
 from fractions import Fraction
-from math import exp
 
 import numpy as np
 
@@ -44,12 +44,5 @@ def _joint(target: str, noise: IntArray, guaranteed: float = 1.0) -> AttackResul
     says_in = is_in + noise >= 1
     agreed = says_in[0] == says_in[1]
     right = float(np.mean(says_in[0][agreed] == is_in[agreed]))
-    bound = exp(guaranteed) / (1 + exp(guaranteed))
-    margin = 3 * (0.25 / int(agreed.sum())) ** 0.5
-    return AttackResult(
-        name="two custodians",
-        target=target,
-        advantage=max(0.0, 2 * right - 1),
-        succeeded=right > bound + margin,
-        details={"right": right, "bound": bound, "agreed": float(np.mean(agreed))},
-    )
+    found = AttackResult.of_guesses("two custodians", target, right, int(agreed.sum()), guaranteed)
+    return replace(found, details={**found.details, "agreed": float(np.mean(agreed))})

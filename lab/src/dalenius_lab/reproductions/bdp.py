@@ -25,7 +25,7 @@ from dalenius.demo.tables import load
 from dalenius.exact.accuracy import coverage, half_width
 from dalenius.measurements.bootstrap_totals import BootstrapTotals, Option
 from dalenius.statistics.magnitude_table import MagnitudeTable, Membership
-from dalenius_lab.reproductions.items import Row, row
+from dalenius_lab.reproductions.items import Row, corrected, pyplot, row, save
 
 STATUS = ("mixed", "owner", "share")
 VARIETIES = {"high": "High", "mixed": "Both", "trad": "Trad"}
@@ -129,10 +129,7 @@ def _cells(printed: str, of: Callable[[int, int], float]) -> list[Row]:
 def table2(full: bool = False) -> list[Row]:
     """Sensitivities of single cells, and of the whole table (section 5.3.2)."""
     whole = {m: magnitude_table().bootstrap(farms().cell, farms().value, _NEAR, m) for m in (PUBLIC, PRIVATE)}
-    return [
-        *_cells(_TABLE2, lambda i, v: v),
-        row("whole table", "17528", whole[PUBLIC], corrected=whole[PRIVATE], verdict="corrected"),
-    ]
+    return [*_cells(_TABLE2, lambda i, v: v), corrected("whole table", "17528", whole[PUBLIC], whole[PRIVATE])]
 
 
 def table3(full: bool = False) -> list[Row]:
@@ -200,11 +197,6 @@ def figure3(full: bool = False) -> list[Row]:
 
 def _draw(name: str) -> Callable[[Path, bool], Path]:
     def draw(directory: Path, full: bool) -> Path:
-        from matplotlib import use
-
-        use("Agg")
-        import matplotlib.pyplot as plt
-
         one = Fraction(1)
         if name == "bdp.figure3":
             pairs = [
@@ -215,7 +207,7 @@ def _draw(name: str) -> Callable[[Path, bool], Path]:
             ]
         else:
             pairs = list(zip(("membership public (as published)", "membership private"), _single(), strict=True))
-        figure, axes = plt.subplots(1, len(pairs), figsize=(5 * len(pairs), 4.5), sharey=True)
+        figure, axes = pyplot().subplots(1, len(pairs), figsize=(5 * len(pairs), 4.5), sharey=True)
         totals = farms().totals
         for axis, (title, values) in zip(axes, pairs, strict=True):
             shown = 100 * (values - totals) / totals if name == "bdp.figure2" else values
@@ -224,10 +216,7 @@ def _draw(name: str) -> Callable[[Path, bool], Path]:
             axis.tick_params(axis="x", rotation=60)
         axes[0].set_ylabel("relative bias (%)" if name == "bdp.figure2" else "net output (kg)")
         figure.tight_layout()
-        path = directory / f"{name}.png"
-        figure.savefig(path, dpi=120)
-        plt.close(figure)
-        return path
+        return save(figure, directory, name)
 
     return draw
 
@@ -255,7 +244,7 @@ def counts(full: bool = False) -> list[Row]:
         for name, (data, printed) in examples.items()
     ]
     change = int(bootstrap_sensitivity(table, (1, 2, 3)).found)
-    return [*rows, row("table of odd and even", "1", 1, corrected=change, verdict="corrected")]
+    return [*rows, corrected("table of odd and even", "1", 1, change)]
 
 
 def accuracy(full: bool = False) -> list[Row]:
@@ -269,26 +258,9 @@ def accuracy(full: bool = False) -> list[Row]:
             inside = 1 - np.exp(-half_width(cells, float(gamma), sensitivity=1, epsilon=1))
             assert abs(inside**cells - coverage(cells, float(gamma))) < 1e-12
             rows.append(
-                row(
-                    f"at least, k = {cells}, gamma = {gamma}",
-                    gamma,
-                    float(gamma),
-                    corrected=coverage(cells, float(gamma)),
-                    verdict="corrected",
-                )
+                corrected(f"at least, k = {cells}, gamma = {gamma}", gamma, float(gamma), coverage(cells, float(gamma)))
             )
     return rows
 
 
-ITEMS = {
-    "bdp.counts": counts,
-    "bdp.accuracy": accuracy,
-    "bdp.table1": table1,
-    "bdp.table2": table2,
-    "bdp.table3": table3,
-    "bdp.table4": table4,
-    "bdp.figure1": figure1,
-    "bdp.figure2": figure2,
-    "bdp.figure3": figure3,
-}
 PLOTS = {name: _draw(name) for name in ("bdp.figure1", "bdp.figure2", "bdp.figure3")}

@@ -7,7 +7,6 @@ are not shipped: where the paper samples them, a normal law of their standard de
 error of a mean of 500 depends on.
 """
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from math import comb, exp, log, sqrt
@@ -19,7 +18,7 @@ from dalenius.core.law import FloatArray
 from dalenius.core.search import narrow
 from dalenius.errors import ParameterError
 from dalenius.exact.resampled_loss import MOST_COPIES, MixturePair, copies_loss, grid_unit, poisson_weights
-from dalenius_lab.reproductions.items import Row, row, simulated
+from dalenius_lab.reproductions.items import Row, corrected, row, simulated
 
 _DELTA = Fraction(1, 10**6)
 # Section 8: ages cut to 0..100, 500 of them, rho = 0.5; the standard deviation of ages in California in 2000 was about
@@ -54,12 +53,11 @@ def figure2(full: bool = False) -> list[Row]:
     for n in (5, 6, 9):
         classical = int(np.ceil(log(1.25 * 10**n))) - 1
         rows.append(
-            row(
+            corrected(
                 f"most terms with less variance than the Gaussian, delta = 1e-{n}",
                 None,
                 classical,
-                corrected=int(_analytic_variance(1.0, 10.0**-n) / 2),
-                verdict="corrected",
+                int(_analytic_variance(1.0, 10.0**-n) / 2),
             )
         )
     return rows
@@ -121,13 +119,7 @@ def figure5(full: bool = False) -> list[Row]:
         row("sum of the shares i p_i of rho", "1", round(float((k * p).sum()), 12)),
         row("variance of all noises together, in that of one total", "1", round(float((k * p).sum()), 12)),
         # What one noisy total really costs in zero-concentrated terms: all rows may be the same one.
-        row(
-            "rho of one bootstrap total over that of one plain total",
-            "1",
-            1.0,
-            corrected=1000.0**2,
-            verdict="corrected",
-        ),
+        corrected("rho of one bootstrap total over that of one plain total", "1", 1.0, 1000.0**2),
     ]
 
 
@@ -184,9 +176,7 @@ def figure8(full: bool = False) -> list[Row]:
     """The bagged estimate has the variance of one answer, it is said; it has that of resampling too."""
     noise = (_RANGE / _ROWS) ** 2 / (2 * _RHO)
     resampling = _SPREAD**2 / _ROWS / 50
-    return [
-        row("variance over that of one answer", "1", 1.0, corrected=(noise + resampling) / noise, verdict="corrected")
-    ]
+    return [corrected("variance over that of one answer", "1", 1.0, (noise + resampling) / noise)]
 
 
 def figure9(full: bool = False) -> list[Row]:
@@ -230,15 +220,7 @@ def inflation(full: bool = False) -> list[Row]:
     for k in (1, 10, 50, 500):
         a = 1 / sqrt(k)
         drawn = _epsilon(_pair(a, 0, binomial_weights(_ROWS)), k)
-        rows.append(
-            row(
-                f"epsilon of {k} replicates, multinomial, replace",
-                "4.887",
-                claimed,
-                corrected=drawn,
-                verdict="corrected",
-            )
-        )
+        rows.append(corrected(f"epsilon of {k} replicates, multinomial, replace", "4.887", claimed, drawn))
     for k in (10, 50):
         centred = _epsilon(_pair(0.5 / sqrt(k), -0.5 / sqrt(k), poisson_weights()), k)
         rows.append(row(f"epsilon of {k} replicates, Poisson about the midpoint, replace", None, centred))
@@ -259,14 +241,8 @@ def naive(full: bool = False) -> list[Row]:
     delta = float(_DELTA)
     return [
         row("6.1, at most five copies", "25", 25.0),
-        row("6.2, secrecy of the sample", None, 25 * present, corrected=25.0, verdict="corrected"),
-        row(
-            "6.3, partition, multinomial",
-            "1",
-            1.0,
-            corrected=1 / _analytic_variance(needed, delta),
-            verdict="corrected",
-        ),
+        corrected("6.2, secrecy of the sample", None, 25 * present, 25.0),
+        corrected("6.3, partition, multinomial", "1", 1.0, 1 / _analytic_variance(needed, delta)),
         row("ours, Poisson about the midpoint, replace", None, 1 / _analytic_variance(centred, delta)),
     ]
 
@@ -297,20 +273,3 @@ def differencing(full: bool = False) -> list[Row]:
         row("Alice's score from two exact means", "43", float(recovered)),
         row("standard error of the same with noise of epsilon 1 in both means", None, blurred),
     ]
-
-
-ITEMS: dict[str, Callable[[bool], list[Row]]] = {
-    "bi.figure1": figure1,
-    "bi.figure2": figure2,
-    "bi.figure3": figure3,
-    "bi.figure4": figure4,
-    "bi.figure5": figure5,
-    "bi.figure6": figure6,
-    "bi.figure7": figure7,
-    "bi.figure8": figure8,
-    "bi.figure9": figure9,
-    "bi.inflation": inflation,
-    "bi.coverage": coverage,
-    "bi.differencing": differencing,
-    "bi.naive": naive,
-}

@@ -11,13 +11,14 @@ from itertools import combinations_with_replacement, pairwise
 from math import sqrt
 from pathlib import Path
 
-from dalenius_lab.reproductions.items import Row, row
+from dalenius_lab.reproductions.items import Row, pyplot, row, save
 
 LOW, HIGH, RATE = 0.5, 4.0, 1.0
 DIAMETER = HIGH - LOW
 SIZES = (10**3, 10**6, 10**9, 10**12, 10**15)
 EPSILON = 0.5
-_GRID = (Fraction(0), Fraction(1, 3), Fraction(1))
+_THIRD = Fraction(1, 3)
+_GRID = (Fraction(0), _THIRD, Fraction(1))
 
 
 def cut_moments(size: int) -> tuple[float, float]:
@@ -61,22 +62,10 @@ def _average(data: tuple[Fraction, ...], size: int) -> Fraction:
 
 def figure1(full: bool = False) -> list[Row]:
     """The claims that the figure illustrates, at sizes from a thousand on; the way to 1 is long."""
-    rows = [
-        row(
-            "Lemma 10: one record moves the average by at most the diameter / k",
-            True,
-            largest_change() <= Fraction(1, 3),
-        )
-    ]
+    rows = [row("Lemma 10: one record moves the average by at most diameter / k", True, largest_change() <= _THIRD)]
     rows.append(row("diameter / k is reached, so that the noise is not too wide", None, float(largest_change())))
-    printed = Row(
-        name="step 6: (1 / 2 lambda) exp(y / lambda) is a density",
-        paper=True,
-        ours=False,
-        corrected=True,
-        verdict="misprint",
-    )
-    rows.append(printed)
+    step = "step 6: (1 / 2 lambda) exp(y / lambda) is a density"
+    rows.append(row(step, True, False, corrected=True, verdict="misprint"))
     between = [relative_error(n, round(n**0.6), EPSILON) for n in SIZES]
     for n, ratio in zip(SIZES, between, strict=True):
         rows.append(
@@ -93,12 +82,7 @@ def figure1(full: bool = False) -> list[Row]:
 
 
 def _draw(directory: Path, full: bool) -> Path:
-    from matplotlib import use
-
-    use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axis = plt.subplots(figsize=(7, 4.5))
+    figure, axis = pyplot().subplots(figsize=(7, 4.5))
     for power in (0.4, 0.5, 0.6, 0.65):
         ratios = [relative_error(n, round(n**power), EPSILON) for n in SIZES]
         axis.loglog(SIZES, ratios, marker="o", label=f"k = n^{power}")
@@ -106,11 +90,7 @@ def _draw(directory: Path, full: bool) -> Path:
     axis.set_xlabel("n")
     axis.set_ylabel("squared error beside the efficient one")
     axis.legend()
-    path = directory / "dps.figure1.png"
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
-    return path
+    return save(figure, directory, "dps.figure1")
 
 
-ITEMS = {"dps.figure1": figure1}
 PLOTS = {"dps.figure1": _draw}

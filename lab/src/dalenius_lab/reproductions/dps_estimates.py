@@ -6,7 +6,7 @@ gives as it is described, and `corrected` what holds or what is done instead: th
 and noise by selection.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from math import exp, log
 from typing import Any
 
@@ -23,7 +23,7 @@ from dalenius.measurements.cascade import Cascade
 from dalenius.measurements.propose_test_release import ProposeTestRelease
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.testing.asking import plan_of
-from dalenius_lab.reproductions.items import Row
+from dalenius_lab.reproductions.items import Row, corrected, row
 
 Values = NDArray[np.int64]
 _STEP = 1000
@@ -68,18 +68,10 @@ def algorithm1(full: bool = False) -> list[Row]:
                 errors[name].append((_answer(plan, values, rng) - 1) ** 2)
         ours, better = (float(np.mean(errors[name])) * n for name in ("paper", "ours"))
         name = f"exponential, n = {n:,}, epsilon 1: MSE * n I(theta), k = n^0.6 (corrected: k by predicted error)"
-        rows.append(Row(name=name, paper=1, ours=ours, corrected=better, verdict="corrected"))
+        rows.append(corrected(name, "1", ours, better))
     ends = [estimate("exponential", "analytic", np.full(10, x, dtype=np.int64), 0.001) for x in (1, 30_000)]
-    rows.append(
-        Row(
-            name="Lemma 10: what one block moves, in ranges of the parameter, without projection",
-            paper=1,
-            ours=(ends[0] - ends[1]) / 3.9,
-            corrected=1,
-            verdict="corrected",
-        )
-    )
-    return rows
+    name = "Lemma 10: what one block moves, in ranges of the parameter, without projection"
+    return [*rows, corrected(name, "1", (ends[0] - ends[1]) / 3.9, 1)]
 
 
 def _answer(plan: TablePlan, values: Values, rng: RecordedRandomness) -> float:
@@ -129,20 +121,17 @@ def _cascades(runs: int) -> list[Row]:
                 errors.append(abs(float(outcome.values[0]) / _STEP))
         shares = np.mean(passed, axis=0)
         where = f"median, n = {n:,}, bounds {', '.join(f'{bound:g}' for bound in bounds)}"
-        figures = (
-            ("P(no reply)", float(shares[-1]), None),
-            ("P(the smallest bound passes)", float(shares[0]), None),
-            (
-                "median error of a reply (corrected: by selection, at the same epsilon)",
-                float(np.median(errors)) if errors else float("nan"),
-                _selected("exponential", n, runs),
-            ),
-        )
+        reply, error = "median error of a reply (corrected: by selection, at the same epsilon)", _median(errors)
         rows += [
-            Row(name=f"{where}: {what}", paper=None, ours=ours, corrected=better, verdict="not printed")
-            for what, ours, better in figures
+            row(f"{where}: P(no reply)", None, float(shares[-1])),
+            row(f"{where}: P(the smallest bound passes)", None, float(shares[0])),
+            row(f"{where}: {reply}", None, error, corrected=_selected("exponential", n, runs)),
         ]
     return rows
+
+
+def _median(errors: Sequence[float]) -> float:
+    return float(np.median(errors)) if errors else float("nan")
 
 
 def _proposed(step: ProposeTestRelease, n: int, target: float, runs: int) -> tuple[float, float]:
@@ -154,26 +143,14 @@ def _proposed(step: ProposeTestRelease, n: int, target: float, runs: int) -> tup
         outcome = step.run((Sealed(values),), step.draw(rng), rng)
         if not isinstance(outcome, NoReply):
             errors.append(abs(float(outcome.values[0]) / _STEP - target))
-    return float(np.mean(silences)), float(np.median(errors)) if errors else float("nan")
+    return float(np.mean(silences)), _median(errors)
 
 
 def smooth(full: bool = False) -> list[Row]:
     """How far the median of N(0, 1) data is off: noise at the smooth sensitivity, and by selection instead."""
-    rows, runs = [], 200 if full else 20
-    for n in _SIZES:
-        errors = {}
-        for method in ("cauchy", "exponential"):
-            errors[method] = _selected(method, n, runs)
-        rows.append(
-            Row(
-                name=f"median, n = {n:,}, epsilon 1: median error at the smooth sensitivity (corrected: by selection)",
-                paper=None,
-                ours=errors["cauchy"],
-                corrected=errors["exponential"],
-                verdict="not printed",
-            )
-        )
-    return rows
+    runs, what = 200 if full else 20, "median error at the smooth sensitivity (corrected: by selection)"
+    errors = [(n, _selected("cauchy", n, runs), _selected("exponential", n, runs)) for n in _SIZES]
+    return [row(f"median, n = {n:,}, epsilon 1: {what}", None, ours, corrected=better) for n, ours, better in errors]
 
 
 def _selected(method: str, n: int, runs: int) -> float:
@@ -187,6 +164,3 @@ def _selected(method: str, n: int, runs: int) -> float:
         assert isinstance(outcome, Value)
         misses.append(abs(float(outcome.values[0]) / _STEP))
     return float(np.median(misses))
-
-
-ITEMS: dict[str, Callable[[bool], list[Row]]] = {"dps.algorithm1": algorithm1, "dps.ptr": ptr, "dps.smooth": smooth}

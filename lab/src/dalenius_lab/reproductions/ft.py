@@ -17,7 +17,7 @@ from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 from dalenius.mechanisms.truncated_normal import TruncatedNormal
 from dalenius.plans.margins.plan import plan_list
-from dalenius_lab.reproductions.items import Row, row
+from dalenius_lab.reproductions.items import Row, corrected, row
 
 _ONE = Sensitivity.of_patterns(((1,),))
 
@@ -116,25 +116,14 @@ def _looseness() -> Row:
     """The remark after (4.11) that delta could be much smaller: it is attained, at every larger epsilon as well."""
     profile = TruncatedLaplace(Fraction(1), 10).profile(_ONE, Relation.ADD_REMOVE)
     largest = float(profile.delta_at(Fraction(20)))
-    return Row(
-        name="delta of truncated laplace could be much smaller (4.11)",
-        paper=True,
-        ours=bool(largest < float(profile.delta) * (1 - 1e-9)),
-        corrected=largest,
-        verdict="corrected",
-    )
+    is_smaller = bool(largest < float(profile.delta) * (1 - 1e-9))
+    return corrected("delta of truncated laplace could be much smaller (4.11)", True, is_smaller, largest)
 
 
 def _normal_epsilon(epsilon: str, limit: int) -> Row:
     """The paper's epsilon beside the largest finite loss."""
     exact = TruncatedNormal.of_paper(epsilon, limit).profile(_ONE, Relation.ADD_REMOVE).epsilon
-    return Row(
-        name=f"epsilon normal eps={epsilon} m={limit}",
-        paper=float(Fraction(epsilon)),
-        ours=float(Fraction(epsilon)),
-        corrected=float(exact or 0),
-        verdict="corrected",
-    )
+    return corrected(f"epsilon normal eps={epsilon} m={limit}", epsilon, float(epsilon), float(exact or 0))
 
 
 def _equal_delta(epsilon: str, limit: int) -> Row:
@@ -153,13 +142,8 @@ def _expected_loss(epsilon: str) -> Row:
     a = exp(-float(epsilon))
     published = a / ((1 + 2 * a / (1 - a)) * (a - 1) ** 2)
     points, mass = Additive(DiscreteLaplace(Fraction(epsilon))).central()
-    return Row(
-        name=f"expected |b - a| untruncated laplace eps={epsilon}",
-        paper=None,
-        ours=published,
-        corrected=float((np.abs(points) * mass).sum()),
-        verdict="corrected",
-    )
+    better = float((np.abs(points) * mass).sum())
+    return corrected(f"expected |b - a| untruncated laplace eps={epsilon}", None, published, better)
 
 
 def _overlapping(cells: int) -> Row:
@@ -167,13 +151,7 @@ def _overlapping(cells: int) -> Row:
     law = TruncatedLaplace(Fraction(1, cells), 10)
     one = float(law.profile(_ONE, Relation.ADD_REMOVE).delta)
     whole = law.profile(Sensitivity.of_patterns(((1,) * cells,)), Relation.ADD_REMOVE).delta
-    return Row(
-        name=f"delta laplace eps=1 m=10 d={cells} overlapping cells",
-        paper=None,
-        ours=one,
-        corrected=float(whole),
-        verdict="corrected",
-    )
+    return corrected(f"delta laplace eps=1 m=10 d={cells} overlapping cells", None, one, float(whole))
 
 
 def _plan(shape: tuple[int, ...], margins: tuple[tuple[int, ...], ...], epsilon: Fraction) -> TablePlan:
@@ -215,6 +193,3 @@ def section7(full: bool = False) -> list[Row]:
     rows.append(row("best strategy for interior and 2-way margins, eps=1: rmse", None, float(after.preview["rmse"])))
     rows.append(row("best strategy for 2-way margins alone, after least squares", None, best))
     return rows
-
-
-ITEMS = {"ft.table2": table2, "ft.deltas": deltas, "ft.section7": section7}

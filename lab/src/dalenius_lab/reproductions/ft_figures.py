@@ -18,7 +18,7 @@ from dalenius.core.law import Additive, IntegerLaw
 from dalenius.demo.tables import load
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
 from dalenius.mechanisms.truncated_normal import TruncatedNormal
-from dalenius_lab.reproductions.items import Row, row, simulated
+from dalenius_lab.reproductions.items import Row, pyplot, row, save, simulated
 
 EPSILONS = ("0.1", "0.5", "1.0", "1.5", "2.0", "3.0")
 NORMAL_LIMITS = dict(zip(EPSILONS, (8, 10, 12, 12, 13, 14), strict=True))
@@ -169,14 +169,9 @@ def figure3(full: bool = False) -> list[Row]:
 
 def _draw(name: str, table: Callable[[], NDArray[np.int64]], seed: int) -> Callable[[Path, bool], Path]:
     def draw(directory: Path, full: bool = False) -> Path:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-
         counts = table()
         results = perturbed(counts, _repetitions(full), seed)
-        figure, panels = pyplot.subplots(1, len(MEASURES), figsize=(4 * len(MEASURES), 4))
+        figure, panels = pyplot().subplots(1, len(MEASURES), figsize=(4 * len(MEASURES), 4))
         for panel, measure in zip(panels, MEASURES, strict=True):
             boxes = [results[kind, e][measure] for e in EPSILONS for kind in ("laplace", "normal")]
             panel.boxplot(boxes, tick_labels=[f"{k[0].upper()} {e}" for e in EPSILONS for k in ("laplace", "normal")])
@@ -186,15 +181,11 @@ def _draw(name: str, table: Callable[[], NDArray[np.int64]], seed: int) -> Calla
         panels[3].axhline(truth[0], color="grey")
         panels[4].axhline(truth[1], color="grey")
         figure.tight_layout()
-        path = directory / f"{name}.png"
-        figure.savefig(path, dpi=110)
-        pyplot.close(figure)
-        return path
+        return save(figure, directory, name)
 
     return draw
 
 
-ITEMS = {"ft.figure1": figure1, "ft.figure2": figure2, "ft.figure3": figure3}
 PLOTS = {
     "ft.figure1": _draw("ft.figure1", table_1, 1),
     "ft.figure2": _draw("ft.figure2", lambda: independent((10, 10), 5), 2),

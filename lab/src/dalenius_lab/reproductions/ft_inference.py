@@ -26,7 +26,7 @@ from dalenius.inference.formula import independent
 from dalenius.inference.noise import Noise
 from dalenius.inference.simulation import generator, pick
 from dalenius.mechanisms.truncated_laplace import TruncatedLaplace
-from dalenius_lab.reproductions.items import Row, row, simulated
+from dalenius_lab.reproductions.items import Row, corrected, row, simulated
 
 _FREEDOM = 81
 _CLOSE = 4.0
@@ -191,14 +191,8 @@ def figure4(full: bool = False) -> list[Row]:
     return [
         row("delta, m=5", "0.02", float(Additive(five).pmf(5))),
         row("delta, m=10", "0.00166", float(Additive(ten).pmf(10))),
-        row("95 % point, m=5", "3.36", point, corrected=point, verdict="corrected"),
-        row(
-            "level at the printed point 3.36, m=5",
-            "0.05",
-            level(5, 3.36),
-            corrected=level(5, point),
-            verdict="corrected",
-        ),
+        corrected("95 % point, m=5", "3.36", point, point),
+        corrected("level at the printed point 3.36, m=5", "0.05", level(5, 3.36), level(5, point)),
         simulated("power at 3.36, m=5", 0.95, power(5, 3.36), sqrt(0.95 * 0.05 / 500)),
         row("power at the exact point, m=5", None, power(5, point)),
         simulated("power without noise at 3.84", 0.96, power(None, 3.84), sqrt(0.96 * 0.04 / 500)),
@@ -237,5 +231,4 @@ def draw_figure4(directory: Path, full: bool = False) -> Path:
     return target
 
 
-ITEMS: dict[str, Callable[[bool], list[Row]]] = {"ft.table3": table3, "ft.figure4": figure4, "ft.naive400": naive400}
 PLOTS: dict[str, Callable[[Path, bool], Path]] = {"ft.figure4": draw_figure4}

@@ -15,7 +15,7 @@ from dalenius.core.law import Additive, IntegerLaw
 from dalenius.mechanisms.max_entropy import MaxEntropy
 from dalenius_lab.reproductions.ft import noise_of, within
 from dalenius_lab.reproductions.ft_figures import table_1
-from dalenius_lab.reproductions.items import Row, row
+from dalenius_lab.reproductions.items import Row, corrected, row
 
 _SETTINGS = (("1.5", 7, 12), ("0.5", 7, 10))
 _TOP = 20_000
@@ -116,12 +116,11 @@ def expected_loss(full: bool = False) -> list[Row]:
         rows.append(row(f"E|b - a|, Laplace eps={epsilon} m={limit}", f"{printed:.12g}", ours))
         whole = 1 + 2 * a / (1 - a)
         rows.append(
-            row(
+            corrected(
                 f"E|b - a|, Laplace eps={epsilon}, not truncated",
                 f"{a / (whole * (a - 1) ** 2):.12g}",
                 a / (whole * (a - 1) ** 2),
-                corrected=2 * a / (1 - a * a),
-                verdict="corrected",
+                2 * a / (1 - a * a),
             )
         )
         normal, support = (noise_of("normal", epsilon, normal_limit), np.arange(-normal_limit, normal_limit + 1))
@@ -129,11 +128,3 @@ def expected_loss(full: bool = False) -> list[Row]:
         formula = float((support**2 * weight).sum() / weight.sum())
         rows.append(row(f"E|b - a|^2, normal eps={epsilon} m={normal_limit}", f"{formula:.6g}", _variance(normal)))
     return rows
-
-
-ITEMS = {
-    "ft.table1": table1,
-    "ft.max_entropy": max_entropy,
-    "ft.hellinger": hellinger,
-    "ft.expected_loss": expected_loss,
-}

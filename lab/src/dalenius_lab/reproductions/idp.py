@@ -17,7 +17,7 @@ from dalenius.core.neighbours import Relation
 from dalenius.exact.smooth_noise import Cauchy, Polynomial
 from dalenius_lab.attacks.clamp import expected_queries
 from dalenius_lab.brute import hockey_stick, smooth
-from dalenius_lab.reproductions.items import Row, row
+from dalenius_lab.reproductions.items import Row, corrected, pyplot, row, save
 
 _EPSILONS = {"0.1": 0.1, "ln 2": log(2), "1": 1.0, "2": 2.0, "5": 5.0}
 _TABLE2 = {"dp": "9.98 1.33 0.85 0.27 0.013", "idp": "0.95 0.66 0.53 0.23 0.013"}
@@ -187,21 +187,14 @@ def clamp_delta(full: bool = False) -> list[Row]:
     for name, epsilon in _EPSILONS.items():
         here = {k: log(p) for k, p in error_law(epsilon, is_clamped=True).items()}
         there = {k + 1: p for k, p in here.items()}
-        rows.append(
-            row(f"delta, epsilon = {name}", "0", 0.0, corrected=hockey_stick(here, there, epsilon), verdict="corrected")
-        )
+        rows.append(corrected(f"delta, epsilon = {name}", "0", 0.0, hockey_stick(here, there, epsilon)))
     return rows
 
 
 def _draw(name: str) -> Callable[[Path, bool], Path]:
     def draw(directory: Path, full: bool) -> Path:
-        from matplotlib import use
-
-        use("Agg")
-        import matplotlib.pyplot as plt
-
         if name == "idp.figure1":
-            figure, axis = plt.subplots(figsize=(7, 4.5))
+            figure, axis = pyplot().subplots(figsize=(7, 4.5))
             grid = np.linspace(-20, 20, 801)
             for label in _densities(0.0):
                 axis.plot(grid, [_densities(float(x))[label][0] for x in grid], label=label)
@@ -209,27 +202,14 @@ def _draw(name: str) -> Callable[[Path, bool], Path]:
             axis.plot(grid, better, "--", label="smooth, gamma = 2, tight")
             axis.legend()
         else:
-            figure, axes = plt.subplots(2, 1, figsize=(7, 6), sharex=True)
+            figure, axes = pyplot().subplots(2, 1, figsize=(7, 6), sharex=True)
             for axis, is_clamped in zip(axes, (False, True), strict=True):
                 law = error_law(1.0, is_clamped=is_clamped)
                 axis.bar(list(law), list(law.values()))
                 axis.set_title("clamped to the data" if is_clamped else "not clamped")
-        path = directory / f"{name}.png"
-        figure.savefig(path, dpi=120)
-        plt.close(figure)
-        return path
+        return save(figure, directory, name)
 
     return draw
 
 
-ITEMS = {
-    "idp.table1": table1,
-    "idp.table2": table2,
-    "idp.figure1": figure1,
-    "idp.figure2": figure2,
-    "idp.admissible": admissible,
-    "idp.clamp": clamp,
-    "idp.clamp_delta": clamp_delta,
-    "idp.maximum": maximum,
-}
 PLOTS = {name: _draw(name) for name in ("idp.figure1", "idp.figure2")}

@@ -1,7 +1,7 @@
 """The registry of reproductions: each module of this package lists its items, and they are found, never registered.
 
-A module offers `ITEMS: dict[str, Callable[[bool], list[Row]]]`: a name such as "ft.table2" and a function of one
-argument, `full` (the published number of repetitions instead of a quick one), that returns rows. It may also offer
+A module offers public functions whose one argument is `full` (the published number of repetitions instead of a quick
+one) and that return rows: `table2` in `ft.py` or `ft_figures.py` is the item "ft.table2". It may also offer
 `PLOTS: dict[str, Callable[[Path, bool], Path]]`: a function that draws the item into a directory and returns the file.
 
 A row sets one printed number beside ours. `verdict_of` decides from the text the paper prints:
@@ -16,10 +16,12 @@ not printed   the paper shows no number (a point of a figure); ours is given for
 """
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from decimal import Decimal
+from inspect import signature
 from math import floor, isclose, isnan
 from pathlib import Path
 from types import MappingProxyType
@@ -103,6 +105,29 @@ def row(
     return Row(name=name, paper=paper, ours=ours, corrected=corrected, verdict=verdict or outcome)
 
 
+def corrected(name: str, printed: str | bool | None, ours: float | int | bool, better: Number) -> Row:
+    """A row of a formula or claim of the paper that is wrong, and what holds."""
+    return row(name, printed, ours, corrected=better, verdict="corrected")
+
+
+def pyplot() -> Any:
+    """Matplotlib without a screen."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as module
+
+    return module
+
+
+def save(figure: Any, directory: Path, name: str) -> Path:
+    """Write a figure, close it, and return its file."""
+    path = directory / f"{name}.png"
+    figure.savefig(path, dpi=120)
+    pyplot().close(figure)
+    return path
+
+
 def _modules() -> list[Any]:
     import dalenius_lab.reproductions as package
 
@@ -115,7 +140,11 @@ def items() -> MappingProxyType[str, Item]:
     """Every item of every module, by name."""
     by_name: dict[str, Item] = {}
     for module in _modules():
-        by_name.update(getattr(module, "ITEMS", {}))
+        own = module.__name__
+        paper = own.rpartition(".")[2].partition("_")[0]
+        public = {n: f for n, f in inspect.getmembers(module, inspect.isfunction) if not n.startswith("_")}
+        items = {n: f for n, f in public.items() if f.__module__ == own and [*signature(f).parameters] == ["full"]}
+        by_name.update({f"{paper}.{n}": f for n, f in items.items()})
     return MappingProxyType(dict(sorted(by_name.items())))
 
 
