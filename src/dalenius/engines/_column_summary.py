@@ -166,8 +166,6 @@ def _numbers(texts: Collection[str]) -> frozenset[Fraction]:
 
 @dataclass(slots=True, kw_only=True)
 class _Values:
-    """Values of a column as they are met."""
-
     rows: int = 0
     distinct: int = 0
     texts: set[str] | None = field(default_factory=set)
@@ -229,10 +227,7 @@ def natural_order(text: str) -> tuple[tuple[int, int, str], ...]:
 
 def _decimal_places(number: Fraction) -> int:
     """Digits behind the decimal point, up to the finest grid that a draft proposes."""
-    for places in range(_MOST_PLACES):
-        if (number * 10**places).denominator == 1:
-            return places
-    return _MOST_PLACES
+    return next((p for p in range(_MOST_PLACES) if (number * 10**p).denominator == 1), _MOST_PLACES)
 
 
 def _outward(number: Fraction, step: Fraction) -> Fraction:

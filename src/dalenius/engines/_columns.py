@@ -23,7 +23,6 @@ _STRETCH = 1 << 14
 
 
 def code_distinct(variable: Variable, distinct: list[object]) -> IntArray:
-    """Codes of distinct raw values, by the scalar reader."""
     read = reader(variable)
     return np.fromiter((read(value)[0] for value in distinct), dtype=np.int64, count=len(distinct))
 
@@ -51,7 +50,6 @@ Column = IntArray | Factored
 
 
 def expanded(column: Column) -> IntArray:
-    """One code for each row, whichever form the column has."""
     return column.expand() if isinstance(column, Factored) else column
 
 

@@ -61,13 +61,13 @@ class CountingRows:
 
     def __init__(self, domain: Domain, secret: bytes, words: Callable[[IntArray], Words] = numbers_of_digits) -> None:
         self._hash = RowHash(domain, secret)
-        self._words = words
-        self._choice = RowChoice(domain.neighbours.max_rows, self._hash.factor, self._hashed)
+        self._choice = RowChoice(
+            domain.neighbours.max_rows,
+            self._hash.factor,
+            lambda numbers, contents: self._hash.of_rows(words(numbers), contents),
+        )
         self._present: list[NDArray[np.bool_] | None] = []
         self._kinds = [code_type(variable) for variable in domain.variables.values()]
-
-    def _hashed(self, numbers: IntArray, contents: NDArray[Any]) -> Words:
-        return self._hash.of_rows(self._words(numbers), contents)
 
     def add(
         self,
@@ -125,8 +125,6 @@ def _looked_up(people: People) -> Callable[[IntArray], Words]:
     # Where nobody is present there are no texts, whatever the numbers are.
     present = people.numbers if people.present is None else people.numbers[people.present]
     last = int(present.max(initial=-1))
-    parts = [np.empty(0, dtype=np.uint64)]
-    for start in range(0, last + 1, ROWS_AT_ONCE):
-        parts.append(numbers_of_texts(people.texts(np.arange(start, min(last + 1, start + ROWS_AT_ONCE)))))
-    words = np.concatenate(parts)
+    ranges = (np.arange(start, min(last + 1, start + ROWS_AT_ONCE)) for start in range(0, last + 1, ROWS_AT_ONCE))
+    words = np.concatenate([np.empty(0, dtype=np.uint64), *(numbers_of_texts(people.texts(part)) for part in ranges)])
     return lambda numbers: np.take(words, numbers)

@@ -20,14 +20,13 @@ _MOST_THREADS = 4
 
 
 class TreeDigest:
-    """Leaves of four mebibytes under a keyed root."""
-
     def __init__(self, key: bytes) -> None:
         self._root = hmac.new(key, b"dalenius tree 1\n", digestmod=lambda: blake2b(digest_size=32))
 
     def update(self, content: Any) -> None:
         whole = memoryview(content).cast("B")
-        self._add(len(whole), (whole[start : start + LEAF] for start in range(0, len(whole), LEAF)), _hashed)
+        leaves = (whole[start : start + LEAF] for start in range(0, len(whole), LEAF))
+        self._add(len(whole), leaves, lambda leaf: sha256(leaf).digest())
 
     def add_file(self, path: Path) -> None:
         descriptor = os.open(path, os.O_RDONLY)
@@ -49,10 +48,6 @@ class TreeDigest:
         with ThreadPoolExecutor(min(_MOST_THREADS, threads())) as pool:
             for leaf_hash in pool.map(hashed, leaves):
                 self._root.update(leaf_hash)
-
-
-def _hashed(leaf: Any) -> bytes:
-    return sha256(leaf).digest()
 
 
 def _read(descriptor: int, start: int) -> bytes:

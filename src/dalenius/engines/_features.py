@@ -67,7 +67,6 @@ def code_passes(condition: Filter, variable: Variable, code: int) -> bool:
 
 
 def _clamped(variable: Variable, code: int) -> int:
-    """Inside the bounds of a number; a category is its own code."""
     if isinstance(variable.domain, Bounds):
         return max(variable.domain.low, min(variable.domain.high, code))
     return code

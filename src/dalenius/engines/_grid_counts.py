@@ -38,21 +38,16 @@ def counted_variable(query: TableQuery | ValuesQuery, domain: Domain) -> str | N
 class GridCounts:
     """Rows of one variable by grid point, and after all points those that are dropped."""
 
-    def __init__(self, variable: Variable) -> None:
+    def __init__(self, variable: Variable, columns: Iterable[IntArray]) -> None:
         self._name, bounds = variable.name, variable.bounds
         self._codes = np.append(np.arange(bounds.low, bounds.high + 1), DROPPED_NUMBER)
         self._counts = np.zeros(len(self._codes), dtype=np.int64)
-
-    @classmethod
-    def of(cls, variable: Variable, columns: Iterable[IntArray]) -> "GridCounts":
-        counts, bounds = cls(variable), variable.bounds
         for column in columns:
             # A stretch at a time, which stays in the cache.
             for start in range(0, len(column), _STRETCH):
                 codes = column[start : start + _STRETCH]
                 places = np.where(codes == DROPPED_NUMBER, bounds.high + 1, codes) - bounds.low
-                counts._counts += np.bincount(places, minlength=len(counts._counts))
-        return counts
+                self._counts += np.bincount(places, minlength=len(self._counts))
 
     def add_to(self, tally: Tally) -> None:
         places = np.flatnonzero(self._counts)

@@ -98,7 +98,6 @@ class HeldRows:
         return RowsOfPersons(columns, people_of(units))
 
     def _batches_of_persons(self) -> Iterator[tuple[dict[str, Column], Any]]:
-        """Codes of every declared variable, and the column of persons."""
         names = tuple(self._domain.variables)
         for batch in self._stream(self._fetched.select(names, f"{self._fetched.unit} AS unit")):
             yield self._fetched.code(names, batch), batch.column("unit")

@@ -21,10 +21,10 @@ _ROWS = 1 << 16
 
 
 class JointCounts:
-    """Counts of rows by the places of several variables."""
+    """Counts of rows by the places of several variables, which stand for `codes`."""
 
     def __init__(self, codes: Mapping[str, IntArray]) -> None:
-        self._codes = dict(codes)
+        self.codes: dict[str, IntArray] = dict(codes)
         self._sizes = [len(own) for own in codes.values()]
         self._counts = np.zeros(prod(self._sizes), dtype=np.int64)
 
@@ -41,7 +41,7 @@ class JointCounts:
 
     def add(self, batch: Mapping[str, Column]) -> bool:
         """Count the rows of a batch; False, and nothing, where its places are not those of the declaration."""
-        columns = [column for name in self._codes if isinstance(column := batch[name], Factored)]
+        columns = [column for name in self.codes if isinstance(column := batch[name], Factored)]
         if [len(c.codes) for c in columns if c.is_declared] != self._sizes:
             return False
         places = [column.places for column in columns]
@@ -72,17 +72,13 @@ class JointCounts:
         `kept` tells which places of a variable satisfy the conditions on it.
         """
         counts = self._counts.reshape(self._sizes)
-        for number, name in enumerate(self._codes):
+        for number, name in enumerate(self.codes):
             size, positions = axes.get(name, (1, np.zeros(self._sizes[number], dtype=np.int64)))
             is_in = (positions >= 0) & kept.get(name, True)
             counts = _gathered(counts, number, size, positions, is_in)
-        order = [list(self._codes).index(name) for name in axes]
-        rest = [number for number in range(len(self._codes)) if number not in order]
+        order = [list(self.codes).index(name) for name in axes]
+        rest = [number for number in range(len(self.codes)) if number not in order]
         return np.ascontiguousarray(counts.transpose([*order, *rest])).ravel()
-
-    def codes(self, name: str) -> IntArray:
-        """The codes for which the places of a variable stand."""
-        return self._codes[name]
 
 
 def _gathered(counts: IntArray, axis: int, size: int, positions: IntArray, is_in: NDArray[np.bool_]) -> IntArray:

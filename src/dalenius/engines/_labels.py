@@ -77,7 +77,6 @@ def counted_labels(
 
 
 def _kept(key: bytes, query: LabelsQuery, person: str, texts: set[str]) -> Iterable[str]:
-    """The texts of one person that count."""
     if len(texts) <= query.most:
         return texts
     names = [name.encode("utf-8", "surrogateescape") for name in (query.variable, person)]

@@ -7,6 +7,7 @@ declaration and on the types of columns alone.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from dalenius.core.conditions import Take
@@ -32,21 +33,12 @@ def pushdown_of(
 ) -> Pushdown:
     """The table of a data set, or its persons where variables are features."""
 
-    def pushed(domain: Domain, table: TableOfRecords) -> Pushdown:
-        return Pushdown(
-            domain=domain,
-            secret=secret,
-            dialect=dialect,
-            kinds=table.kinds,
-            relation=table.relation,
-            run=run,
-            stream=stream,
-        )
-
+    make = partial(Pushdown, secret=secret, dialect=dialect, run=run, stream=stream)
     if not domain.has_features:
-        return pushed(domain, tables[""])
+        return make(domain=domain, kinds=tables[""].kinds, relation=tables[""].relation)
+    of = domain.table_of_records
     rows = {
-        name: _Rows(pushed(domain.table_of_records(name), table), is_joined=len(tables) > 1)
+        name: _Rows(make(domain=of(name), kinds=table.kinds, relation=table.relation), is_joined=len(tables) > 1)
         for name, table in tables.items()
     }
     return PersonPushdown(
@@ -82,7 +74,6 @@ class _Rows:
 
     @property
     def may_be_in_doubt(self) -> bool:
-        """Whether there can be values that the statement leaves open."""
         return any(is_open for _, is_open in self.codes)
 
     def grouped(self, domain: Domain, table: str) -> str:

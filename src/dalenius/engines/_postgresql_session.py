@@ -189,7 +189,6 @@ class Session:
             self._give_up()
 
     def close(self) -> None:
-        """Let go of the connection; the next question opens another."""
         with self._turn:
             connection, self._connection = self._connection, None
             if connection is not None and os.getpid() == self._process:

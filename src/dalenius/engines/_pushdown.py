@@ -38,8 +38,6 @@ Batch = dict[str, IntArray]
 
 @dataclass(frozen=True, slots=True)
 class _GroupKey:
-    """A variable by which rows are grouped: its expressions, and how their values become codes."""
-
     variable: str
     expressions: tuple[str, ...]
     decode: Callable[[Sequence[Sequence[Any]]], IntArray]
@@ -61,7 +59,6 @@ class Pushdown:
     _owners: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64), init=False)
 
     def forget(self) -> None:
-        """The content may have changed: choose the rows of persons anew."""
         self._beyond = None
 
     def table(self, query: TableQuery) -> IntArray:

@@ -18,8 +18,6 @@ from dalenius.engines._pushdown import Pushdown, Run
 
 
 class PushedSource(ABC):
-    """Tables of a database, seen through a declared domain."""
-
     turn: ClassVar[int] = 0
     suffixes: ClassVar[tuple[str, ...]] = ()
     schemes: ClassVar[tuple[str, ...]]
@@ -61,11 +59,9 @@ class PushedSource(ABC):
         delimiter: str = ",",
         others: Mapping[str, Any] | None = None,
     ) -> Self:
-        """The data, seen through a declared domain; there is no text that `delimiter` could divide."""
         return cls(domain, data, secret, table=table, others=others)
 
     def _current(self) -> Pushdown:
-        """The tables in the state in which they are now."""
         return self._pushed
 
     def table(self, query: TableQuery) -> Sealed[IntArray]:

@@ -44,11 +44,13 @@ class ReadableTable:
     def stamp(self) -> tuple[tuple[Any, ...], ...] | None:
         """Names, places, sizes and times of the files that are there now; None where one cannot be looked at."""
         try:
-            logs = [Path(f"{path}.wal") for path in self.files]
-            paths = [*_files(self.pattern), *(log for log in logs if log.exists())]
-            return stamps_of(paths)
+            return stamps_of([*_files(self.pattern), *self.logs()])
         except OSError:
             return None
+
+    def logs(self) -> list[Path]:
+        """Changes that a database keeps beside its file."""
+        return [log for path in self.files if (log := Path(f"{path}.wal")).exists()]
 
     def changed_at(self) -> float | None:
         """The latest time of content or attributes of the files; None where one cannot be looked at."""

@@ -32,11 +32,13 @@ class JudgedColumn:
     @property
     def conditions(self) -> tuple[str, str]:
         """Where the number is missing, and where it is outside the bounds."""
-        ends = _float_ends if self.is_float else _integer_ends
-        lowest, highest = ends(self.variable.bounds)
-        c = self.number
+        c, bounds = self.number, self.variable.bounds
+        if self.is_float:
+            (lowest, highest), codes = _float_ends(bounds), _float_codes(bounds)
+        else:
+            lowest, highest = f"{ceil(bounds.lower)}::BIGINT", f"{floor(bounds.upper)}::BIGINT"
+            codes = [f"{int(code)}::BIGINT" for code in bounds.missing_codes if code.denominator == 1]
         beyond = f"({c} < {lowest} OR {c} > {highest})"
-        codes = (_float_codes if self.is_float else _integer_codes)(self.variable.bounds)
         is_code = f"coalesce({c} IN ({', '.join(codes)}), false)" if codes else "false"
         if self.is_float:
             is_odd = f"({c} IS NOT NULL AND isnan({c}))"
@@ -115,10 +117,6 @@ def _count_rests(
             counts[columns[place].variable.name][read[place](values[place][row])[1]] += size
 
 
-def _integer_ends(bounds: Bounds) -> tuple[str, str]:
-    return f"{ceil(bounds.lower)}::BIGINT", f"{floor(bounds.upper)}::BIGINT"
-
-
 def _float_ends(bounds: Bounds) -> tuple[str, str]:
     """First and last float that prints as a decimal inside."""
     lowest, highest = float(bounds.lower), float(bounds.upper)
@@ -127,10 +125,6 @@ def _float_ends(bounds: Bounds) -> tuple[str, str]:
     while Fraction(repr(highest)) <= bounds.upper:
         highest = nextafter(highest, inf)
     return f"'{nextafter(lowest, inf)!r}'::DOUBLE", f"'{nextafter(highest, -inf)!r}'::DOUBLE"
-
-
-def _integer_codes(bounds: Bounds) -> list[str]:
-    return [f"{int(code)}::BIGINT" for code in bounds.missing_codes if code.denominator == 1]
 
 
 def _float_codes(bounds: Bounds) -> list[str]:

@@ -43,7 +43,6 @@ class RowHash:
 
     @property
     def factor(self) -> int:
-        """The odd number by which a person's number is multiplied."""
         return self._factors[0]
 
     def of(self, person: str, codes: Sequence[int]) -> int:
@@ -78,7 +77,6 @@ class RowHash:
         return len(self._words) == 1
 
     def codes(self, contents: NDArray[Any], column: int) -> NDArray[Any]:
-        """The codes of a column, from packed contents, in their type."""
         shift = next(shift for place, shift in self._words[0] if place == column)
         kind, width = contents.dtype.type, self._widths[column]
         own = contents >> kind(shift)
@@ -193,7 +191,6 @@ def _width(variable: Variable) -> int:
 
 
 def _layout(widths: Sequence[int]) -> list[list[tuple[int, int]]]:
-    """For each word the columns in it, each with its first bit."""
     words: list[list[tuple[int, int]]] = []
     used = 64
     for place, width in enumerate(widths):

@@ -40,12 +40,5 @@ def _sorted(rows: IntArray) -> IntArray:
     widths = [int(b) - int(a) + 1 for a, b in zip(low, high, strict=True)]
     if prod(widths) >= 2**62:
         return np.asarray(rows[np.lexsort(rows.T[::-1])])
-    key = np.zeros(len(rows), dtype=np.int64)
-    for column, least, width in zip(rows.T, low, widths, strict=True):
-        key = key * width + (column - least)
-    key.sort()
-    columns = []
-    for least, width in zip(low[::-1], widths[::-1], strict=True):
-        key, place = np.divmod(key, width)
-        columns.append(place + least)
-    return np.column_stack(columns[::-1])
+    key = np.sort(np.ravel_multi_index(tuple((rows - low).T), tuple(widths)))
+    return np.asarray(np.column_stack(np.unravel_index(key, tuple(widths))) + low)

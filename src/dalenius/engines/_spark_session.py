@@ -53,8 +53,6 @@ _turn = threading.RLock()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkAddress:
-    """Which cluster, and where its data lie."""
-
     master: str
     path: str
 
@@ -127,7 +125,6 @@ class SparkFrame:
 
     @property
     def is_here(self) -> bool:
-        """Whether this machine reads the data by itself."""
         return self._address.master.startswith("local")
 
     def close(self) -> None:

@@ -132,16 +132,13 @@ class Tally:
 
     def _fold(self, joint: JointCounts) -> None:
         """Bring counts of combinations of places into the cells."""
-        axes = {
-            axis.variable: (len(axis.labels), axis_positions(axis, joint.codes(axis.variable)))
-            for axis in self.query.space.axes
-        }
+        codes, axes = joint.codes, self.query.space.axes
+        positions = {a.variable: (len(a.labels), axis_positions(a, codes[a.variable])) for a in axes}
         kept: dict[str, NDArray[np.bool_]] = {}
         for condition in self.query.where:
             name = condition.variable
-            passed = passes(condition, self.domain.variable(name), joint.codes(name))
-            kept[name] = kept[name] & passed if name in kept else passed
-        self._words[0] += joint.table(axes, kept)
+            kept[name] = kept.get(name, True) & passes(condition, self.domain.variable(name), codes[name])
+        self._words[0] += joint.table(positions, kept)
 
     def add_aggregates(self, batch: Mapping[str, Column], aggregates: Sequence[int]) -> None:
         """Combine aggregates that a database took of groups of rows into the cells of the groups."""

@@ -172,7 +172,7 @@ class DuckDBSource:
         counts = None if stamp is None else self._counted_points.get(key)
         if counts is None:
             columns = (expanded(batch[name]) for batch in self._batches((name,)))
-            counts = GridCounts.of(self.domain.variable(name), columns)
+            counts = GridCounts(self.domain.variable(name), columns)
             self._counted_points = {key: counts}
         return counts
 
@@ -209,12 +209,12 @@ class DuckDBSource:
     def fingerprint(self, key: bytes) -> str:
         """Keyed digest of the files' bytes, or of the declared columns of a frame."""
         digest = TreeDigest(key)
-        logs = [Path(f"{path}.wal") for path in self._session.relation.files]
-        for path in [*self._session.relation.files, *(log for log in logs if log.exists())]:
+        relation = self._session.relation
+        for path in [*relation.files, *relation.logs()]:
             digest.add_file(path)
-        if self._session.relation.frame is not None:
+        if relation.frame is not None:
             for name in sorted(self.domain.source_columns):
-                digest_column(digest, name, self._session.relation.frame.column(name))
+                digest_column(digest, name, relation.frame.column(name))
         return digest.hexdigest()
 
     def stamp(self) -> tuple[object, ...] | None:
@@ -222,7 +222,6 @@ class DuckDBSource:
         return () if self._session.relation.frame is not None else self._session.relation.stamp()
 
     def changed_at(self) -> float | None:
-        """When a file was last changed, by its own times; None for a table in memory."""
         return None if self._session.relation.frame is not None else self._session.relation.changed_at()
 
     @property

@@ -33,15 +33,13 @@ Columns = Mapping[str, Sequence[object]]
 
 
 class MemorySource:
-    """Rows held as Python values."""
-
     turn: ClassVar[int] = 2
     suffixes: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
         domain: Domain,
-        columns: Mapping[str, Sequence[object]],
+        columns: Columns,
         secret: bytes = b"",
         rows: int | None = None,
         others: Mapping[str, Any] | None = None,
@@ -93,12 +91,10 @@ class MemorySource:
 
     def _take_features(self, columns: Columns, secret: bytes, others: Mapping[str, Columns]) -> None:
         """One row for each person of the own table, made of the person's rows in every table."""
-        domain, persons = self.domain, {}
-        tables = {"": columns, **others}
+        domain, tables = self.domain, {"": columns, **others}
         for name in ("", *domain.tables):
-            source = MemorySource(domain.table_of_records(name), tables[name], secret)
-            self._tables[name] = source
-            persons[name] = source._rows_of_persons()
+            self._tables[name] = MemorySource(domain.table_of_records(name), tables[name], secret)
+        persons = {name: table._rows_of_persons() for name, table in self._tables.items()}
         self._coded = [
             {
                 name: feature_code(domain, variable, persons[variable.feature.table].get(person, ()))
@@ -212,7 +208,6 @@ class MemorySource:
         return digest.hexdigest()
 
     def stamp(self) -> tuple[object, ...]:
-        """Nothing changes rows that were copied when they were opened."""
         return ()
 
     def judge(self) -> Mapping[str, Any]:
@@ -289,11 +284,11 @@ class MemorySource:
         return query.function.value(row) - query.shift
 
     def _in_structural_zero(self, row: Codes) -> bool:
-        for zero in self.domain.structural_zeros:
-            codes = {name: [self.domain.variable(name).categories.code(c) for c in zero[name]] for name in zero}
-            if all(row[name] in codes[name] for name in codes):
-                return True
-        return False
+        categories = {n: self.domain.variable(n).categories for zero in self.domain.structural_zeros for n in zero}
+        return any(
+            all(row[name] in map(categories[name].code, labels) for name, labels in zero.items())
+            for zero in self.domain.structural_zeros
+        )
 
 
 def _position(axis: Axis, code: int) -> int:

@@ -77,8 +77,6 @@ class PostgreSQLDialect(Dialect):
 
 
 class PostgreSQLSource(PushedSource):
-    """A table of a PostgreSQL database, seen through a declared domain."""
-
     schemes: ClassVar[tuple[str, ...]] = SCHEMES
 
     def _connect(
@@ -105,7 +103,6 @@ class PostgreSQLSource(PushedSource):
         return self._pushed
 
     def close(self) -> None:
-        """End the connection; a later question opens another."""
         self._session.close()
 
     def _hash_sums(self, key: bytes, table: TableOfRecords, columns: Sequence[str]) -> Sequence[int]:

@@ -80,8 +80,6 @@ class SparkDialect(Dialect):
 
 
 class SparkSource(PushedSource):
-    """Parquet files that Spark can read, seen through a declared domain."""
-
     schemes: ClassVar[tuple[str, ...]] = (SCHEME,)
 
     def _connect(

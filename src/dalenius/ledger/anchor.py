@@ -49,13 +49,11 @@ class AnchorFile:
 
     @classmethod
     def signed_with(cls, path: Path, key: bytes) -> "AnchorFile":
-        """Return the file for a holder of the secret key."""
         secret = Ed25519PrivateKey.from_private_bytes(key)
         return cls(path, secret.public_key(), secret)
 
     @classmethod
     def checked_with(cls, path: Path, public_key: str) -> "AnchorFile":
-        """Return the file for an auditor, who cannot sign."""
         try:
             return cls(path, Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key)))
         except ValueError as error:
@@ -78,7 +76,6 @@ class AnchorFile:
         return True
 
     def sign(self, ledger: str, head: Head, at: str) -> str:
-        """Return the signature of a head, which the store keeps beside it."""
         assert self._secret is not None, "a ledger that cannot sign does not write"
         return self._secret.sign(f"{_text(ledger, head, at)}}}".encode()).hex()
 
@@ -86,7 +83,7 @@ class AnchorFile:
         """Whether a signature is this key's. Signing again gives the same one and takes less time than checking it."""
         if self._secret is not None:
             return compare_digest(self.sign(ledger, head, at).encode(), signature.encode())
-        return self._is_signed(_body(ledger, head, at), signature)
+        return self._is_signed({"ledger": ledger, "seq": head.seq, "head": head.digest, "at": at}, signature)
 
     def append(self, ledger: str, head: Head, at: str, signature: str = "", *, is_release: bool) -> None:
         """Append a head, signed here unless it comes with a signature, in one write so that processes do not mix."""
@@ -136,10 +133,6 @@ class AnchorFile:
             return AnchorLine(int(document["seq"]), str(document["head"]), good, ledger=str(document["ledger"]))
         except _UNREADABLE:
             return AnchorLine(0, "", False)
-
-
-def _body(ledger: str, head: Head, at: str) -> dict[str, object]:
-    return {"ledger": ledger, "seq": head.seq, "head": head.digest, "at": at}
 
 
 def _text(ledger: str, head: Head, at: str) -> str:

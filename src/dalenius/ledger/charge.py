@@ -31,7 +31,6 @@ class Units:
 
     @classmethod
     def of(cls, cost: Cost) -> "Units":
-        """Return a cost in ledger units, rounded up."""
         pure = None if cost.epsilon is None else units_up(cost.epsilon)
         units = cls(units_up(cost.rho), units_up(cost.delta), pure)
         if min(units.rho, units.delta, pure or 0) < 0 or max(units.rho, units.delta, pure or 0) > _MOST_UNITS:
@@ -114,7 +113,6 @@ class Charge:
 
 
 def check_account(account: str) -> None:
-    """Raise `ParameterError` unless the account is one of the three."""
     if account not in ACCOUNTS:
         raise ParameterError(f"`account` must be one of {', '.join(ACCOUNTS)}; received {account!r}.")
 

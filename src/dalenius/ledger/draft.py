@@ -56,19 +56,10 @@ class Draft:
         self.documents: dict[str, bytes] = {}
         self._unsealed: Entry | None = None
 
-    def emit(self, kind: str, *, population: str, by: str, body: Mapping[str, Any], text: str | None = None) -> Entry:
+    def emit(self, kind: str, *, population: str, by: str, body: Mapping[str, Any], text: str = "") -> Entry:
         """Write the next line and fold it into the state."""
         check_text(population, by, *[value for value in body.values() if isinstance(value, str)])
-        entry = Entry.write(
-            seq=self.tip.seq + 1,
-            kind=kind,
-            population=population,
-            at=self.at,
-            by=by,
-            body=body,
-            previous=self.tip.digest,
-            text=text,
-        )
+        entry = Entry.write(self.tip.seq + 1, kind, population, self.at, by, body, self.tip.digest, text)
         self.state.fold(entry)
         self.lines.append(entry)
         self.tip = Head(entry.seq, entry.digest)

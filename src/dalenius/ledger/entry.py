@@ -75,12 +75,10 @@ def check_text(*texts: str) -> None:
 
 
 def digest_of(content: bytes) -> str:
-    """SHA-256, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
 def without_seal(line: str) -> str:
-    """Return a sealed line as it was before."""
     return line[:-_SEAL_SIZE] + "}"
 
 
@@ -98,10 +96,8 @@ def stamp(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """A line with its place in the chain."""
-
     seq: int
     kind: str
     population: str
@@ -117,7 +113,6 @@ class Entry:
     @classmethod
     def write(
         cls,
-        *,
         seq: int,
         kind: str,
         population: str,
@@ -125,7 +120,7 @@ class Entry:
         by: str,
         body: Mapping[str, Any],
         previous: str,
-        text: str | None = None,
+        text: str = "",
     ) -> "Entry":
         """Return the line that follows `previous`; `text` is the body's canonical text where it is known."""
         # The names are in sorted order, so the parts put together are the canonical text of the whole.
@@ -134,18 +129,7 @@ class Entry:
             f'"population":{_quoted(population)},"previous":"{previous}","seq":{seq}}}'
         )
         digest = digest_of(line.encode())
-        return cls(
-            seq=seq,
-            kind=kind,
-            population=population,
-            at=at,
-            by=by,
-            body=body,
-            previous=previous,
-            line=line,
-            digest=digest,
-            name=digest[:NAME_LENGTH],
-        )
+        return cls(seq, kind, population, at, by, body, previous, line, digest, name=digest[:NAME_LENGTH])
 
     def sealed(self, state: str) -> "Entry":
         """Return the line under the same name, with the state that its segment leaves behind."""
@@ -169,5 +153,4 @@ class Entry:
         return dict(json.loads(self.line))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the line with its name and digest, for exports."""
         return self.to_line() | {"entry": self.name, "digest": self.digest}

@@ -27,7 +27,6 @@ Event = Mapping[str, Any]
 
 
 def number_of(event: Event, name: str) -> Fraction:
-    """Return the exact number of an event under a name; refuses a missing or negative one."""
     if name not in event:
         raise ParameterError(f"An event of kind {event.get('kind')!r} needs {name!r}.")
     number = rational(event[name], name)
@@ -52,7 +51,6 @@ def positive_of(event: Event, name: str) -> Fraction:
 
 
 def times_of(event: Event) -> int:
-    """Return how often the event happens, once by default."""
     times = whole_of({"times": 1} | dict(event), "times")
     if times < 1:
         raise ParameterError(f"times must be at least 1; received {times}.")
@@ -81,9 +79,8 @@ def loss_of_law(event: Event) -> LossDistribution:
     if name not in registry.names("mechanisms") or not isinstance(parameters, Mapping):
         raise ParameterError("An event of kind 'noise' names a mechanism and its parameters.")
     exact = {key: rational(value, key) for key, value in parameters.items()}
-    law = registry.get("mechanisms", name)(
-        **{key: int(value) if key in _INTEGERS else value for key, value in exact.items()}
-    )
+    typed = {key: int(value) if key in _INTEGERS else value for key, value in exact.items()}
+    law = registry.get("mechanisms", name)(**typed)
     if not is_symmetric(law):
         raise Unsupported(f"The noise {name!r} is not symmetric; its two losses differ.")
     return of_shift(law, whole_of(event, "shift"))
@@ -156,8 +153,6 @@ def loss_of(events: Iterable[Event], most: int | None = None) -> LossDistributio
         alike[json.dumps(words, sort_keys=True, default=str)] += times_of(event)
     if most is not None and len(alike) > most:
         raise TooLarge("The events are of too many kinds for an exact loss distribution.")
-    parts = []
-    for words_of_event, times in sorted(alike.items()):
-        event = json.loads(words_of_event)
-        parts.append(LISTED[event["kind"]](event).times(times))
+    different = [(json.loads(words), times) for words, times in sorted(alike.items())]
+    parts = (LISTED[event["kind"]](event).times(times) for event, times in different)
     return reduce(LossDistribution.beside, parts, of_statement(Fraction(0)))

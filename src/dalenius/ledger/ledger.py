@@ -144,7 +144,6 @@ class Ledger:
         )
 
     def _refuse_break(self) -> None:
-        """Raise `AnchorMismatch` if the store is not the one recorded by the anchor."""
         deadline = time.monotonic() + _MOMENT
         gap = self.find_break()
         while gap is not None and gap.is_anchor_missing and time.monotonic() < deadline:
@@ -165,7 +164,6 @@ class Ledger:
         self.reader.retry(compare)
 
     def find_break(self) -> Break | None:
-        """Return the first difference between store and anchor, or None."""
         name, anchor = self.reader.name, self.reader.anchor
         texts = anchor.last_lines()
         return self.reader.read(lambda store: find_break(store, name, anchor, texts))

@@ -45,14 +45,7 @@ def register(
     """Tie a file to its version, open the population's account and declare its overlaps: all or nothing."""
 
     def declare(declarations: Declarations) -> None:
-        declarations.register(
-            population=domain.population,
-            dataset=domain.name,
-            version=domain.version,
-            fingerprint=fingerprint,
-            domain_digest=domain_digest,
-            by=by,
-        )
+        declarations.register(domain.population, domain.name, domain.version, fingerprint, domain_digest, by)
         _opening(ledger, declarations, domain, policy, by)
 
     ledger.together(declare)

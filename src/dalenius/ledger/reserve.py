@@ -39,7 +39,6 @@ from dalenius.ledger.state import ChargeRow, names_overlaps
 
 
 def new_lease() -> str:
-    """Return a random name for the right to complete one charge."""
     return SystemRandomness().bytes(16).hex()
 
 
@@ -96,12 +95,8 @@ class Reserve:
     def _repeat(self, draft: Draft, row: ChargeRow) -> Reservation:
         """Return the stored release, the same lease, or an expired lease that is taken over; else refuse."""
         charge = self.charge
-        if (row.population, row.dataset, row.version, row.definition) != (
-            charge.population,
-            charge.dataset,
-            charge.version,
-            charge.definition,
-        ):
+        used = (row.population, row.dataset, row.version, row.definition)
+        if used != (charge.population, charge.dataset, charge.version, charge.definition):
             raise Conflict(f"The key {charge.key[:12]} was used before for something else.", key=charge.key)
         release = draft.state.releases.get(row.entry)
         if release is not None:

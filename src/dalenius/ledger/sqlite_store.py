@@ -138,12 +138,8 @@ class SqliteStore:
         # A new file changes to the log under a lock that SQLite does not wait for: one process at a time.
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
-            for pragma in (
-                "journal_mode = WAL",
-                "synchronous = FULL",
-                "foreign_keys = ON",
-                "wal_autocheckpoint = 8000",
-            ):
+            settings = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "wal_autocheckpoint = 8000")
+            for pragma in settings:
                 self._connection.execute(f"PRAGMA {pragma}")
             self._create()
         finally:

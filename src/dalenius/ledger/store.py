@@ -233,21 +233,9 @@ def _statements(changes: Iterable[Change], marks: Iterable[Row]) -> list[Stateme
 
 # Limits come before payments: what a batch spends from one balance is one conditional statement.
 _ORDER = (
-    *(
-        schema.PUT_TERMS,
-        schema.OPEN_BALANCE,
-        schema.SET_LIMIT,
-        schema.PAY,
-        schema.CHARGES_TABLE.insert,
-        schema.TAKE_LEASE,
-    ),
-    *(
-        schema.COMPLETE,
-        schema.ADD_RELEASE,
-        schema.SET_STATUS,
-        schema.REGISTRATIONS_TABLE.insert,
-        schema.CHECKS_TABLE.insert,
-    ),
+    *(schema.PUT_TERMS, schema.OPEN_BALANCE, schema.SET_LIMIT, schema.PAY),
+    *(schema.CHARGES_TABLE.insert, schema.TAKE_LEASE, schema.COMPLETE, schema.ADD_RELEASE, schema.SET_STATUS),
+    *(schema.REGISTRATIONS_TABLE.insert, schema.CHECKS_TABLE.insert),
 )
 
 

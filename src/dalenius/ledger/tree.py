@@ -43,7 +43,6 @@ EMPTY = node_digest(b"")
 
 
 def encode(node: Node) -> bytes:
-    """Return the bytes of a node: its branches in order."""
     return b"".join([node[digit] for digit in sorted(node)])
 
 
@@ -65,18 +64,8 @@ def _branch(kind: int, rest: bytes, digest: bytes) -> bytes:
 
 def places_in(memory: Mapping[bytes, tuple[bytes, Node]]) -> set[bytes]:
     """Return the places that the root or a node names."""
-    below = {
-        place + branch[2:-_SIZE]
-        for place, (_, node) in memory.items()
-        for branch in node.values()
-        if branch[0] == _NODE
-    }
-    return below | ({b""} if memory else set())
-
-
-def _split(one: bytes, other: bytes) -> int:
-    """Return how many digits two different names have in common."""
-    return next(n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    branches = ((place, branch) for place, (_, node) in memory.items() for branch in node.values())
+    return {place + b[2:-_SIZE] for place, b in branches if b[0] == _NODE} | ({b""} if memory else set())
 
 
 class HashTree:
@@ -162,7 +151,7 @@ class HashTree:
     def _fork(self, place: bytes, node: Node, branch: bytes, rest: bytes, digest: bytes) -> tuple[bytes, Node]:
         """Return a new node, in the place of a branch, where that branch and a new name part."""
         below = branch[2:-_SIZE]
-        at = _split(below, rest)
+        at = next(n for n, (a, b) in enumerate(zip(below, rest, strict=False)) if a != b)
         fork = place + rest[:at]
         node[rest[0]] = _branch(_NODE, rest[:at], EMPTY)
         if place + below in self._parents:
