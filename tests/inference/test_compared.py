@@ -7,6 +7,7 @@ comparisons are a failure where a binomial test at .0005 says so; more than 97 %
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,20 @@ from typer.testing import CliRunner
 
 from dalenius import Curator, inference, save, table
 from dalenius.cli.main import app
+from dalenius.core.law import Additive
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Release
 from dalenius.errors import DaleniusError, ParameterError, TooLarge, UnknownName, Unsupported
 from dalenius.inference.dependence import ONE_NOISE, OTHER_ROWS, OWN_NOISE, SAME_ROWS
 from dalenius.inference.released_number import released_number
+from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
+from dalenius.testing.inference_kit import release_of
 
 REGIONS = [f"r{k:03d}" for k in range(200)]
 ROWS = 120
 MEANS = 20 + 10 * np.sin(np.arange(len(REGIONS)))
 LEAST, MOST, LEVEL = 0.935, 0.97, 0.0005
+LISTS = 200
 
 
 def dataset(version: str) -> dict[str, Any]:
@@ -209,8 +214,26 @@ def test_all_pairs_hold_together(waves: Waves) -> None:
     truth = waves.truth(0, mean) - waves.truth(1, mean)
     assert every.is_simultaneous and every.labels() == [(region,) for region in REGIONS]
     assert np.mean((every.lower <= truth) & (truth <= every.upper)) > 0.98
+    outside = (every.lower > 0) | (every.upper < 0)
+    assert every.p_values is not None and (every.p_values[outside] <= 0.05).all() and "p by Holm" in every._repr_html_()
+    assert [cell["p_value"] for cell in every.to_dict()["cells"]] == every.to_frame()["p_value"].tolist()
     with pytest.raises(ParameterError, match="Remove it from the cells"):
         ask(one, by="region", first={"region": ("r000",)})
+
+
+def test_at_most_one_in_twenty_lists_of_pairs_holds_any_false_difference() -> None:
+    """Four labels of which three are equal: errors are drawn, and any small p-value of an equal pair is a false one."""
+    rng, law, wrong, found = np.random.default_rng(8), Additive(DiscreteLaplace(Fraction(1, 4))), [], []
+    counts = np.array([400, 400, 400, 430]).reshape(-1, 1, 1)
+    for _ in range(LISTS):
+        noise = rng.geometric(1 - np.exp(-1 / 4), (2, 4, 1, 1))
+        made = inference.difference(release_of(counts + noise[0] - noise[1], law), by="A")
+        small = made.p_values <= 0.05
+        equal = np.array(["a3" not in label for (label,) in made.labels()])
+        wrong.append((small & equal).any())
+        found.append(small[~equal].mean() - ((made.lower > 0) | (made.upper < 0))[~equal].mean())
+    assert binom.sf(sum(wrong) - 1, LISTS, 0.05) > LEVEL, np.mean(wrong)
+    assert min(found) >= 0 < np.mean(found), "Holm's steps find what Bonferroni's intervals find, and more"
 
 
 def test_a_total_without_its_error_of_sampling_says_how_to_ask(waves: Waves) -> None:

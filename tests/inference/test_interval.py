@@ -1,5 +1,7 @@
 """Intervals for one count: published vectors, exact coverage by summation, edges."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.special import gammaln
@@ -11,6 +13,8 @@ from dalenius.inference.interval import (
     SHARES,
     binomial_interval,
     count_interval,
+    holm,
+    p_values,
     poisson_interval,
     poisson_limits,
     simultaneous_confidence,
@@ -115,3 +119,20 @@ def test_refusals(laplace) -> None:
         poisson_interval(3, laplace("1"), exposure=0)
     with pytest.raises(ParameterError):
         binomial_interval(3, 0, laplace("1"))
+
+
+def test_holm_is_closed_testing_by_bonferroni() -> None:
+    """A number is rejected at a level where every set that holds it has a p-value below the level over its size."""
+    rng = np.random.default_rng(41)
+    for _ in range(50):
+        errors = np.round(rng.uniform(0, 1, 5) ** 3, 2)
+        sets = [chosen for size in range(1, 6) for chosen in combinations(range(5), size)]
+        closed = [max(min(errors[list(s)]) * len(s) for s in sets if k in s) for k in range(5)]
+        assert holm(errors) == pytest.approx(np.minimum(closed, 1))
+
+
+def test_p_values_are_the_least_errors_and_never_below() -> None:
+    limits = np.array([1e-12, 3e-4, 0.0123, 0.05, 0.7, 1.0])
+    found = p_values(lambda place, error: error >= limits[place], len(limits))
+    assert (found >= limits).all() and (found <= np.maximum(1.01 * limits, 1.01e-9)).all()
+    assert found[3] == 0.05

@@ -28,13 +28,13 @@ import numpy as np
 
 from dalenius.algebra.estimates import is_certified
 from dalenius.core.domain import Axis
-from dalenius.core.estimate import Estimate, Interval
+from dalenius.core.estimate import Estimate, Interval, short
 from dalenius.core.release import Release
 from dalenius.errors import ParameterError, TooLarge, Unsupported
 from dalenius.inference import contrast, quotient
 from dalenius.inference.contrast import Where, describe
 from dalenius.inference.dependence import Dependence, exact_laws, has_same_rows, is_coarse, noise_correlation
-from dalenius.inference.interval import NOISE_LAW, check_among, checked, checked_kind
+from dalenius.inference.interval import NOISE_LAW, check_among, checked, checked_kind, holm, p_values
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.observation import find_table
 from dalenius.inference.observe import Source
@@ -82,6 +82,11 @@ class Comparison(Protocol):
     ) -> IntervalTable: ...
 
 
+HOLM = (
+    "p-values are of equal numbers, adjusted for all comparisons by Holm's steps: where p is at most {0}, two numbers "
+    "differ, with at most {0} chance of any wrong one. Intervals hold together by Bonferroni's level, which asks for "
+    "more: they may hold equality where p does not."
+)
 MINUS, OVER, FROM_TO = "{} minus {}", "{} over {}", "change from {} to {}, per cent"
 _ALL: Where = MappingProxyType({})
 
@@ -182,7 +187,7 @@ def _each_pair(
     confidence: float,
     samples: str,
 ) -> IntervalTable:
-    """Every pair of labels of an axis, or each label in both releases, with intervals that hold together."""
+    """Every pair of labels of an axis, or each label in both releases, with intervals and tests that hold together."""
     if by in {**first, **second}:
         raise ParameterError(f"{by!r} is compared label by label. Remove it from the cells, or remove `by`.", name="by")
     labels = _labels(source, by, {**first, by: ""})
@@ -195,10 +200,16 @@ def _each_pair(
         )
     if not pairs:
         raise ParameterError(f"{by!r} has one label, and a comparison needs two.", name="by")
-    # Pairs have numbers in common: errors are added (Bonferroni).
-    level = 1 - (1 - checked(confidence)) / len(pairs)
-    keywords = {"against": against, "kind": kind, "confidence": level, "samples": samples}
-    made = [ask(source, {**first, by: a}, {**second, by: b}, **keywords) for a, b in pairs]
+    keywords: dict[str, Any] = {"against": against, "kind": kind, "samples": samples}
+    cells = [({**first, by: a}, {**second, by: b}) for a, b in pairs]
+
+    def is_left_out(place: int, error: float) -> bool:
+        interval = difference(source, *cells[place], confidence=1 - error, **keywords).interval
+        return interval is not None and 0 not in interval
+
+    # Pairs have numbers in common: errors are added (Bonferroni), and steps are Holm's, which hold so too.
+    error = 1 - checked(confidence)
+    made = [ask(source, *pair, confidence=1 - error / len(pairs), **keywords) for pair in cells]
     ends = [each.interval for each in made if each.interval is not None]
     names = tuple(a if a == b else f"{a} | {b}" for a, b in pairs)
     notes = tuple(dict.fromkeys(note for each in made for note in each.assumptions))
@@ -215,7 +226,8 @@ def _each_pair(
         kind=checked_kind(kind),
         method=ends[0].method,
         is_simultaneous=True,
-        notes=notes,
+        notes=(HOLM.format(short(error)), *notes),
+        p_values=holm(p_values(is_left_out, len(pairs), near=error / len(pairs))),
     )
 
 

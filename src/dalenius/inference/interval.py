@@ -21,6 +21,7 @@ from dalenius.inference.noise import Noise
 SHARES = {"exact": 1.0, "guarded": 0.75, "mid-p": 0.5}
 NOISE_LAW = "quantiles of the published noise law"
 KINDS = {"population": Kind.NOISE, "parameter": Kind.NOISE_AND_SAMPLING}
+_LEAST_ERROR, _HALVINGS = 1e-9, 12
 
 
 def as_noise(law: Additive | Noise) -> Noise:
@@ -48,6 +49,32 @@ def check_among(name: str, value: str, choices: Iterable[str]) -> None:
 def simultaneous_confidence(confidence: float, cells: int) -> float:
     """Level for each of `cells` independent intervals so that all hold together with `confidence`, exactly."""
     return float(checked(confidence) ** (1 / max(cells, 1)))
+
+
+def p_values(is_left_out: Callable[[int, float], bool], many: int = 1, *, near: float = 0.05) -> FloatArray:
+    """The least errors at which so many intervals leave out what is tested, rounded up by less than a hundredth.
+
+    All are searched for on the grid that begins at `near`, so that a level is asked of all cells at once.
+    """
+    least, most, error = np.full(many, _LEAST_ERROR), np.ones(many), np.full(many, near)
+    for _ in range(_HALVINGS):
+        left_out = np.zeros(many, dtype=bool)
+        for place in np.argsort(error, kind="stable").tolist():
+            left_out[place] = is_left_out(place, float(error[place]))
+        least, most = np.where(left_out, least, error), np.where(left_out, error, most)
+        error = np.sqrt(least * most)
+    return most
+
+
+def holm(errors: FloatArray) -> FloatArray:
+    """p-values adjusted by Holm's steps: whoever rejects those up to a level rejects what is true no more often.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(errors)
+    steps = np.maximum.accumulate(errors[order] * np.arange(len(errors), 0, -1))
+    return np.minimum(steps, 1.0)[np.argsort(order)]
 
 
 def count_interval(value: int, law: Additive | Noise, *, confidence: float = 0.95, is_signed: bool = False) -> Interval:

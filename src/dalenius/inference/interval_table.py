@@ -7,7 +7,7 @@ from typing import Any
 
 from dalenius.algebra.tabulation import cells_in_order, header, tidy_list
 from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.estimate import Interval, Kind, level, short
+from dalenius.core.estimate import Interval, Kind, level, p_words, short
 from dalenius.core.law import FloatArray
 from dalenius.core.release import Table
 from dalenius.errors import ParameterError
@@ -16,7 +16,10 @@ from dalenius.rendering import Axes, PandasFrame, PolarsFrame, draw_cells, grid,
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IntervalTable:
-    """A value and an interval for each cell, flat in the order of the axes; structural zeros by position."""
+    """A value and an interval for each cell, flat in the order of the axes; structural zeros by position.
+
+    Of comparisons also the p-values of equality, adjusted by Holm's steps.
+    """
 
     axes: tuple[Axis, ...]
     values: FloatArray
@@ -29,6 +32,7 @@ class IntervalTable:
     title: str = ""
     notes: tuple[str, ...] = ()
     structural_zeros: frozenset[int] = frozenset()
+    p_values: FloatArray | None = None
 
     @classmethod
     def of(cls, table: Table, ends: tuple[FloatArray, FloatArray], **stated: Any) -> "IntervalTable":
@@ -73,22 +77,35 @@ class IntervalTable:
     def labels(self) -> list[tuple[str, ...]]:
         return list(product(*(axis.labels for axis in self.axes)))
 
+    def _shown(self, between: str) -> list[tuple[str, str, str]]:
+        """The value, the interval and the p-value of each cell in words."""
+        p_values = [""] * len(self) if self.p_values is None else [p_words(p) for p in self.p_values.tolist()]
+        words = [
+            (short(x), between.format(short(low), short(high)), p)
+            for x, low, high, p in zip(*(c.tolist() for c in self._numbers), p_values, strict=True)
+        ]
+        for place in self.structural_zeros:
+            words[place] = (words[place][0], "structural zero", "")
+        return words
+
+    @property
+    def _numbers(self) -> tuple[FloatArray, ...]:
+        return self.values, self.lower, self.upper
+
     def __str__(self) -> str:
         together = ", all cells together" if self.is_simultaneous else ""
         lines = [self.title] if self.title else []
         lines += [f"{level(self.confidence)} intervals for each {self.kind}{together}", f"  method: {self.method}"]
-        cells = zip(self.labels(), self.values, self.lower, self.upper, strict=True)
-        for place, (label, x, low, high) in enumerate(cells):
-            ends = f"[{short(float(low))}, {short(float(high))}]"
-            shown = "structural zero" if place in self.structural_zeros else ends
-            lines.append(f"  {' | '.join(label):40s} {short(float(x)):>10s}  {shown}")
+        for label, (x, ends, p) in zip(self.labels(), self._shown("[{}, {}]"), strict=True):
+            lines.append(f"  {' | '.join(label):40s} {x:>10s}  {ends}{p and f'  p = {p}'}")
             if len(lines) > 203:
                 lines.append(f"  … and {len(self) - 201} more")
                 break
         return "\n".join([*lines, *(f"  {n}" for n in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:
-        cells = zip(self.labels(), self.values, self.lower, self.upper, strict=True)
+        p_values = [{}] * len(self) if self.p_values is None else [{"p_value": p} for p in self.p_values.tolist()]
+        cells = zip(self.labels(), *(column.tolist() for column in self._numbers), p_values, strict=True)
         return {
             **({"title": self.title} if self.title else {}),
             "axes": [axis.name for axis in self.axes],
@@ -99,8 +116,8 @@ class IntervalTable:
             "notes": list(self.notes),
             "structural_zeros": sorted(self.structural_zeros),
             "cells": [
-                {"labels": list(label), "value": float(x), "lower": float(a), "upper": float(b)}
-                for label, x, a, b in cells
+                {"labels": list(label), "value": x, "lower": low, "upper": high, **p_value}
+                for label, x, low, high, p_value in cells
             ],
         }
 
@@ -115,11 +132,12 @@ class IntervalTable:
     def _columns(self) -> dict[str, list[object]]:
         """One list a column: labels, value, and the ends of the interval."""
         table = CellSpace(self.axes)
-        numbers = (tidy_list(column) for column in (self.values, self.lower, self.upper))
+        numbers = (tidy_list(column) for column in self._numbers)
         labels = list(zip(*self.labels(), strict=True)) or []
         status = ["structural zero" if i in self.structural_zeros else "released" for i in range(len(self))]
         heads = [name for name in header(table) if name != "std_error"]
-        return dict(zip(heads, [*map(list, labels), *numbers, status], strict=True))
+        columns = dict(zip(heads, [*map(list, labels), *numbers, status], strict=True))
+        return columns if self.p_values is None else columns | {"p_value": self.p_values.tolist()}
 
     def to_frame(self) -> PandasFrame:
         """A pandas data frame, one row a cell (needs the extra `formats`)."""
@@ -130,16 +148,10 @@ class IntervalTable:
         return polars_frame(self._columns())
 
     def _repr_html_(self) -> str:
-        cells = zip(self.labels(), self.values, self.lower, self.upper, strict=True)
-        lines = [
-            [
-                *label,
-                short(float(x)),
-                "structural zero" if i in self.structural_zeros else f"{short(float(a))} – {short(float(b))}",
-            ]
-            for i, (label, x, a, b) in enumerate(cells)
-        ]
-        heads = [*(axis.name for axis in self.axes), "Value", f"{level(self.confidence)} interval"]
+        shown = zip(self.labels(), self._shown("{} – {}"), strict=True)
+        tests = [] if self.p_values is None else ["p by Holm"]
+        lines = [[*label, *words[: 2 + len(tests)]] for label, words in shown]
+        heads = [*(axis.name for axis in self.axes), "Value", f"{level(self.confidence)} interval", *tests]
         together = " All intervals hold together." if self.is_simultaneous else ""
         notes = [f"Intervals of each {self.kind}, by {self.method}.{together}", *self.notes]
         return grid(self.title or "Intervals of each cell", heads, lines, labels=len(self.axes), notes=notes)

@@ -32,7 +32,11 @@ Against = Annotated[
     Release | None, Hint(help="Another release, such as that of a later wave, from which the second cells are taken.")
 ]
 By = Annotated[
-    str, Hint(help="An axis: each label of it in both releases, or every pair of its labels; intervals hold together.")
+    str,
+    Hint(
+        help="An axis: each label of it in both releases, or every pair of its labels. Intervals hold together "
+        "(Bonferroni), and p-values are adjusted (Holm)."
+    ),
 ]
 Samples = Annotated[
     str,

@@ -7,16 +7,14 @@ as valid as the intervals are, whatever is released.
 from typing import Annotated
 
 from dalenius.core.estimate import TestResult
-from dalenius.core.search import narrow
 from dalenius.errors import ParameterError
 from dalenius.inference.cells import intervals
-from dalenius.inference.interval import check_among
+from dalenius.inference.interval import check_among, p_values
 from dalenius.inference.interval_table import IntervalTable
 from dalenius.inference.observe import Source
 from dalenius.inference.parameters import ALL, POPULATION, Alternative, Cell, Cells, KindName
 from dalenius.inference.question import Hint, InferenceQuestion
 
-_LEAST, _HALVINGS = 1e-9, 14
 _SIDES = ("two-sided", "greater", "less")
 
 
@@ -32,7 +30,7 @@ def ask(
     table = intervals(release, kind=kind)
     place = _place(table, label)
 
-    def is_left_out(p: float) -> bool:
+    def is_left_out(_: int, p: float) -> bool:
         level = p if alternative == "two-sided" else 2 * p
         if level >= 1:
             return (alternative == "greater") == (value < float(table.values[place]))
@@ -41,14 +39,11 @@ def ask(
             alternative != "greater" and value > interval.upper
         )
 
-    most = _LEAST
-    if not is_left_out(_LEAST):
-        most = narrow(is_left_out, 1.0, _LEAST, halvings=_HALVINGS, between=lambda a, b: (a * b) ** 0.5).inside
     labels = ", ".join(f"{axis}={name}" for axis, (name,) in label.items())
     return TestResult(
         name=f"the value{' of ' + labels if labels else ''} is {value:g}",
         statistic=float(table.values[place]) - value,
-        p_value=min(most, 1.0),
+        p_value=float(p_values(is_left_out)[0]),
         method=f"{alternative} test by the intervals: {table.method}",
         assumptions=(f"About the {table.kind}.", *table.notes),
         details={"released": float(table.values[place]), "stated": value},
