@@ -205,11 +205,9 @@ def _shifted(held: Hashable, shift: int) -> AnswerPart:
 
 
 def _thinned(law: DiscreteGaussian, shift: int) -> AnswerPart:
-    """Multiples of a small part of the standard deviation: sums of powers over them are those over all integers
-    (Poisson's summation).
+    """Multiples of a small part of the standard deviation: sums of powers over them are those over all integers.
 
-    Ratios do not depend on which answers are listed. A hockey stick has a bend, at which the sum over multiples is off
-    by a part of less than 1e-4; so much is taken off.
+    A hockey stick has a bend, at which that is off by a part of less than 1e-4; so much is taken off.
     """
     stride = isqrt(floor(law.sigma_squared)) // 500
     most = _reach(law, shift) // stride

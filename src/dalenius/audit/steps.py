@@ -93,9 +93,7 @@ def _followed(
 
 
 def _telling(law: Sequence[Part]) -> Outcome:
-    """An answer after which a later step tells much: exact numbers where there is noise, points that lie evenly apart
-    where some are selected, and otherwise what is likeliest.
-    """
+    """An answer that tells much: exact where there is noise, evenly apart where points are selected, or likeliest."""
     values: list[IntArray] = [np.zeros(0, dtype=np.int64)]
     for part in law:
         if isinstance(part, Branches):
@@ -116,9 +114,8 @@ def _telling(law: Sequence[Part]) -> Outcome:
 
 
 def _branches(plan: Plan, met: _Met) -> tuple[list[IntArray], AnswerPart, list[int]] | None:
-    """An answer to the first step for every step that can come after it; and the first answers, those that lead to one
-    step and tell as much of the data as one, with the place of that step. None where one step comes after all answers,
-    or too many.
+    """An answer to the first step for every step that can follow; and the first answers that lead to one step and
+    tell as much of the data, with its place. None where one step follows all answers, or too many.
     """
     if any(isinstance(part, Mixed | Branches) for part in met.laws[0]):
         return None
@@ -225,10 +222,9 @@ def _check_numbers(met: _Met) -> None:
 
 
 def _keyed(step: Any, part: Part) -> Part:
-    """A file and its neighbour have fingerprints of their own: where the key forgets them, both lists together show the
-    difference.
+    """A file and its neighbour have fingerprints of their own: a key without them shows the difference of both lists.
 
-    Whether two streams are the same is looked up with a law so wide that equal noise by chance is out of the question.
+    Streams are compared under so wide a law that equal noise by chance is out of the question.
     """
     assert isinstance(part, Noised) and isinstance(step, AdditiveMeasurement)
     wide: Any = replace(step, mechanism=DiscreteLaplace(Fraction(1, 10**9)))  # type: ignore[type-var]

@@ -113,9 +113,7 @@ class RowFunction:
         return value
 
     def ends(self, ranges: Ranges) -> tuple[int, int]:
-        """Between which numbers every value is: both are values where no variable is in two powers and no slope is
-        beyond 1.
-        """
+        """Between which numbers every value is; both are values where no variable is in two powers and slopes are 1."""
         low = high = self.multiple
         for power in self.powers:
             corners = [a * b for a, b in product((low, high), power.ends(*ranges[power.variable]))]

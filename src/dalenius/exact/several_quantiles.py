@@ -47,9 +47,7 @@ class RankStep(Protocol):
 
 
 def grain_of(parts: int, heaviest: int) -> int:
-    """The unit in which scores are written, where a row that counts `heaviest` at most moves them by so many parts of
-    that: public, and coarse enough for short lists of weights.
-    """
+    """The public unit in which scores are written, where a row moves them by so many parts of `heaviest`."""
     return 1 if heaviest == 1 else -(-parts * heaviest // _MOST_MOVES)
 
 

@@ -172,6 +172,7 @@ class Account:
 
     @property
     def warnings(self) -> tuple[str, ...]:
+        """What a reader of the balances must know."""
         return tuple(warning for account, warning in WARNINGS.items() if self.other_charges.get(account))
 
     @property
@@ -187,6 +188,7 @@ class Account:
 
     @classmethod
     def of(cls, terms: Terms, balances: tuple[Balance, ...]) -> "Account":
+        """Return the account that the terms and all balances of a population make."""
         totals = {b.key.account: b for b in balances if b.key.kind == TOTAL}
         master = totals.pop(MASTER)
         pure = None if master.impure else master.spent_epsilon * UNIT

@@ -164,6 +164,7 @@ class Ledger:
         self.reader.retry(compare)
 
     def find_break(self) -> Break | None:
+        """Return the first difference between store and anchor, or None."""
         name, anchor = self.reader.name, self.reader.anchor
         texts = anchor.last_lines()
         return self.reader.read(lambda store: find_break(store, name, anchor, texts))

@@ -104,6 +104,7 @@ class LedgerReader:
         return Account.of(as_terms(rows["terms"][0]), tuple(balances))
 
     def populations(self) -> list[str]:
+        """Return the populations that were granted a budget."""
         rows = self.state({"terms": ("", ())}, schema.TERMS_TABLE.tag)
         return sorted(row[0] for row in rows["terms"])
 
@@ -112,6 +113,7 @@ class LedgerReader:
         return list(map(as_balance, rows["balances"]))
 
     def check_value(self, population: str) -> str | None:
+        """Return the value by which a population's secret is recognised, or None."""
         where = (" WHERE population = ?", (population,))
         rows = self.state({"checks": where}, scope_of(schema.CHECKS_TABLE, population))["checks"]
         return str(rows[0][1]) if rows else None
@@ -122,9 +124,11 @@ class LedgerReader:
         return [Registration(*row[:6]) for row in rows["registrations"]]
 
     def registration(self, dataset: str, version: str) -> Registration | None:
+        """Return the file that is registered as a version, or None."""
         return next((one for one in self._registrations(dataset) if one.version == version), None)
 
     def is_registered(self, dataset: str) -> bool:
+        """Whether any version of a data set is registered."""
         return bool(self._registrations(dataset))
 
     def _entries(self, **columns: str) -> list[Entry]:

@@ -48,9 +48,7 @@ def differences(array: IntArray, first: int = 0) -> IntArray:
 
 
 def components_law(scaled: Sequence[IntArray], variances: Iterable[Fraction], first: int = 0) -> Noised:
-    """Differences of noisy components see them only up to what does not vary along an axis from `first` on, so that the
-    centred components, which are whole because they are scaled, give the same differences.
-    """
+    """Differences see components only up to what is equal along an axis, so that centred ones give the same."""
     centred = list(scaled)
     for place, part in enumerate(scaled):
         for axis in range(first, part.ndim):

@@ -28,14 +28,10 @@ from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 
 class DistanceStatistic(ValueStatistic, Protocol):
-    """What a statistic must offer: its value, and how far the data are from data that a record moves by more than a
-    bound.
-    """
+    """A statistic with the distance to data that a record moves by more than a bound."""
 
     def distance(self, values: Any, bound: int, neighbours: Neighbours) -> int:
-        """Zero wherever a unit can move the answer by more than the bound; differs by at most one between
-        neighbours.
-        """
+        """Zero where a unit can move the answer by more than the bound; differs by at most one between neighbours."""
 
 
 @dataclass(frozen=True, kw_only=True)

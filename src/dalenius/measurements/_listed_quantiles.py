@@ -52,9 +52,7 @@ def listed_quantiles(selection: RankSelection, lists: Sequence[Records]) -> List
 def _chosen(
     inside: IntArray, weights: IntArray, low: int, high: int, step: RankStep, selection: RankSelection
 ) -> FloatArray:
-    """Log-probabilities of one selection: a point's weight falls with the parts of a record that it is away from the
-    rank.
-    """
+    """Log-probabilities: a point's weight falls with the parts of a record that it is away from the rank."""
     points, rank = np.arange(low, high + 1), step.part * int(weights.sum()) + step.shift
     less = (inside[None, :] < points[:, None]) @ weights
     upto = (inside[None, :] <= points[:, None]) @ weights
@@ -65,9 +63,7 @@ def _chosen(
 
 
 def reports_of(blocks: Blocks, values: IntArray) -> Iterator[tuple[Reports, float]]:
-    """What the blocks report for every way to part the records, and its probability; which block is which tells
-    nothing.
-    """
+    """What the blocks report for every way to part the records, and its probability."""
     n = len(values)
     if n > _MOST_PARTED:
         raise TooLarge("Too many partitions to be gone through.", received=n, limit=_MOST_PARTED)

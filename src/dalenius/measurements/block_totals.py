@@ -1,5 +1,4 @@
-"""Sample and aggregate: the sum of what a model says of random blocks of the data, its squares, or both, plus additive
-noise.
+"""Sample and aggregate: what a model says of random blocks of the data, summed with its squares, plus noise.
 
 Guarantee
     The mechanism's profile at max_rows times the most that one block can add: a unit's rows are in at most that many
@@ -121,7 +120,6 @@ class BlockTotals(AddedNoise, QueryStep):
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What is told, in order."""
         told = (name for name, multiple in zip(("sum", "squares"), self.multiples, strict=True) if multiple)
         return (*told, *((SILENT,) if self.weight else ()))
 

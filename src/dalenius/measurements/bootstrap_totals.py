@@ -15,8 +15,7 @@ Requires
     per_cell    public       V_i / epsilon                            refused
 Noise
     Discrete Laplace (or Laplace or normal noise, rounded exactly) drawn without a table, on the declared step; the
-    scale is withheld, and a zero
-    sensitivity takes the floor.
+    scale is withheld, and a zero sensitivity takes the floor.
 Evidence
     The definition is met: proved, and exhaustive on tiny data. It protects nobody outside D. Opened by the policy only.
 References
@@ -106,7 +105,6 @@ class BootstrapTotals(ExtremesStep):
         return [unit_laplace(rng) if self.rho is None else unit_normal(rng) for _ in cells]
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Scale the noise to the data, add; structural zeros stay zero."""
         totals, minima, maxima = (sealed.open_below_the_gate() for sealed in exact)
         noise = [self._noise(z, s) for z, s in zip(drawn, self.scales(minima, maxima), strict=True)]
         values = [saturated(int(t) + e) for t, e in zip(totals, noise, strict=True)]
@@ -171,8 +169,6 @@ class BootstrapTotals(ExtremesStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Totals of two cells, with Laplace and with normal noise that follows the extremes of the data."""
-
         def example(epsilon: Fraction | None, rho: Fraction | None) -> MeasurementExample:
             step = cls(name="totals", statistic=TOTALS, neighbours=neighbours, epsilon=epsilon, rho=rho)
             return on_cells(step, run_at=step.run_at)

@@ -1,5 +1,4 @@
-"""Propose, test, release with several bounds: the smallest that passes its test gives the noise of the answer, or there
-is no reply.
+"""Propose, test, release with several bounds: the smallest that passes gives the noise, or there is no reply.
 
 Guarantee
     (test + epsilon, delta)-DP for the whole outcome, which bound passed and the answer, however many bounds there are.
@@ -9,8 +8,7 @@ Guarantee
     probability at most delta. Proof: docs/reference/measurements/cascade.md.
 Requires
     A distance for each bound that is zero wherever a record can move the answer by more, and differs by at most one
-    between neighbours;
-    bounds that are public.
+    between neighbours; bounds that are public.
 Noise
     Two-sided geometric, one of all tests together and one of the answer at the bound that passed. The law of an answer
     is public.
@@ -51,9 +49,7 @@ _SHARES = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Cascade(BoundedStep):
-    """statistic + noise at the first of rising `bounds` that passes; `test` and `epsilon` are what all tests and the
-    answer lose.
-    """
+    """statistic + noise at the first `bounds` that passes; `test` and `epsilon` are what tests and answer lose."""
 
     bounds: tuple[int, ...]
     evidence: ClassVar[Evidence] = Evidence(
@@ -131,9 +127,7 @@ class Cascade(BoundedStep):
 
 @lru_cache(maxsize=256)
 def ladder(test: Fraction, delta: Fraction, many: int) -> tuple[Fraction, int]:
-    """The rate of the shared noise and the spacing of `many` thresholds that lose at most `test`, with the shortest
-    distances on average.
-    """
+    """The rate of the shared noise and the spacing that lose at most `test`, with the shortest mean distance."""
     ladders: list[tuple[float, Fraction, int]] = []
     # Of whole numbers, because a delta below all doubles is one that a request may write.
     reach = log(50 * delta.denominator) - log(delta.numerator)
@@ -154,8 +148,6 @@ def least_spacing(test: Fraction, rate: Fraction) -> int:
 
 
 def loss_factor(rate: Fraction, spacing: int) -> Fraction:
-    """No less than (1 - a^(spacing + 2)) / (1 - a^spacing) with a = exp(-rate), which is 1 + (1 - a^2) a^spacing / (1 -
-    a^spacing).
-    """
+    """No less than (1 - a^(spacing + 2)) / (1 - a^spacing) with a = exp(-rate)."""
     power = exp_upper(-rate * spacing)
     return 1 + (1 - exp_lower(-2 * rate)) * power / (1 - power)

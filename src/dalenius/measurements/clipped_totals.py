@@ -55,7 +55,6 @@ class ClippedTotals:
 
     @property
     def law(self) -> Joint:
-        """Independent discrete Laplace noise, with a public rate for each cell."""
         rates = [plain(self.epsilon / b) for b in self.bounds]
         return Joint("independent", {"family": "discrete_laplace", "rates": rates, "clipped": list(self.bounds)})
 
@@ -73,7 +72,6 @@ class ClippedTotals:
         return self.queries
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """epsilon for each row that can move, twice if rows are replaced."""
         touched = neighbours.max_rows * (2 if neighbours.is_replace else 1)
         return PrivacyProfile(relation=neighbours.relation, epsilon=touched * self.epsilon, evidence=self.evidence)
 

@@ -95,9 +95,7 @@ class DataDependentSelection(ExtremesStep):
         return selection_block(self.name, outcome, self.law)
 
     def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
-        """Permute-and-flip, which noisy totals are in another form. Guard: drawn answers,
-        tests/measurements/test_data_dependent_selection.py.
-        """
+        """Permute-and-flip. Guard: drawn answers, tests/measurements/test_data_dependent_selection.py."""
         rate = float(self.epsilon / (2 * max(self.floor, self.largest_change(*at[1:]))))
         heads = np.exp(-rate * (content[0].max() - content[0]).astype(np.float64))
         return (Listed(np.arange(len(heads))[:, None], np.log(first_head(heads))),)

@@ -43,9 +43,8 @@ class ExponentialSelection(CellSelection):
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Pure epsilon at the relation it was made for, in proportion at another; its losses span epsilon."""
         epsilon = self.loss(neighbours)
-        return PrivacyProfile(
-            relation=neighbours.relation, epsilon=epsilon, rho=epsilon * epsilon / 8, evidence=self.evidence
-        )
+        rho = epsilon * epsilon / 8
+        return PrivacyProfile(relation=neighbours.relation, epsilon=epsilon, rho=rho, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> None:
         """Nothing: how many candidates are tried depends on the scores."""

@@ -2,10 +2,8 @@
 
 Guarantee
     With discrete Gaussian noise of variance s2: rho-zCDP with rho = c^2 |u|^2 / (2 s2), |u| the longest column of the
-    product of the matrices. With discrete
-    Laplace noise of rate r: epsilon = c r |u|_1. Both are integers times rationals: a row moves the answers by a column
-    of integers, and the noise is on the integers. Under replace a row moves them by the difference of two columns, or
-    by one column where it enters or leaves the table.
+    product of the matrices. With discrete Laplace noise of rate r: epsilon = c r |u|_1. A row moves the answers by a
+    column of integers; under replace by the difference of two columns, or by one where it enters or leaves the table.
 Requires
     Matrices of integers. A unit with c rows moves at most c columns. Overflow wraps, and stays private.
 Noise
@@ -19,7 +17,6 @@ References
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,14 +55,6 @@ class FactoredTable(QueryStep):
         level=Level.PROVED, references=("Li et al. (2015)", "docs/explanation/margins.md")
     )
 
-    @cached_property
-    def _law(self) -> RangeLaw:
-        return RangeLaw(self.factors, self.mechanism.variance, np.zeros(0, dtype=np.int64))
-
-    @property
-    def _is_gaussian(self) -> bool:
-        return isinstance(self.mechanism, DiscreteGaussian)
-
     @property
     def size(self) -> int:
         return int(np.prod([len(factor.matrix) for factor in self.factors], dtype=np.int64))
@@ -78,7 +67,7 @@ class FactoredTable(QueryStep):
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """rho, with `has_curve` also the Gaussian curve; or epsilon."""
         cost_of = swap_cost if neighbours.is_replace else row_cost
-        cost = cost_of(self.factors, is_gaussian=self._is_gaussian)
+        cost = cost_of(self.factors, is_gaussian=isinstance(self.mechanism, DiscreteGaussian))
         if isinstance(self.mechanism, DiscreteLaplace):
             epsilon = self.mechanism.rate * cost * neighbours.max_rows
             return PrivacyProfile(relation=neighbours.relation, epsilon=epsilon, evidence=self.evidence)
@@ -98,7 +87,7 @@ class FactoredTable(QueryStep):
     def _combined(self, counts: IntArray) -> IntArray:
         table = counts.astype(np.int64).copy()
         table[list(self.query.space.structural_indices)] = 0
-        return self._law.measured(table).ravel()
+        return RangeLaw(self.factors, self.mechanism.variance, np.zeros(0, dtype=np.int64)).measured(table).ravel()
 
     def block(self, outcome: Value) -> Block:
         labels = numbered(len(outcome.values))

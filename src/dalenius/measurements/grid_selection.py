@@ -226,7 +226,6 @@ class GridSelection:
         return tuple(sorted(places))
 
     def _cells(self, content: Sequence[IntArray]) -> Sequence[IntArray]:
-        """What was read, cell by cell."""
         (query, *_) = self.queries
         return query.by_cell(content[0]) if isinstance(query, RowsQuery) and query.space is not None else content
 
@@ -234,7 +233,6 @@ class GridSelection:
         """Nothing: the weights need the data."""
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Points of each cell, empty or not; structural zeros stay at zero."""
         structural, fine, blocks = set(self.space.structural_indices), self.fineness, self.blocks
         answers = np.zeros((self.space.size, self.targets.count), dtype=np.int64)
         for cell, content in enumerate(self._cells([sealed.open_below_the_gate() for sealed in exact])):
@@ -252,7 +250,6 @@ class GridSelection:
         return np.maximum(points, 1) if self.is_absolute else points
 
     def block(self, outcome: Value) -> Block:
-        """The released points, each cell's in the order of the ranks."""
         count, space = self.targets.count, self.space
         axis = self.axis or Axis(variable="rank", labels=tuple(f"rank {k + 1}" for k in range(count)))
         if self.axis is not None or count > 1:
@@ -261,9 +258,8 @@ class GridSelection:
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role=self.role)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """Every list of points of each cell, by the definition of the score, over all partitions where there are
-        blocks. Guards: the recorder hears the weights; probabilities from the runs that are drawn from, and from the
-        formula of the score alone, tests/measurements/test_grid_selection.py.
+        """Every list of points of each cell, over all partitions where there are blocks. Guards: the recorder hears the
+        weights; probabilities by the formula of the score alone, tests/measurements/test_grid_selection.py.
         """
         structural, parts = set(self.space.structural_indices), []
         for cell, values in enumerate(self._cells(content)):
@@ -290,9 +286,6 @@ class GridSelection:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Single quantiles by both scores, of a list and of two cells; a median between its ends; points beside one;
-        bounds of |x|, and among candidates; records that count by weights.
-        """
         listed = {"queries": (ValuesQuery(value="x"),), "space": CellSpace(()), "low": -1, "high": 2}
         by_cell = listed | {"queries": LISTS, "space": CELLS}
         half, quarter = (WholeList(qs=(Fraction(1, k),)) for k in (2, 4))

@@ -65,7 +65,6 @@ def hellinger_rows(epsilon: Fraction, largest: int, top: int) -> NDArray[np.int6
 
 @lru_cache(maxsize=16)
 def hellinger_kernel(epsilon: Fraction, largest: int, top: int) -> Kernel:
-    """The table as a kernel, for printing and export."""
     rows = hellinger_rows(epsilon, largest, top)
     whole = tuple(tuple(row) for row in rows.tolist())
     return Kernel(name="hellinger", firsts=(0,) * len(rows), rows=whole, scale=_SCALE // 2, is_clamped=True)
@@ -134,9 +133,8 @@ class Hellinger(TableStep):
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         sensitivity = Count(self.query).sensitivity(neighbours)
-        return PrivacyProfile(
-            relation=neighbours.relation, epsilon=self.unit_loss() * sensitivity.l1, evidence=self.evidence
-        )
+        epsilon = self.unit_loss() * sensitivity.l1
+        return PrivacyProfile(relation=neighbours.relation, epsilon=epsilon, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> IntArray:
         return (words(rng, self.query.space.size) >> np.uint64(3)).astype(np.int64)

@@ -1,5 +1,4 @@
-"""A list too large to store: every cell's noise is a function of a secret, so that any cell is always shown the same
-way.
+"""A list too large to store: noise is a function of a secret, so that any cell is always shown the same way.
 
 Guarantee
     The mechanism's, over the whole list as one event, against anybody who cannot tell keyed noise from random noise: a
@@ -66,7 +65,6 @@ class KeyedList(TableStep):
         return f"KeyedList({self.name!r})"
 
     def with_secret(self, *, fingerprint: str, secret: bytes) -> "KeyedList":
-        """The same list with the population's secret, for the file of this fingerprint."""
         return replace(self, registered=fingerprint, fingerprint=fingerprint, secret=secret)
 
     @property
@@ -108,9 +106,7 @@ class KeyedList(TableStep):
         return Value(exact[0].open_below_the_gate() + drawn)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """Counts plus noise, for whoever does not know the secret. Guard: audits draw the noise of two files and show
-        every cell in which it is the same.
-        """
+        """Counts plus noise, without the secret. Guard: audits show every cell with equal noise in two files."""
         return (Noised.equally(content[0], self.mechanism, self.query.space.structural_indices),)
 
     @classmethod
@@ -124,8 +120,7 @@ class KeyedList(TableStep):
 
 
 def _reading(domain: Domain) -> list[Any]:
-    """What decides which rows of a file count in which cell, apart from the table: the unit, and every variable in its
-    order.
+    """What decides which rows of a file count: the unit, and every variable in its order.
 
     All variables count, because a unit with too many rows keeps some of them by their content.
     """

@@ -139,7 +139,6 @@ class LabelSelection(QueryStep):
         return LabelledValue(values, names)
 
     def block(self, outcome: Value) -> Block:
-        """The listed texts in the order of their code points, and the rest."""
         assert isinstance(outcome, LabelledValue)
         space = CellSpace((Axis(variable=self.query.variable, labels=(*outcome.labels, self.rest)),))
         selection = {"mechanism": self.screen.name, "rate": str(self.screen.rate)}
@@ -162,9 +161,7 @@ class LabelSelection(QueryStep):
         return Fraction(sum(above), sum(table.lower))
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """Every list of texts, and the numbers of its texts and of the rest plus noise. Guard: every neighbour of tiny
-        data, tests/measurements/test_label_selection.py.
-        """
+        """Every list of texts with noisy numbers. Guard: tests/measurements/test_label_selection.py."""
         labels: Labels = content[0]
         numbers = dict(labels)
         chances: dict[Hashable, float] = {}
@@ -183,16 +180,14 @@ class LabelSelection(QueryStep):
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
         query, delta = LabelsQuery(variable=UNLISTED.name, most=neighbours.max_rows), Fraction(1, 8)
-        step = cls.fitted(
-            name="labels", query=query, rest="other", epsilon=Fraction(2), delta=delta, neighbours=neighbours
-        )
+        two = Fraction(2)
+        step = cls.fitted(name="labels", query=query, rest="other", epsilon=two, delta=delta, neighbours=neighbours)
 
         def told(outcome: Outcome) -> Sequence[int]:
             assert isinstance(outcome, LabelledValue)
             numbers = dict(zip(outcome.labels, outcome.values.tolist(), strict=False))
-            return [number for text in "xy" for number in (text in numbers, numbers.get(text, 0))] + [
-                int(outcome.values[-1])
-            ]
+            listed = (number for text in "xy" for number in (text in numbers, numbers.get(text, 0)))
+            return [*listed, int(outcome.values[-1])]
 
         return (on_labels(step, told=told),)
 

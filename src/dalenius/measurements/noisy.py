@@ -84,7 +84,6 @@ class Noisy(AddedNoise):
         return self.mechanism.profile(self.statistic.sensitivity(neighbours), neighbours.relation)
 
     def draw(self, rng: RandomSource) -> IntArray:
-        """One independent draw for every cell, empty or not."""
         space = self.space
         noise = sample(self.mechanism, space.size, rng)
         if space.structural_zeros:
@@ -107,7 +106,6 @@ class Noisy(AddedNoise):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Counts with Laplace and with Gaussian noise, and two totals that are made of two tables."""
         counts = tuple(
             on_cells(cls("counts", Count(COUNTS), mechanism))
             for mechanism in (DiscreteLaplace(Fraction(1)), DiscreteGaussian(Fraction(1)))

@@ -49,14 +49,11 @@ class PermuteAndFlip(CellSelection):
         return [cells[place] for place in shuffle(len(cells), rng)]
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """The first candidate whose coin falls on heads; the best one always does."""
         below_best = gaps(exact[0].open_below_the_gate(), self.sign, drawn)
         pairs = zip(drawn, below_best, strict=True)
         # The candidate with the best score is accepted with certainty.
         return chosen(next(cell for cell, gap in pairs if coin_exp(self.rate * gap, rng)))
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """By the times at which candidates arrive. Guards: the sum over all orders,
-        tests/measurements/test_permute_and_flip.py; the recorder hears the scores, and derives the choice by itself.
-        """
+        """By the times at which candidates arrive. Guard: all orders, tests/measurements/test_permute_and_flip.py."""
         return self.listed(first_head(self.heads(content[0])))

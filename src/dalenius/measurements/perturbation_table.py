@@ -97,7 +97,6 @@ class PerturbationTable(TableStep):
         return self.kernel
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """The exact delta at the chosen epsilon, and at every other."""
         sensitivity = Count(self.query).sensitivity(neighbours)
 
         def cell_delta(size: int, pattern: tuple[int, ...]) -> Fraction:

@@ -1,5 +1,4 @@
-"""Propose, test, release: a statistic with noise at a proposed bound, if a private test finds that no record can move
-it by more.
+"""Propose, test, release: noise at a proposed bound, if a private test finds that no record can move more.
 
 Guarantee
     (test + epsilon, delta)-DP as a pair. Between neighbours of which one passes the bound's test at a positive

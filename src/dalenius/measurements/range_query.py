@@ -84,7 +84,6 @@ class RangeQuery(QueryStep, FollowingNoise):
 
     @property
     def evidence(self) -> Evidence:
-        """Proved without the clamp to the data; none with it."""
         return self._weak if self.clamp is Clamp.DATA else DiscreteLaplace.evidence
 
     @property
@@ -97,7 +96,6 @@ class RangeQuery(QueryStep, FollowingNoise):
         return Withheld("The answer is cut around the confidential count.")
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """epsilon; with the clamp to the data only at the data."""
         if neighbours.max_rows > 1:
             raise Unsupported("Range queries are for one row to a unit.")
         if self.clamp is Clamp.DATA and neighbours.scope is not Scope.ACTUAL_DATA:
@@ -124,9 +122,7 @@ class RangeQuery(QueryStep, FollowingNoise):
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role=role)
 
     def exact_law_at(self, content: Sequence[Any], at: Sequence[Any]) -> ExactLaw:
-        """The count plus noise, cut as named; a clamp to the data is that of `at`. Guard: exact probabilities,
-        tests/measurements/test_range_query.py.
-        """
+        """The count plus noise, cut as named, to the data `at`. Guard: tests/measurements/test_range_query.py."""
         count, middle = int(content[0][0]), int(at[0][0])
         if self.clamp is Clamp.NONE:
             return (Noised([count], [DiscreteLaplace(self.epsilon)]),)

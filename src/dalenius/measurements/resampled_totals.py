@@ -110,7 +110,6 @@ class ResampledTotals:
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """A table of counts, or the values of each cell."""
         if self.rows is not None:
             return (self.rows.query,)
         return self.lists if self.counting is None else (self.counting,)
@@ -133,7 +132,6 @@ class ResampledTotals:
         )
 
     def draw(self, rng: RandomSource) -> IntArray:
-        """The noise of every replicate and every sum of every cell; structural zeros get none."""
         cells = self.space.size
         noise = sample(self.noise, cells * self.price.replicates, rng).reshape(cells, self.price.replicates)
         columns = [sample(law, cells, rng).reshape(cells, 1) for law in self.sum_noises]
@@ -142,7 +140,6 @@ class ResampledTotals:
         return noise
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Resample, sum and add, cell by cell; nothing of the multiplicities is kept."""
         answer = np.zeros((self.space.size, self.price.replicates + len(self.sums)), dtype=np.int64)
         structural = set(self.space.structural_indices)
         for cell, (values, counts) in enumerate(self._added([s.open_below_the_gate() for s in exact])):
@@ -174,7 +171,6 @@ class ResampledTotals:
 
     @cached_property
     def whole_space(self) -> CellSpace:
-        """Cells and replicates, and the sums beside them."""
         name, taken = "replicate", {axis.name for axis in self.space.axes}
         while name in taken:
             name += "_"
@@ -183,13 +179,10 @@ class ResampledTotals:
         return CellSpace((*self.space.axes, Axis(variable=name, labels=labels)), zeros)
 
     def block(self, outcome: Value) -> Block:
-        """The noisy totals, one for each cell and replicate, and the sums beside them."""
         return Block(name=self.name, space=self.whole_space, values=outcome.values, law=self.law, role="replicates")
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """Each replicate of each cell by itself: what rows add, times Poisson(1) numbers of their own, plus noise; then
-        the sums. Guard: losses by another convolution, tests/measurements/test_resampled_totals.py.
-        """
+        """Each replicate of each cell by itself, and the sums. Guard: tests/measurements/test_resampled_totals.py."""
         structural, parts = set(self.space.structural_indices), list[Part]()
         # Sums of many different numbers are too many to be listed: nearby ones on a coarse grid are.
         coarse = max(self.price.reach // _LISTED, 1) if self.rows is not None else 1
@@ -219,10 +212,8 @@ class ResampledTotals:
         """Two replicates of totals about the midpoint, in two cells; alone, and with both sums beside them."""
         noise, rows = Fraction(16), neighbours.max_rows
         price = ResamplingPrice(reach=3, sigma_squared=noise, replicates=2, rows=rows, has_cells=True)
-        price = replace(price, is_replace=neighbours.is_replace)
-        step = cls(
-            name="replicates", space=CELLS, price=price, failure=Fraction(1, 10**4), lists=LISTS, factor=2, offset=1
-        )
+        price, failure = replace(price, is_replace=neighbours.is_replace), Fraction(1, 10**4)
+        step = cls(name="replicates", space=CELLS, price=price, failure=failure, lists=LISTS, factor=2, offset=1)
         sums = (COUNT, SQUARES)
         both = replace(step, sums=sums, price=replace(price, beside=beside(sums, price.reach, Fraction(1, 5))))
         moved = InfluenceRows(

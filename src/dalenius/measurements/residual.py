@@ -176,7 +176,6 @@ class Residual:
         return parts
 
     def block(self, outcome: Value) -> Block:
-        """One array: the parts one after the other, in the order of `grid`."""
         space = CellSpace((Axis(variable=self.name, labels=numbered(len(outcome.values))),))
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="residual components")
 
@@ -186,9 +185,6 @@ class Residual:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """The total and the differences of one variable, and a total and its two parts; of counts, of totals and of
-        halved totals.
-        """
         root: Part = (0, ())
         both = (None, AMOUNTS, AMOUNTS.halved(1))
         leaves = Tree.of_groups([[0, 1]])

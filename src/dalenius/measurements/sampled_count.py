@@ -1,5 +1,4 @@
-"""Counts of a secret sample: every record is drawn or not by a coin of our own, and the sample's counts get additive
-noise.
+"""Counts of a secret sample: a coin of our own draws every record or not, and the counts get additive noise.
 
 Guarantee
     Pure. Noise of epsilon on the sample gives log(1 + q (e^epsilon - 1)) on all records, q the chance of a record. The
@@ -102,9 +101,7 @@ class SampledCount(TableStep):
         return Value(thinned(counts, self.fraction, rng) + drawn)
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """Each cell by itself: a binomial number of its records, plus noise. Guard: the loss of the mixture by another
-        formula, tests/measurements/test_sampled_count.py.
-        """
+        """A binomial number of records in a cell, plus noise. Guard: tests/measurements/test_sampled_count.py."""
         q, structural = float(self.fraction), set(self.query.space.structural_indices)
         cells = [
             {k: comb(count, k) * q**k * (1 - q) ** (count - k) for k in range(count + 1)}

@@ -95,9 +95,7 @@ class UnboundedQuantile(QueryStep):
         _ = [law.variance for law in self._noises]
 
     def _moves(self, neighbours: Neighbours) -> tuple[int, int]:
-        """In parts of a record: how far all counts less the rank can rise together, and how far apart two of them can
-        move.
-        """
+        """How far all counts less the rank can rise together, and two of them part, in parts of a record."""
         a, b = self.q.numerator, self.q.denominator
         return (b, b) if neighbours.is_replace else (max(a, b - a), b)
 
@@ -144,7 +142,6 @@ class UnboundedQuantile(QueryStep):
         return np.asarray(self.q.denominator * counts - self.q.numerator * len(ordered), dtype=np.int64)
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """The first threshold that passes, or the upper bound."""
         rank, noise = drawn
         passes = np.flatnonzero(self._scores(exact[0].open_below_the_gate()) + noise >= rank)
         answer = self.thresholds[int(passes[0])] if len(passes) else self.high
@@ -155,9 +152,7 @@ class UnboundedQuantile(QueryStep):
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, role="quantile")
 
     def exact_law(self, content: Sequence[Any]) -> ExactLaw:
-        """Every threshold and the upper bound, over all noises of the rank that are not negligible. Guard: drawn
-        answers, tests/measurements/test_unbounded_quantile.py.
-        """
+        """All ranks that are not negligible. Guard: drawn answers, tests/measurements/test_unbounded_quantile.py."""
         rates = [float(law.rate) for law in self._noises]
         scores = self._scores(content[0])
         reach = int(45 / min(rates)) + int(np.abs(scores).max(initial=0))
@@ -176,13 +171,5 @@ class UnboundedQuantile(QueryStep):
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        step = cls(
-            name="quartile",
-            query=ValuesQuery(value="x"),
-            low=-1,
-            high=2,
-            epsilon=Fraction(2),
-            neighbours=neighbours,
-            q=Fraction(1, 4),
-        )
-        return (on_values(step),)
+        q, two, values = Fraction(1, 4), Fraction(2), ValuesQuery(value="x")
+        return (on_values(cls(name="x", query=values, low=-1, high=2, epsilon=two, neighbours=neighbours, q=q)),)

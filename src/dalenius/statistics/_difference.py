@@ -63,11 +63,10 @@ class Difference(OrderStatistic, ABC):
         return sum((smooth_add_remove(data, m, base) for m in ends), Fraction(0))
 
     def distance(self, values: Sequence[int] | IntArray, bound: int, neighbours: Neighbours) -> int:
-        """How many records can change before one more could move the answer by more than `bound` steps; never too
-        large.
+        """How many records can change before one more could move the answer by more than `bound`; never too large.
 
-        A replaced record moves both ends the same way, so that they may move by the bound each; one that is added or
-        removed may move them towards each other, by half of the bound each.
+        A replaced record moves both ends the same way, by the bound each; one that is added or removed may move them
+        towards each other, by half of the bound each.
         """
         check_distance(neighbours)
         data = self.sorted(values)

@@ -80,9 +80,6 @@ class PointCounts:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """One list with cuts inside it, two of them in one place; values that are missing; weights and their squares in
-        two cells.
-        """
         listed = ValuesQuery(value="x")
 
         def parted(cuts: tuple[int, ...]) -> Example:

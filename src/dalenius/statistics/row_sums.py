@@ -58,9 +58,6 @@ class RowSums:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Totals of both signs, shifted squares, products with a weight, halved sums, powers and products from both
-        bounds, and a total beside its squares.
-        """
         space, both = cells("a", "b"), group("a", "b") | number(-1, 2)
         rows: tuple[Row, ...] = (("a", -1), ("a", 2), ("b", 0), ("b", 2), ("b", None))
         whole = CellSpace(())

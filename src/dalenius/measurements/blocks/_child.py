@@ -1,5 +1,4 @@
-"""The program in which a custodian's own function runs on one block: a fresh interpreter that nothing else was in, or
-will be.
+"""The program in which a custodian's own function runs on one block, in a fresh interpreter for it alone.
 
 It is started as a script, imports the standard library alone, and reads from its standard input what everybody may
 know: the function's source, the modules that it names, the units. It imports those modules, closes all but one channel,
@@ -37,8 +36,7 @@ _AUDITED = (
     *("sys._getframe", "sys._current_frames", "sys.unraisablehook", "sys.excepthook"),
 )
 # Calls of the system that arithmetic needs, on x86-64: memory, clocks, signals to itself, reading and writing what is
-# open, and the
-# one by which records are received. None of them waits: a function that does not end uses up its processor time.
+# open, and the one by which records are received. None of them waits: a function that does not end uses up its time.
 _ALLOWED = (
     *(0, 1, 3, 5, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 28, 39, 47, 60, 96, 98, 100, 131, 186, 201),
     *(204, 228, 231, 273, 318, 334),
@@ -137,9 +135,7 @@ def _number(function: Callable[[list[Any]], Any], values: list[Any]) -> float:
 
 
 def _shut(channel: int, seconds: float, memory: int, libc: Any) -> None:
-    """Nothing is open but the channel, nothing can be opened, no other process can be started, and time and
-    memory end.
-    """
+    """Only the channel is open, nothing more can be opened or started, and time and memory end."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for place in (0, 1, 2):
         os.dup2(nowhere, place)

@@ -1,5 +1,4 @@
-"""Blocks of the data and what a model says of each: a short list of whole numbers of public length, of which a unit
-moves few.
+"""Blocks of the data and what a model says of each: a list of whole numbers, of which a unit moves few.
 
 Every record falls into one of `count` blocks by an independent uniform draw that depends on nothing about it. Two data
 sets that differ in one unit of at most c rows can be given the same draws: then at most c blocks differ, whichever
@@ -40,8 +39,7 @@ _EXACT = 1 << 53
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
-    """How the data are parted, and the grid of `width` + 1 points from `lower` to `upper` on which a block's estimate
-    is reported.
+    """How the data are parted, and the grid of `width` + 1 points between the ends that takes a block's estimate.
 
     `unit` is the size of one step of the values, and `design` says what the columns are of records of several
     variables. A block without an estimate reports the middle of the grid.
@@ -134,9 +132,7 @@ class Blocks:
         return replace(self, runner=Runner(function=functions[self.function], stage=stage))
 
     def _sums(self, values: IntArray, places: IntArray) -> Iterator[Sums] | None:
-        """Count, sum and sum of squares of every block, where these say all and are exact in floating point; None
-        elsewhere.
-        """
+        """Count, sum and sum of squares of every block; None where these do not say all, or not exactly."""
         model = MODELS[self.model]
         if model.sums is None or self.correction not in model.sums:
             return None
@@ -171,11 +167,7 @@ class Reports:
 
     @property
     def parted(self) -> IntArray:
-        """The same, but who gave no number stands at the ends, half of them at either: quantiles move apart, not
-        together.
-
-        One block that gains or loses its number still replaces one entry of the list.
-        """
+        """The same, but half of those without a number stand at either end: quantiles move apart, not together."""
         below = self.silent // 2
         ends = np.repeat(np.array([0, self.width], dtype=np.int64), [below, self.silent - below])
         return np.sort(np.concatenate([self.heard, ends]))

@@ -34,9 +34,7 @@ class Predictor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """The predictors in the order of a record's columns after the outcome, and which coefficient is reported; 0 is the
-    intercept.
-    """
+    """The predictors after the outcome, in the order of columns, and which coefficient is reported (0: intercept)."""
 
     predictors: tuple[Predictor, ...]
     coefficient: int = 1
@@ -50,20 +48,15 @@ class Design:
 
     def reported(self, beta: Sequence[float]) -> float:
         """The coefficient in the units of its predictor, or the log odds where all predictors are zero."""
-        spans = [each.high - each.low for each in self.predictors]
         if self.coefficient:
             each = self.predictors[self.coefficient - 1]
             return beta[self.coefficient] * 2 / ((each.high - each.low) * each.unit)
-        shifts = [
-            b * (each.low + each.high) / span for b, each, span in zip(beta[1:], self.predictors, spans, strict=True)
-        ]
-        return beta[0] - fsum(shifts)
+        pairs = zip(beta[1:], self.predictors, strict=True)
+        return beta[0] - fsum(b * (each.low + each.high) / (each.high - each.low) for b, each in pairs)
 
 
 def fitted(rows: IntArray, design: Design, *, is_penalised: bool) -> float:
-    """The coefficient; not a number where the records do not tell it: too few, or predictors that are constant or move
-    together.
-    """
+    """The coefficient; not a number where the records are too few, or predictors are constant or move together."""
     if not len(rows):
         return nan
     told = np.column_stack([rows[:, 0] != 0, rows[:, 1:]]).astype(np.int64)
@@ -92,9 +85,7 @@ class _Block:
     is_penalised: bool
 
     def maximum(self) -> list[float] | None:
-        """By Newton's steps, each shortened until the likelihood rises; None where the information is singular at the
-        start.
-        """
+        """By Newton's steps, shortened until the likelihood rises; None where the information is singular at first."""
         beta = [0.0] * len(self.columns)
         state = self._at(beta)
         if state is None:
@@ -182,12 +173,9 @@ def _factor(matrix: Matrix) -> Matrix | None:
 
 
 def _solved(factor: Matrix, right: Sequence[float]) -> list[float]:
-    size = len(right)
-    first = [0.0] * size
-    for i in range(size):
-        first[i] = (right[i] - fsum(factor[i][j] * first[j] for j in range(i))) / factor[i][i]
-    second = [0.0] * size
-    for i in reversed(range(size)):
-        rest = first[i] - fsum(factor[j][i] * second[j] for j in range(i + 1, size))
-        second[i] = rest / factor[i][i]
-    return second
+    solved = list(right)
+    for i in range(len(solved)):
+        solved[i] = (solved[i] - fsum(factor[i][j] * solved[j] for j in range(i))) / factor[i][i]
+    for i in reversed(range(len(solved))):
+        solved[i] = (solved[i] - fsum(factor[j][i] * solved[j] for j in range(i + 1, len(solved)))) / factor[i][i]
+    return solved

@@ -1,5 +1,4 @@
-"""A mixture of two normal laws in one block: so many rounds of expectation and maximisation from a start that the
-values decide.
+"""A mixture of two normal laws in one block: rounds of expectation and maximisation from a start by the values.
 
 The start parts the sorted values in the middle. The lower component is the one with the smaller mean, so that blocks
 speak of the same one. No component becomes narrower than a twentieth of the whole, below which the likelihood has no
@@ -49,8 +48,8 @@ def fitted(values: IntArray) -> Mixture | None:
     for _ in range(_ROUNDS):
         upper = _belonging(xs, now)
         parts = []
-        for weights in ([t * (1 - u) for t, u in zip(ts, upper, strict=True)], _times(ts, upper)):
-            count, mean, variance = _moments(xs, weights)
+        for shares in ([1 - u for u in upper], upper):
+            count, mean, variance = _moments(xs, [t * u for t, u in zip(ts, shares, strict=True)])
             if not count > 0:
                 return now.ordered()
             parts.append((count, mean, max(variance, floor)))
@@ -74,10 +73,6 @@ def _belonging(xs: list[float], mixture: Mixture) -> list[float]:
     base = log((1 - mixture.share) / mixture.share) + log(w / v) / 2
     gaps = (base - (x - a) ** 2 / (2 * v) + (x - b) ** 2 / (2 * w) for x in xs)
     return [1 / (1 + exp(gap)) if gap < 700 else 0.0 for gap in gaps]
-
-
-def _times(ts: list[int], upper: list[float]) -> list[float]:
-    return [t * u for t, u in zip(ts, upper, strict=True)]
 
 
 def _moments(xs: list[float], weights: list[int] | list[float]) -> tuple[float, float, float]:

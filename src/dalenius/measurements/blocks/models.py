@@ -1,5 +1,4 @@
-"""Named models whose parameter is estimated in blocks of the data: the estimate, its correction for bias, and its
-large-sample variance.
+"""Named models of blocks of the data: the estimate, its correction for bias, and its large-sample variance.
 
 An estimate is a function of the whole numbers of one block and of nothing else: sums are sums of integers, and
 logarithms are added up exactly, so that no other block can move it by a rounding. It may be infinite or not a number;
@@ -42,15 +41,14 @@ class BlockModel:
 
     `fit(values, unit)` is the estimate from values counted in units, `corrected` the one whose bias is of second order
     in one over the number of values (the same unless it is stated), and `central` the one whose median is off by as
-    little (the corrected one unless it is stated). `variance(theta, spread)`
-    is the variance of the estimate times the number of values, where the values have about the standard deviation
-    `spread`; `inflation` by how much more, relative to one over the number of values. Where all is said by three sums,
-    `sums` gives the estimates from them, by the name of the correction: many blocks are then summed at once.
-    `corrections` are those that a request may write, the usual one first, none where nothing is known to correct; where
-    `usual` is stated, it is meant where the request writes nothing. `is_firth` says that the analytic one is Firth's; a
-    model whose fit is slow states how it is `jackknifed`. A model that `takes_predictors` is of records of several
-    variables, and the spread is then that of the predictor asked about. One that `is_slow` takes milliseconds for a
-    block.
+    little (the corrected one unless it is stated). `variance(theta, spread)` is the variance of the estimate times the
+    number of values, where the values have about the standard deviation `spread`; `inflation` by how much more,
+    relative to one over the number of values. Where all is said by three sums, `sums` gives the estimates from them, by
+    the name of the correction: many blocks are then summed at once. `corrections` are those that a request may write,
+    the usual one first, none where nothing is known to correct; where `usual` is stated, it is meant where the request
+    writes nothing. `is_firth` says that the analytic one is Firth's; a model whose fit is slow states how it is
+    `jackknifed`. A model that `takes_predictors` is of records of several variables, and the spread is then that of the
+    predictor asked about. One that `is_slow` takes milliseconds for a block.
     """
 
     fit: Fit

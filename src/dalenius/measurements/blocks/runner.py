@@ -1,5 +1,4 @@
-"""Who runs a custodian's own function over blocks: one process, one memory and one channel for each block, and for
-nothing else.
+"""Who runs a custodian's own function over blocks: one process, memory and channel for each block alone.
 
 A block's records are written into a memory of their own, which is sealed before the block's process is started and
 handed to that process alone once it has said that it is shut. When it ends, nobody holds the memory any more: no block
@@ -89,9 +88,7 @@ class Machine:
         time.sleep(seconds)
 
     def end(self, process: int) -> tuple[int | None, float | None]:
-        """Kill a process; by which signal it had ended, 0 for none, and its processor time; None where that is not
-        known.
-        """
+        """Kill a process; by which signal it had ended (0: none), and its processor time; None if unknown."""
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
         try:

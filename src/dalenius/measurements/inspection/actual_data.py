@@ -6,6 +6,7 @@ a request after such a look is outside every guarantee.
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from inspect import signature
 from math import exp, log, tanh
 from typing import Any
@@ -118,6 +119,7 @@ def compare_options(
 ) -> dict[str, float]:
     """Expected sum of absolute errors of the options of O'Keefe & Charest, in steps, beside declared bounds."""
     neighbours = Neighbours(relation=Relation.REPLACE, scope=Scope.OBSERVED_ROWS)
+    make = partial(BootstrapTotals, name="x", statistic=statistic, neighbours=neighbours, epsilon=epsilon, floor=floor)
     result = {}
     for name, option, membership in (
         ("(i) one scale, membership private", Option.ONE, Membership.PRIVATE),
@@ -125,20 +127,10 @@ def compare_options(
         ("(ii) scale per cell, membership private", Option.PER_CELL, Membership.PRIVATE),
         ("(iii) scale per cell, membership public", Option.PER_CELL, Membership.PUBLIC),
     ):
-        step = BootstrapTotals(
-            name="comparison",
-            statistic=statistic,
-            neighbours=neighbours,
-            epsilon=epsilon,
-            option=option,
-            membership=membership,
-            floor=floor,
-        )
-        result[name] = sum(expected_error(s) for s in step.scales(minima, maxima))
-    declared = statistic.sensitivity(Neighbours(relation=Relation.REPLACE)).l1
-    result["differential privacy, declared bounds"] = statistic.query.space.possible * expected_error(
-        declared / epsilon
-    )
+        chosen = make(option=option, membership=membership)
+        result[name] = sum(expected_error(s) for s in chosen.scales(minima, maxima))
+    declared = expected_error(statistic.sensitivity(Neighbours(relation=Relation.REPLACE)).l1 / epsilon)
+    result["differential privacy, declared bounds"] = statistic.query.space.possible * declared
     return result
 
 
@@ -170,11 +162,8 @@ def true_delta(
     alternatives that move a record next to the answer or to the ends, a lower bound of the truth.
     """
     x = [int(v) for v in np.sort(np.asarray(values, dtype=np.int64))]
-    here = _fitted(statistic, x, epsilon, floor, neighbours)
-    deltas = [
-        _hockey_stick(here, _fitted(statistic, d, epsilon, floor, neighbours), float(epsilon))
-        for d in _others(x, neighbours)
-    ]
+    here, *others = (_fitted(statistic, d, epsilon, floor, neighbours) for d in [x, *_others(x, neighbours)])
+    deltas = [_hockey_stick(here, there, float(epsilon)) for there in others]
     return {"epsilon": float(epsilon), "delta at least": max(deltas, default=0.0), "alternatives": float(len(deltas))}
 
 

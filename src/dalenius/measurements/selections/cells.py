@@ -87,12 +87,10 @@ def first_head(heads: FloatArray) -> FloatArray:
 
 
 def chosen(cell: int) -> Value:
-    """The position of the chosen cell; the only thing that is released."""
     return Value(np.array([cell], dtype=np.int64))
 
 
 def selection_block(name: str, outcome: Value, law: Law) -> Block:
-    """The selected position, over a one-cell space."""
     space = CellSpace((Axis(variable=name, labels=("selected",)),))
     return Block(name=name, space=space, values=outcome.values, law=law, role="selection")
 
@@ -150,7 +148,6 @@ class CellSelection:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """The fuller of two cells, and the one with the smaller total of numbers of both signs."""
         # How it selects, which makes it a measurement, each kind says itself.
         fullest: Any = cls("fullest", COUNTS, Fraction(2), neighbours)
         smallest: Any = cls("smallest", TOTALS.query, Fraction(2), neighbours, TOTALS, -1)
