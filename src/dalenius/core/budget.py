@@ -86,7 +86,6 @@ class Budget:
 
     @property
     def amounts(self) -> dict[str, Fraction | None]:
-        """Every amount by its name, None where it is not set."""
         return {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
 
     def __post_init__(self) -> None:

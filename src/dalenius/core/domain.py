@@ -5,6 +5,7 @@ cell is a cell like any other; only a declared structural zero is not perturbed.
 """
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -49,11 +50,9 @@ class Categories:
         if self.values and len(self.values) != len(self.labels):
             raise DocumentError("A code list must give one label to each code.")
         for texts in (self.labels, self.values):
-            names_so_far: set[str] = set()
-            for text in texts:
-                if text in names_so_far:
+            for text, times in Counter(texts).items():
+                if times > 1:
                     raise DocumentError(f"The category {text!r} is declared twice.", received=text)
-                names_so_far.add(text)
         for code, label in enumerate(self.labels):
             if self._codes[label] != code:
                 raise DocumentError(f"{label!r} is the code of one category and the label of another.")
@@ -180,9 +179,8 @@ class Lookup:
     def __post_init__(self) -> None:
         for key, entries in self._by_key.items():
             ends = sorted((entry.first, entry.until) for entry in entries)
-            if any(first >= until for first, until in ends) or any(
-                later[0] < earlier[1] for earlier, later in pairwise(ends)
-            ):
+            is_empty = any(first >= until for first, until in ends)
+            if is_empty or any(later[0] < earlier[1] for earlier, later in pairwise(ends)):
                 raise DocumentError(
                     f"The lookup names the key {key!r} twice for one day, or for no day at all.", received=key
                 )
@@ -393,12 +391,10 @@ class Domain:
 
     @property
     def public_attributes(self) -> tuple[str, ...]:
-        """Variables whose values are known of every unit, in declared order."""
         return tuple(name for name, variable in self.variables.items() if variable.public_source)
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """Variables that are declared as weights, in declared order."""
         return tuple(name for name, variable in self.variables.items() if variable.is_weight)
 
     def variable(self, name: str) -> Variable:

@@ -19,7 +19,7 @@ class Level(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """The support of one claim, with the places where it is argued."""
 
@@ -36,5 +36,5 @@ class Evidence:
         return {"level": str(self.level), "references": list(self.references), "assumptions": list(self.assumptions)}
 
 
-UNVETTED = Evidence(level=Level.NONE, assumptions=("the claims of extensions, which the project did not examine",))
+UNVETTED = Evidence(Level.NONE, assumptions=("the claims of extensions, which the project did not examine",))
 """What a claim counts as that an extension of another distribution makes, whatever it says of itself."""

@@ -143,7 +143,6 @@ class Tails:
 
 @lru_cache(maxsize=32)
 def tails_of(law: IntegerLaw) -> Tails:
-    """Tail probabilities of a law that can be listed; kept, since the table takes a while."""
     return Tails(law)
 
 

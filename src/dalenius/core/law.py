@@ -131,7 +131,6 @@ class Censored:
         return np.where(shown == 0, self.additive.cdf(self.least - 1 - a), above)
 
     def show(self, values: IntArray) -> IntArray:
-        """What is published of measured counts."""
         return np.where(values >= self.least, values, 0)
 
     @cached_property
@@ -152,7 +151,6 @@ class Censored:
 
     @property
     def std_error(self) -> float:
-        """Root of the largest mean squared error."""
         return float(np.sqrt(self.variance))
 
     def ends(self, values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
@@ -217,7 +215,6 @@ class Kernel:
 
     @property
     def std_error(self) -> float:
-        """Root of the largest mean squared error."""
         return float(np.sqrt(self.variance))
 
     def half_width(self, confidence: float) -> int:

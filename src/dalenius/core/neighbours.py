@@ -67,7 +67,6 @@ class Neighbours:
         return replace(self, unit=f"group of {size} {what}", persons=size, max_rows=size * self.max_rows)
 
     def sentence(self) -> str:
-        """In plain words, for documents."""
         who = "one row" if self.unit == "row" else f"one {self.unit}, with at most {self.max_rows} row(s),"
         how = "is replaced by another" if self.is_replace else "is added or removed"
         if self.public:

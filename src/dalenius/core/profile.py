@@ -16,7 +16,7 @@ from dalenius.core.law import IntegerLaw
 from dalenius.core.neighbours import Relation
 from dalenius.errors import TooLarge, Unsupported
 
-PROVED = Evidence(level=Level.PROVED)
+PROVED = Evidence(Level.PROVED)
 
 
 @dataclass(frozen=True)

@@ -34,20 +34,8 @@ class Sealed(Generic[T]):
     def _refuse(self, *_: object) -> NoReturn:
         raise NotPublic("An exact value was asked for outside the gate; ask for a release instead.")
 
-    __eq__ = _refuse
-    __hash__ = _refuse
-    __bool__ = _refuse
-    __len__ = _refuse
-    __iter__ = _refuse
-    __getstate__ = _refuse
-    __reduce__ = _refuse
-    __reduce_ex__ = _refuse
-    __copy__ = _refuse
-    __deepcopy__ = _refuse
-    __format__ = _refuse
-    __array__ = _refuse
-    __float__ = _refuse
-    __int__ = _refuse
+    __eq__ = __hash__ = __bool__ = __len__ = __iter__ = __format__ = __array__ = __float__ = __int__ = _refuse
+    __getstate__ = __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refuse
 
 
 class Confidential:
@@ -74,12 +62,7 @@ class Confidential:
     def _refuse(self, *_: object) -> NoReturn:
         raise NotPublic("A confidential result cannot be saved, sent or serialised; ask for a release instead.")
 
-    __getstate__ = _refuse
-    __reduce__ = _refuse
-    __reduce_ex__ = _refuse
-    __copy__ = _refuse
-    __deepcopy__ = _refuse
-    __iter__ = _refuse
+    __getstate__ = __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = __iter__ = _refuse
 
 
 def _lines(content: Mapping[Any, Any], margin: str) -> Iterator[str]:

@@ -34,7 +34,6 @@ class SummedDefinition(ABC):
     statements: ClassVar[tuple[str, ...]] = ()
 
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """The sum of the steps' costs, charged to the definition's own account."""
         total = Cost(relation=one_relation(profiles), rho=Fraction(0), epsilon=Fraction(0))
         for profile in profiles:
             total += profile.cost()
@@ -45,12 +44,10 @@ class SummedDefinition(ABC):
         """Whether the sequence stays within the budget under this definition."""
 
     def sentence(self, budget: Budget) -> str:
-        """The guarantee in the definition's own terms, for specialists."""
         amounts = zip(self.amounts, map(plain, self.required_amounts(budget)), strict=True)
         return self.statements[0].format(**dict(amounts))
 
     def claim(self, budget: Budget, relation: Relation) -> PrivacyProfile:
-        """What the amounts of a budget bound between the definition's neighbours."""
         failure = budget.delta or Fraction(0)
         if budget.rho is not None:
             return PrivacyProfile(relation=relation, rho=budget.rho, rho_delta=failure)

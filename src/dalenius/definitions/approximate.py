@@ -30,13 +30,9 @@ _DOUBT = 1e-6
 
 
 class Approximate(SummedDefinition):
-    """(epsilon, delta)-differential privacy."""
-
     name: ClassVar[str] = "approximate"
     amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Dwork et al. (2006)", "Canonne, Kamath & Steinke (2020)")
-    )
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Dwork et al. (2006)", "Canonne, Kamath & Steinke (2020)"))
     statements: ClassVar[tuple[str, ...]] = (
         "Because of one unit's data the probability of any outcome changes by at most a factor of "
         "exp({epsilon}), plus {delta} (approximate differential privacy, epsilon = {epsilon}, delta = "
@@ -44,7 +40,6 @@ class Approximate(SummedDefinition):
     )
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-        """Whether delta at the budget's epsilon is within the budget's delta."""
         epsilon, delta = self.required_amounts(budget)
         one_relation(profiles)
         # Cheap statements first: they often decide.

@@ -20,8 +20,6 @@ from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_BOOTSTRA
 
 
 class Bootstrap(DataDependent):
-    """epsilon-bootstrap differential privacy for the data at hand; (epsilon, delta) and rho variants alike."""
-
     name: ClassVar[str] = "bootstrap"
     scope: ClassVar[Scope] = Scope.OBSERVED_ROWS
     evidence: ClassVar[Evidence] = Evidence(

@@ -22,8 +22,6 @@ from dalenius.definitions._data_dependent import REPETITION, SCALE, WHO_INDIVIDU
 
 
 class Individual(DataDependent):
-    """(epsilon, D)-individual differential privacy."""
-
     name: ClassVar[str] = "individual"
     scope: ClassVar[Scope] = Scope.ACTUAL_DATA
     evidence: ClassVar[Evidence] = Evidence(

@@ -33,14 +33,12 @@ _DOUBT = Fraction(1, 10**6)
 
 
 class Probabilistic(SummedDefinition):
-    """(epsilon, delta)-probabilistic differential privacy."""
-
     name: ClassVar[str] = "probabilistic"
     amounts: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
     # Pure noise never fails and truncated noise sometimes does, for hardly less variance.
     by_name_only: ClassVar[tuple[str, ...]] = ("truncated_laplace",)
     evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Machanavajjhala et al. (2008)", "O'Keefe & Charest (2018) 6.1")
+        Level.PROVED, ("Machanavajjhala et al. (2008)", "O'Keefe & Charest (2018) 6.1")
     )
     statements: ClassVar[tuple[str, ...]] = (
         "Except for outcomes of probability {delta} together, the probability of any outcome changes by at"
@@ -48,7 +46,6 @@ class Probabilistic(SummedDefinition):
     )
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-        """Whether the losses stay below epsilon together, except with probability delta."""
         epsilon, delta = self.required_amounts(budget)
         return self.failure(profiles, epsilon) <= delta
 

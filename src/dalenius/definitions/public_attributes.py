@@ -31,8 +31,6 @@ LINKAGE = note("linkage")
 
 
 class PublicAttributes(SummedDefinition):
-    """Pure or approximate differential privacy between units that agree in what is public."""
-
     name: ClassVar[str] = "public_attributes"
     scope: ClassVar[Scope] = Scope.GIVEN_THE_PUBLIC
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
@@ -49,7 +47,6 @@ class PublicAttributes(SummedDefinition):
     statements: ClassVar[tuple[str, ...]] = ("Between data sets that differ in what is not public about one unit:",)
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-        """Whether the sequence stays within the budget, under the definition of these amounts."""
         return _among_replaced(budget).fits(profiles, budget)
 
     def sentence(self, budget: Budget) -> str:

@@ -24,19 +24,17 @@ from dalenius.errors import Unsupported
 class Pure(SummedDefinition):
     name: ClassVar[str] = "pure"
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
-    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Dwork, McSherry, Nissim & Smith (2006)",))
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Dwork, McSherry, Nissim & Smith (2006)",))
     statements: ClassVar[tuple[str, ...]] = (
         "The probability of any outcome changes by at most a factor of exp({epsilon}) because of one "
         "unit's data (pure differential privacy, epsilon = {epsilon}).",
     )
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-        """Whether the epsilons add up to no more than the budget's."""
         (epsilon,) = self.required_amounts(budget)
         return self._epsilon(profiles) <= epsilon
 
     def cost(self, profiles: Sequence[PrivacyProfile]) -> Cost:
-        """The sum of the steps' costs; the pure sum is kept beside it."""
         self._epsilon(profiles)
         return super().cost(profiles)
 

@@ -25,11 +25,9 @@ from dalenius.errors import Unsupported
 
 
 class ZeroConcentrated(SummedDefinition):
-    """rho-zero-concentrated differential privacy."""
-
     name: ClassVar[str] = "zero_concentrated"
     amounts: ClassVar[tuple[str, ...]] = ("rho",)
-    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Bun & Steinke (2016)",))
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Bun & Steinke (2016)",))
     statements: ClassVar[tuple[str, ...]] = (
         "The Renyi divergence of order a between neighbours is at most a * {rho} for every a > 1 "
         "(zero-concentrated differential privacy, rho = {rho}); it follows, for example, that the "
@@ -42,7 +40,6 @@ class ZeroConcentrated(SummedDefinition):
     )
 
     def fits(self, profiles: Sequence[PrivacyProfile], budget: Budget) -> bool:
-        """Whether the rhos add up to no more than the budget's, and the failures to no more than its delta."""
         (rho,) = self.required_amounts(budget)
         one_relation(profiles)
         pairs = [p.zero_concentrated() for p in profiles]
@@ -55,7 +52,6 @@ class ZeroConcentrated(SummedDefinition):
         return sum((r for r, _ in pairs), Fraction(0)) <= rho and failure <= (budget.delta or 0)
 
     def sentence(self, budget: Budget) -> str:
-        """For specialists, with an (epsilon, delta) reading."""
         (rho,) = self.required_amounts(budget)
         epsilon = float(round_up(conversions.rho_to_epsilon(rho, Fraction(1, 10**6)), 1000))
         delta = plain(budget.delta) if budget.delta else ""

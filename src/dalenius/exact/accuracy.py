@@ -11,18 +11,14 @@ from math import exp, expm1, log, log1p
 from dalenius.errors import ParameterError
 
 
-def _check(answers: int, gamma: float, sensitivity: float, epsilon: float) -> None:
-    if answers < 1 or not 0 < gamma <= 1 or sensitivity <= 0 or epsilon <= 0:
-        raise ParameterError("Needed: answers >= 1, 0 < gamma <= 1, sensitivity > 0 and epsilon > 0.")
-
-
 def half_width(answers: int, gamma: float, sensitivity: float, epsilon: float) -> float:
     """The bound of Theorem 4: no error exceeds it, with probability at least 1 - gamma.
 
     >>> round(half_width(9, 0.05, 1.0, 1.0), 4)
     5.193
     """
-    _check(answers, gamma, sensitivity, epsilon)
+    if answers < 1 or not 0 < gamma <= 1 or sensitivity <= 0 or epsilon <= 0:
+        raise ParameterError("Needed: answers >= 1, 0 < gamma <= 1, sensitivity > 0 and epsilon > 0.")
     return log(answers / gamma) * sensitivity / epsilon
 
 

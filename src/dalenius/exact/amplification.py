@@ -30,8 +30,6 @@ PROVED_FOR = {Scheme.POISSON: Relation.ADD_REMOVE, Scheme.FIXED_SIZE: Relation.R
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretSample:
-    """A sample whose membership is secret, drawn with a publicly known fraction."""
-
     fraction: Fraction
     scheme: Scheme
 
@@ -49,7 +47,6 @@ class SecretSample:
         return round_up(log_upper(1 + self.fraction * (exp_upper(epsilon) - 1)), 10**15)
 
     def amplified(self, profile: PrivacyProfile) -> PrivacyProfile:
-        """The privacy of the step for the population, given its privacy for the sample."""
         if profile.relation is not PROVED_FOR[self.scheme]:
             raise Unsupported(
                 f"Amplification by {self.scheme} sampling is proved under {PROVED_FOR[self.scheme]} only.",

@@ -124,7 +124,6 @@ def _largest_up_to(law: IntegerLaw, size: int, is_log_concave: bool) -> Fraction
 
 
 def _worst_failure(law: IntegerLaw, sensitivity: Sensitivity, is_log_concave: bool) -> Fraction:
-    """The largest probability of an output that a neighbour cannot give."""
     if sensitivity.patterns is None and not is_log_concave:
         cells = min(sensitivity.l0, -(-sensitivity.l1 // 1))
         return 1 - (1 - impossible(law, -(-sensitivity.linf // 1))) ** cells
@@ -201,13 +200,11 @@ class SquaredExponential(CentredNoise, ABC):
         return self.decay * (2 * self.limit * s - s * s)
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
-        """The exact pair, and the exact curve where the moves are listed."""
         law = cast(IntegerLaw, self)
         return profile(law, sensitivity, relation, self.evidence, is_log_concave=True)
 
 
 def check_limit(limit: int) -> None:
-    """A finite range is an integer of at least one, and short enough to be listed."""
     if limit < 1:
         raise ParameterError(f"limit must be an integer of at least 1; received {limit!r}.")
     if limit > MOST_LIMIT:

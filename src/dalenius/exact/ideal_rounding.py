@@ -33,7 +33,6 @@ class LazyUniform:
     _bits: int = field(default=0)
 
     def enclose(self, bits: int) -> Enclosure:
-        """First `bits` bits, and that plus one."""
         missing = bits - self._bits
         if missing > 0:
             size = -(-missing // 8)
@@ -114,7 +113,6 @@ def rounded_laplace(drawn: tuple[Ideal, Ideal], scale: Fraction) -> int:
 
 
 def discrete_laplace(scale: Fraction, rng: RandomSource) -> int:
-    """One draw of the discrete Laplace law without a table."""
     return scaled_laplace(unit_laplace(rng), scale)
 
 

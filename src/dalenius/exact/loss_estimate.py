@@ -191,9 +191,7 @@ def _composed(product: tuple[Shift, ...]) -> LossEstimate | None:
     for s in product:
         one = of_shift(s.law, s.size)
         part = None if one is None else one.times(s.times)
-        if part is None:
-            return None
-        whole = part if whole is None else whole.beside(part)
+        whole = part if part is None or whole is None else whole.beside(part)
         if whole is None:
             return None
     return whole
@@ -212,8 +210,7 @@ def tail_of(product: tuple[Shift, ...], epsilon: Fraction) -> Fraction:
 def delta_of(products: Moves, epsilon: Fraction) -> float | None:
     """About delta(epsilon) of the worst product; None where one of them is not estimated."""
     deltas = []
-    for product in products:
-        whole = of_product(product)
+    for whole in map(of_product, products):
         if whole is None:
             return None
         limits.spend(len(whole.masses) // _PER_FLOAT)

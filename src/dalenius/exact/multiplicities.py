@@ -44,17 +44,9 @@ class PoissonLaw:
         work = bits + _GUARD
         left = _outwards(work, lambda i: (self.rate - i, self.rate), self.rate)
         right = _outwards(work, lambda i: (self.rate, self.rate + i + 1), None)
-        lower = [low for low, _ in reversed(left[1:])] + [low for low, _ in right]
-        upper = [high for _, high in reversed(left[1:])] + [high for _, high in right]
-        first = self.rate - (len(left) - 1)
-        return WeightTable(
-            bits=bits,
-            first=first,
-            lower=[low >> _GUARD for low in lower],
-            upper=[-(-high >> _GUARD) for high in upper],
-            left=1 if first else 0,
-            right=1,
-        )
+        weights, first = [*reversed(left[1:]), *right], self.rate - (len(left) - 1)
+        lower, upper = [low >> _GUARD for low, _ in weights], [-(-high >> _GUARD) for _, high in weights]
+        return WeightTable(bits, first, lower, upper, left=1 if first else 0, right=1)
 
 
 def _outwards(work: int, ratio: Callable[[int], tuple[int, int]], most: int | None) -> list[tuple[int, int]]:

@@ -47,20 +47,13 @@ class Sorted:
         inside = self.values[max(first, 1) - 1 : max(min(last, n), 0)]
         before = max(0, min(last, 0) - first + 1)
         after = max(0, last - max(first, n + 1) + 1)
-        return np.concatenate(
-            (
-                np.full(before, self.low, dtype=np.int64),
-                np.asarray(inside, dtype=np.int64),
-                np.full(after, self.high, dtype=np.int64),
-            )
-        )
+        low, high = (np.full(count, end, dtype=np.int64) for count, end in ((before, self.low), (after, self.high)))
+        return np.concatenate((low, np.asarray(inside, dtype=np.int64), high))
 
     def ends_replaced(self, count: int = 1) -> "tuple[Sorted, Sorted]":
         """The highest and the lowest data set that so many replacements can make, element by element."""
-        return (
-            Sorted(self.window(1 + count, len(self) + count), self.low, self.high),
-            Sorted(self.window(1 - count, len(self) - count), self.low, self.high),
-        )
+        highest, lowest = (self.window(1 + moved, len(self) + moved) for moved in (count, -count))
+        return Sorted(highest, self.low, self.high), Sorted(lowest, self.low, self.high)
 
     def ends_added_removed(self) -> "tuple[Sorted, ...]":
         """With high added, low added, the smallest removed, the largest removed."""

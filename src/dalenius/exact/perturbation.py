@@ -102,9 +102,7 @@ def from_text(text: str, name: str = "imported") -> Kernel:
 
 
 def _fields(line: str) -> list[str]:
-    for separator in (";", ","):
-        line = line.replace(separator, " ")
-    return [field.strip().strip('"') for field in line.split()]
+    return [field.strip('"') for field in line.replace(";", " ").replace(",", " ").split()]
 
 
 def to_text(kernel: Kernel) -> str:
@@ -128,12 +126,8 @@ def show(kernel: Kernel, digits: int = 4, most: int = 10**9, largest: int = 10**
     What is left out is said in a last line.
     """
     rows = kernel.rows[: largest + 1]
-    visible = [
-        kernel.firsts[a] + k
-        for a, row in enumerate(rows)
-        for k, w in enumerate(row)
-        if 2 * w * 10**digits >= kernel.scale
-    ]
+    outputs = ((kernel.firsts[a] + k, w) for a, row in enumerate(rows) for k, w in enumerate(row))
+    visible = [b for b, w in outputs if 2 * w * 10**digits >= kernel.scale]
     low, high = min(visible, default=0), max(visible, default=0) + 1
     wanted = high - low
     if wanted > most:

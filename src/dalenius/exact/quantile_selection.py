@@ -133,11 +133,9 @@ class Records:
 
     @property
     def total(self) -> int:
-        """How much all of them count."""
         return len(self.values) if self.before is None else int(self.before[-1] - self.before[0])
 
     def counts(self, places: IntArray) -> IntArray:
-        """How much the records before each place count."""
         return places if self.before is None else self.before[places] - self.before[0]
 
     def window(self, first: int, last: int) -> tuple[int, int]:

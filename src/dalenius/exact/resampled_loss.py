@@ -122,8 +122,15 @@ class MixturePair:
         return high, max(1.0 - float(p.sum()), 0.0)
 
     def masses(self, unit: Fraction) -> tuple[int, FloatArray, float]:
-        """First point of the grid, masses in floats, and what is counted as unbounded."""
-        return _mixture_masses(self, unit)
+        h = float(unit)
+        high, left_out = self.top()
+        is_listed = self.is_discrete and self.sigma <= _LISTED
+        first, p, q = _listed(self, high, h) if is_listed else _integrated(self, high, h)
+        least = h * np.arange(first, first + len(p))
+        with np.errstate(divide="ignore", over="ignore"):
+            share = (p - np.exp(np.log(q) + least)) / -expm1(-h) + _LIFT * p
+        share = np.clip(share, 0.0, p)
+        return first, np.append(p - share, 0.0) + np.append(0.0, share), max(left_out, 2 * TAIL)
 
 
 class LossPair(Hashable, Protocol):
@@ -152,18 +159,6 @@ def listed_loss(unit: Fraction, first: int, masses: FloatArray, left_out: float)
     whole = tuple(top * raised // (bottom * _ROUNDED) + 1 for top, bottom in parts)
     infinite = max(scale - sum(whole), int(Fraction(left_out) * scale))
     return LossDistribution(unit, first, whole, infinite)
-
-
-def _mixture_masses(pair: MixturePair, unit: Fraction) -> tuple[int, FloatArray, float]:
-    h = float(unit)
-    high, left_out = pair.top()
-    is_listed = pair.is_discrete and pair.sigma <= _LISTED
-    first, p, q = _listed(pair, high, h) if is_listed else _integrated(pair, high, h)
-    least = h * np.arange(first, first + len(p))
-    with np.errstate(divide="ignore", over="ignore"):
-        share = (p - np.exp(np.log(q) + least)) / -expm1(-h) + _LIFT * p
-    share = np.clip(share, 0.0, p)
-    return first, np.append(p - share, 0.0) + np.append(0.0, share), max(left_out, 2 * TAIL)
 
 
 def _listed(pair: MixturePair, high: float, h: float) -> tuple[int, FloatArray, FloatArray]:
@@ -259,16 +254,14 @@ class PublishedPair:
     def masses(self, unit: Fraction) -> tuple[int, FloatArray, float]:
         """First grid point, masses of the mixture over K, and what counts as unbounded: all K beyond the last."""
         weights, rest = poisson_head(self.rows)
-        parts = [(0, weights[0] * np.ones(1))]
-        unbounded = rest
+        parts, unbounded = [(0, weights[0] * np.ones(1))], rest
         one = float(self.reach) / sqrt(float(self.sigma_squared))
         for k, weight in enumerate(weights[1:], 1):
             if k * one > _FAR:
                 unbounded += weight
                 continue
-            shifted = MixturePair(
-                up=k * self.reach, down=Fraction(0), sigma_squared=self.sigma_squared, weights=ONE_COPY
-            )
+            up, none = k * self.reach, Fraction(0)
+            shifted = MixturePair(up=up, down=none, sigma_squared=self.sigma_squared, weights=ONE_COPY)
             first, masses, left_out = shifted.masses(unit)
             parts.append((first, weight * masses))
             unbounded += weight * left_out

@@ -126,11 +126,6 @@ class ResamplingPrice:
         return self.rows * (2 if self.is_replace else 1)
 
     @property
-    def is_spread(self) -> bool:
-        """Whether a search must look at several cells; with several rows to a unit one cell guides it."""
-        return self.has_cells and self.rows == 1
-
-    @property
     def is_served(self) -> bool:
         """Whether all ways to spread a unit's rows over cells can be looked at."""
         return self.rows == 1 or self.touched <= (_MOST_SPREAD if self.has_cells else _MOST_TOUCHED)
@@ -217,8 +212,9 @@ def calibrated(
     @cache
     def excess(log_variance: float) -> float:
         """How far the target is missed, as a logarithm: by floats, which suggest and never decide."""
-        # Rows that are all in one cell are the worst, which is checked at the end and not trusted here.
-        tried = replace(price, sigma_squared=_short(Fraction(exp(log_variance))), has_cells=price.is_spread)
+        # Several rows that are all in one cell are the worst, which is checked at the end and not trusted here.
+        has_cells = price.has_cells and price.rows == 1
+        tried = replace(price, sigma_squared=_short(Fraction(exp(log_variance))), has_cells=has_cells)
         if rho is not None:
             try:
                 return log(max(tried.rho(delta)[0] / rho, Fraction(1, 10**9)))

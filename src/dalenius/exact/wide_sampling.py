@@ -105,7 +105,6 @@ class TwoSidedGeometric:
         return out
 
     def completed(self, leading: IntArray, rng: RandomSource) -> IntArray:
-        """Leading parts with their lower digits."""
         # The digits belong to G, which is the value itself or its complement.
         sign = leading >> 63
         total = leading ^ sign

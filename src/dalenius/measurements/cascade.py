@@ -52,9 +52,7 @@ class Cascade(BoundedStep):
     """statistic + noise at the first `bounds` that passes; `test` and `epsilon` are what tests and answer lose."""
 
     bounds: tuple[int, ...]
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Dwork & Lei (2009)", "Dwork & Smith (2010) 3.2")
-    )
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Dwork & Lei (2009)", "Dwork & Smith (2010) 3.2"))
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.bounds) <= MOST_BOUNDS:

@@ -45,7 +45,7 @@ class ClippedTotals:
     queries: tuple[ValuesQuery, ...]
     bounds: tuple[int, ...]
     epsilon: Fraction
-    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Ghosh et al. (2009)",))
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Ghosh et al. (2009)",))
 
     def __post_init__(self) -> None:
         if not len(self.queries) == len(self.bounds) == self.space.size:

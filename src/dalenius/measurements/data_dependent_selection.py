@@ -50,9 +50,7 @@ class DataDependentSelection(ExtremesStep):
     neighbours: Neighbours
     floor: int = 1
     evidence: ClassVar[Evidence] = Evidence(
-        level=Level.NONE,
-        references=("Ding, Kifer, Sayed & Wang (2021)",),
-        assumptions=("the scale of the noise follows the data",),
+        Level.NONE, ("Ding, Kifer, Sayed & Wang (2021)",), ("the scale of the noise follows the data",)
     )
     law: ClassVar[Withheld] = Withheld("The scale of the noise follows the values of the confidential data.")
 

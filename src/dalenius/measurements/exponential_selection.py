@@ -36,9 +36,7 @@ class ExponentialSelection(CellSelection):
     """A cell with probability proportional to exp(rate * score)."""
 
     structure: ClassVar[str] = "exponential_selection"
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("McSherry & Talwar (2007)", "Dong, Durfee & Rogers (2020)")
-    )
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("McSherry & Talwar (2007)", "Dong, Durfee & Rogers (2020)"))
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Pure epsilon at the relation it was made for, in proportion at another; its losses span epsilon."""

@@ -51,9 +51,7 @@ class FactoredTable(QueryStep):
     factors: tuple[Factor, ...]
     mechanism: DiscreteGaussian | DiscreteLaplace
     has_curve: bool = False
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Li et al. (2015)", "docs/explanation/margins.md")
-    )
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Li et al. (2015)", "docs/explanation/margins.md"))
 
     @property
     def size(self) -> int:

@@ -64,7 +64,7 @@ class Fourier:
     where: tuple[Filter, ...]
     noise: Mapping[Margin, Mechanism]
     is_size_public: bool = False
-    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Barak et al. (2007)",))
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Barak et al. (2007)",))
 
     def __post_init__(self) -> None:
         if any(len(self.axes[a]) != 2 for margin in self.noise for a in margin):

@@ -89,9 +89,7 @@ class GridSelection:
     is_absolute: bool = False
     blocks: Blocks | None = None
     heaviest: int | None = None
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Smith (2011)", "Kaplan, Schnapp & Stemmer (2022)")
-    )
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Smith (2011)", "Kaplan, Schnapp & Stemmer (2022)"))
 
     def __post_init__(self) -> None:
         qs = self.targets.qs

@@ -86,7 +86,7 @@ class Hellinger(TableStep):
     epsilon: Fraction
     largest: int
     Parameters: ClassVar[type[Part]] = HellingerParameters
-    evidence: ClassVar[Evidence] = Evidence(level=Level.ENUMERATED, references=("Rinott et al. (2018), 5.4",))
+    evidence: ClassVar[Evidence] = Evidence(Level.ENUMERATED, ("Rinott et al. (2018), 5.4",))
 
     def __post_init__(self) -> None:
         if self.largest < 1 or not 0 < self.epsilon <= 100:

@@ -82,7 +82,7 @@ class LabelSelection(QueryStep):
     @property
     def evidence(self) -> Evidence:
         papers = ("Korolova, Kenthapadi, Mishra & Ntoulas (2009)", "Desfontaines, Voss, Gipson & Mandayam (2022)")
-        return Evidence(level=Level.PROVED, references=(*papers, "exhaustive check"))
+        return Evidence(Level.PROVED, (*papers, "exhaustive check"))
 
     @property
     def threshold(self) -> int:

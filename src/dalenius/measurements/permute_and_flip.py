@@ -36,9 +36,7 @@ class PermuteAndFlip(CellSelection):
     """The first cell of a random order whose coin falls on heads."""
 
     structure: ClassVar[str] = "permute_and_flip"
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("McKenna & Sheldon 2020, Theorem 1", "exhaustive check")
-    )
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("McKenna & Sheldon 2020, Theorem 1", "exhaustive check"))
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
         """Pure epsilon at the relation it was made for, in proportion at another."""

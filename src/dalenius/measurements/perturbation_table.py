@@ -64,9 +64,7 @@ class PerturbationTable(TableStep):
     most_delta: Fraction
     neighbours: Neighbours
     Parameters: ClassVar[type[Part]] = PerturbationTableParameters
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.ENUMERATED, references=("exact hockey-stick divergence over all rows",)
-    )
+    evidence: ClassVar[Evidence] = Evidence(Level.ENUMERATED, ("exact hockey-stick divergence over all rows",))
 
     def __post_init__(self) -> None:
         for a, row in enumerate(self.kernel.rows):

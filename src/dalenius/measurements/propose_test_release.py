@@ -37,7 +37,7 @@ class ProposeTestRelease(BoundedStep):
     """statistic + noise at the bound, or no reply; `test` and `epsilon` are what the test and the answer lose."""
 
     bound: int
-    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Dwork & Lei (2009)",))
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Dwork & Lei (2009)",))
 
     def __post_init__(self) -> None:
         if self.bound < 1:

@@ -77,9 +77,7 @@ class RangeQuery(QueryStep, FollowingNoise):
             )
 
     _weak: ClassVar[Evidence] = Evidence(
-        level=Level.NONE,
-        references=("Soria-Comas et al. (2017) 6.3",),
-        assumptions=("the intruder does not know that answers are clamped",),
+        Level.NONE, ("Soria-Comas et al. (2017) 6.3",), ("the intruder does not know that answers are clamped",)
     )
 
     @property

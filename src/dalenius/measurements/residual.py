@@ -72,9 +72,7 @@ class Residual:
     has_curve: bool = False
     tree: Tree = ROOT
     levels: tuple[Axis, ...] = ()
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Xiao et al. (2023)", "docs/explanation/margins.md")
-    )
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Xiao et al. (2023)", "docs/explanation/margins.md"))
 
     def __post_init__(self) -> None:
         # Noise that cannot be drawn is refused before anything is charged.

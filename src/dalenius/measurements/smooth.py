@@ -49,7 +49,7 @@ class Smooth(StatisticStep):
     noise: SmoothNoise
     neighbours: Neighbours
     evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Nissim, Raskhodnikova & Smith (2007)", "docs/explanation/errata.md")
+        Level.PROVED, ("Nissim, Raskhodnikova & Smith (2007)", "docs/explanation/errata.md")
     )
 
     def __post_init__(self) -> None:

@@ -76,7 +76,7 @@ class UnboundedQuantile(QueryStep):
     q: Fraction = Fraction(1, 2)
     growth: Fraction = GROWTH
     step: Fraction = Fraction(1)
-    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Durfee (2023)",))
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Durfee (2023)",))
 
     def __post_init__(self) -> None:
         if not 0 < self.q < 1 or self.q.denominator > _MOST_PARTS:

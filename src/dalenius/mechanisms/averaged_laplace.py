@@ -58,9 +58,7 @@ class AveragedLaplace(CentredNoise, GeometricNoise):
     name: ClassVar[str] = "averaged_laplace"
     is_default: ClassVar[bool] = False
     Parameters: ClassVar[type[Part]] = AveragedLaplaceParameters
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Brawner & Honaker (2018), Remark 2, corrected",)
-    )
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Brawner & Honaker (2018), Remark 2, corrected",))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", checked_rate(self.rate, _MOST_RATE))
@@ -74,7 +72,6 @@ class AveragedLaplace(CentredNoise, GeometricNoise):
 
     @classmethod
     def stated(cls, parameters: Any) -> "AveragedLaplace | StatedFamily":
-        """The law of so many terms, at the stated rate or at the largest that fits."""
         terms, rate = parameters.terms, parameters.rate
         if rate is not None:
             return cls(rate=rate, terms=terms)
@@ -86,7 +83,6 @@ class AveragedLaplace(CentredNoise, GeometricNoise):
         return self.terms * 2 * exp(-rate) / expm1(-rate) ** 2
 
     def weights(self, bits: int) -> WeightTable:
-        """The convolution, until less than a unit is left outside."""
         return _weights(self.rate, self.terms, bits)
 
     def coarse_estimate(self, size: int) -> LossEstimate | None:

@@ -58,7 +58,7 @@ class CustomUtility:
     name: ClassVar[str] = "custom_utility"
     is_default: ClassVar[bool] = False
     Parameters: ClassVar[type[Part]] = CustomUtilityParameters
-    evidence: ClassVar[Evidence] = Evidence(level=Level.ENUMERATED, references=("McSherry & Talwar (2007)",))
+    evidence: ClassVar[Evidence] = Evidence(Level.ENUMERATED, ("McSherry & Talwar (2007)",))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", checked_rate(self.rate))
@@ -71,7 +71,6 @@ class CustomUtility:
 
     @classmethod
     def of(cls, rate: object, losses: Sequence[int]) -> "CustomUtility":
-        """From losses for x = -limit, …, limit."""
         if len(losses) % 2 == 0 or any(not 0 <= u < 1 << _WORD for u in losses):
             raise ParameterError("Give an odd number of integer losses, each from 0 to 65535.")
         packed = sum(int(u) << (_WORD * i) for i, u in enumerate(losses))
@@ -79,7 +78,6 @@ class CustomUtility:
 
     @classmethod
     def stated(cls, parameters: Any) -> "CustomUtility | StatedFamily":
-        """The law of these losses, at the stated rate or at the largest that fits."""
         unit = cls.of(1, parameters.losses)
         if parameters.rate is not None:
             return replace(unit, rate=parameters.rate)
@@ -116,7 +114,6 @@ class CustomUtility:
 
     @property
     def mean(self) -> float:
-        """Summed; exactly zero for a symmetric table."""
         x, p = self._pmf()
         return 0.0 if self.is_symmetric else float((x * p).sum())
 
@@ -143,7 +140,6 @@ class CustomUtility:
         return finite_noise.largest_finite_loss(self, abs(size))
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
-        """The exact pair over all moves up to the largest; the exact curve for symmetric tables and unit moves."""
         return finite_noise.profile(self, sensitivity, relation, self.evidence, is_log_concave=False)
 
     @classmethod

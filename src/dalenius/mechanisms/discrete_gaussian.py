@@ -42,12 +42,10 @@ _LEAST, _MOST = Fraction(1, 100), Fraction(1 << 80)
 
 @dataclass(frozen=True)
 class DiscreteGaussian(CentredNoise):
-    """P(x) proportional to exp(-x^2 / (2 sigma_squared))."""
-
     sigma_squared: Fraction
     name: ClassVar[str] = "discrete_gaussian"
     is_default: ClassVar[bool] = True
-    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Canonne, Kamath & Steinke (2020)",))
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Canonne, Kamath & Steinke (2020)",))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma_squared", rational(self.sigma_squared, "sigma_squared"))
@@ -115,18 +113,15 @@ class DiscreteGaussian(CentredNoise):
         return None
 
     def coarse_loss(self, size: int) -> LossDistribution | None:
-        """Bounded by ranges where the law is too wide to be listed."""
         return gaussian.coarse_loss(self.sigma_squared, abs(size)) if self.sigma_squared > _WIDE else None
 
     def coarse_estimate(self, size: int) -> LossEstimate | None:
         return gaussian.coarse_estimate(self.sigma_squared, abs(size)) if self.sigma_squared > _WIDE else None
 
     def exact_sampler(self) -> ExactSampler | None:
-        """By rejection where a table would be long."""
         return gaussian.RejectionSampler(self.sigma_squared) if self.sigma_squared > _WIDE else None
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
-        """Zero-concentrated, and the exact curve where the moves are listed."""
         rho, nothing = sensitivity.l2_squared / (2 * self.sigma_squared), Fraction(0)
 
         def cell_rho(shift: int) -> Fraction:

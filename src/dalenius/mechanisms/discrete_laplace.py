@@ -35,13 +35,9 @@ _LEAST_RATE = Fraction(1, 1 << 40)
 
 @dataclass(frozen=True)
 class DiscreteLaplace(ExponentialNoise, GeometricNoise):
-    """P(x) proportional to exp(-rate |x|)."""
-
     name: ClassVar[str] = "discrete_laplace"
     is_default: ClassVar[bool] = True
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Ghosh et al. (2009)", "Canonne et al. (2020)")
-    )
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Ghosh et al. (2009)", "Canonne et al. (2020)"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", checked_rate(self.rate))
@@ -73,5 +69,4 @@ class DiscreteLaplace(ExponentialNoise, GeometricNoise):
         return None
 
     def exact_sampler(self) -> ExactSampler | None:
-        """Digit by digit where a table would be long."""
         return TwoSidedGeometric(self.rate) if self.rate * _WIDEST_TABLE < 1 else None

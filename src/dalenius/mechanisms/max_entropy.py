@@ -53,7 +53,7 @@ class MaxEntropy(finite_noise.SquaredExponential):
     name: ClassVar[str] = "max_entropy"
     is_default: ClassVar[bool] = False
     Parameters: ClassVar[type[Part]] = MaxEntropyParameters
-    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Rinott et al. (2018), 5.3",))
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Rinott et al. (2018), 5.3",))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cap", rational(self.cap, "cap"))

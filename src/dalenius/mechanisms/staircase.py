@@ -47,7 +47,7 @@ class Staircase(NoiseWithTails):
     gap: int = 1
     name: ClassVar[str] = "staircase"
     is_default: ClassVar[bool] = False
-    evidence: ClassVar[Evidence] = Evidence(level=Level.PROVED, references=("Geng & Viswanath (2016)",))
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Geng & Viswanath (2016)",))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", rational(self.epsilon, "epsilon"))
@@ -70,8 +70,7 @@ class Staircase(NoiseWithTails):
         """Values from zero up and their probabilities, the negative ones left out."""
         count = (ceil(48 / float(self.epsilon)) + 2) * self.width
         x = np.arange(count)
-        level = x // self.width + (x % self.width >= self.gap)
-        weight = np.exp(-float(self.epsilon) * level)
+        weight = np.exp(-float(self.epsilon) * (x // self.width + (x % self.width >= self.gap)))
         return x.astype(np.float64), weight / (2 * weight.sum() - 1)
 
     @property
@@ -119,7 +118,6 @@ class Staircase(NoiseWithTails):
         return self.epsilon * -(-abs(size) // self.width)
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
-        """Pure; each moved cell loses at most one epsilon for each started width."""
         moves = sensitivity.patterns
         if moves is None:
             cells = min(Fraction(sensitivity.l0), sensitivity.l1)
@@ -129,9 +127,8 @@ class Staircase(NoiseWithTails):
         else:
             epsilon = additive.largest_sum(moves, self.largest_loss)
             rho = additive.largest_sum(moves, lambda s: pure_to_rho(self.largest_loss(s)))
-        return PrivacyProfile(
-            relation=relation, epsilon=epsilon, rho=min(rho, pure_to_rho(epsilon)), evidence=self.evidence
-        )
+        rho = min(rho, pure_to_rho(epsilon))
+        return PrivacyProfile(relation=relation, epsilon=epsilon, rho=rho, evidence=self.evidence)
 
     @classmethod
     def family(cls, size: Fraction, budget: Budget) -> "Staircase":
@@ -143,9 +140,8 @@ class Staircase(NoiseWithTails):
         """Steps as wide as one cell can move, falling where the variance is least."""
         width = max(1, ceil(sensitivity.linf))
         _check_epsilon(size)
-        return min(
-            (cls(epsilon=size, width=width, gap=g) for g in _gaps(width, float(size))), key=attrgetter("variance")
-        )
+        members = (cls(epsilon=size, width=width, gap=g) for g in _gaps(width, float(size)))
+        return min(members, key=attrgetter("variance"))
 
     @classmethod
     def guesses(cls, sensitivity: Sensitivity, budget: Budget) -> Sequence[Fraction]:

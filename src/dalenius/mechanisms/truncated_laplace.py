@@ -1,9 +1,8 @@
 """Truncated discrete Laplace noise: P(x) proportional to exp(-rate |x|) on |x| <= limit.
 
 Guarantee
-    (epsilon, delta) with epsilon = rate * l1 and delta = 1 - product over moved cells of (1 - P(noise > limit - s)),
-    exactly:
-    with probability delta the output cannot occur under the neighbour. One cell moved by one: delta = P(noise = limit).
+    (epsilon, delta), epsilon = rate * l1 and delta = 1 - product over moved cells of (1 - P(noise > limit - s)): with
+    probability delta the output cannot occur under the neighbour. One cell moved by one: delta = P(noise = limit).
     Outside that event every moved cell has a loss of at most rate * s, hence delta-approximate zero-concentrated with
     rho = sum of rate s tanh(rate s / 2).
 Requires
@@ -55,15 +54,11 @@ class TruncatedLaplaceParameters(Part, section="[privacy.noise] of truncated_lap
 
 @dataclass(frozen=True)
 class TruncatedLaplace(ExponentialNoise):
-    """P(x) proportional to exp(-rate |x|) on |x| <= limit."""
-
     limit: int
     name: ClassVar[str] = "truncated_laplace"
     is_default: ClassVar[bool] = True
     Parameters: ClassVar[type[Part]] = TruncatedLaplaceParameters
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)
-    )
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", checked_rate(self.rate))
@@ -77,7 +72,6 @@ class TruncatedLaplace(ExponentialNoise):
 
     @classmethod
     def stated(cls, parameters: Any) -> "TruncatedLaplace | StatedFamily":
-        """The law of this limit, at the stated rate or at the largest that fits."""
         limit, rate = parameters.limit, parameters.rate
         if rate is not None:
             return cls(rate=rate, limit=limit)
@@ -125,7 +119,6 @@ class TruncatedLaplace(ExponentialNoise):
         return np.exp(-r * steps) * np.expm1(-r * (self.limit + 1 - steps)) / (expm1(-r) * self._total)
 
     def exact_sampler(self) -> ExactSampler | None:
-        """By rejection from the untruncated law where a table would be long."""
         return TruncatedSampler(self.rate, self.limit) if self.limit > _WIDEST_TABLE else None
 
     def impossible(self, sensitivity: Sensitivity) -> Fraction:
@@ -139,16 +132,12 @@ class TruncatedLaplace(ExponentialNoise):
             return Fraction(1)
         narrowness = (self.rate.denominator // self.rate.numerator + 1).bit_length()
         bits = 192 + int(self.rate * (self.limit + 1) * 3 // 2) + 4 * narrowness
-        one = 1 << min(bits, 1 << 14)
-        power = {
-            x: exp_enclosure(-self.rate * x, one.bit_length() - 1) for x in (1, self.limit - size + 1, self.limit + 1)
-        }
-        top = power[self.limit - size + 1][1] - power[self.limit + 1][0]
-        whole = one + power[1][0] - 2 * power[self.limit + 1][1]
-        return min(Fraction(1), Fraction(top, whole))
+        bits = min(bits, 1 << 14)
+        places = (1, self.limit - size + 1, self.limit + 1)
+        step, reach, end = (exp_enclosure(-self.rate * x, bits) for x in places)
+        return min(Fraction(1), Fraction(reach[1] - end[0], (1 << bits) + step[0] - 2 * end[1]))
 
     def profile(self, sensitivity: Sensitivity, relation: Relation) -> PrivacyProfile:
-        """The exact pair, its zero-concentrated reading, and the exact curve where the moves are listed."""
         epsilon, delta = self.rate * sensitivity.l1, self.impossible(sensitivity)
         rho = min(additive.worst_sum(sensitivity, lambda s: pure_to_rho(self.rate * s)), pure_to_rho(epsilon))
         return additive.assembled(

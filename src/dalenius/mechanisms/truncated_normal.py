@@ -57,16 +57,12 @@ class TruncatedNormalParameters(Part, section="[privacy.noise] of truncated_norm
 
 @dataclass(frozen=True)
 class TruncatedNormal(finite_noise.SquaredExponential):
-    """P(x) proportional to exp(-rate x^2) on |x| <= limit."""
-
     rate: Fraction
     limit: int
     name: ClassVar[str] = "truncated_normal"
     is_default: ClassVar[bool] = False
     Parameters: ClassVar[type[Part]] = TruncatedNormalParameters
-    evidence: ClassVar[Evidence] = Evidence(
-        level=Level.PROVED, references=("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",)
-    )
+    evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("Rinott, O'Keefe, Shlomo & Skinner (2018), 5.2, corrected",))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", checked_rate(self.rate))
@@ -85,7 +81,6 @@ class TruncatedNormal(finite_noise.SquaredExponential):
 
     @classmethod
     def stated(cls, parameters: Any) -> "TruncatedNormal | StatedFamily":
-        """The law of this limit in either parametrisation, or at the largest rate that fits."""
         limit = parameters.limit
         if parameters.epsilon is not None:
             return cls.of_paper(parameters.epsilon, limit)

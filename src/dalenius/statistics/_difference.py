@@ -45,14 +45,12 @@ class Difference(OrderStatistic, ABC):
         return data.at(self.upper(n)) - data.at(self.lower(n)) if n else 0
 
     def local(self, values: Sequence[int] | IntArray, neighbours: Neighbours, group: int = 1) -> int:
-        """Largest change that one record can make to these values, exactly, in steps; groups are refused."""
         data = self.sorted_single(values, neighbours)
         if group > 1:
             raise Unsupported("Groups are served for quantiles and extremes.")
         return local_of_difference(data, self.lower, self.upper, is_replace=neighbours.is_replace)
 
     def smooth(self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours) -> Fraction:
-        """A smooth upper bound with exp(-beta) = base, at least two steps."""
         data = self.sorted_single(values, neighbours)
         n = len(data)
         ends = (self.lower(n), self.upper(n))

@@ -12,7 +12,7 @@ Row = tuple[Any, ...]
 Rows = Sequence[Row]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Example:
     """A statistic on a tiny domain.
 
@@ -56,9 +56,9 @@ def of_cells(
     spaces = {"abc": cells(*"abc"), "a": cells("a"), "a c": cells(*"abc", zeros=frozenset({(1,)}))}
     return tuple(
         Example(
-            statistic=made(space),
-            variables=group(*space.axes[0].labels),
-            rows=(*((label,) for label in space.axes[0].labels), (None,)),
+            made(space),
+            group(*space.axes[0].labels),
+            (*((label,) for label in space.axes[0].labels), (None,)),
             arguments=None if places is None else places(labels),
             is_tight=is_tight,
         )
@@ -72,8 +72,6 @@ def first_column(rows: Rows) -> tuple[list[int]]:
 
 
 class _OfValues(Statistic, Protocol):
-    """A statistic of one list of values."""
-
     def value(self, values: Sequence[int]) -> int:
         """The exact answer."""
 
@@ -81,9 +79,9 @@ class _OfValues(Statistic, Protocol):
 def of_values(statistic: _OfValues) -> Example:
     """For a statistic of one list of values between 0 and 4."""
     return Example(
-        statistic=statistic,
-        variables=number(0, 4),
-        rows=((0,), (1,), (4,)),
+        statistic,
+        number(0, 4),
+        ((0,), (1,), (4,)),
         released=lambda rows: [statistic.value(*first_column(rows))],
         arguments=first_column,
     )

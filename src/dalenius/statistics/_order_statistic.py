@@ -57,7 +57,6 @@ class OrderStatistic(ABC):
         return self.sorted(values)
 
     def value(self, values: Sequence[int] | IntArray) -> int:
-        """The exact answer, in 1 / unit steps."""
         return self.answer(self.sorted(values))
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:

@@ -46,7 +46,6 @@ class ClippedTable:
     def totals(
         cls, domain: Domain, variable: str, space: CellSpace, where: tuple[Filter, ...], clip: Clip
     ) -> "ClippedTable":
-        """Of a numeric variable, in its steps."""
         return cls._of(domain.variable(variable).bounds, variable, space, where, clip)
 
     @classmethod
@@ -65,7 +64,6 @@ class ClippedTable:
         return self.low >= 0 or self.high <= 0
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """Norms, in parts of a step."""
         group, sides = neighbours.persons, 2 if neighbours.is_replace else 1
         each = neighbours.max_rows // group
         reach = max(abs(self.low), abs(self.high)) * self.clip.fineness
@@ -95,7 +93,6 @@ class ClippedTable:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Counts and totals of one and of two signs, both norms, one cell, a structural zero."""
         clips = (
             Clip(norm=Norm.L1, limit=3, fineness=2),
             Clip(norm=Norm.L1, limit=1),
@@ -106,9 +103,9 @@ class ClippedTable:
         values = (("a", -1), ("a", 2), ("b", -1), ("b", 2), ("a", None))
         totals = tuple(
             Example(
-                statistic=cls._of(number(low, 2)["x"].bounds, "x", cells("a", "b"), (), clip),
-                variables=group("a", "b") | number(low, 2),
-                rows=values,
+                cls._of(number(low, 2)["x"].bounds, "x", cells("a", "b"), (), clip),
+                group("a", "b") | number(low, 2),
+                values,
                 is_tight=False,
             )
             for low in (-1, 0)

@@ -29,11 +29,9 @@ class Count:
     query: TableQuery
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """Norms, and the extreme patterns while there are few rows to a unit."""
         return counted(neighbours.max_rows, reachable(self.query, neighbours), is_replace=neighbours.is_replace)
 
     def value(self, cells: Sequence[int] | IntArray) -> tuple[int, ...]:
-        """Exact counts from flat cell positions (-1: outside)."""
         counts = [0] * self.query.space.size
         for cell in cells:
             if cell >= 0:
@@ -64,8 +62,6 @@ class Count:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Three cells, one cell, a structural zero; rows that drop out."""
-
         def places(labels: str) -> Callable[[Rows], tuple[list[int]]]:
             return lambda rows: ([labels.find(label or "-") for (label,) in rows],)
 

@@ -42,7 +42,6 @@ class Dominance:
 
     @property
     def query(self) -> ValuesQuery:
-        """The first cell's values; `queries` has them all."""
         return self.queries[0]
 
     @property
@@ -58,11 +57,9 @@ class Dominance:
         return np.array([self.value(exact)], dtype=np.int64)
 
     def value(self, cells: Sequence[Sequence[int] | IntArray]) -> int:
-        """Number of dominated cells; an empty cell is not dominated."""
         return sum(self.is_dominated(cell) for cell in cells)
 
     def is_dominated(self, values: Sequence[int] | IntArray) -> bool:
-        """The rule on the absolute values of one cell."""
         own = sorted((abs(int(v)) for v in values), reverse=True)
         if self.k is not None:
             return bool(own) and 100 * sum(own[: self.n]) > self.k * sum(own)
@@ -85,9 +82,9 @@ class Dominance:
                 return [[x for g, x in rows if g == label] for label in "ab"[: len(statistic.queries)]]
 
             return Example(
-                statistic=statistic,
-                variables=group("a", "b") | number(1, 5),
-                rows=(("a", 5), ("b", 5), ("a", 1)),
+                statistic,
+                group("a", "b") | number(1, 5),
+                (("a", 5), ("b", 5), ("a", 1)),
                 released=lambda rows: [statistic.value(lists(rows))],
             )
 

@@ -68,7 +68,6 @@ class MagnitudeTable:
         return () if self.is_complete or self.keeps_values else (0,)
 
     def value(self, cells: Sequence[int] | IntArray, values: Sequence[int] | IntArray) -> tuple[int, ...]:
-        """Exact totals from flat cell positions (-1: outside) and values."""
         totals = [0] * self.query.space.size
         for cell, value in zip(cells, values, strict=True):
             if cell >= 0:
@@ -101,7 +100,6 @@ class MagnitudeTable:
     def smooth(
         self, cells: Sequence[int] | IntArray, values: Sequence[int] | IntArray, neighbours: Neighbours
     ) -> Fraction:
-        """The global value: data at distance one can already have it, and it is constant."""
         return Fraction(max(1, int(self.sensitivity(neighbours).l1)))
 
     def bootstrap(
@@ -158,38 +156,36 @@ class MagnitudeTable:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Two cells with numbers of both signs, and one cell that holds everybody."""
-
         def placed(rows: Rows) -> tuple[list[int], list[int]]:
             return ([("a", "b").index(g) for g, _ in rows], [x for _, x in rows])
 
         query = TableQuery(space=cells("a", "b"), function=RowFunction.of(Power("x")))
         return (
             Example(
-                statistic=cls(query=query, low=-2, high=3),
-                variables=group("a", "b") | number(-2, 3),
-                rows=(("a", -2), ("a", 3), ("b", 3), ("b", -2)),
+                cls(query=query, low=-2, high=3),
+                group("a", "b") | number(-2, 3),
+                (("a", -2), ("a", 3), ("b", 3), ("b", -2)),
                 arguments=placed,
             ),
             # Two rows of a unit together are rounded once.
             Example(
-                statistic=cls(query=replace(query, halvings=2), low=-1, high=1),
-                variables=group("a", "b") | number(-2, 3),
-                rows=(("a", -2), ("a", 3), ("b", 3), ("b", -1)),
+                cls(query=replace(query, halvings=2), low=-1, high=1),
+                group("a", "b") | number(-2, 3),
+                (("a", -2), ("a", 3), ("b", 3), ("b", -1)),
                 # Local sensitivities are those of whole totals.
                 arguments=lambda rows: None,
                 is_tight=False,
             ),
             # A person has at least one row, so that a replaced one moves a complete total by less than is declared.
             Example(
-                statistic=cls(
+                cls(
                     query=TableQuery(space=cells("a"), function=RowFunction.of(Power("x"))),
                     low=1,
                     high=3,
                     is_complete=True,
                 ),
-                variables=group("a") | number(1, 3, missing="1"),
-                rows=(("a", 1), ("a", 3)),
+                group("a") | number(1, 3, missing="1"),
+                (("a", 1), ("a", 3)),
                 arguments=placed,
                 is_tight=False,
             ),

@@ -40,7 +40,6 @@ class Mean:
         return Fraction(sum(numbers), len(numbers))
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """Of size times the mean."""
         if not neighbours.is_replace or neighbours.max_rows > 1:
             raise Unsupported("The number of rows is not public here: release a total and a count, and divide them.")
         return Sensitivity.of_patterns(((self.high - self.low,),))
@@ -61,7 +60,6 @@ class Mean:
         return max(added, removed)
 
     def smooth(self, values: Sequence[int] | IntArray, base: Fraction, neighbours: Neighbours) -> Fraction:
-        """Of size times the mean: the global value."""
         return max(Fraction(1), self.sensitivity(neighbours).l1)
 
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> Fraction:
@@ -76,9 +74,9 @@ class Mean:
     def examples(cls) -> tuple[Example, ...]:
         return (
             Example(
-                statistic=cls(value_name="x", low=0, high=4, size=3),
-                variables=number(0, 4, missing="0"),
-                rows=((0,), (1,), (4,)),
+                cls(value_name="x", low=0, high=4, size=3),
+                number(0, 4, missing="0"),
+                ((0,), (1,), (4,)),
                 size=3,
                 released=lambda rows: [sum(x for (x,) in rows)],
                 arguments=lambda rows: first_column(rows) if rows else None,

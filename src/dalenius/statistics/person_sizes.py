@@ -15,8 +15,7 @@ from dalenius.statistics._example import Example, cells, group
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonSizes:
-    """Each person in one of the classes that declared bounds divide, or in none where no row of the person counts in
-    the table.
+    """Each person in one of the classes that declared bounds divide; whoever has no row in the table is in none.
 
     Guarantee: a person is in at most one class, so that one number moves by one when a person is added or removed, and
     two do when a person is replaced; g persons move the numbers by g and 2g together. Requires: the engine keeps the
@@ -29,7 +28,6 @@ class PersonSizes:
 
     @classmethod
     def of(cls, table: TableQuery, clips: Sequence[Clip], names: Sequence[str]) -> "PersonSizes":
-        """The classes of the table's persons, by bounds from small to large with their names."""
         query = SizesQuery(table=replace(table, clip=clips[0]), clips=tuple(clips))
         return cls(query=query, labels=(*(f"≤ {name}" for name in names), f"> {names[-1]}"))
 
@@ -57,13 +55,12 @@ class PersonSizes:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """By rows, and by the Euclidean size, with rows that are outside of the table."""
         rows = (("a",), ("b",), ("c",), (None,))
 
         def example(*clips: Clip) -> Example:
             names = [str(clip.limit) for clip in clips]
             statistic = cls.of(TableQuery(space=cells("a", "b", "c")), clips, names)
-            return Example(statistic=statistic, variables=group("a", "b", "c"), rows=rows, is_tight=False)
+            return Example(statistic, group("a", "b", "c"), rows, is_tight=False)
 
         return (
             example(Clip(norm=Norm.L1, limit=1), Clip(norm=Norm.L1, limit=2)),

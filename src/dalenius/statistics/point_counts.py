@@ -52,7 +52,6 @@ class PointCounts:
         return CellSpace((*self.cells.axes, axis), zeros)
 
     def combine(self, exact: Sequence[IntArray]) -> IntArray:
-        """Counts between cuts; structural zeros hold nobody."""
         rows, impossible = [], set(self.cells.structural_indices)
         lists = self.query.by_cell(exact[0]) if isinstance(self.query, RowsQuery) else exact
         for cell, (listed, cuts) in enumerate(zip(lists, self.cuts, strict=True)):
@@ -74,7 +73,6 @@ class PointCounts:
         return values, np.ceil(self.grid * np.minimum(weights / self.heaviest, 1.0) ** 2).astype(np.int64)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """That of counts in as many cells, wherever the cuts will lie, times what a row adds at most."""
         moved = counted(neighbours.max_rows, self.space.possible, is_replace=neighbours.is_replace)
         return moved if self.heaviest is None else moved.times(self.grid or self.heaviest)
 
@@ -89,9 +87,7 @@ class PointCounts:
                 values = np.array([row[0] for row in rows if row[0] is not None], dtype=np.int64)
                 return [int(count) for count in statistic.combine([values])]
 
-            return Example(
-                statistic=statistic, variables=number(0, 3), rows=((0,), (1,), (3,), (None,)), released=released
-            )
+            return Example(statistic, number(0, 3), ((0,), (1,), (3,), (None,)), released=released)
 
         def weighted(**more: Any) -> Example:
             space = cells("a", "b")
@@ -103,9 +99,9 @@ class PointCounts:
                 return [int(s) for s in statistic.combine([np.array(lines, dtype=np.int64).reshape(-1, 3)])]
 
             return Example(
-                statistic=statistic,
-                variables=group("a", "b") | number(0, 2, missing="0") | number(0, 3, name="w", missing="0"),
-                rows=(("a", 0, 3), ("a", 2, 1), ("b", 0, 3)),
+                statistic,
+                group("a", "b") | number(0, 2, missing="0") | number(0, 3, name="w", missing="0"),
+                (("a", 0, 3), ("a", 2, 1), ("b", 0, 3)),
                 released=released,
             )
 

@@ -71,7 +71,6 @@ class Quantile(OrderStatistic):
         return records_before(data, index_rule(self.q, len(data)), bound)
 
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
-        """Largest change between neighbours of any size made of these values only, exactly, in 1 / unit steps."""
         data = self.sorted(values)
         n = len(data)
         if not neighbours.is_replace and not self.is_complete:

@@ -38,7 +38,6 @@ class Ratio:
 
     @property
     def query(self) -> TableQuery:
-        """The numerator's total; `denominator_query` is the other."""
         return TableQuery(space=CellSpace(()), function=RowFunction.of(Power(self.numerator)))
 
     @property
@@ -52,7 +51,6 @@ class Ratio:
         return Fraction(above, below) if below else Fraction(0)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """Refused: it has no useful bound."""
         raise Unsupported("A ratio has no global sensitivity; release the two totals and divide them.")
 
     def local(self, rows: Sequence[Pair], neighbours: Neighbours) -> Fraction:
@@ -69,12 +67,11 @@ class Ratio:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Corners and inside of the rectangle of pairs."""
         return (
             Example(
-                statistic=cls(numerator="x", denominator="y", low=-1, high=2, least=1, most=3),
-                variables=number(-1, 2) | number(1, 3, name="y"),
-                rows=((-1, 1), (2, 1), (2, 3), (0, 2)),
+                cls(numerator="x", denominator="y", low=-1, high=2, least=1, most=3),
+                number(-1, 2) | number(1, 3, name="y"),
+                ((-1, 1), (2, 1), (2, 3), (0, 2)),
                 arguments=lambda rows: (list(rows),),
             ),
         )

@@ -86,9 +86,9 @@ class RowSums:
                 RowFunction.of(Power("x", offset=-basis.centre, exponent=2), multiple=basis.second),
             )
             return Example(
-                statistic=cls(needs=tuple(TableQuery(space=whole, function=f) for f in functions), basis=basis),
-                variables=number(low, high, missing=str(low)),
-                rows=tuple((x,) for x in range(low, high + 1)),
+                cls(needs=tuple(TableQuery(space=whole, function=f) for f in functions), basis=basis),
+                number(low, high, missing=str(low)),
+                tuple((x,) for x in range(low, high + 1)),
                 size=2,
                 released=lambda data: [
                     basis.first * sum(x - low for (x,) in data),
@@ -109,35 +109,25 @@ class RowSums:
         outside = cls(needs=tuple(TableQuery(space=space, where=(each,)) for each in between), basis=Simplex(total=1))
         cut = Power("x", offset=-1, cut=(0, 1))
         return (
-            Example(statistic=single(-1, 2, 0, Power("x")), variables=both, rows=rows),
-            Example(statistic=single(-2, 2, 2, Power("x", exponent=2)), variables=both, rows=rows),
-            Example(statistic=single(-1, 0, 0, cut), variables=both, rows=rows, is_tight=False),
-            Example(statistic=single(-3, 6, 0, Power("x"), Power("w")), variables=weighted, rows=heavy),
+            Example(single(-1, 2, 0, Power("x")), both, rows),
+            Example(single(-2, 2, 2, Power("x", exponent=2)), both, rows),
+            Example(single(-1, 0, 0, cut), both, rows, is_tight=False),
+            Example(single(-3, 6, 0, Power("x"), Power("w")), weighted, heavy),
+            Example(single(-9, 18, 0, Power("x"), Power("w", exponent=2), halvings=2), weighted, heavy, is_tight=False),
+            Example(powers(1, total=3), both, rows),
+            Example(powers(2, total=9), both, rows, is_tight=False),
+            Example(powers(2, total=9, halvings=1), both, rows, is_tight=False),
+            Example(powers(1, Power("w", slope=2, offset=2), total=24), weighted, heavy, is_tight=False),
+            Example(corners(), weighted, heavy, is_tight=False),
+            Example(corners(1), weighted, heavy, is_tight=False),
+            Example(outside, both, rows, is_tight=False),
             Example(
-                statistic=single(-9, 18, 0, Power("x"), Power("w", exponent=2), halvings=2),
-                variables=weighted,
-                rows=heavy,
-                is_tight=False,
-            ),
-            Example(statistic=powers(1, total=3), variables=both, rows=rows),
-            Example(statistic=powers(2, total=9), variables=both, rows=rows, is_tight=False),
-            Example(statistic=powers(2, total=9, halvings=1), variables=both, rows=rows, is_tight=False),
-            Example(
-                statistic=powers(1, Power("w", slope=2, offset=2), total=24),
-                variables=weighted,
-                rows=heavy,
-                is_tight=False,
-            ),
-            Example(statistic=corners(), variables=weighted, rows=heavy, is_tight=False),
-            Example(statistic=corners(1), variables=weighted, rows=heavy, is_tight=False),
-            Example(statistic=outside, variables=both, rows=rows, is_tight=False),
-            Example(
-                statistic=cls(
+                cls(
                     needs=(TableQuery(space=whole, function=RowFunction.of(Power("x"))),),
                     basis=Separate(low=1, high=3, is_complete=True),
                 ),
-                variables=number(1, 3, missing="1"),
-                rows=((1,), (3,)),
+                number(1, 3, missing="1"),
+                ((1,), (3,)),
                 size=2,
                 is_tight=False,
             ),

@@ -21,8 +21,7 @@ _AT_ONCE = 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SquaredInfluence:
-    """Sum of h^2 over the rows of each cell, in parts of the largest h^2 of that cell within the declared bounds,
-    rounded up row by row.
+    """Sum of h^2 over the rows of each cell, in parts of its largest h^2 by the declared bounds, rounded up row by row.
 
     Guarantee: a row adds a whole number from 0 to `grid` to one cell, or nothing, whatever the numbers of `rows` are:
     they come from an earlier answer, and what a row can add does not depend on them. Evidence: exhaustive
@@ -62,26 +61,15 @@ class SquaredInfluence:
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Products about the middles in two cells, and a weighted influence on a correlation of all rows."""
         pair = number(-1, 3, missing="0") | number(0, 2, name="y", missing="0")
         space, terms = cells("a", "b"), ((0, 2), (1, 1), (2, 0))
-        by_group = cls(
-            rows=InfluenceRows(
-                query=RowsQuery(variables=("x", "y"), space=space),
-                exponents=terms,
-                points=((1.0, 1.0, 0.0, 1.0, 0.0, 2.0),) * 2,
-            ),
-            grid=8,
+        two, three = (
+            RowsQuery(variables=("x", "y"), space=space),
+            RowsQuery(variables=("x", "y", "w"), space=CellSpace(())),
         )
-        of_all = cls(
-            rows=InfluenceRows(
-                query=RowsQuery(variables=("x", "y", "w"), space=CellSpace(())),
-                exponents=terms,
-                points=((0.5, 1.25, -0.25, 1.0, -0.5, 16.0),),
-                weight=(1, 1),
-            ),
-            grid=64,
-        )
+        middles, influence = ((1.0, 1.0, 0.0, 1.0, 0.0, 2.0),) * 2, ((0.5, 1.25, -0.25, 1.0, -0.5, 16.0),)
+        by_group = cls(rows=InfluenceRows(query=two, exponents=terms, points=middles), grid=8)
+        of_all = cls(rows=InfluenceRows(query=three, exponents=terms, points=influence, weight=(1, 1)), grid=64)
 
         def of_row(x: int, y: int, w: int) -> int:
             h = (x - 0.5) * (y - 1.25) - 0.5 * (x - 0.5) ** 2 - 0.25 * (y - 1.25) ** 2
@@ -91,16 +79,11 @@ class SquaredInfluence:
             return [sum(2 * ((x - 1) * (y - 1)) ** 2 for g, x, y in rows if g == cell) for cell in ("a", "b")]
 
         return (
+            Example(by_group, group("a", "b") | pair, (("a", 3, 0), ("a", 1, 1), ("b", -1, 2)), released=by_cell),
             Example(
-                statistic=by_group,
-                variables=group("a", "b") | pair,
-                rows=(("a", 3, 0), ("a", 1, 1), ("b", -1, 2)),
-                released=by_cell,
-            ),
-            Example(
-                statistic=of_all,
-                variables=pair | number(0, 1, name="w", missing="0"),
-                rows=((-1, 0, 1), (3, 0, 0), (3, 2, 1), (1, 1, 0)),
+                of_all,
+                pair | number(0, 1, name="w", missing="0"),
+                ((-1, 0, 1), (3, 0, 0), (3, 2, 1), (1, 1, 0)),
                 released=lambda rows: [sum(of_row(x, y, w) for x, y, w in rows)],
                 is_tight=False,
             ),

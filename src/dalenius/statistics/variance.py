@@ -83,7 +83,6 @@ class Variance:
         return most * Fraction(n - 1, n * n) * Fraction(n, self._divisor(n))
 
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> Fraction:
-        """Largest change between neighbours made of these values only, exactly, under replace."""
         if not neighbours.is_replace:
             raise Unsupported("The bootstrap sensitivity of a variance is stated under replace.")
         x = [int(v) for v in values]
@@ -97,9 +96,9 @@ class Variance:
         def example(statistic: "Variance") -> Example:
             scale = 3 * (2 if statistic.is_sample else 3)
             return Example(
-                statistic=statistic,
-                variables=number(0, 3, missing="0"),
-                rows=((0,), (1,), (3,)),
+                statistic,
+                number(0, 3, missing="0"),
+                ((0,), (1,), (3,)),
                 size=3,
                 released=lambda rows: [int(statistic.value(*first_column(rows)) * scale)],
                 arguments=lambda rows: first_column(rows) if len(rows) > statistic.is_sample else None,

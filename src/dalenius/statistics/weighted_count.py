@@ -39,7 +39,6 @@ class WeightedCount:
         power: int = 1,
         is_fixed: bool = False,
     ) -> "WeightedCount":
-        """For a declared weight variable; `is_fixed` is the custodian's declaration."""
         if not is_fixed:
             raise Unsupported(
                 f"The weights {weight!r} are not declared fixed. Weights calibrated on the sample change for everybody"
@@ -69,9 +68,7 @@ class WeightedCount:
         squares = TableQuery(space=space, function=RowFunction.of(Power("w", exponent=2)))
         return (
             Example(
-                statistic=cls(query=TableQuery(space=space, function=RowFunction.of(Power("w"))), largest=3),
-                variables=variables,
-                rows=rows,
+                cls(query=TableQuery(space=space, function=RowFunction.of(Power("w"))), largest=3), variables, rows
             ),
-            Example(statistic=cls(query=squares, largest=9, power=2), variables=variables, rows=rows),
+            Example(cls(query=squares, largest=9, power=2), variables, rows),
         )
