@@ -170,6 +170,9 @@ class RejectionSampler:
         # Beyond the last range nothing is known, and the exact comparison decides.
         self._most[-1] = 2**32
 
+    def _exponent(self, distance: int) -> Fraction:
+        return (distance - self._s2 / self._scale) ** 2 / (2 * self._s2)
+
     def _ends(self, width: int) -> list[int]:
         """What is kept at the ends of the ranges, in whole units of 2**-32, by two multiplications for each end."""
         s2, work, spare = self._s2, 32 + _SPARE, _SPARE
@@ -217,7 +220,7 @@ class RejectionSampler:
 
     def _decide(self, word: int, distance: int, rng: RandomSource) -> bool:
         """Whether the uniform that starts with this word lies below the exact probability."""
-        exponent, bits_read = (distance - self._s2 / self._scale) ** 2 / (2 * self._s2), 32
+        exponent, bits_read = self._exponent(distance), 32
         while True:
             low, high = exp_enclosure(-exponent, bits_read + 32)
             if (word + 1) << 32 <= low:
