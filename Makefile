@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 # Compiled modules are kept, or every process that a test starts compiles all of its packages again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo serve test test-long test-one lint types docs bench verify soak coverage branches minimum lock clean
+.PHONY: demo serve test test-long test-one lint types docs bench verify soak coverage branches minimum sbom lock clean
 
 $(STAMP): pyproject.toml lab/pyproject.toml requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -72,6 +72,10 @@ types: $(STAMP)
 # The documentation in build/docs; for its search, serve it: python -m http.server --directory build/docs
 docs: $(STAMP) $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+# What is installed, as CycloneDX.
+sbom: $(STAMP)
+	@$(BIN)/python tools/sbom.py
 
 serve: $(STAMP)
 	$(BIN)/dalenius serve --demo

@@ -14,7 +14,24 @@ ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs"
 SCHEMAS = ROOT / "src/dalenius/spec/schemas/1"
 # Files outside of docs/ that are pages of the site.
-PROJECT = {"CHANGELOG.md": "changes.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
+PROJECT = {
+    "CHANGELOG.md": "changes.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "SUPPORT.md": "support.md",
+}
+# Search: pages for users come before those for extenders, and those before the history of the project.
+RANKS = {
+    "tutorials/": 4,
+    "how-to/": 4,
+    "decide/": 4,
+    "explanation/": 2,
+    "explanation/evidence": 0.2,
+    "decisions/": 0.2,
+    "project/": 0.2,
+}
+RANKS |= {f"reference/{folder}/": 0.5 for folder in ("statistics", "measurements", "plans", "estimators", "modifiers")}
+
 # What a list of a folder's pages says first, where no page of that folder says it.
 LISTS = {
     "reference/definitions": "Privacy definitions: what a guarantee says, and about whom.",
@@ -53,8 +70,10 @@ def on_files(files: Files, *, config: Any) -> Files:
     return files
 
 
-def on_page_markdown(text: str, **_: Any) -> str:
-    """Follow links out of docs/ to the site's copies, and show the name of a block that is a file."""
+def on_page_markdown(text: str, *, page: Any, **_: Any) -> str:
+    """Follow links out of docs/ to the site's copies, show the name of a block that is a file, and say how search ranks the page."""
+    weight = max((key for key in RANKS if page.file.src_uri.startswith(key)), key=len, default="")
+    page.meta.setdefault("search", {"boost": RANKS.get(weight, 1)})
     text = re.sub(r"\]\(\.\./((?:\.\./)*)\.\./src/dalenius/spec/schemas/1/", r"](\1schemas/", text)
     text = re.sub(r"\]\(((?:\.\./)+)examples/", lambda m: f"]({m[1].removeprefix('../')}examples/", text)
     for source, name in PROJECT.items():

@@ -1,16 +1,12 @@
 """The built site: strict and quick, nothing from other hosts, no dead link, and every page within three clicks."""
 
 import re
-import subprocess
-import sys
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.long
-ROOT = Path(__file__).parents[2]
 MOST_SECONDS, MOST_CLICKS = 60, 3
 # What a reader can press on a page: its text, the bar of sections, the contents of the section that is open.
 _ADDRESSES = {("a", "href"), ("img", "src"), ("script", "src"), ("link", "href")}
@@ -31,16 +27,6 @@ class Links(HTMLParser):
                 self.found.append((tag, value))
             if key in ("id", "name") and value:
                 self.names.add(value)
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
-    folder = tmp_path_factory.mktemp("site") / "docs"
-    start = time.monotonic()
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr[-4000:]
-    return folder, time.monotonic() - start
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 
@@ -58,10 +59,10 @@ def _survey_file(folder: Path) -> None:
     (folder / "regions_levels.csv").write_text("code,half\nNorth,upper\nWest,upper\nSouth,lower\nUnknown,unknown\n")
 
 
-def _survey_demo(folder: Path) -> None:
+def _survey_demo(folder: Path, persons: int = 4_000) -> None:
     """What `dalenius demo --survey` leaves, with fewer persons and without its releases."""
     place = folder / "dalenius-survey"
-    for document in (survey.materialise(place, 4_000)[0], farms.materialise(place)):
+    for document in (*survey.materialise(place, persons), farms.materialise(place)):
         with Curator.open(document) as curator:
             curator.register(by="demo custodian")
 
@@ -81,6 +82,11 @@ def _perturbation_table(folder: Path) -> None:
 
 # What pages take for granted: the reader's own files.
 GIVEN: dict[str, Callable[[Path], None]] = {
+    "docs/tutorials/1-first-table.md": _survey_demo,
+    "docs/tutorials/2-a-geography.md": _survey_demo,
+    "docs/tutorials/3-means-and-medians.md": _survey_demo,
+    "docs/tutorials/4-weights-and-waves.md": partial(_survey_demo, persons=survey.PERSONS),
+    "docs/tutorials/5-compare.md": _survey_demo,
     "docs/how-to/describe-your-data.md": _survey_file,
     "docs/how-to/ask-for-more-than-counts.md": _survey_demo,
     "docs/how-to/count-long-lists-samples-and-keyed-lists.md": _survey_demo,

@@ -10,6 +10,7 @@ from tests.docs.bare import WITHOUT_EXTRAS
 from dalenius.version import VERSION
 
 ROOT = Path(__file__).parents[2]
+SCREEN = 80
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -51,10 +52,12 @@ def test_the_picture_and_every_link_of_the_front_page_are_there() -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (ROOT / target).exists(), target
     assert "](docs/images/builder.png)" in README
+    assert len(re.findall(r"^- \*\*I .*\]\(docs/", README, re.MULTILINE)) == 4 and len(README.splitlines()) <= SCREEN
 
 
 def test_every_figure_has_its_command() -> None:
-    table = README.split("## Measured")[1].split("\n## ")[0]
+    page = (ROOT / "docs/explanation/measured.md").read_text(encoding="utf-8")
+    table = page.split("## In short")[1].split("\n## ")[0]
     rows = [line.split("|") for line in table.splitlines() if line.startswith("| ") and "---" not in line][1:]
     assert len(rows) >= 4
     for row in rows:

@@ -1,5 +1,6 @@
 """The page of the library has every public name, typed."""
 
+import importlib.metadata
 import importlib.util
 import inspect
 from pathlib import Path
@@ -47,3 +48,11 @@ def test_the_page_of_extension_points_is_made_from_the_contracts() -> None:
         assert all(
             f"| `{part}` |" in page for contract in registry.contracts(package) for part in registry.parts(contract)
         )
+
+
+def test_the_bill_of_materials_names_what_is_installed_with_its_hashes() -> None:
+    parts = {part["name"]: part for part in tool("sbom").document()["components"]}
+    for name in ("dalenius", "numpy", "duckdb"):
+        assert parts[name]["version"] == importlib.metadata.version(name)
+    assert parts["numpy"]["properties"] and len(parts["numpy"]["properties"][0]["value"]) == 64
+    assert parts["numpy"]["licenses"][0]["license"]["name"].startswith("BSD")

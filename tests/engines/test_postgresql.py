@@ -18,6 +18,7 @@ from tests.engines.feature_data import check_features, check_lookups
 from tests.engines.postgresql_tables import Tables
 from tests.engines.releases import POLICY, REQUESTS, TOYS, check_demo, document, released
 from tests.engines.stacked_data import check_many_categories, check_stacked
+from tests.examples.scripts import example
 from tests.ledger.conftest import Server
 
 from dalenius.core import registry
@@ -412,6 +413,13 @@ def test_the_how_to_page_runs_word_for_word(tables: Tables, tmp_path: Path, monk
             else:
                 _document(tmp_path, block, written, [])
     assert (tmp_path / "release").is_dir() and not (tmp_path / "later").exists()
+
+
+def test_the_example_runs(tables: Tables, tmp_path: Path) -> None:
+    jobs = {"person": [k % 400 for k in range(1000)], "work": ["office" if k % 3 else "farm" for k in range(1000)]}
+    table = tables.load(jobs | {"hours": [k % 40 for k in range(1000)]})
+    release = example("postgresql_table").release(tables.source(table), tmp_path)
+    assert [round(value) for value in release.values] == pytest.approx([19, 19], abs=6)
 
 
 def test_the_demo_runs_on_a_server_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

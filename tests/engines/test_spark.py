@@ -30,6 +30,7 @@ from tests.engines.stacked_data import (
     stacked_domain,
     table_queries,
 )
+from tests.examples.scripts import example
 
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Source
@@ -361,6 +362,11 @@ def test_a_process_has_one_cluster(folder: Folder) -> None:
     folder.open(toy_domain(), TOYS, b"")
     with pytest.raises(DocumentError, match="another Spark cluster"):
         SparkSource(toy_domain(), "spark://127.0.0.1:1?path=/data")
+
+
+def test_the_example_runs(tmp_path: Path) -> None:
+    release = example("spark_folder").release("spark://local", tmp_path)
+    assert [round(value) for value in release.values] == pytest.approx([19, 19], abs=6)
 
 
 def test_the_how_to_page_runs_word_for_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SCRIPTS = sorted(path for path in EXAMPLES.glob("*.py") if path.stem != "notebook")
+# Run by tests that start a server: tests/engines/test_postgresql.py and test_spark.py.
+WITH_SERVERS = ("postgresql_table", "spark_folder")
+SCRIPTS = sorted(path for path in EXAMPLES.glob("*.py") if path.stem not in ("notebook", *WITH_SERVERS))
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 KINDS = (
     "plan",
     "release",
@@ -43,6 +48,27 @@ def run(script: Path, *arguments: str, folder: Path) -> str:
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.stem)
 def test_every_example_runs(script: Path, tmp_path: Path) -> None:
     assert run(script, folder=tmp_path)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_every_notebook_runs_and_is_stored_without_output(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    notebook = nbformat.read(path, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert len(code) >= 4 and not any(cell.outputs for cell in code)
+    NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
+    assert code[-1].outputs[0]["data"]["text/html"].count("<table>") == 1
+
+
+def test_an_example_that_needs_a_server_is_run_by_a_test_that_starts_one() -> None:
+    for name in WITH_SERVERS:
+        engine = name.partition("_")[0]
+        assert f'"{name}"' in (EXAMPLES.parent / f"tests/engines/test_{engine}.py").read_text()
 
 
 @pytest.fixture(scope="module")
