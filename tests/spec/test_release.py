@@ -4,13 +4,15 @@ import json
 from dataclasses import fields
 from pathlib import Path
 
+import jsonschema_rs
 import numpy as np
+import pytest
 
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.core.release import Subject
 from dalenius.curator.curator import Curator
 from dalenius.publish.to_json import write_json
-from dalenius.spec.release import ReleaseDocument, SubjectEntry
+from dalenius.spec.schema import schema
 
 
 def test_real_releases_satisfy_the_schema(tmp_path: Path) -> None:
@@ -33,14 +35,19 @@ def test_real_releases_satisfy_the_schema(tmp_path: Path) -> None:
         {"table": {"rows": ["a"], "measure": "mean", "of": "n"}, "privacy": {"definition": "pure", "epsilon": "0.1"}},
     ]
     rng = RecordedRandomness(1)
+    validator = jsonschema_rs.validator_for(schema("release"))
     with Curator.open(dataset, ledger=tmp_path / "l.sqlite", data=data, rng=rng) as curator:
         curator.register()
         for request in requests:
-            document = ReleaseDocument.model_validate(json.loads(write_json(curator.release(request))))
-            for table in document.tables:
-                assert len(table.values) == int(np.prod([len(a.labels) for a in table.space.axes]))
+            document = json.loads(write_json(curator.release(request)))
+            validator.validate(document)
+            for table in document["tables"]:
+                assert len(table["values"]) == int(np.prod([len(axis["labels"]) for axis in table["space"]["axes"]]))
+            for wrong in ({"unknown": 1}, {"status": "shown"}, {"blocks": [document["blocks"][0] | {"values": [0.5]}]}):
+                with pytest.raises(jsonschema_rs.ValidationError):
+                    validator.validate(document | wrong)
 
 
 def test_the_schema_knows_every_word_of_a_subject() -> None:
     """A release that shows part of a variable was refused, because its schema did not know the word for it."""
-    assert {field.name for field in fields(Subject)} == set(SubjectEntry.model_fields)
+    assert {field.name for field in fields(Subject)} == set(schema("release")["$defs"]["SubjectEntry"]["properties"])

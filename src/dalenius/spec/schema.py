@@ -1,7 +1,8 @@
-"""JSON Schemas of the documents, generated from the models that check them."""
+"""JSON Schemas of the documents: of what is read, from the models that check it; of a release, as published."""
 
 import json
 from collections.abc import Collection
+from importlib.resources import files
 from typing import Any
 
 from dalenius.core import registry
@@ -10,7 +11,6 @@ from dalenius.spec.batch import BatchDocument
 from dalenius.spec.dataset import DatasetDocument
 from dalenius.spec.document import Document
 from dalenius.spec.policy import PolicyDocument
-from dalenius.spec.release import ReleaseDocument
 from dalenius.spec.request import RequestDocument
 
 DOCUMENTS: dict[str, type[Document]] = {
@@ -32,7 +32,10 @@ def schema(name: str, methods: Collection[str] | None = None) -> dict[str, Any]:
     if name not in kinds():
         raise UnknownName.among("kind of document", name, kinds())
     if name == RELEASE:
-        return {"$schema": _DIALECT, **ReleaseDocument.model_json_schema()}
+        published: dict[str, Any] = json.loads(
+            files(__package__).joinpath("schemas/1/release.schema.json").read_bytes()
+        )
+        return published
     content = DOCUMENTS[name].model_json_schema()
     if name == "request":
         content["$defs"]["TablePart"]["properties"] |= method_keys(methods)
