@@ -36,7 +36,7 @@ DaleniusError
 A message shows what the caller sent and what the policy says, never what the data hold.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from typing import ClassVar
 
@@ -105,6 +105,12 @@ class UnknownName(RequestError, code="unknown_name"):
             received=name,
             known=names,
         )
+
+    @classmethod
+    def check(cls, kind: str, name: str, known: Collection[str]) -> None:
+        """Raise what `among` says unless the name is known."""
+        if name not in known:
+            raise cls.among(kind, name, known)
 
 
 class ParameterError(RequestError, code="bad_parameter"):

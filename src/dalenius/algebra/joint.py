@@ -277,8 +277,7 @@ def _joint(release: Release) -> Joint:
 def _position(release: Release, table: Table | str) -> int:
     name = table if isinstance(table, str) else table.name
     names = [t.name for t in release.tables]
-    if name not in names:
-        raise UnknownName.among("table", name, names)
+    UnknownName.check("table", name, names)
     return names.index(name)
 
 

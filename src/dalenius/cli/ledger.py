@@ -165,8 +165,7 @@ def grant(
         raise ParameterError("--population must not be empty: it names who owns the budget.")
     if 0 < rational(rho, "rho") < UNIT:
         raise ParameterError(f"--rho must be at least {float(UNIT):g}; received {rho}.")
-    if relation not in list(Relation):
-        raise UnknownName.among("relation", relation, list(Relation))
+    UnknownName.check("relation", relation, list(Relation))
     with _opened(ledger, anchor, keys, may_create=True) as book:
         entry = book.declarations.grant(population, relation, rho, delta, by=by, note=note, account=account)
         _confirm(book, population, entry.name, as_json)

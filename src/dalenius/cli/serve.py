@@ -78,8 +78,7 @@ def _reset_password(settings: "ServerConfig", name: str) -> None:
     with closing(StateStore(settings.store_location)) as store:
         accounts = Accounts(store)
         names = [user.name for user in accounts.users()]
-        if name not in names:
-            raise UnknownName.among("user", name, names)
+        UnknownName.check("user", name, names)
         accounts.set_password(name, password, by="")
         Queue(store, settings.tick).end_all(name, renewed(name))
     typer.echo(f"{name}: {password}")

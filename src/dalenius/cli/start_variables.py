@@ -136,8 +136,7 @@ def declare_levels(talk: Dialogue, declared: "Declaration") -> None:
     def read(answer: str) -> None:
         for part in answer.split(",") if answer != "-" else []:
             name, _, path = (word.strip() for word in part.partition("="))
-            if name not in listed:
-                raise UnknownName.among("variable with codes", name, listed)
+            UnknownName.check("variable with codes", name, listed)
             declared.levels(name, path)
 
     default = ", ".join(f"{name} = {path}" for name, path in beside.items())

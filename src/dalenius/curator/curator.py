@@ -425,7 +425,7 @@ class Curator(MeasureVerbs):
         return adjustments(show, published, anchor)
 
     def _read(self, stored: StoredRelease, document: batch.Asked) -> Release:
-        """The stored answer, titled and laid out as this request asks; one from before subjects stays as it was."""
+        """The stored answer, titled and laid out as this request asks."""
         release = replace(from_json(stored.document), status=Status(stored.status))
         return batch.as_asked(release, document, self.domain, self.document.dataset.title)
 

@@ -204,7 +204,12 @@ def proposed(column: ColumnSummary, microdata: Microdata, book: str = "") -> Dec
 
 def draft(data: str | Path, *, from_data: bool = False) -> str:
     """TOML text of a dataset document for one file that an engine can draft from."""
-    path = _readable(data)
+    microdata = Microdata.of(data)
+    path = microdata.place
+    if path is None or microdata.is_converted:
+        raise RequestError(
+            "A draft is made of a file that an engine opens; `dalenius start` converts this one.", received=str(data)
+        )
     columns = _opened(path, ()).columns
     source = _opened(path, tuple(name for name in columns if _is_name(name)))
     lines = [_BANNER] if from_data else []
@@ -239,7 +244,8 @@ def draft(data: str | Path, *, from_data: bool = False) -> str:
             else:
                 (numbers if summary.is_number and not summary.is_code else others).append(name)
         else:
-            lines += [*_heading(name), *_from_type(kind, is_text_file=source.is_text)]
+            lines += [f"[variables.{toml_key(name)}]", f"label = {toml_text(name)}"]
+            lines += _from_type(kind, is_text_file=source.is_text)
             list_of = numbers if _is_number(kind) else others
             (units if is_called_identifier(name) else list_of).append(name)
     if units:
@@ -276,33 +282,17 @@ def _features(unit: str, numbers: Sequence[str], others: Sequence[str]) -> list[
     return [f"# {line}".rstrip() for line in lines]
 
 
-def _readable(data: str | Path) -> Path:
-    microdata = Microdata.of(data)
-    if microdata.place is None or microdata.is_converted:
-        raise RequestError(
-            "A draft is made of a file that an engine opens; `dalenius start` converts this one.", received=str(data)
-        )
-    return microdata.place
-
-
 def _opened(rows: Any, names: tuple[str, ...]) -> DraftSource:
-    return cast(DraftSource, engine_for(rows).open(_domain(names), rows))
-
-
-def _domain(names: tuple[str, ...]) -> Domain:
-    """A domain that declares nothing about its columns but that they are there."""
+    """The rows behind their engine, in a domain that declares nothing about these columns but that they are there."""
     anything = Categories(labels=("?",))
-    return Domain(
+    domain = Domain(
         name="draft",
         population="draft",
         version="1",
         variables={name: Variable(name=name, domain=anything) for name in names},
         neighbours=Neighbours(relation=Relation.ADD_REMOVE),
     )
-
-
-def _heading(name: str) -> list[str]:
-    return [f"[variables.{toml_key(name)}]", f"label = {toml_text(name)}"]
+    return cast(DraftSource, engine_for(rows).open(domain, rows))
 
 
 def _from_type(kind: str, *, is_text_file: bool) -> list[str]:

@@ -125,9 +125,7 @@ class Inspection:
         if isinstance(query, ValuesQuery):
             return (self.holding.source.values(query).open_below_the_gate(),)
         cells, values = rows_of(self.holding.source, query.space, query.where, query.value)
-        if query.value is None:
-            return (cells,)
-        return cells, values
+        return (cells,) if query.value is None else (cells, values)
 
     def compare(self, request: Given, release: Release, *, by: str = "custodian") -> Confidential:
         """How far a release is from the exact counts, in the losses of the literature."""

@@ -122,8 +122,8 @@ class Planner:
             request = every_record(request, self.domain)
             if request.privacy.error_at_most is None:
                 return request, ()
-            answer = with_amount(request, self.policy, self.plan_stored)
-            return answer.request, (answer.note,)
+            request, found = with_amount(request, self.policy, self.plan_stored)
+            return request, (found,)
 
     def check_functions(self, plan: TablePlan) -> None:
         """Refuse plans that need a function not registered in this process, or not runnable here."""
@@ -224,7 +224,9 @@ class Planner:
         labels = {name: self.domain.variable(name).label for name in universe.named}
         sentence = universe.sentence(labels)
         is_said = universe.unshown and request.table.universe is not None
-        series = _series(plan.error, request.privacy.waves) if request.privacy.waves != 1 else {}
+        # The noises of two waves are independent: a change has the square root of two times the error of a level.
+        level, waves = plan.error, request.privacy.waves
+        series = {"waves": waves, "level_half_width_95": level, "change_half_width_95": sqrt(2) * level}
         parts = ", ".join(labels[part.variable] or part.variable for part in universe.parts)
         return replace(
             plan,
@@ -233,7 +235,7 @@ class Planner:
                 *([note("part", names=parts)] if parts else []),
                 *(too_fine(plan, request, self.domain) if self.domain.public_size else ()),
             ),
-            preview={**plan.preview, **series, "universe": sentence},
+            preview={**plan.preview, **(series if waves != 1 else {}), "universe": sentence},
             warnings=(*plan.warnings, sentence) if is_said else plan.warnings,
         )
 
@@ -418,13 +420,3 @@ def _stated(
         mechanism=name,
         delta=float(profile.delta),
     )
-
-
-def _series(level: float, waves: int) -> dict[str, float]:
-    """What noise does to a level and to a change between two waves, where waves share the amounts.
-
-    The noises of two waves are independent, so that a change has the square root of two times the standard error of a
-    level; its margin of error is no wider than that of a level by the same factor, and narrower where noise has long
-    tails.
-    """
-    return {"waves": waves, "level_half_width_95": level, "change_half_width_95": sqrt(2) * level}

@@ -291,9 +291,7 @@ def apply(rules: TableRules, release: Release) -> Release:
             note = {"name": "withheld", "reason": "sparse", "rule": "mean released count", "charged": True}
             return release.with_(tables=(), blocks=(), adjustments=(*release.adjustments, note))
     least = least_shown(rules)
-    if least is None:
-        return release
-    return shown_from(least, release)
+    return release if least is None else shown_from(least, release)
 
 
 def rehearse(

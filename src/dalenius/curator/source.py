@@ -166,9 +166,7 @@ class RegisteredSource:
 
     def is_unchanged(self, fingerprint: str) -> bool:
         """Whether what was read is what was registered: by the stamp of the data, or by hashing again without one."""
-        if self._checked is not None:
-            return self._stamp() == self._checked
-        return self._fingerprint() == fingerprint
+        return self._fingerprint() == fingerprint if self._checked is None else self._stamp() == self._checked
 
     def _stamp(self) -> tuple[object, ...] | None:
         """What changes whenever the data may have changed; None where there is no such thing to watch."""

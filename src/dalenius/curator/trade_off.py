@@ -93,16 +93,8 @@ class _NotKnown(Unsupported, code="unsupported"):
     """The error depends on the data."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Priced:
-    """A request with the amount that its accuracy needs, and what was found."""
-
-    request: Asked
-    note: str
-
-
-def with_amount(asked: Asked, policy: PolicyDocument, plan: Plan) -> Priced:
-    """Return the request with the smallest amount of three digits whose expected error is small enough.
+def with_amount(asked: Asked, policy: PolicyDocument, plan: Plan) -> tuple[Asked, str]:
+    """Return the request with the smallest amount of three digits whose expected error is small enough, and a note.
 
     Lists take the strategy that needs the least for it, where the request does not say what else is to be small. Raises
     `Unsupported` where the error of the question is not known before data are read, or no amount is enough.
@@ -129,7 +121,7 @@ def with_amount(asked: Asked, policy: PolicyDocument, plan: Plan) -> Priced:
     said = {"unit": unit, "amount": plain(amounts[place]), "error": f"{reached:,.4g}"}
     records = _records(price.plan_at(place).preview, asked.privacy.in_table)
     sentence = note("priced_for_cells", records=records, **said) if records else note("priced", **said)
-    return Priced(request=price.at(place), note=sentence)
+    return price.at(place), sentence
 
 
 def _first_definition(policy: PolicyDocument) -> str:

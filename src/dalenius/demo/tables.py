@@ -55,8 +55,7 @@ def load(name: str) -> PublicTable:
     >>> load("uk2001").rows[0]
     {'age': '15-19', 'occupation': 'A', 'count': '2'}
     """
-    if name not in _TABLES:
-        raise UnknownName.among("shipped table", name, _TABLES)
+    UnknownName.check("shipped table", name, _TABLES)
     title, source, count = _TABLES[name]
     rows = tuple(csv.DictReader(shipped(f"data/{name}.csv").splitlines()))
     return PublicTable(name=name, title=title, source=source, count=count, rows=rows)

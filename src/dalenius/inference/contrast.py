@@ -103,8 +103,7 @@ def selection(observation: Seen | TreeObserved, where: Where) -> FloatArray:
     """Indicator of the selected cells, flat."""
     chosen = np.ones(observation.shape, dtype=bool)
     for name, wanted in where.items():
-        if name not in observation.names:
-            raise UnknownName.among("axis", name, observation.names)
+        UnknownName.check("axis", name, observation.names)
         axis = observation.names.index(name)
         own = observation.axes[axis].labels
         labels: set[str] = set()

@@ -177,8 +177,7 @@ class _FormulaReader:
             return {frozenset()}
         if kind != "name":
             raise ParameterError(f"The formula has {text!r} where a variable is expected.")
-        if text not in self._names:
-            raise UnknownName.among("axis", text, self._names)
+        UnknownName.check("axis", text, self._names)
         return {frozenset([self._names.index(text)])}
 
 

@@ -63,8 +63,7 @@ class LoglinearFit:
 
     def coefficient(self, label: str, *, confidence: float = 0.95, interval: str = "profile") -> Estimate:
         """One coefficient with its standard error, and a profile-likelihood interval unless `interval` is "none"."""
-        if label not in self.labels:
-            raise UnknownName.among("coefficient", label, self.labels)
+        UnknownName.check("coefficient", label, self.labels)
         place = self.labels.index(label)
         contrast = np.zeros(len(self.labels))
         contrast[place] = 1.0
@@ -206,8 +205,7 @@ def logistic(
     The predictors' joint distribution is left free; coefficients that name the outcome are the log odds ratios.
     """
     observation = observe(source, *axes)
-    if outcome not in observation.names:
-        raise UnknownName.among("axis", outcome, observation.names)
+    UnknownName.check("axis", outcome, observation.names)
     own = observation.names.index(outcome)
     effects = formulas.model(predictors, observation.names)
     if any(own in term for term in effects.terms):

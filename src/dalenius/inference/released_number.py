@@ -151,8 +151,7 @@ def _place(table: Table, where: Where) -> int:
     place = 0
     for axis in table.space.axes:
         (label,) = labels_of(where[axis.name])
-        if label not in axis.labels:
-            raise UnknownName.among(f"label of {axis.name!r}", label, axis.labels)
+        UnknownName.check(f"label of {axis.name!r}", label, axis.labels)
         place = place * len(axis) + axis.labels.index(label)
     return place
 

@@ -14,7 +14,6 @@ from dalenius.core.release import POSSIBLE, SHOWN_FROM, Release, Table
 
 
 def shown_from(least: int, release: Release) -> Release:
-    """The release under the rule; cannot fail."""
     if isinstance(release.law, Censored):
         law = release.law
         blocks = tuple(replace(block, values=law.show(block.values), law=law) for block in release.blocks)

@@ -40,7 +40,12 @@ class Anchor:
         used: set[Margin] = set()
 
         def known(margin: Margin) -> dict[Margin, FloatArray]:
-            shared = _shared(margin, anchors)
+            # Of each published table the part over axes that this one has, first come first.
+            shared: dict[Margin, FloatArray] = {}
+            for published, values in anchors:
+                common = tuple(a for a in published if a in margin)
+                if common not in shared:
+                    shared[common] = sum_out(values, published, common)
             used.update(shared)
             return shared
 
@@ -107,13 +112,3 @@ def _cells(release: Release) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
-
-
-def _shared(margin: Margin, anchors: list[tuple[Margin, FloatArray]]) -> dict[Margin, FloatArray]:
-    """Published margins over axes that the table has: of each published table the part it shares, first come first."""
-    totals: dict[Margin, FloatArray] = {}
-    for published, values in anchors:
-        common = tuple(a for a in published if a in margin)
-        if common not in totals:
-            totals[common] = sum_out(values, published, common)
-    return totals

@@ -25,7 +25,6 @@ class Clamping:
 
     @classmethod
     def examples(cls, release: Release) -> "tuple[Clamping, ...]":
-        """Cut at zero, and between two bounds."""
         return (cls(), cls(lower=1.0, upper=8.0))
 
     def __call__(self, release: Release) -> Release:

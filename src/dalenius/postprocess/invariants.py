@@ -36,7 +36,6 @@ class Invariants:
 
     @classmethod
     def examples(cls, release: Release) -> "tuple[Invariants, ...]":
-        """A public grand total."""
         return (cls(totals={(): (30.0,)}),)
 
     def __call__(self, release: Release) -> Release:
@@ -95,8 +94,7 @@ class Invariants:
         totals: dict[Margin, FloatArray] = {}
         for axes, numbers in self.totals.items():
             for axis in axes:
-                if axis not in names:
-                    raise UnknownName.among("axis", axis, names)
+                UnknownName.check("axis", axis, names)
             margin = tuple(sorted(names.index(a) for a in axes))
             array = np.asarray(numbers, dtype=np.float64)
             shape = tuple(sizes[a] for a in axes)

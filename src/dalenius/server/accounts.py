@@ -124,8 +124,7 @@ class Accounts:
                 "A user name has 1 to 64 letters, digits or . _ @ - and starts with a letter or digit."
             )
         roles = [r for r in Role if r is not Role.ANONYMOUS]
-        if role not in roles:
-            raise UnknownName.among("role", role, roles)
+        UnknownName.check("role", role, roles)
         hashed = "" if password is None else self._hashed(password)
         with self._store.transaction() as run:
             added = run(

@@ -13,25 +13,19 @@ from typing import Any
 from dalenius.errors import BudgetError, DaleniusError, InternalError, PolicyError, RequestError
 
 
-class NotSignedIn(PolicyError):
-    code = "not_signed_in"
-    http_status = 401
-
+class NotSignedIn(PolicyError, code="not_signed_in", http_status=401):
     def __init__(self, message: str = "Sign in, or send an API token.", **detail: object) -> None:
         super().__init__(message, **detail)
 
 
-class Forbidden(PolicyError):
-    code = "forbidden"
+class Forbidden(PolicyError, code="forbidden"): ...
 
 
-class NotReleased(BudgetError):
+class NotReleased(BudgetError, code="not_released"):
     """The one refusal for whatever an analyst may not know: what is left to others, and what others hold back.
 
     An account that cannot pay and a release that is kept back read the same, so that neither can be told from it.
     """
-
-    code = "not_released"
 
     def __init__(self) -> None:
         super().__init__(
@@ -40,18 +34,12 @@ class NotReleased(BudgetError):
         )
 
 
-class NotFound(RequestError):
+class NotFound(RequestError, code="not_found", http_status=404):
     """Nothing is there, or nothing that this user may know of."""
 
-    code = "not_found"
-    http_status = 404
 
-
-class StaleRequest(RequestError):
+class StaleRequest(RequestError, code="stale_request", http_status=409):
     """What was sent is not what was previewed: the form, the declaration or the price changed in between."""
-
-    code = "stale_request"
-    http_status = 409
 
     def __init__(self) -> None:
         super().__init__(
@@ -60,31 +48,20 @@ class StaleRequest(RequestError):
         )
 
 
-class NotAcceptable(RequestError):
-    code = "not_acceptable"
-    http_status = 406
+class NotAcceptable(RequestError, code="not_acceptable", http_status=406): ...
 
 
-class MethodNotAllowed(RequestError):
-    code = "method_not_allowed"
-    http_status = 405
+class MethodNotAllowed(RequestError, code="method_not_allowed", http_status=405): ...
 
 
-class BodyTooLarge(RequestError):
-    code = "body_too_large"
-    http_status = 413
+class BodyTooLarge(RequestError, code="body_too_large", http_status=413): ...
 
 
-class TooManyRequests(RequestError):
-    code = "too_many_requests"
-    http_status = 429
+class TooManyRequests(RequestError, code="too_many_requests", http_status=429): ...
 
 
-class Unavailable(InternalError):
+class Unavailable(InternalError, code="unavailable", http_status=503):
     """The ledger or the store cannot be reached now; nothing was charged by this call that is not in the ledger."""
-
-    code = "unavailable"
-    http_status = 503
 
 
 def body_of(error: DaleniusError) -> dict[str, Any]:

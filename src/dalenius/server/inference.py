@@ -35,8 +35,7 @@ def questions() -> Mapping[str, InferenceQuestion]:
 
 def find(name: str) -> InferenceQuestion:
     served = questions()
-    if name not in served:
-        raise UnknownName.among("method", name, served)
+    UnknownName.check("method", name, served)
     return served[name]
 
 
@@ -130,5 +129,4 @@ def _check_axes(question: InferenceQuestion, asked: Sequence[Release], given: Ma
     for parameter in question.parameters:
         is_axes = parameter.type == tuple[str, ...]
         for name in given[parameter.name] if parameter.is_selection or is_axes else ():
-            if name not in axes:
-                raise UnknownName.among("axis", name, axes)
+            UnknownName.check("axis", name, axes)

@@ -192,6 +192,4 @@ class Download:
 
 
 def plain(view: Any) -> Any:
-    if isinstance(view, list | tuple):
-        return [plain(item) for item in view]
-    return asdict(view)
+    return [plain(item) for item in view] if isinstance(view, list | tuple) else asdict(view)

@@ -245,8 +245,7 @@ def condition_filter(name: str, given: Condition, domain: Domain) -> Filter:
     if given.level is not None and given.groups is not None:
         hierarchy = variable.hierarchy(given.level)
         for group in given.groups:
-            if group not in hierarchy.groups:
-                raise UnknownName.among(f"group of {given.level!r}", group, hierarchy.groups)
+            UnknownName.check(f"group of {given.level!r}", group, hierarchy.groups)
         chosen = {hierarchy.groups.index(group) for group in given.groups}
         return Filter(variable=name, codes=tuple(c for c, p in enumerate(hierarchy.parent) if p in chosen))
     bounds = variable.bounds

@@ -159,10 +159,7 @@ def about(document: Asked, domain: Domain, dataset: str = "") -> Subject:
 
 
 def as_asked(release: Release, document: Asked, domain: Domain, dataset: str = "") -> Release:
-    """A stored release titled and laid out as this request asks, a batch's tables in its order.
-
-    A release from before subjects stays as it was.
-    """
+    """A stored release titled and laid out as this request asks, a batch's tables in its order."""
     if release.subject is None:
         return release
     if isinstance(document, RequestDocument):

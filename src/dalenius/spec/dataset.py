@@ -241,17 +241,14 @@ class TranslationPart(Part, section="[translations.…]"):
         """Refuse words that translate nothing, and two categories of one name."""
         levels = {h.level for variable in variables.values() for h in variable.hierarchies}
         for level in self.levels:
-            if level not in levels:
-                raise UnknownName.among("level", level, levels)
+            UnknownName.check("level", level, levels)
         for name in (*self.variables, *self.labels):
-            if name not in variables:
-                raise UnknownName.among("variable", name, variables)
+            UnknownName.check("variable", name, variables)
         for name, words in self.labels.items():
             lists = _lists(variables[name])
             declared_labels = {label for labels in lists for label in labels}
             for label in words:
-                if label not in declared_labels:
-                    raise UnknownName.among(f"category or group of {name!r}", label, declared_labels)
+                UnknownName.check(f"category or group of {name!r}", label, declared_labels)
             for labels in lists:
                 said = [words.get(label, label) for label in labels]
                 if len(set(said)) < len(said):
@@ -396,8 +393,7 @@ class DatasetDocument(Document):
                 raise DocumentError("A structural zero must name at least one variable and its categories.")
             pattern = {}
             for name, values in zero.items():
-                if name not in variables:
-                    raise UnknownName.among("variable", name, variables)
+                UnknownName.check("variable", name, variables)
                 categories = variables[name].categories
                 labels = (values,) if isinstance(values, str) else values
                 pattern[name] = tuple(categories.labels[categories.code(label)] for label in labels)

@@ -170,8 +170,7 @@ class Declaration:
 
     def levels(self, name: str, path: str | Path) -> None:
         """Declare the levels above the codes of a variable, from a CSV file: code, then one column for each level."""
-        if name not in self.variables:
-            raise UnknownName.among("variable", name, self.variables)
+        UnknownName.check("variable", name, self.variables)
         variable, levels = self.variables[name], read_levels(path)
         categories = Categories(labels=tuple(variable.categories.values()), values=tuple(variable.categories))
         for level, groups in levels.items():
@@ -189,8 +188,7 @@ class Declaration:
         """Declare drafts as they stand, of all variables unless some are named."""
         every = self._every()
         for name in names or every:
-            if name not in every:
-                raise UnknownName.among("variable", name, every)
+            UnknownName.check("variable", name, every)
             variable = every[name]
             if not variable.confirmed:
                 variable.confirmed, variable.origin = True, ROWS

@@ -144,8 +144,7 @@ def feature_variable(part: Any, name: str, records: Mapping[str, Variable]) -> V
 
 
 def _record(name: str, records: Mapping[str, Variable]) -> Variable:
-    if name not in records:
-        raise UnknownName.among("record", name, records)
+    UnknownName.check("record", name, records)
     return records[name]
 
 

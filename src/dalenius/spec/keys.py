@@ -14,8 +14,6 @@ _ENDS = ("at_least", "at_most")
 
 
 class ErrorKey(Part):
-    """Which error an answer is given with."""
-
     error: Literal["noise", "sampling", "bootstrap"] | None = usual(
         None,
         "Which error is stated beside that of the noise: sampling, from a part of the budget; bootstrap, from "
@@ -24,8 +22,6 @@ class ErrorKey(Part):
 
 
 class ClipKey(Part):
-    """At which numbers something is clipped."""
-
     clip: Exact | tuple[Exact, ...] | None = usual(
         None,
         "Where numbers are clipped before they are added up: values of records and estimates of blocks between two "
@@ -34,8 +30,6 @@ class ClipKey(Part):
 
 
 class LearnKey(Part):
-    """What a first step may spend."""
-
     learn: Exact | None = usual(
         None,
         "The share of the budget by which a first step learns from the data how the second one is made: at which of "
@@ -44,8 +38,6 @@ class LearnKey(Part):
 
 
 class BeyondKey(Part):
-    """What lies outside of ends that are chosen or shown."""
-
     beyond: Exact | None = usual(
         None,
         "The share of records or persons that may lie beyond a whisker or a learned bound: a hundredth where bounds of "
@@ -54,8 +46,6 @@ class BeyondKey(Part):
 
 
 class ShareKey(Part):
-    """Which quantiles."""
-
     q: Exact | tuple[Exact, ...] | None = usual(
         None,
         "Which quantiles: a share of the records, a list of shares, or a whole number of equal parts (4 for quartiles, "
@@ -64,16 +54,12 @@ class ShareKey(Part):
 
 
 class AmongKey(Part):
-    """Which records have a property."""
-
     among: Condition | None = usual(
         None, "Which values of the variable are counted or have the property: a condition as in where."
     )
 
 
 class MethodKey(Part):
-    """By what a value or a cell is found."""
-
     method: str | None = usual(
         None,
         "The mechanism that finds a cell (exponential, permute_and_flip), or an order statistic without an interval "
@@ -82,16 +68,12 @@ class MethodKey(Part):
 
 
 class ModelKey(Part):
-    """What is fitted."""
-
     model: str | None = usual(
         None, "What is fitted: a distribution (gaussian, poisson, …), a median, a regression, a mixture, …"
     )
 
 
 class ClampKey(Part):
-    """How a count at the actual data is cut."""
-
     clamp: str | None = usual(None, "How a count at the actual data is cut: none, size or data.")
 
 

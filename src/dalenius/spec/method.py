@@ -193,9 +193,7 @@ def exact_texts(keys: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """
 
     def text(value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            return [plain(exact(each)) for each in value]
-        return plain(exact(value))
+        return [plain(exact(each)) for each in value] if isinstance(value, list | tuple) else plain(exact(value))
 
     return {key: text(value) if key in names else value for key, value in keys.items()}
 

@@ -56,8 +56,8 @@ NOTES: Mapping[str, str] = {
     "they were cut. Its intervals are for the mean between the declared bounds: they are wider by what the "
     "released number of rows that were cut allows.",
     "regularised": "Weights were drawn towards a common one by a declared share, which makes the noise smaller. The "
-    "estimate and its intervals are for"
-    " these weights: where weights go with the variable, the population has another mean.",
+    "estimate and its intervals are for these weights: where weights go with the variable, the population has another "
+    "mean.",
     "design_where_known": "The error of the design comes from a table of squared weights with noise of its own, as if "
     "records had been drawn one by one with replacement. Where that noise is more than half of what the table "
     "says, an interval is of the noise alone.",

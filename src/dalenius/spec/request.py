@@ -362,8 +362,7 @@ class RequestDocument(Document):
             places |= {f"{axis.variable}.{h.level}": (number, f"{axis.variable}.{h.level}") for h in levels}
             places |= {axis.variable: (number, axis.name), axis.name: (number, axis.name)}
         for name in asked:
-            if name not in places:
-                raise UnknownName.among("axis", name, places)
+            UnknownName.check("axis", name, places)
         chosen = sorted({places[name] for name in asked})
         if len({number for number, _ in chosen}) != len(asked):
             raise DocumentError(f"A margin names an axis twice; received {list(asked)}.")

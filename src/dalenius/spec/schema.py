@@ -29,8 +29,7 @@ def kinds() -> tuple[str, ...]:
 
 def schema(name: str, methods: Collection[str] | None = None) -> dict[str, Any]:
     """The JSON Schema of one kind of document, with the keys of all methods or of the named ones."""
-    if name not in kinds():
-        raise UnknownName.among("kind of document", name, kinds())
+    UnknownName.check("kind of document", name, kinds())
     if name == RELEASE:
         published: dict[str, Any] = json.loads(
             files(__package__).joinpath("schemas/1/release.schema.json").read_bytes()

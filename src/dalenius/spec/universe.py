@@ -25,13 +25,11 @@ SENTENCES: Mapping[str, Mapping[str, str]] = translated(
         "complete": "Every table covers only the records{conditions} with a declared value of {names}, whether it "
         "shows them or not.",
         "parts": "Covers the records{conditions} with {shown}; all others are left out.",
-        "parts "
-        "needs": "Covers the records{conditions} with {shown}, and with a declared value of {names}; all others are "
-        "left out.",
+        "parts needs": "Covers the records{conditions} with {shown}, and with a declared value of {names}; all others "
+        "are left out.",
         "complete parts": "Every table covers only the records{conditions} with {shown}, whether it shows them or not.",
-        "complete parts "
-        "needs": "Every table covers only the records{conditions} with {shown}, and with a declared value of {names},"
-        " whether it shows them or not.",
+        "complete parts needs": "Every table covers only the records{conditions} with {shown}, and with a declared "
+        "value of {names}, whether it shows them or not.",
         "meeting": " that meet the conditions,",
         "own": 'Covers every record{conditions}; those without a shown value of {names} stand under "{rest}".',
         "own conditions": " that meets the conditions",

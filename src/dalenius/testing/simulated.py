@@ -132,9 +132,7 @@ class SimulatedRelease:
         return tuple(next(fresh) if step.is_additive else cast(Block, step.answer) for step in self.steps)
 
     def silent(self, source: Source | None = None) -> tuple[Table, ...]:
-        if source is None:
-            return self._own
-        return self.plan.assemble(tuple(map(silenced, self.silent_blocks(source))))
+        return self._own if source is None else self.plan.assemble(tuple(map(silenced, self.silent_blocks(source))))
 
     @cached_property
     def _own(self) -> tuple[Table, ...]:

@@ -153,10 +153,8 @@ class _Probe:
         rng = RecordedRandomness("the noise of the kit")
         draws = np.array([_flat(self._drawn(rng)) for _ in range(DRAWS)])
         shape = self._silence
-        images = []
-        for unit in np.eye(draws.shape[1], dtype=np.int64):
-            images.append(_values(self._blocks(_filled(shape, list(unit)))))
-        through = np.array(images).T
+        units = np.eye(draws.shape[1], dtype=np.int64)
+        through = np.array([_values(self._blocks(_filled(shape, list(unit)))) for unit in units]).T
         covariance: Matrix = through @ np.diag(draws.var(axis=0)) @ through.T
         return covariance
 

@@ -25,7 +25,6 @@ class KeyedKeys(Part):
 
 
 def _plan(question: Question) -> TablePlan:
-    """Counts with keyed noise, and a note that the guarantee is computational."""
     step = KeyedList(question.space.name, question.query, noise_of_counts(question), question.domain)
     return plan_additive(question, step, DEFAULT_MEASURE, strategy="keyed_list", warnings=(note("keyed_list"),))
 

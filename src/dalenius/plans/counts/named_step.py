@@ -1,7 +1,5 @@
 """Counts through noise that is a step of its own: perturbation tables p(a, b), named as the mechanism of a request."""
 
-from typing import Any
-
 import numpy as np
 
 from dalenius.core import registry
@@ -49,13 +47,14 @@ def _plan(question: Question) -> TablePlan:
     law = step.law
     if not isinstance(law, Kernel):
         raise InternalError("Noise that is a step of its own publishes a perturbation table.")
+    error = {} if law.is_clamped else {"std_error": law.std_error, "half_width_95": law.half_width(0.95)}
     return priced(
         question,
         (step,),
         lambda blocks: tuple(map(_table, blocks)),
         mechanism=named,
         strategy="table",
-        preview=_preview(question, law),
+        preview={"cells": question.space.size, "structural_zeros": len(question.space.structural_zeros), **error},
         warnings=(CLAMPED,) if law.is_clamped else () if law.is_unbiased else (BIASED,),
         refusal=f"{named} does not fit {question.budget.definition!r} at this budget.",
     )
@@ -73,15 +72,6 @@ def _table(block: Block) -> Table:
         measure=DEFAULT_MEASURE,
         is_unbiased=block.law.is_unbiased,
     )
-
-
-def _preview(question: Question, law: Kernel) -> dict[str, Any]:
-    """What is known before data are read; of a clamped table no error."""
-    space = question.space
-    preview: dict[str, Any] = {"cells": space.size, "structural_zeros": len(space.structural_zeros)}
-    if law.is_clamped:
-        return preview
-    return preview | {"std_error": law.std_error, "half_width_95": law.half_width(0.95)}
 
 
 NAMED_STEP = CountRoute(

@@ -7,7 +7,7 @@ then has its exact error from the release.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
@@ -21,7 +21,7 @@ from dalenius.algebra.range_strategies import hierarchical, identity, is_by_tree
 from dalenius.algebra.ranges import Asked, Factor, RangeWorkload, row_cost, swap_cost
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import Joint
-from dalenius.core.plan import Assemble, TablePlan
+from dalenius.core.plan import TablePlan
 from dalenius.core.rationals import round_up
 from dalenius.core.release import Block, Table
 from dalenius.errors import DaleniusError, DocumentError, TooLarge, UnknownName, Unsupported
@@ -83,12 +83,17 @@ def _plan(question: Question) -> TablePlan:
             **best.law.to_parameters(),
         },
     )
+
+    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
+        (values,), (variance,) = joint.estimates(blocks, law), joint.variances(law)
+        return (Table(name=space.name, space=space, values=values, variance=variance, measure=DEFAULT_MEASURE),)
+
     cell = sqrt(float(best.law.variances[0].max()))
     reach = joint.reach([best.step.law], 0.95)
     return priced(
         question,
         (best.step,),
-        _assembling(law, space),
+        assemble,
         mechanism=best.step.mechanism.name,
         strategy=best.strategy,
         preview={
@@ -119,8 +124,7 @@ def _workload(asked: Any, space: CellSpace) -> RangeWorkload:
     terms = [{name: [pair] for name, pair in box.items()} for box in asked] if is_list else [asked]
     for term in terms:
         for name in term:
-            if name not in names:
-                raise UnknownName.among("axis", name, names)
+            UnknownName.check("axis", name, names)
     if not terms or not any(terms):
         raise DocumentError("ranges names no axis; leave the key out for a plain table.")
     spelled = Counter(tuple(_key(term.get(name)) for name in names) for term in terms)
@@ -138,9 +142,7 @@ def _workload(asked: Any, space: CellSpace) -> RangeWorkload:
 
 def _key(wanted: Any) -> Any:
     """What a term says of an axis, as something that can be compared."""
-    if isinstance(wanted, str | int | None):
-        return wanted
-    return tuple(tuple(pair) for pair in wanted)
+    return wanted if isinstance(wanted, str | int | None) else tuple(tuple(pair) for pair in wanted)
 
 
 def _options(question: Question, workload: RangeWorkload) -> list[_Option]:
@@ -219,28 +221,15 @@ def _step(question: Question, allotment: Allotment, factors: tuple[Factor, ...])
     return FactoredTable("combinations", question.query, factors, noise, allotment.is_by_loss)
 
 
-def _assembling(law: Joint, space: CellSpace) -> Assemble:
-    def assemble(blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-        (values,), (variance,) = joint.estimates(blocks, law), joint.variances(law)
-        return (Table(name=space.name, space=space, values=values, variance=variance, measure=DEFAULT_MEASURE),)
-
-    return assemble
-
-
 def _in_order(keys: Mapping[str, Any]) -> dict[str, Any]:
     """One spelling: listed pairs and boxes in order."""
     ranges = keys.get("ranges")
     if ranges is None:
         return dict(keys)
     if isinstance(ranges, Mapping):
-        return {**keys, "ranges": {name: _pairs_in_order(wanted) for name, wanted in ranges.items()}}
+        pairs = {name: sorted(map(list, wanted)) for name, wanted in ranges.items() if isinstance(wanted, list | tuple)}
+        return {**keys, "ranges": {**ranges, **pairs}}
     return {**keys, "ranges": sorted((dict(box) for box in ranges), key=lambda box: sorted(box.items()))}
-
-
-def _pairs_in_order(wanted: Any) -> Any:
-    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
-        return sorted(list(pair) for pair in wanted)
-    return wanted
 
 
 RANGES = CountRoute(

@@ -7,7 +7,6 @@ what to expect.
 
 from fractions import Fraction
 from math import ceil, sqrt
-from typing import Any
 
 import numpy as np
 
@@ -57,13 +56,22 @@ def _plan(question: Question) -> TablePlan:
     inside = Budget(definition=question.budget.definition, epsilon=_inside(question.budget.epsilon, fraction))
     mechanism = question.choose(Count(question.query).sensitivity(question.neighbours), inside)
     step = SampledCount(question.space.name, question.query, mechanism, fraction)
+    error = sqrt(float(step.law.variance_at(np.array([question.records * float(fraction)]))[0]))
     return priced(
         question,
         (step,),
         lambda blocks: tuple(map(_table, blocks)),
         mechanism=mechanism.name,
         strategy="secret_sample",
-        preview=_preview(question, step.law),
+        preview={
+            "cells": question.space.size,
+            "structural_zeros": len(question.space.structural_zeros),
+            "records": question.records,
+            "sample": str(fraction),
+            "std_error": error,
+            "half_width_95": ceil(1.96 * error),
+            "law": step.law.to_dict(),
+        },
         warnings=(note("secret_sample", fraction=str(fraction)),),
         refusal="This secret sample does not fit the budget.",
     )
@@ -91,19 +99,6 @@ def _table(block: Block) -> Table:
         variance=variance,
         measure=DEFAULT_MEASURE,
     )
-
-
-def _preview(question: Question, law: Thinned) -> dict[str, Any]:
-    error = sqrt(float(law.variance_at(np.array([question.records * float(law.fraction)]))[0]))
-    return {
-        "cells": question.space.size,
-        "structural_zeros": len(question.space.structural_zeros),
-        "records": question.records,
-        "sample": str(law.fraction),
-        "std_error": error,
-        "half_width_95": ceil(1.96 * error),
-        "law": law.to_dict(),
-    }
 
 
 SAMPLE = CountRoute(

@@ -1,22 +1,15 @@
 """Sums of survey weights instead of records: one table, or a list of margins."""
 
-from dalenius.core.plan import TablePlan
 from dalenius.plans.count_route import CountRoute
 from dalenius.plans.margins.weighted import plan_weighted_list
 from dalenius.plans.weighted import plan_weighted
 from dalenius.spec.method import example
-from dalenius.spec.question import Question
-
-
-def _plan(question: Question) -> TablePlan:
-    """Sums of weights, and of their squares for the error of the design."""
-    return plan_weighted(question) if question.margins is None else plan_weighted_list(question)
-
 
 WEIGHTED = CountRoute(
     place=30,
     is_asked=lambda question: question.weight is not None,
-    plan=_plan,
+    # Sums of weights, and of their squares for the error of the design.
+    plan=lambda question: plan_weighted(question) if question.margins is None else plan_weighted_list(question),
     examples=(
         example(rows=["sex"], weight="weight", rho="1/4"),
         example(rows=["sex"], columns=["region"], weight="weight", margins=[["sex", "region"], ["sex"], []], rho=1),

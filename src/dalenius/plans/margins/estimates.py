@@ -23,7 +23,7 @@ from dalenius.algebra.shapes import EVEN, SKEWED
 from dalenius.algebra.sums import EXCESS, MeasuredArrays, Sums
 from dalenius.core.law import Joint
 from dalenius.core.plan import TablePlan
-from dalenius.core.query import WIDEST, Power, Ranges, RowFunction
+from dalenius.core.query import WIDEST, Ranges, RowFunction
 from dalenius.core.release import Block, Table
 from dalenius.errors import TooLarge, Unsupported
 from dalenius.plans.margins.plan import plan_margins
@@ -140,15 +140,9 @@ def _amounts(plan: SumPlan, name: str, weighted: int) -> Amounts | None:
     if weighted == 2:
         function, step = _on_fewer_points(function, ranges)
     low, high = function.ends(ranges)
-    if name == ROWS:
-        return Amounts(
-            function=function,
-            low=low,
-            high=high,
-            step=step,
-            measure="count" if plan.weight is None else "weighted count",
-        )
-    return Amounts(function=function, low=low, high=high, step=step)
+    amounts = Amounts(function=function, low=low, high=high, step=step)
+    counted = "count" if plan.weight is None else "weighted count"
+    return replace(amounts, measure=counted) if name == ROWS else amounts
 
 
 def _on_fewer_points(function: RowFunction, ranges: Ranges) -> tuple[RowFunction, Fraction]:
@@ -158,16 +152,12 @@ def _on_fewer_points(function: RowFunction, ranges: Ranges) -> tuple[RowFunction
     """
     worth = Fraction(1)
     while function.reach(ranges) >= WIDEST:
-        widest = max((p for p in function.powers if p.exponent), key=lambda p: _size(p, ranges))
+        raised = (p for p in function.powers if p.exponent)
+        widest = max(raised, key=lambda p: max(map(abs, replace(p, exponent=1).ends(*ranges[p.variable]))))
         rest = tuple(p for p in function.powers if p != widest)
         function = replace(function, powers=(*rest, replace(widest, halvings=widest.halvings + 1)))
         worth *= 2**widest.exponent
     return function, worth
-
-
-def _size(power: Power, ranges: Ranges) -> int:
-    """The largest number that is raised."""
-    return max(map(abs, replace(power, exponent=1).ends(*ranges[power.variable])))
 
 
 def _law(plan: SumPlan, lists: Sequence[_Listed]) -> EstimateLaw:
@@ -266,7 +256,7 @@ def _preview(plan: SumPlan, law: EstimateLaw, lists: Sequence[_Listed]) -> dict[
     )
     points = normal_points(shapes.shape[1], DRAWS)
     for place, shown in enumerate(plan.question.margins or ()):
-        by_list = [_margin(each, place) for each in lists]
+        by_list = [each.plan.preview["margins"][2 * place if each.classes else place] for each in lists]
         cells = int(by_list[0]["cells"])
         records = plan.question.records_of(cells)
         variance = np.concatenate([_variances(each, margin) for each, margin in zip(lists, by_list, strict=True)])
@@ -300,11 +290,6 @@ def _preview(plan: SumPlan, law: EstimateLaw, lists: Sequence[_Listed]) -> dict[
         "margins": margins,
         "lists": [dict(each.plan.preview) for each in lists],
     }
-
-
-def _margin(each: _Listed, place: int) -> dict[str, Any]:
-    margins: list[dict[str, Any]] = each.plan.preview["margins"]
-    return margins[2 * place] if each.classes else margins[place]
 
 
 def _variances(each: _Listed, margin: dict[str, Any]) -> Any:

@@ -22,7 +22,7 @@ from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
 from dalenius.core.contracts import Definition, Measurement
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.evidence import Evidence
+from dalenius.core.evidence import Level
 from dalenius.core.law import Joint
 from dalenius.core.neighbours import Neighbours
 from dalenius.core.plan import TablePlan
@@ -122,8 +122,7 @@ def plan_list(
     `space` is the full cross, or only its axes where the full cross is too large to be a table. A margin may name
     a coarser declared level as "variable.level".
     """
-    if objective not in OBJECTIVES:
-        raise UnknownName.among("objective", objective, OBJECTIVES)
+    UnknownName.check("objective", objective, OBJECTIVES)
     if strategy is not None and strategy not in registry.names(STRATEGIES):
         raise registry.unknown(STRATEGIES, strategy, "strategy")
     axes = space.axes if isinstance(space, CellSpace) else tuple(space)
@@ -266,7 +265,7 @@ def _finished(option: Candidate, preview: dict[str, Any]) -> TablePlan:
         budget=setting.budget,
         mechanism=option.mechanism,
         strategy=option.strategy,
-        evidence=min((m.evidence for m in measurements), key=_strength),
+        evidence=max((m.evidence for m in measurements), key=lambda evidence: list(Level).index(evidence.level)),
         neighbours=setting.neighbours,
         account=setting.definition.account,
         preview={**preview, "margins": _with_half_widths(preview["margins"], setting, measurements, law)},
@@ -306,10 +305,6 @@ def _tables(setting: Setting, law: Joint, blocks: tuple[Block, ...]) -> tuple[Ta
         )
         for space, values, variance in shown
     )
-
-
-def _strength(evidence: Evidence) -> int:
-    return -list(type(evidence.level)).index(evidence.level)
 
 
 def _preview(best: Candidate, every: Sequence[Candidate]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ with replacement, is its sum of squared weights. That is between the smallest an
 sum of weights, and it is used only where the noise of the squares is at most half of it.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -36,11 +36,10 @@ def plan_weighted_list(question: Question) -> TablePlan:
     )
     is_stated = question.domain.draws.has_sampling(is_weighted=True)
     rows = question.domain.neighbours.max_rows if is_stated else 0
-    shown = _WeightedShown(bounds, len(counts.measurements), counts, squares, rows)
     return priced(
         question,
         (*named_steps("weighted counts", counts), *named_steps("squared weights", squares)),
-        shown.tables,
+        partial(_tables, counts, squares, bounds, rows),
         law=Joint(
             WEIGHTED_LIST,
             {
@@ -53,7 +52,12 @@ def plan_weighted_list(question: Question) -> TablePlan:
         ),
         mechanism=counts.mechanism,
         strategy=counts.strategy,
-        preview=_preview(counts, squares),
+        preview={
+            **counts.preview,
+            "cells": 2 * int(counts.preview["cells"]),
+            "squared_weights": True,
+            "squares": dict(squares.preview),
+        },
         warnings=(
             note("fixed_weights"),
             *((note("design_where_known"),) if is_stated else ()),
@@ -63,45 +67,28 @@ def plan_weighted_list(question: Question) -> TablePlan:
     )
 
 
-@dataclass(frozen=True)
-class _WeightedShown:
+def _tables(
+    counts: TablePlan, squares: TablePlan, bounds: Bounds, rows: int, blocks: tuple[Block, ...]
+) -> tuple[Table, ...]:
     """From the blocks of both lists to weighted counts with both errors, and squared weights, of every margin.
 
     `rows` is the largest number of rows of one unit, and 0 where no error of sampling is stated.
     """
-
-    weights: Bounds
-    first: int
-    counts: TablePlan
-    squares: TablePlan
-    rows: int
-
-    def tables(self, blocks: tuple[Block, ...]) -> tuple[Table, ...]:
-        """Weighted counts first."""
-        pairs = list(
-            zip(self.counts.assemble(blocks[: self.first]), self.squares.assemble(blocks[self.first :]), strict=True)
-        )
-        return (
-            *(replace(count, sampled=self._sampled(count, squared) if self.rows else None) for count, squared in pairs),
-            *(replace(squared, name=f"squared weights by {squared.name}") for _, squared in pairs),
-        )
-
-    def _sampled(self, count: Table, squared: Table) -> FloatArray:
-        """The variance of noise and design together, NaN where the squares are lost in their noise."""
-        low, high = float(self.weights.lower), float(self.weights.upper)
-        weights = np.maximum(count.values, 0.0)
-        design = np.clip(squared.values, low * weights, high * weights)
-        with np.errstate(invalid="ignore"):
-            is_known = squared.std_error <= KNOWN * squared.values
-        sampled = np.where(is_known, count.variance + self.rows * design, np.nan)
-        sampled[list(count.space.structural_indices)] = 0.0
-        return np.asarray(sampled, dtype=np.float64)
+    first = len(counts.measurements)
+    pairs = list(zip(counts.assemble(blocks[:first]), squares.assemble(blocks[first:]), strict=True))
+    return (
+        *(replace(count, sampled=_sampled(count, squared, bounds, rows) if rows else None) for count, squared in pairs),
+        *(replace(squared, name=f"squared weights by {squared.name}") for _, squared in pairs),
+    )
 
 
-def _preview(counts: TablePlan, squares: TablePlan) -> dict[str, Any]:
-    return {
-        **counts.preview,
-        "cells": 2 * int(counts.preview["cells"]),
-        "squared_weights": True,
-        "squares": dict(squares.preview),
-    }
+def _sampled(count: Table, squared: Table, bounds: Bounds, rows: int) -> FloatArray:
+    """The variance of noise and design together, NaN where the squares are lost in their noise."""
+    low, high = float(bounds.lower), float(bounds.upper)
+    weights = np.maximum(count.values, 0.0)
+    design = np.clip(squared.values, low * weights, high * weights)
+    with np.errstate(invalid="ignore"):
+        is_known = squared.std_error <= KNOWN * squared.values
+    sampled = np.where(is_known, count.variance + rows * design, np.nan)
+    sampled[list(count.space.structural_indices)] = 0.0
+    return np.asarray(sampled, dtype=np.float64)

@@ -87,8 +87,7 @@ class Dimension:
         if len(arguments) != (2 if name == "RANGE" else 1):
             raise ParameterError(f"{name} takes {'two codes' if name == 'RANGE' else 'one code'}.")
         for argument in arguments:
-            if argument not in self.codes:
-                raise UnknownName.among(f"value of {self.code}", argument, self.codes)
+            UnknownName.check(f"value of {self.code}", argument, self.codes)
         places = [self.codes.index(argument) for argument in arguments]
         first, last = {"FROM": (places[0], size - 1), "TO": (0, places[0]), "RANGE": (places[0], places[-1])}[name]
         return set(range(first, last + 1))

@@ -12,14 +12,11 @@ __all__ = ["CubeRootStrategy"]
 
 
 class CubeRootStrategy:
-    """Each margin by itself, with shares by the cube root of its size: a baseline for Laplace noise."""
-
     name: ClassVar[str] = "cube_root"
     plainness: ClassVar[int] = 4
 
     @staticmethod
     def option(setting: Setting, allotment: Allotment) -> Candidate:
-        """Expected error, and how to measure it; a refusal where it does not apply."""
         if allotment.currency != "epsilon":
             raise Unsupported("The cube root rule is for Laplace noise.")
         return measured(setting, allotment, "cube_root", root_shares(setting.cells, 1 / 3))

@@ -11,12 +11,9 @@ __all__ = ["EqualStrategy"]
 
 
 class EqualStrategy:
-    """Each margin by itself, with equal shares: a baseline of the literature."""
-
     name: ClassVar[str] = "equal"
     plainness: ClassVar[int] = 3
 
     @staticmethod
     def option(setting: Setting, allotment: Allotment) -> Candidate:
-        """Expected error, and how to measure it; a refusal where it does not apply."""
         return measured(setting, allotment, "equal", root_shares(setting.cells, 0))

@@ -16,14 +16,11 @@ __all__ = ["FourierStrategy"]
 
 
 class FourierStrategy:
-    """Fourier coefficients of binary variables."""
-
     name: ClassVar[str] = "fourier"
     plainness: ClassVar[int] = 5
 
     @staticmethod
     def option(setting: Setting, allotment: Allotment) -> Candidate:
-        """Expected error, and how to measure it; a refusal where it does not apply."""
         if setting.mechanism not in (None, allotment.mechanism):
             raise Unsupported(f"Fourier coefficients use {allotment.mechanism} noise here.")
         if setting.amounts is not None:

@@ -19,7 +19,6 @@ class InteriorStrategy:
 
     @staticmethod
     def option(setting: Setting, allotment: Allotment) -> Candidate:
-        """Expected error, and how to measure it; a refusal where it does not apply."""
         table = setting.table
         if table.size(table.inner) > MOST_CELLS:
             raise Unsupported("The interior is too large to be measured.")

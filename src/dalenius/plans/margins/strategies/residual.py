@@ -14,15 +14,12 @@ __all__ = ["ResidualStrategy"]
 
 
 class ResidualStrategy:
-    """Optimal Gaussian noise on residual components."""
-
     name: ClassVar[str] = "residual"
     has_curve: ClassVar[bool] = True
     plainness: ClassVar[int] = 6
 
     @staticmethod
     def option(setting: Setting, allotment: Allotment) -> Candidate:
-        """Expected error, and how to measure it; a refusal where it does not apply."""
         return by_components(setting, allotment, "residual", partial(_least, setting))
 
 

@@ -15,14 +15,11 @@ __all__ = ["SplitStrategy"]
 
 
 class SplitStrategy:
-    """Each margin by itself, with the shares that are best after least squares."""
-
     name: ClassVar[str] = "split"
     plainness: ClassVar[int] = 2
 
     @staticmethod
     def option(setting: Setting, allotment: Allotment) -> Candidate:
-        """Expected error, and how to measure it; a refusal where it does not apply."""
         table, parts, noise = setting.table, list(setting.parts), _noise(setting, allotment)
         if table.inner not in parts and table.size(table.inner) <= MOST_CELLS:
             parts.append(table.inner)

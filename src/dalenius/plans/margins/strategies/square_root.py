@@ -12,14 +12,11 @@ __all__ = ["SquareRootStrategy"]
 
 
 class SquareRootStrategy:
-    """Each margin by itself, with shares by the square root of its size: a baseline for Gaussian noise."""
-
     name: ClassVar[str] = "square_root"
     plainness: ClassVar[int] = 4
 
     @staticmethod
     def option(setting: Setting, allotment: Allotment) -> Candidate:
-        """Expected error, and how to measure it; a refusal where it does not apply."""
         if allotment.currency != "rho":
             raise Unsupported("The square root rule is for Gaussian noise.")
         return measured(setting, allotment, "square_root", root_shares(setting.cells, 1 / 2))

@@ -28,7 +28,6 @@ class TreeStrategy:
 
     @staticmethod
     def along(setting: Setting, allotment: Allotment) -> Candidate:
-        """Expected error, and how to measure it; a refusal where it does not apply."""
         search, size = _even if setting.objective == "maximum" else _least, setting.workload.size
         return by_components(
             setting,
