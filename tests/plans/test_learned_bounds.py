@@ -167,7 +167,7 @@ def test_sums_between_narrower_bounds_never_move_further_and_nearly_as_far(
 ) -> None:
     neighbours = Neighbours(relation=relation, max_rows=rows, unit="person")
     query, factor = TableQuery(space=CellSpace(())), 64 if kind != "clipped" else 1
-    widest = CutSums(query=query, variable="x", low=-7, high=13, floor=-9, ceiling=40, kind=kind, factor=factor)
+    widest = CutSums(query=query, variable="x", low=-7, high=13, kind=kind, factor=factor)
     most = widest.statistic.sensitivity(neighbours)
     for low, high in product(range(-7, 13), range(-6, 14)):
         if low < high:

@@ -116,7 +116,6 @@ class BlockRanks:
         return ((PARTS // 2, PARTS - 1),)
 
     def ranks(self, size: int, epsilon: Fraction, rows: int) -> Ranks:
-        """What is asked for in a list."""
         return (ranks_of if self.has_ends else plain_ranks)(max(size, 1), self.qs, epsilon, rows)
 
     def steps(self, size: int, epsilons: tuple[Fraction, ...], most: int) -> tuple[Step, ...]:

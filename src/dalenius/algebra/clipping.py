@@ -29,7 +29,6 @@ def largest_square(low: int, high: int) -> int:
 
 
 def square_shift(low: int, high: int) -> int:
-    """What is taken off every square."""
     return largest_square(low, high) // 2
 
 

@@ -19,7 +19,7 @@ References
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -78,20 +78,6 @@ def point_variances(
     below, whole = np.cumsum(made, axis=0)[:-1], made.sum(axis=0)
     square, mixed = (below**2 * noise).sum(axis=1), (below * whole * noise).sum(axis=1)
     return np.asarray(square - 2 * shares * mixed + shares**2 * float((whole**2 * noise).sum()))
-
-
-class BinNoise(Protocol):
-    """What is off in the bins of every curve."""
-
-    @property
-    def grain(self) -> float:
-        """What whole draws are counted in, where most of them are none; 0 elsewhere."""
-
-    def variances(self, shares: FloatArray) -> FloatArray:
-        """Of the count below each point less its share of all; a row for each curve."""
-
-    def replayed(self, curve: int, shares: FloatArray) -> FloatArray:
-        """Replays of what is off at the points of one curve; a row for each replay."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -164,6 +150,13 @@ class ClassNoise:
         drawn = normal if self.is_normal else two_sided(normal)
         about = drawn[:, :-1] - drawn[:, :-1].mean(axis=1, keepdims=True)
         return np.cumsum(about, axis=1)[:, :-1], drawn[:, -1]
+
+
+BinNoise = LevelNoise | ClassNoise
+"""What is off in the bins of every curve: `variances` of the count below each point less its share of all, a row for
+each curve; `replayed` at the points of one curve, a row for each replay. `grain` is what whole draws are counted in
+where most of them are none; 0 elsewhere.
+"""
 
 
 class Distribution:

@@ -64,7 +64,6 @@ class Dual:
 
 
 def sqrt(x: Dual) -> Dual:
-    """The root; not a number below nought."""
     root = np.sqrt(x.values)
     return x.mapped(root, 1 / (2 * root))
 

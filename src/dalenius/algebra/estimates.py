@@ -41,12 +41,10 @@ def is_estimate(law: Law) -> bool:
 
 
 def is_resampled(law: Law) -> bool:
-    """Whether they come from bootstrap replicates."""
     return isinstance(law, Joint) and law.parameters.get("estimate") == BOOTSTRAP
 
 
 def is_certified(law: Law) -> bool:
-    """Whether they are quantiles between certified ends."""
     return isinstance(law, Joint) and law.parameters.get("estimate") == QUANTILES
 
 

@@ -103,5 +103,4 @@ class Estimator:
 
     @property
     def counts_rows(self) -> bool:
-        """Whether the number of rows is among the sums."""
         return any(need.product == ROWS for need in self.reads)

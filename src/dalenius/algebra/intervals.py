@@ -100,9 +100,8 @@ def _root(square: Estimated) -> Estimated:
 
     sampled = None if square.sampled is None else square.sampled * slope
     spread = None if square.spread is None else (square.spread[0] * slope, square.spread[1] * slope**2)
-    return Estimated(
-        values=np.sqrt(square.values), variance=square.variance * slope, sampled=sampled, ends=ends, spread=spread
-    )
+    values, variance = np.sqrt(square.values), square.variance * slope
+    return Estimated(values=values, variance=variance, sampled=sampled, ends=ends, spread=spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,10 +211,8 @@ def _quotient(estimator: Estimator, sums: Sums, value: Quotient, *, is_student: 
     else:
         stated = _sampling(estimator, sums, deviation)
     spread = stated or _Spread(np.zeros(1), np.zeros(1))
-    is_counted, is_binomial = (
-        sums.law.weight is None and ROWS in sums.places,
-        estimator.scale is Scale.SCORE and sums.law.weight is None,
-    )
+    is_counted = sums.law.weight is None and ROWS in sums.places
+    is_binomial = estimator.scale is Scale.SCORE and sums.law.weight is None
     records: FloatArray = sums.records if ROWS in sums.places else np.full(1, np.inf)
     if is_counted:
         spread = replace(spread, measured=spread.measured * b / np.maximum(b - 1, 1))
@@ -369,10 +366,6 @@ def _beside(estimator: Estimator, sums: Sums, dual: Dual, reached: FloatArray) -
     return np.where(is_bounded, -down, np.inf), np.where(is_bounded, up, np.inf)
 
 
-def _plain(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return half, half
-
-
 def _logarithmic(value: FloatArray, half: FloatArray) -> tuple[FloatArray, FloatArray]:
     """On the log scale where the value is well above zero; plain distances elsewhere."""
     is_large = value > half
@@ -381,7 +374,7 @@ def _logarithmic(value: FloatArray, half: FloatArray) -> tuple[FloatArray, Float
     return np.where(is_large, value - value / factor, half), np.where(is_large, value * factor - value, half)
 
 
-_SHAPES = {Scale.PLAIN: _plain, Scale.LOG: _logarithmic}
+_SHAPES = {Scale.PLAIN: lambda value, half: (half, half), Scale.LOG: _logarithmic}
 
 
 def reach(

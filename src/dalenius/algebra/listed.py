@@ -31,7 +31,6 @@ _PIECE = 1 << 16
 
 
 def is_list_of_estimates(law: Law) -> bool:
-    """Whether shown values are estimates of every margin of a list."""
     return isinstance(law, Joint) and law.structure == LISTS
 
 

@@ -61,18 +61,14 @@ class RangeLaw:
     @cached_property
     def _against(self) -> FloatArray:
         """Covariance of every impossible cell with all cells, before these are known to be 0."""
-        return self._rows(self.zeros)
+        rows = np.ones((len(self.zeros), 1))
+        for places, factor in zip(np.unravel_index(self.zeros, self.shape), self.factors, strict=True):
+            rows = (rows[:, :, None] * factor.covariance[places][:, None, :]).reshape(len(self.zeros), -1)
+        return rows * self.variance
 
     @cached_property
     def _known(self) -> FloatArray:
         return np.asarray(self._against[:, self.zeros])
-
-    def _rows(self, cells: IntArray) -> FloatArray:
-        """Covariance of some cells with all cells, before some are known to be 0."""
-        rows = np.ones((len(cells), 1))
-        for places, factor in zip(np.unravel_index(cells, self.shape), self.factors, strict=True):
-            rows = (rows[:, :, None] * factor.covariance[places][:, None, :]).reshape(len(cells), -1)
-        return rows * self.variance
 
     @cached_property
     def variances(self) -> list[FloatArray]:

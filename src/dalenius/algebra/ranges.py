@@ -208,14 +208,8 @@ def row_cost(factors: Sequence[Factor], *, is_gaussian: bool) -> int:
     """The largest squared length, or sum of absolute values, of what one row moves."""
     if is_gaussian:
         return prod(int(factor.gram.diagonal().max()) for factor in factors)
-    return prod(_longest(factor) for factor in factors)
-
-
-def _longest(factor: Factor) -> int:
-    """The largest sum of absolute values of a column."""
-    if factor.intervals:
-        return int(factor.shared.diagonal().max())
-    return int(np.abs(factor.matrix).sum(axis=0).max())
+    sums = (f.shared.diagonal() if f.intervals else np.abs(f.matrix).sum(axis=0) for f in factors)
+    return prod(int(of_columns.max()) for of_columns in sums)
 
 
 def _farthest(factor: Factor) -> int:
@@ -235,9 +229,7 @@ def swap_cost(factors: Sequence[Factor], *, is_gaussian: bool) -> int:
     """
     alone = row_cost(factors, is_gaussian=is_gaussian)
     if not is_gaussian:
-        if len(factors) > 1:
-            return 2 * alone
-        return max(alone, _farthest(factors[0]))
+        return 2 * alone if len(factors) > 1 else max(alone, _farthest(factors[0]))
     low, high = 1, 1
     for factor in factors:
         ends = [end * other for end in (low, high) for other in (int(factor.gram.min()), int(factor.gram.max()))]

@@ -6,7 +6,7 @@ always follows, so `optimise` minimises the error after it, from the request alo
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,20 +18,6 @@ Key = TypeVar("Key")
 """What has a share."""
 # Half of the largest exponent that is told apart: beyond it there is no noise left, and squares would overflow.
 _STEEPEST = 80.0
-
-
-class NoisePrecision(Protocol):
-    """How precise a table becomes with a share of the budget: 1 / variance, and its derivative."""
-
-    @property
-    def power(self) -> float:
-        """Exponent of the rule that is best without least squares."""
-
-    def precision(self, share: FloatArray) -> FloatArray:
-        """1 / variance of a cell, for each share."""
-
-    def slope(self, share: FloatArray) -> FloatArray:
-        """Derivative of the precision."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +52,12 @@ class GaussianNoise:
 
     def slope(self, share: FloatArray) -> FloatArray:
         return np.full(np.shape(share), 2 * self.rho / self.sensitivity_squared)
+
+
+NoisePrecision = LaplaceNoise | GaussianNoise
+"""How precise a table becomes with a share of the budget: the `precision` 1 / variance of a cell, and its `slope`.
+`power` is the exponent of the rule that is best without least squares.
+"""
 
 
 def root_shares(weights: Mapping[Key, float], power: float) -> dict[Key, float]:

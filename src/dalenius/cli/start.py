@@ -90,6 +90,7 @@ def _documents(
 ) -> None:
     """Ask for everything that the documents need, and write them."""
     from dalenius.cli.start_documents import policy_text, request_text
+    from dalenius.core.conversions import rho_to_epsilon
     from dalenius.spec import load
     from dalenius.spec.declaration import QUESTIONS, Declaration
 
@@ -109,9 +110,10 @@ def _documents(
     table = replace(_first_table(talk, declared), weight=declared.weight)
     table = replace(table, spend=rho * _share(talk))
     declared.settle(folder)
+    epsilon = float(rho_to_epsilon(rho, Fraction(1, 10**6)))
     texts = {
         "dataset.toml": declared.to_toml(),
-        "policy.toml": policy_text(declared.population, rho, _epsilon(rho), has_weight=bool(declared.weight)),
+        "policy.toml": policy_text(declared.population, rho, epsilon, has_weight=bool(declared.weight)),
         "request.toml": request_text(table, rho),
     }
     load.load_dataset(texts["dataset.toml"])
@@ -226,12 +228,6 @@ def _budget(talk: Dialogue, declared: "Declaration") -> Fraction:
         return rho
 
     return talk.ask("Which budget? 1, 2, 3, or an amount such as rho 0.5", read, "2")
-
-
-def _epsilon(rho: Fraction) -> float:
-    from dalenius.core.conversions import rho_to_epsilon
-
-    return float(rho_to_epsilon(rho, Fraction(1, 10**6)))
 
 
 def _first_table(talk: Dialogue, declared: "Declaration") -> "FirstTable":

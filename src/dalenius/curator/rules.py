@@ -195,7 +195,6 @@ def extended(plan: TablePlan, used: Collection[registry.Extension], policy: Poli
 
 
 def made_with(plan: TablePlan, extensions: tuple[registry.Extension, ...], *, is_unvetted: bool) -> TablePlan:
-    """Return the plan with these extensions and a note on them."""
     sentence = note("unvetted_extensions" if is_unvetted else "extensions", names=", ".join(map(str, extensions)))
     return replace(
         plan,

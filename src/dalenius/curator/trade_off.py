@@ -72,12 +72,10 @@ def curve(plan: Plan, request: RequestDocument) -> tuple[TradeOff, ...]:
 
 
 def unit_of(request: RequestDocument) -> str:
-    """The key in which a request states its amount."""
     return "rho" if request.privacy.rho is not None else "epsilon"
 
 
 def _at(plan: Plan, request: RequestDocument, amount: Fraction) -> TradeOff:
-    """The request at another amount."""
     unit = unit_of(request)
     planned = plan(request.model_copy(update={"privacy": request.privacy.model_copy(update={unit: amount})}))
     if not isfinite(planned.error):

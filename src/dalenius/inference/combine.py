@@ -35,7 +35,6 @@ class Combined:
 
     @property
     def std_error(self) -> FloatArray:
-        """Standard error of each cell from the noise alone."""
         return np.sqrt(self.variance)
 
     def __str__(self) -> str:

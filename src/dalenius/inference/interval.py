@@ -41,7 +41,6 @@ def checked_kind(kind: str) -> Kind:
 
 
 def check_among(name: str, value: str, choices: Iterable[str]) -> None:
-    """Raise `ParameterError` for a value that is not one of the choices."""
     if value not in choices:
         raise ParameterError(f"{name} must be one of {', '.join(choices)}; received {value!r}.")
 
@@ -104,13 +103,12 @@ def poisson_interval(
     low, high = poisson_limits(np.array([value]), law, confidence=confidence, method=method)
     if exposure <= 0:
         raise ParameterError(f"exposure must be positive; received {exposure}.")
-    return Interval(
-        lower=float(low[0]) / exposure,
-        upper=float(high[0]) / exposure,
-        confidence=confidence,
-        kind=Kind.NOISE_AND_SAMPLING,
-        method=f"Poisson parameter, {method}",
-    )
+    return _of_parameter(low / exposure, high / exposure, confidence, f"Poisson parameter, {method}")
+
+
+def _of_parameter(low: FloatArray, high: FloatArray, confidence: float, method: str) -> Interval:
+    lower, upper, kind = float(low[0]), float(high[0]), Kind.NOISE_AND_SAMPLING
+    return Interval(lower=lower, upper=upper, confidence=confidence, kind=kind, method=method)
 
 
 def poisson_limits(
@@ -143,13 +141,7 @@ def binomial_interval(
         )
 
     low, high = _invert(tails, tail, np.zeros(1), np.ones(1))
-    return Interval(
-        lower=float(low[0]),
-        upper=float(high[0]),
-        confidence=confidence,
-        kind=Kind.NOISE_AND_SAMPLING,
-        method=f"binomial parameter, {method}",
-    )
+    return _of_parameter(low, high, confidence, f"binomial parameter, {method}")
 
 
 def _mixed(

@@ -66,13 +66,8 @@ class IntervalTable:
         return place
 
     def at(self, cell: int) -> Interval:
-        return Interval(
-            lower=float(self.lower[cell]),
-            upper=float(self.upper[cell]),
-            confidence=self.confidence,
-            kind=self.kind,
-            method=self.method,
-        )
+        stated: dict[str, Any] = {"confidence": self.confidence, "kind": self.kind, "method": self.method}
+        return Interval(lower=float(self.lower[cell]), upper=float(self.upper[cell]), **stated)
 
     def labels(self) -> list[tuple[str, ...]]:
         return list(product(*(axis.labels for axis in self.axes)))

@@ -73,13 +73,11 @@ class Noise:
         return np.minimum(np.cumsum(self.pmf[::-1])[::-1], 1.0)
 
     def cdf(self, k: object) -> FloatArray:
-        """P(noise <= k)."""
         index = np.asarray(k, dtype=np.int64) - self.first
         inside = self._below[np.clip(index, 0, len(self.pmf) - 1)]
         return np.where(index < 0, 0.0, np.where(index >= len(self.pmf), 1.0, inside))
 
     def upper_tail(self, k: object) -> FloatArray:
-        """P(noise >= k)."""
         index = np.asarray(k, dtype=np.int64) - self.first
         inside = self._above[np.clip(index, 0, len(self.pmf) - 1)]
         return np.where(index <= 0, 1.0, np.where(index >= len(self.pmf), 0.0, inside))
@@ -130,7 +128,6 @@ class Noise:
         return Noise(self.first * factor, spread)
 
     def plus(self, other: "Noise") -> "Noise":
-        """The law of the sum of two independent noises."""
         if len(self.pmf) + len(other.pmf) > _WIDEST:
             raise TooLarge("The law of this sum has too wide a support; sum fewer cells at once.")
         both = _convolve(self.pmf, other.pmf)

@@ -56,7 +56,6 @@ class TreeObserved(SeenTable):
 
 
 def is_for_ranges(release: Release) -> bool:
-    """Whether the table was measured for sums over ranges."""
     return isinstance(release.law, Joint) and release.law.structure == RANGES
 
 

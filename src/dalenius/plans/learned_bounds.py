@@ -74,8 +74,6 @@ class CutSums:
     variable: str
     low: int
     high: int
-    floor: int
-    ceiling: int
     kind: str
     factor: int = 1
 
@@ -201,8 +199,6 @@ def _parts(plan: SumPlan, first: GridSelection, left: Fraction) -> list[CutPart]
         variable=question.of,
         low=low,
         high=high,
-        floor=question.bounds.low,
-        ceiling=question.bounds.high,
         kind="totals" if plan.size is None else "total",
     )
     squares = left * SQUARES if plan.has_sampling else Fraction(0)

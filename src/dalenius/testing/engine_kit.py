@@ -34,11 +34,9 @@ def factories(folder: Path) -> dict[str, Factory]:
 
 def elsewhere() -> tuple[str, ...]:
     """Engines that accept neither a table nor a file: they need a server, and run the kit in a test of their own."""
-    return tuple(name for name, engine in registry.every("engines").items() if not _opens_here(engine))
-
-
-def _opens_here(engine: Any) -> bool:
-    return engine.accepts(arrow({})) or engine.accepts(Path("data.parquet")) or hasattr(engine, "stored")
+    given = (arrow({}), Path("data.parquet"))
+    engines = registry.every("engines").items()
+    return tuple(name for name, e in engines if not any(map(e.accepts, given)) and not hasattr(e, "stored"))
 
 
 def factory_of(engine: Any, folder: Path) -> Factory:

@@ -132,7 +132,10 @@ def judge(asked: ReplicatedExample, seed: str) -> list[ErrorFinding]:
 def judge_coverage(table: SimulatedTable, where: str) -> Iterator[ErrorFinding]:
     """Misses in each tail, of both intervals; and whether there are intervals at all."""
     place = f"{where}, {table.name}"
-    for kind, ends, truth in _intervals(table):
+    kinds = [("noise", table.ends, table.truth)]
+    if table.sampled_ends is not None and table.process is not None:
+        kinds.append(("noise and sampling", table.sampled_ends, np.broadcast_to(table.process, table.values.shape)))
+    for kind, ends, truth in kinds:
         is_true = ~np.isnan(truth)
         is_given = is_true & ~np.isnan(ends[0]) & ~np.isnan(ends[1])
         has_error = ~np.isnan(table.variance).all() or is_given.any()
@@ -148,12 +151,6 @@ def judge_coverage(table: SimulatedTable, where: str) -> Iterator[ErrorFinding]:
             yield ErrorFinding(
                 "coverage", place, f"{kind}: {share:.1%} of {is_given.sum()} cells lie {tail} their interval"
             )
-
-
-def _intervals(table: SimulatedTable) -> Iterator[tuple[str, tuple[FloatArray, FloatArray], FloatArray]]:
-    yield "noise", table.ends, table.truth
-    if table.sampled_ends is not None and table.process is not None:
-        yield "noise and sampling", table.sampled_ends, np.broadcast_to(table.process, table.values.shape)
 
 
 def _missed(ends: tuple[FloatArray, FloatArray], truth: FloatArray, is_given: Any) -> Iterator[tuple[str, float]]:
