@@ -1,17 +1,6 @@
 """What each row adds to its cell: one, a bounded whole number of steps, or either times the row's own weight.
 
-A row that adds v steps moves everything that is linear in counts by v times as much. A row that is added or removed
-moves it by at most M = max |v| times what a counted row does. Under replace two rows add v and -u with v, u between the
-bounds or 0. The squared shift is convex in (v, u), so that it is largest at the corners: M^2 times the pair of counted
-rows where the signs agree, and at most (high - low)^2 times one counted row where they differ, which two values in the
-same cell reach.
-
-Wide amounts are fitted: every table that is fetched holds floor((sum + c / 2) / c) with c = 2^h in place of its sums,
-before a strategy sees it. A row that adds v then moves one cell of each such table by floor(v / c) or by the next
-whole number, whatever other rows are there: by a whole number between floor(low / c) and ceil(high / c), and rows of
-one unit follow one another. Tables may round differently, by one unit for each of the two rows. The length of what this
-adds is at most that of two counted rows in the same cell, 2 sqrt(alone), and lengths add: (a + b)^2 is at most
-(1 + 1/M) a^2 + (1 + M) b^2. A row that is added moves every table by at most M, so that nothing is added there.
+What lists of such amounts cost, also where sums are halved to be measured: docs/explanation/margins.md.
 """
 
 from dataclasses import dataclass, replace

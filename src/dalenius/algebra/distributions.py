@@ -1,19 +1,6 @@
 """Distribution functions from noisy counts between points: values, errors, and bands that hold at all points at once.
 
-Records are counted between neighbouring points, and again in runs of several such bins where that makes sums of bins
-more exact; all counts of a curve are joined by least squares. What is off at a point is a linear form of independent
-noise, and of the counts of a sample where the process behind the records is asked about. How far the worst point is off
-follows from replays of both at fixed pseudo-random points, so that every product shows the same band. Records may count
-by weights: then squared weights were measured too, and bins vary independently by those, as if records had been drawn
-one by one with replacement. In margins of a list bins are classes, and the exact variance of their sums is used.
-
-Requires
-    Independent additive noise of public laws; units that are independent draws of the process, for the band with
-    sampling.
-Evidence
-    verify/distributions.py: how often the whole curve is in its band.
-References
-    Kolmogorov (1933); Hay, Rastogi, Miklau & Suciu (2010); Honaker (2015).
+What is counted, joined and replayed: docs/reference/methods/distribution.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,18 +1,6 @@
 """Parameters of exponential families from noisy sums of clipped values, with parametric-bootstrap intervals.
 
-A family's sums (of x, and for a normal law of x^2) say all about its parameters. Values were clipped at declared bounds
-before they were summed, so that the parameters are those under which *clipped* values have the measured mean (and
-variance): clipping loses accuracy and brings no bias. What the noise and the sampling may have done is replayed from
-the fitted law at fixed, evenly spread points, and each replay is fitted in the same way; nothing is drawn at random, so
-that every product shows the same interval.
-
-Requires
-    Independent additive noise of public laws; units that are independent draws of the family, so many that their sums
-    are nearly normal.
-Evidence
-    verify/families.py: coverage of both errors by simulation.
-References
-    DPS 3.1.3; Efron and Tibshirani (1993), chapter 13; Roberts (2018) for the points.
+Why clipping brings no bias, and what is replayed: docs/reference/methods/exponential_family.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence

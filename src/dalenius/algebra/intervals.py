@@ -3,19 +3,7 @@
 noise               the error of the released number for the finite population: privacy noise alone
 noise and sampling  its error for the process behind the population: privacy noise and sampling
 
-A quotient A / B has Fieller's interval: every theta that the noise (and the sampling error) of A - theta B allows, with
-the binomial variance at theta where its rows have a property or not. Otherwise noise is added to sums, so that its
-distances are plain ones; those of sampling are taken on the scale that suits the number, and both are put together in
-squares. Weighted estimates count the error of the design as if rows had been drawn one by one, with replacement: sums
-of squared weights, at least what a design of independent inclusions has. Where a unit has up to k rows, the variance of
-sampling is k times that of independent rows (`core/estimate.py`).
-
-Requires
-    Independent additive noise of public laws; units that are independent draws of the process, for the second error.
-Evidence
-    verify/estimates.py: coverage of both errors by simulation; the kit of errors, for every estimator.
-References
-    Fieller (1954); Wilson (1927); Satterthwaite (1946); Fisher (1921).
+How they are made of quotients, of weighted rows and of units with several rows: docs/reference/estimators/index.md.
 """
 
 from collections.abc import Callable

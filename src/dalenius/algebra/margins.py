@@ -1,13 +1,7 @@
 """Arithmetic of margins: the residual decomposition, exact variances after least squares, and optimal noise.
 
-Axes have sizes n_i; a margin is a sorted tuple of axis positions, () is the grand total. Every margin splits into
-orthogonal residual components: the component of A is the margin of A, centred along each of its axes. Whatever was
-measured with uncorrelated noise of equal variance in each margin, the best linear unbiased estimate has uncorrelated
-components with covariance s_A times the centring projection. So a mapping {A: s_A} says everything about variances:
-
-    Var(cell of margin B) = sum over A in B of s_A p_A / prod_{j in B minus A} n_j^2,   p_A = prod_{i in A} (1 - 1/n_i)
-
-References: Xiao, He, Zhang & Kifer (2023), ResidualPlanner; Barak et al. (2007); Hay et al. (2010).
+Axes have sizes n_i; a margin is a sorted tuple of axis positions, () is the grand total. A mapping {A: s_A} of the
+variances of residual components says everything about variances: docs/explanation/margins.md.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,9 +1,7 @@
 """What residual components cost together, at every level of a tree, in integers, for the worst pair of neighbours.
 
-Part (l, A) is measured as N_A M + E at every node of level l, centred along the detail axes inside the node. A record
-that is added moves one node by the integer vector w of squared length prod n_i (n_i - 1). Two records whose nodes
-differ at level l move two nodes, 2 |w|^2 in all; in the same node they are as far apart as their detail makes them. A
-list of margins without a hierarchy is a tree that has nothing but its root.
+How far a record moves them: docs/explanation/margins.md. A list of margins without a hierarchy is a tree that has
+nothing but its root.
 """
 
 from collections.abc import Mapping, Sequence

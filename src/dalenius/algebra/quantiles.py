@@ -1,29 +1,7 @@
 """Quantiles of each cell between certified ends: released points, counts between their cuts, what both prove.
 
-For a cut y, D(y) = #{x < y} - q n follows from the counts below and above it, with noise of a public law. The lower end
-is found by walking through the cuts from the lowest up: a cut is kept while D + (reach of the noise) < 0, and the walk
-stops at the first that is not. The upper end is found from the highest cut down. Where no cut is kept the end is the
-declared bound.
-
-Why it covers, whatever the ties, the grid and the points are. Let Q be a q-quantile: #{x < Q} <= q n <= #{x <= Q}. A
-lower end above Q needs the *first* cut y > Q to be kept, because the walk passes it before any later one; and #{x < y}
->= #{x <= Q} >= q n there, so that keeping it is one event of the noise at one cut that was fixed before the noise was
-drawn, of probability at most half the error. The upper end is the mirror image. With sampling Q is the quantile of the
-process: #{x <= Q} is Binomial(n, p) with p >= q, which is added to the noise. No density of the data, no distance
-between released values and no number of grid points takes part.
-
-Where rows count by weights, # sums them, and q n is q times the sum of all. The sampling error is then taken as normal,
-with the variance sum w^2 (1[x <= y] - q)^2 of independent draws at the released quantile y: from squared weights below,
-at and above y, which are measured too, and whose upper end is used. What lies at y counts on the side that makes the
-variance larger, so that a heap there is no exception.
-
-Requires
-    Independent additive noise of a public law; cuts that were released before the counts; with sampling, records that
-    are independent draws, or units that are (then all rows of a unit may be alike, and the sampling error is taken as
-    normal).
-Evidence
-    verify/quantiles.py: coverage on smooth, heaped, rounded and zero-inflated values and on public files;
-    verify/weighted_quantiles.py with weights that go with the value.
+How an end is found, and why it covers whatever the ties, the grid and the points are, with sampling and with weights:
+docs/explanation/quantile-intervals.md.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,6 @@
 """The law of a table that was measured for its ranges, read from its document: estimates, variances and covariances.
 
-Covariances of cells are products over the axes (`dalenius.algebra.ranges`). Cells that are impossible by declaration
-are known to be 0 and condition all others: x - C K^-1 z with z their estimates, K their covariance and C the
-covariance of the others with them.
+Covariances of cells are products over the axes, and impossible cells condition all others: docs/explanation/margins.md.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,12 +1,7 @@
-"""Integer matrices that measure asked ranges with little error, chosen axis by axis.
+"""Integer matrices that measure asked ranges with little error, chosen axis by axis: docs/explanation/margins.md.
 
-The best X = Q'Q of one axis minimises tr(G X^-1) with 1 on its diagonal; with V = diag(v) it is V^-1/2 (V^1/2 G
-V^1/2)^1/2 V^-1/2 at the fixed point v = diag((V^1/2 G V^1/2)^1/2), and the dual bound tr((V^1/2 G V^1/2)^1/2)^2 / sum v
-says how near it is. The best matrix of a product is the product of the best ones. Under epsilon identity rows with
-further non-negative rows are improved from a tree by descent. Long axes are measured by trees of which all levels have
-their best shares.
-
-References: Li et al. (2015); McKenna et al. (2018); Qardaji, Yang & Li (2013); Denisov et al. (2022), arXiv 2202.08312.
+The best X = Q'Q of one axis is V^-1/2 (V^1/2 G V^1/2)^1/2 V^-1/2 with V = diag(v), at the fixed point
+v = diag((V^1/2 G V^1/2)^1/2); the dual bound tr((V^1/2 G V^1/2)^1/2)^2 / sum v says how near it is.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,23 +1,8 @@
 """Estimates and intervals from noisy bootstrap replicates: nothing but the release is needed.
 
-In each cell there are k noisy totals m_b of what rows add about a public centre; with T the exact total, s2 the
-variance of the published noise and V the sum of squares of what rows add,
-
-    m_b = T + resampling error (variance V) + noise (variance s2).
-
-The bagged estimate is the mean of the m_b; its error for the finite population has variance (s2 + V) / k, which the
-spread of the replicates tells. For the process behind the population the error of sampling is added: V itself where the
-number of rows is random, and V - T^2 / n where it is n, because Poisson multiplicities let the number of rows vary and
-sampling did not.
-
-The default interval is calibrated (docs/explanation/private-bootstrap.md, verify/bootstrap.py). The spread S2 is (s2 +
-V) chi-squared(k - 1) / (k - 1). Where rows add the reach with one sign or the other (a proportion), V is n times the
-square of the reach. Otherwise V >= 0 is unknown, up to what the declared bounds allow: the half-width h solves E(2
-Phi(h / sd(V)) - 1 | S2) = confidence under the prior d V / (s2 + V), with `_AT_THE_BOUND` of it at the largest V.
-
-A release may hold V itself with noise of its own (`squares`). Then V is looked for where that number and the spread
-say, and T where the bagged estimate says, because far from the centre V and T^2 / n nearly cancel; the mass at the
-largest V is only as large as what two standard errors of it hold, and coverage is 94 to 97 %.
+In each cell there are k noisy totals m_b = T + resampling error (variance V) + noise (variance s2) of what rows add
+about a public centre; T is the exact total and V the sum of squares of what rows add. What follows, with the prior of
+the calibrated interval: docs/explanation/private-bootstrap.md.
 """
 
 from collections.abc import Mapping, Sequence

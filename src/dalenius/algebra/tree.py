@@ -1,13 +1,7 @@
-"""Trees of any depth and shape, and least squares up and down them.
+"""Trees of any depth and shape, and least squares up and down them: docs/explanation/margins.md.
 
 Level 0 is the root; every node of level l + 1 lies in one node of level l, and its number is the sum of its children's.
-Each level l was measured with independent noise of precision t_l (0 where it was not). Going up, v_u is the variance of
-a node from what was measured at it and below; with S_u the sum of v over its children, 1 / v_u = t_l + 1 / S_u. Going
-down, a child c of u is x_c = K_c x_u + e_c with K_c = v_c / S_u, where e_c is uncorrelated with everything outside u
-and has covariance diag(v) - v v' / S_u among the children. So variances and covariances of all nodes and of all sums of
-nodes follow exactly, in time linear in the nodes.
-
-References: Hay et al. (2010); Cumings-Menon (2024), arXiv 2404.13164.
+Of the symbols of that page `precisions` are t_l (0 where nothing was measured), `up` v, `below` S and `gain` K.
 """
 
 from collections.abc import Sequence

@@ -1,14 +1,7 @@
 """Least noise along a tree: which part of a budget each level and component gets, from the request alone.
 
-A component A that is measured at level l with precision t costs k_lA t. For each component the loss f(t) = sum over
-nodes of gain * Var_A(node) is convex in the precisions and falls as 1 / scale, so that (i) the levels of one component
-share its budget by a convex problem on a simplex, and (ii) the components share the whole in proportion to the roots of
-their least losses (Cauchy-Schwarz). On a balanced tree (i) has a closed form: with m_l leaves below a node of level l
-and W_k = sum over l >= k of gain_l m_l, the invariant part of level k gets weight g_k proportional to sqrt(W_k / k_k),
-and level l the precision (g_l - g_(l+1)) / m_l. It is where the search starts, for every tree, with the mean number of
-leaves.
-
-References: Yu (2010), monotone multiplicative algorithms for optimal design; `docs/explanation/margins.md`.
+Why levels and components share so: docs/explanation/margins.md. The search starts from the closed form of a balanced
+tree, with the mean numbers of leaves, and goes on by a monotone multiplicative algorithm (Yu 2010).
 """
 
 from collections.abc import Mapping, Sequence

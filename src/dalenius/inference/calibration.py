@@ -1,9 +1,6 @@
 """p-values by simulating the whole measurement under the null model, with nuisance parameters made safe.
 
-Simulated from the plain fit they are too small. So margins are drawn towards equality by the positive-part James-Stein
-factor; each replicate is simulated from one of several null means, refitted and drawn alike, which vary about the first
-as it varies about the truth; and all this is done at the fitted total and at one a standard error larger, on common
-random numbers, of which the larger p-value is given. Why, and the measured level: docs/reference/inference/tests.md.
+How null means and totals are chosen, why, and the measured level: docs/reference/inference/tests.md.
 """
 
 from collections.abc import Callable, Sequence

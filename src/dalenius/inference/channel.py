@@ -2,14 +2,6 @@
 
 A channel turns released values into windows of log-probabilities over the exact count `a`; the likelihood engine
 works on those windows alone and so never asks which mechanism made them.
-
-    Shifted(noise)      released = a + noise                        (additive laws)
-    CensoredShift(law)  released = a + noise where that may be shown, else 0
-    Kernelled(kernel)   released = b with probability p(a, b)       (kernels)
-    Repeated(channels)  several independent releases of the same a  (combined releases)
-    Grouped(noises)     cells with different noise                  (margins around structural zeros)
-
-The values of the last two carry a further axis.
 """
 
 from collections.abc import Sequence
@@ -55,6 +47,8 @@ class Channel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Shifted:
+    """released = a + noise."""
+
     noise: Noise
 
     def window(self, values: IntArray) -> Window:

@@ -1,7 +1,6 @@
 """How records are parted for sample and aggregate: the model, what of each record it is given, and how many blocks.
 
-The number of blocks makes the predicted error small, for a parameter a quarter up its declared range and the declared
-number of records; nothing is looked at. Few blocks pay in noise, many in estimates that leave the range or keep a bias.
+Nothing is looked at: docs/reference/methods/sample_and_aggregate.md.
 """
 
 from collections.abc import Callable

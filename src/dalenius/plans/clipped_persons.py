@@ -1,11 +1,7 @@
 """Counts and totals of which each person adds at most so much to all cells together: one table, or a bound that is
-chosen or learned first.
+chosen or learned first (docs/reference/methods/clipped_count.md).
 
-`clip` is a bound, or a list of bounds of which one is taken: by public knowledge (`expected_persons` says how many
-persons are expected to be how large, and the bound with the smallest predicted error is taken before anything is read),
-or by a first step that is paid with a declared share of the budget (`learn`): noisy numbers of persons by size,
-released with the table, and the smallest bound that leaves all but a share `beyond` of the persons whole. The second
-step depends on the first *answer* alone, and whichever bound it takes, both are reserved at the largest cost.
+A learned bound depends on the first *answer* alone; whichever it is, both steps are reserved at the largest cost.
 """
 
 from collections.abc import Callable, Mapping, Sequence

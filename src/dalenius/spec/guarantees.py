@@ -1,13 +1,7 @@
 """The guarantee of a plan in sentences: first for everybody, then for specialists; and stored sentences in other
-languages.
+languages. What the figures mean, and which value counts: docs/explanation/guarantees.md.
 
-The first sentence is true of its kind. Where odds between neighbours are bounded with certainty it states their largest
-factor. Under every other definition it states how often the best guess between two neighbours is right, where 50 of
-100 are right without the release: (1 + t) / 2 for the largest total variation t. Both figures are rounded up, and the
-smallest t that is known counts: of the definition's amounts, of the charge, and of the noise that the plan adds.
-
-A release stores the English sentences. `told` finds a sentence by its words; one that is not known here stays as it is
-stored.
+A release stores the English sentences. `told` finds a sentence by its words; an unknown one stays as it is stored.
 """
 
 import re

@@ -1,9 +1,6 @@
 """Counts of one table, measured so that sums over ranges of its ordered axes have little error.
 
-`ranges` says for each axis which ranges matter: "all", "prefixes" (a distribution function), a number of neighbouring
-labels, or pairs of labels; or it lists boxes, each a pair of labels for some axes. An axis that is not named is asked
-for its single labels and for all of them together. What is shown are the cells; every range, box, union and difference
-then has its exact error from the release.
+What is shown are the cells; every range, box, union and difference then has its exact error from the release.
 """
 
 from collections import Counter

@@ -1,9 +1,6 @@
 """Counts of a long list of categories, fine only where the released coarse counts are large: a plan of two steps.
 
-`refine` names a declared level of the axis with the released count from which a group is shown in detail, `learn` the
-share of the budget for the coarse step. Which groups are refined is a function of released numbers.
-Both steps are reserved with every group refined; a group that stays coarse is never counted in detail, and its part of
-the second step is not refunded.
+Which groups are refined is a function of released numbers; both steps are reserved with every group refined.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,6 @@
 """Counts of a secret sample that is drawn for this release: less noise is needed, and the error of sampling is added.
 
-`sample` is the chance of every record. The noise is that of the larger epsilon, log(1 + (e^epsilon - 1) / q), which the
-sample turns into the guaranteed one. A small share loses far more by sampling than it gains by noise: the plan says
-what to expect.
+The noise is that of the larger epsilon, log(1 + (e^epsilon - 1) / q), which the sample turns into the guaranteed one.
 """
 
 from fractions import Fraction
