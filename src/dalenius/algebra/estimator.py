@@ -1,9 +1,7 @@
 """Estimators: smooth functions of sums over the rows of a cell, which are all that is measured.
 
-A row adds a bounded number to each sum that an estimator reads. What is shown is a function of the sums; both of its
-errors follow from its derivatives. With z the derivative times what a row adds, the variance of sampling is the sum of
-z^2 over independent rows. An estimator knows no variables, weights, margins, mechanisms or intervals, so that whatever
-is combined with one acts on the sums.
+An estimator knows no variables, weights, margins, mechanisms or intervals, so that whatever is combined with one acts
+on the sums. How errors follow from its derivatives: docs/reference/estimators/index.md.
 """
 
 from collections.abc import Callable, Mapping
@@ -66,17 +64,7 @@ def unlimited(bounds: Mapping[str, Bounds]) -> tuple[End, End]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimator:
-    """What is shown of a cell, from its sums.
-
-    `value` is the formula, on dual numbers, for all cells at once; a `Quotient` has Fieller's interval. g(c S) = c **
-    degree g(S). `units` says by which powers of the variables' steps the number is multiplied, and `is_location`
-    whether the centre of x is added. `limits` are what the shown number can be, by the declared bounds, and `clip` what
-    its value in steps is held to. `least` is the least value of each guard; a guard without one must exceed three
-    standard errors of its noise. `spread` gives the variance of sampling of rows without weights from other sums than
-    products of all that is read. `spread_share` is the part of the budget that the error of sampling takes. `cuts_bias`
-    says that cutting tails makes the number another one; `is_root` that the root of `value` is shown. `rows_below` is
-    the power of the number of rows below the line, whose noise the interval allows for as Fieller's does.
-    """
+    """What is shown of a cell, from its sums; what each field means: docs/reference/estimators/index.md."""
 
     name: str
     version: int = 1
@@ -103,4 +91,5 @@ class Estimator:
 
     @property
     def counts_rows(self) -> bool:
+        """Whether the number of rows is among the sums."""
         return any(need.product == ROWS for need in self.reads)

@@ -1,10 +1,7 @@
 """How far each row moves an estimate, at released numbers: what its error of sampling needs where products of all sums
-would be too many.
+would be too many (docs/reference/estimators/index.md).
 
-A row moves a smooth function of sums by h, its derivatives times what the row adds to each sum: a polynomial of the
-row's values, times its weight. The variance of sampling is the sum of h^2, for rows of any distribution. Noise of the
-released sums does no harm: the estimate is a function of the noisy numbers, and its derivative at them is what rows
-move it by. A cell's polynomial is written about the cell's own means, where it is smallest.
+A cell's polynomial is written about the cell's own means, where it is smallest.
 """
 
 from collections.abc import Sequence

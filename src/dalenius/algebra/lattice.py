@@ -1,10 +1,6 @@
 """How far combined counts are off where their noise has few values: by the law of the draws, not by the normal one.
 
-A shown cell that is a sum of n cells of one measured table carries the sum of n draws, whose law is a convolution. One
-that least squares makes of several tables carries its own draw times a share, and others. Its values may lie as far
-apart as that share of a step, and ends between two of them would miss what lies at the next: they are put further out
-by half of that distance, as for any normal approximation of whole numbers. The share is the variance after least
-squares over that of the draw: an estimate of least variance has the same covariance with the draw as with itself.
+Which law, and why ends are put further out: docs/explanation/margins.md.
 """
 
 from collections.abc import Sequence

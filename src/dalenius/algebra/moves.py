@@ -28,10 +28,8 @@ _BITS, _WIDE = 100, 60
 
 
 def shift_length(shape: Sequence[int], margin: Margin, pattern: Pattern) -> int:
-    """Squared length of the integer shift of a residual measurement with grid 1/N_A, N_A = prod n_i.
-
-    A record moves the centred array by N_A centre(e_j), an integer vector of squared length prod n_i (n_i - 1); two
-    records that differ exactly in the axes of `pattern` are 2 (N_A^2 p_A - N_A^2 prod([same] - 1/n_i)) apart.
+    """Squared length of the integer shift of a residual measurement with grid 1/N_A, N_A = prod n_i; `pattern` are the
+    axes in which two records differ (docs/explanation/margins.md).
     """
     alone = prod(shape[i] * (shape[i] - 1) for i in margin)
     if pattern is None:

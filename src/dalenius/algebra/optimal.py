@@ -1,11 +1,6 @@
 """Least noise for a list of margins: closed forms where they exist, a small concave maximisation elsewhere.
 
-Gaussian noise of variance s_A on each residual component costs sum_A k_A / s_A, where k_A is the squared distance of
-the two records in the component. The weighted sum of variances, sum_A v_A s_A, is then least (Cauchy-Schwarz) at
-s_A = (T / c) sqrt(k_A / v_A), T = sum_A sqrt(v_A k_A), and equals T^2 / c. The largest variance, and the several
-patterns of a replaced record, are weights on the simplex of margins and of patterns: T is concave in both.
-
-References: Xiao et al. (2023), Theorems 3-5, derived again in `docs/explanation/margins.md`.
+The loss and its weights on the simplex of margins and of patterns: docs/explanation/margins.md.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,8 @@
 """Sums over ranges of ordered axes: what is asked, and the integer matrices that measure it.
 
 A workload is a list of terms; a term holds for each axis the matrix G = sum of q q' over its ranges q. Measured are
-integer combinations Q x of the cells, Q a product of one matrix for each axis. With equal noise of variance v the cells
-have covariance v times the product of (Q'Q)^-1, and the ranges of a term the sum of squares v times the product of tr(G
-(Q'Q)^-1).
-
-Under rho one row costs the largest column norm of Q, under epsilon the largest column sum.
+integer combinations Q x of the cells, Q a product of one matrix for each axis, with equal noise of variance v: the
+ranges of a term have the sum of squares v times the product of tr(G (Q'Q)^-1) (docs/explanation/margins.md).
 """
 
 from collections.abc import Sequence

@@ -301,10 +301,7 @@ def sum_variance(parameters: Mapping[str, Any], name: str) -> float:
 def deconvolved(replicates: Replicates, cell: int, confidence: float) -> tuple[float, float]:
     """How far an interval with sampling reaches below and above one cell's bagged estimate, without a normal law.
 
-    The law of the resampled totals is a mixture of points of a grid; its weights maximise the likelihood of the noisy
-    replicates (Kiefer & Wolfowitz 1956), smoothed over the grid. Its quantiles about its mean are turned around the
-    bagged estimate, scaled from the variance of resampling to that of sampling, and widened by the error of the mean of
-    the replicates. Of use where the noise is smaller than the spread and the law is skew.
+    How, and when it is of use: docs/explanation/private-bootstrap.md.
     """
     from scipy.special import ndtri
 

@@ -12,10 +12,8 @@ from dalenius.core.law import FloatArray
 def beside_silent(sums: Sums, made: Estimated) -> Estimated:
     """The mean of a public number of blocks, of which some gave no number and report the middle of the range.
 
-    With c of them the mean of what all blocks would have said lies at most c times half the range, divided by the
-    number of blocks, from that of what they report. So each end is that of the sum plus or minus half the range times
-    c, both with their noise; it is never nearer than the end of the sum alone. In the worst case these blocks lie at
-    one end of the range, and differ from the others by that.
+    How far it may be off, and why no end is nearer than that of the sum alone:
+    docs/reference/methods/sample_and_aggregate.md.
     """
     law, total, silent = sums.law, sums.forms["x"], sums.measured.combined(sums.law.products["silent"])
     (low, high), centre, size = law.ends["x"], sums.centre("x"), float(law.sums["1"].constant)

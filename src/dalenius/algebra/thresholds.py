@@ -1,9 +1,7 @@
 """How far a weighted sum of noisy counts can be off by chance, with the sampling error of a rank or without.
 
-The noise of b #{x < y} - a n, q = a / b, is a sum of independent draws times b - a for the parts below y and times -a
-for the others. Its law is that of whole numbers, computed from the characteristic function by one Fourier transform; on
-a coarser grid where it is wide, and then rounded outwards by a step. With sampling the binomial law of a rank, b
-Binomial(n, q) - a n, is added by the same transform.
+The law of b #{x < y} - a n, q = a / b, is that of whole numbers, computed from the characteristic function by one
+Fourier transform; on a coarser grid where it is wide, and then rounded outwards by a step.
 """
 
 from dataclasses import dataclass

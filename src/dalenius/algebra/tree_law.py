@@ -33,9 +33,8 @@ _MOST_SUMS = 2_000
 class TreeLaw:
     """What a release along a tree carries. `axis` is the place of the tree among the axes of the cross.
 
-    `zeros` are shown cells that are impossible by declaration, by table: least squares knows that they are 0. They
-    condition all others, x - C K^+ z with z their estimates, K their covariance and C the covariance of the others with
-    them, and variances fall by C K^+ C'.
+    `zeros` are shown cells that are impossible by declaration, by table; they condition all others
+    (docs/explanation/margins.md).
     """
 
     solved: TreeLeastSquares

@@ -1,11 +1,6 @@
 """Tables along a tree, with detail axes inside every node: estimates and exact covariances, component by component.
 
-The detail axes (sex, age) split into residual components A as in `dalenius.algebra.margins`. Levels and components were
-measured with uncorrelated noise, so that each component is a least-squares problem along the tree by itself
-(`dalenius.algebra.tree`), with the same variance for all its cells in a node. A shown cell is a group of categories h_i
-on each detail axis i, g_i of n_i:
-
-    Var = sum over A of Var_A(node) prod_{i in A} (g_i - g_i^2 / n_i) prod_{i not in A} (g_i / n_i)^2
+Each component of the detail axes is a least-squares problem along the tree by itself: docs/explanation/margins.md.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,6 @@
 """Tables along a hierarchy without negative cells, or in whole numbers, that add up at every level: from the top down.
 
-The detail of the root is fixed first, then that of its children, and so on. Every detail cell of a node is divided
-among the node's children by itself: to the nearest numbers that are not negative (least squares), or to neighbouring
-whole numbers (largest remainder), that sum to what is fixed above. All shown tables are sums of the leaves, so that
-they add up to the last unit.
+Every detail cell of a node is divided among the node's children by itself; all shown tables are sums of the leaves.
 """
 
 from collections.abc import Callable

@@ -1,10 +1,7 @@
 """Whole numbers that add up: every shown table of counts rounded so that shared margins stay equal.
 
-Margins that tables share are rounded first, from the total up, each to neighbouring integers that sum to what is
-already fixed; a table between two fixed margins is a transportation problem, whose vertices are integers. Tables
-between three or more fixed margins have no such rounding in general: there the finest table is rounded along its axes
-and the others are its sums. An impossible cell stays zero. Where fixed margins forbid that, all tables of the list are
-rounded at once, and a margin may move by more than one.
+In which order, and what happens between three or more margins or around impossible cells:
+docs/reference/postprocess/rounding.md.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,7 @@
 """A first draft of a dataset document from a file, for the custodian to finish.
 
-Names come from the file's header or schema, through the reader that also counts the rows. Categories and bounds are
-read from rows only when the custodian asks (`from_data`), and are then marked `confirmed = false`: nothing runs on them
-until somebody who knows what the data *may* hold has read and confirmed them. Such a draft is confidential: it shows
-values.
+Categories and bounds are read from rows only when the custodian asks (`from_data`), and are then marked
+`confirmed = false`: nothing runs on them until somebody confirmed them. Such a draft is confidential: it shows values.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -1,16 +1,7 @@
 """What a policy demands of a plan, whichever way it was planned: looks at the plan's own laws, never at data.
 
 Every plan passes here once, after planning. A rule is honoured by the plan or the plan is refused; none is ignored.
-
-rule                                    honoured by
-variance_cap                            every additive block and every shown cell within it; one that cannot be known
-                                        beforehand is refused
-truncation, maximum_entropy             one plain table of counts with exactly that noise
-unbiased                                noise of mean zero, and shown values that are linear in what was measured
-threshold, nonnegative                  counts, whose published law they shape (`shaped`)
-sparse                                  counts, which are withheld after the charge (`apply`)
-structural_zeros = false                tables without declared impossible cells
-[allow] mechanisms, evidence            every measurement of the plan
+Which plans honour which rule: docs/reference/documents.md.
 """
 
 import sys

@@ -1,8 +1,6 @@
-"""Exact tests for one binomial proportion behind a noisy count.
+"""Exact tests for one binomial proportion behind a noisy count: docs/reference/inference/tests.md.
 
-The law of x = Binomial(N, p0) + noise is summed exactly, so that p-values are exact for every N: at most nominal in
-size, and exactly nominal for the randomised ("tulap") form (docs/reference/inference/tests.md). Released values of
-probability below 1e-18 under the hypothesis are not ordered one by one: all of them count against it.
+Released values of probability below 1e-18 under the hypothesis are not ordered one by one: all count against it.
 """
 
 import numpy as np

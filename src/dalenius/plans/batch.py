@@ -1,8 +1,7 @@
 """How a batch is measured: what every table gets of one guarantee, and the price of all of them as one event.
 
-Every table is planned for its share of an amount, and the amount is then raised as far as the whole still fits the
-guarantee: the losses of steps that are fixed in advance are added exactly (`exact/additive.py`), so that they fit with
-less noise than tables that are asked for one by one. Looks at documents, never at data.
+Every table is planned for its share of an amount, and the amount is then raised as far as the losses of all steps,
+which `exact/additive.py` adds, still fit the guarantee. Looks at documents, never at data.
 """
 
 from collections.abc import Callable, Sequence

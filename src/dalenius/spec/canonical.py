@@ -1,8 +1,6 @@
-"""One form for all spellings of a request, and its digest.
+"""One form for all spellings of a request, and its digest: docs/reference/documents.md.
 
-Two requests with the same canonical form ask for the same cells under the same guarantee, in whatever order
-variables, categories and conditions were written, and however numbers were formatted. Normalisation looks at the
-request and the declared domain only. How the table is laid out for readers is kept beside it.
+Normalisation looks at the request and the declared domain only; the layout for readers is kept beside it.
 """
 
 import hashlib

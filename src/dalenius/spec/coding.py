@@ -1,11 +1,7 @@
-"""How one raw value is read against its declaration: the definition that every engine must equal.
+"""How one raw value is read against its declaration (docs/reference/documents.md): what every engine must equal.
 
-Nothing here raises for any value, and each value is read by itself, so that one row never changes how another is
-read. A category is matched by canonical text: an integer is its digits, a float or decimal of integral value
-likewise, a Boolean is "true" or "false", everything else is the text it prints as. A number is read exactly
-(a float as the decimal it prints as), clamped or dropped outside the bounds, and rounded half to even on the
-declared grid. NULL, NaN and the declared `missing_codes` are missing; text that is no number, in a numeric variable,
-counts as missing.
+Nothing here raises for any value, and each value is read by itself, so that one row never changes how another is read.
+A float is the decimal that it prints as.
 """
 
 import re

@@ -1,9 +1,7 @@
 """What registration found in a file, for the custodian: values by variable, and whether they fit the declaration.
 
-Undeclared values, values outside the bounds and text in the place of a number are set aside by the declaration's rules
-without a word in any table. A share above 1 % is worth a look; above a half the file is hardly the one that was
-described, and the custodian consents or nothing is registered. All of it is about rows: nothing here reaches a ledger,
-a log or a release.
+A share above 1 % is worth a look; above a half the custodian consents or nothing is registered. All of it is about
+rows: nothing here reaches a ledger, a log or a release.
 """
 
 from collections.abc import Collection, Mapping
