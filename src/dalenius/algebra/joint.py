@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import expm1, log, prod, sqrt
 from statistics import NormalDist
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -32,25 +32,6 @@ from dalenius.errors import NotPublic, UnknownName, Unsupported
 
 KNOWN = 1e-12
 """Variance that stands for a number without noise (a public total)."""
-
-
-class CombinedLaw(Protocol):
-    """What is shown as a linear map of measured blocks; tables are counted in the order of the law's `shown`."""
-
-    @property
-    def variances(self) -> list[FloatArray]:
-        """Of every cell of every shown table, flat."""
-
-    def estimates(
-        self, arrays: Sequence[IntArray], laws: Sequence[Law], blocks: Sequence[Mapping[str, Any]]
-    ) -> list[FloatArray]:
-        """Shown tables, flat, from measured arrays, their laws and what the joint law says of them."""
-
-    def covariance(self, first: int, cells: Sequence[int], second: int, others: Sequence[int]) -> FloatArray:
-        """Of each of some cells (flat positions) of a shown table with each of some of another."""
-
-    def counts(self, interior: IntArray, spec: Mapping[str, Any]) -> IntArray:
-        """What a block, or a component of one, is measured of in the full cross: for simulations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +111,13 @@ class MarginsLaw:
         return sum_out(interior, tuple(range(interior.ndim)), tuple(spec["axes"]))
 
 
+CombinedLaw = MarginsLaw | NestedLaw | TreeLaw | RangeLaw
+"""What is shown as a linear map of measured blocks; tables are counted in the order of the law's `shown`.
+
+`variances` are those of every cell of every shown table, flat; `estimates` the shown tables, flat, from measured
+arrays, their laws and what the joint law says of them; `covariance` that of each of some cells (flat positions) of a
+table with each of some of another; `counts` what a block, or a component, is measured of in the full cross.
+"""
 _READ: Mapping[str, Callable[[Joint], CombinedLaw]] = {
     MarginsLaw.structure: MarginsLaw.of,
     NestedLaw.structure: NestedLaw.of,

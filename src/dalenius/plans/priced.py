@@ -131,9 +131,17 @@ def additive_table(block: Block, measure: str) -> Table:
     if not isinstance(block.law, Additive):
         raise InternalError("Only additive blocks are shown as they are.")
     values = block.values.astype(np.float64) * float(block.law.step)
-    variance = np.full(len(values), block.law.variance)
+    return block_table(block, values, np.full(len(values), block.law.variance), measure)
+
+
+def block_table(
+    block: Block, values: FloatArray, variance: FloatArray, measure: str, *, is_unbiased: bool = True
+) -> Table:
+    """The cells of a block with these values; impossible ones have no variance."""
     variance[list(block.space.structural_indices)] = 0.0
-    return Table(name=block.name, space=block.space, values=values, variance=variance, measure=measure)
+    return Table(
+        name=block.name, space=block.space, values=values, variance=variance, measure=measure, is_unbiased=is_unbiased
+    )
 
 
 def shown_as(measure: str) -> Assemble:

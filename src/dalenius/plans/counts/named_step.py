@@ -10,7 +10,7 @@ from dalenius.core.plan import TablePlan
 from dalenius.core.release import Block, Table
 from dalenius.errors import InternalError, Unsupported
 from dalenius.plans.count_route import CountRoute
-from dalenius.plans.priced import priced
+from dalenius.plans.priced import block_table, priced
 from dalenius.spec.document import DEFAULT_MEASURE
 from dalenius.spec.notes import note
 from dalenius.spec.question import Question
@@ -62,16 +62,8 @@ def _plan(question: Question) -> TablePlan:
 
 def _table(block: Block) -> Table:
     assert isinstance(block.law, Kernel)
-    variance = np.full(len(block.values), block.law.variance)
-    variance[list(block.space.structural_indices)] = 0.0
-    return Table(
-        name=block.name,
-        space=block.space,
-        values=block.values.astype(np.float64),
-        variance=variance,
-        measure=DEFAULT_MEASURE,
-        is_unbiased=block.law.is_unbiased,
-    )
+    values, variance = block.values.astype(np.float64), np.full(len(block.values), block.law.variance)
+    return block_table(block, values, variance, DEFAULT_MEASURE, is_unbiased=block.law.is_unbiased)
 
 
 NAMED_STEP = CountRoute(

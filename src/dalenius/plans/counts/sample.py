@@ -17,7 +17,7 @@ from dalenius.errors import ParameterError, Unsupported
 from dalenius.exact.amplification import Scheme, SecretSample
 from dalenius.measurements.sampled_count import SampledCount
 from dalenius.plans.count_route import CountRoute
-from dalenius.plans.priced import priced
+from dalenius.plans.priced import block_table, priced
 from dalenius.spec.document import DEFAULT_MEASURE, Exact, Part, usual
 from dalenius.spec.method import example
 from dalenius.spec.notes import note
@@ -88,15 +88,7 @@ def _table(block: Block) -> Table:
     """Divided by the fraction: unbiased, with the variance that sampling and noise are estimated to have."""
     assert isinstance(block.law, Thinned)
     values = block.values.astype(np.float64)
-    variance = block.law.variance_at(values)
-    variance[list(block.space.structural_indices)] = 0.0
-    return Table(
-        name=block.name,
-        space=block.space,
-        values=values / float(block.law.fraction),
-        variance=variance,
-        measure=DEFAULT_MEASURE,
-    )
+    return block_table(block, values / float(block.law.fraction), block.law.variance_at(values), DEFAULT_MEASURE)
 
 
 SAMPLE = CountRoute(
