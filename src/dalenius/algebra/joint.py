@@ -164,6 +164,7 @@ def covariance(release: Release, table: Table | str, cells: Sequence[int]) -> Fl
 
 
 def cross_covariance(release: Release, first: Table | str, cell: int, second: Table | str, other: int) -> float:
+    """Covariance of one cell of a table and one cell of another."""
     law, one, two = _joint(release), _position(release, first), _position(release, second)
     return float(read_law(law).covariance(one, [cell], two, [other])[0, 0])
 

@@ -39,7 +39,6 @@ def closure(margins: Iterable[Margin]) -> tuple[Margin, ...]:
 
 
 def all_margins(axes: int, most: int | None = None, least: int = 0) -> tuple[Margin, ...]:
-    """Every margin of `axes` axes with at least `least` and at most `most` of them."""
     top = axes if most is None else most
     return tuple(m for size in range(least, top + 1) for m in combinations(range(axes), size))
 
@@ -216,7 +215,6 @@ class Workload:
         return out
 
     def _labels(self, margin: Margin, cells: Sequence[int]) -> dict[int, IntArray]:
-        """The label of each of some cells of a margin on every axis."""
         shape = tuple(self.shape[i] for i in margin)
         flat = np.asarray(cells, dtype=np.int64)
         return dict(zip(margin, np.unravel_index(flat, shape), strict=True)) if margin else {}

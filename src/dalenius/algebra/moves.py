@@ -55,7 +55,6 @@ def moves(depth: int, axes: Sequence[int], *, is_replace: bool, is_size_public: 
 
 
 def move_lengths(shape: Sequence[int], part: Part, ways: Sequence[Move]) -> list[int]:
-    """Squared lengths of the integer shift of a part, one for each way."""
     level, margin = part
     inside = frozenset(margin)
     alone, lengths, out = shift_length(shape, margin, None), {}, []

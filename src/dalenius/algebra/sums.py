@@ -63,7 +63,6 @@ class MeasuredArrays:
         return self.combined(LinearForm.array(place))
 
     def combined(self, form: LinearForm) -> "Form":
-        """A form of the law, of these arrays."""
         weights = np.zeros((len(self.values), 1))
         for place, weight in form.weights.items():
             weights[place] = float(weight)

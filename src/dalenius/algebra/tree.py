@@ -133,7 +133,6 @@ class TwoPass:
         return best
 
     def covariance(self, level: int, nodes: IntArray, other: int, others: IntArray) -> FloatArray:
-        """Covariance of each of some nodes of a level with each of some nodes of another."""
         left, a = self._lifted(level, nodes, min(level, other))
         right, b = self._lifted(other, others, min(level, other))
         out = np.zeros((len(a), len(b)))

@@ -23,7 +23,6 @@ COUNTS, SQUARES = "weighted count", "squared weights"
 
 
 def is_weighted(release: Release) -> bool:
-    """Whether a release holds weighted counts with their squared weights."""
     return isinstance(release.law, Joint) and release.law.structure in (WEIGHTED, WEIGHTED_LIST)
 
 

@@ -39,8 +39,6 @@ Tables = Callable[[Clip], ClippedTable]
 
 
 class ClippedParameters(BeyondKey, LearnKey, ClipKey):
-    """Keys of clipped counts and totals."""
-
     norm: Literal["l1", "l2"] = usual("l1", "How what a person adds is measured.")
     expected_persons: dict[str, Whole] | None = usual(
         None, "How many persons are expected to add how much, to choose among several bounds."
@@ -137,7 +135,6 @@ def _bounds(
     part: Fraction,
     tables: Tables,
 ) -> tuple[Bound, ...]:
-    """Every bound with its step, for a part of the budget."""
     bounds = []
     for amount, clip in zip(amounts, clips, strict=True):
         table = tables(clip)

@@ -103,8 +103,6 @@ class Part(BaseModel):
 
 
 class Document(Part):
-    """A whole document."""
-
     kind: ClassVar[str] = "document"
 
     @classmethod

@@ -168,7 +168,6 @@ def _part(axis: Axis, domain: Domain) -> ShownPart:
 
 
 def _is_left_out(axis: Axis, margins: Sequence[tuple[str, ...]]) -> bool:
-    """Whether some margin shows the axis at no level."""
     own = (axis.name, axis.variable)
     return any(not any(name in own or name.startswith(f"{axis.variable}.") for name in margin) for margin in margins)
 

@@ -234,7 +234,6 @@ class ReplicatedExample:
         return many if many.planned() is not None else replace(many, size=effort.limited)
 
     def planned(self) -> TablePlan | None:
-        """The plan, or None where it is refused."""
         try:
             return self.plan()
         except RequestError:
@@ -311,7 +310,6 @@ class SimulatedTable:
 
 
 def in_world(example: ReplicatedExample, world: str, seed: str) -> list[SimulatedTable]:
-    """Every table of the releases of an example in a world."""
     parts = range(example.releases if example.has_files else 1)
     if example.is_alone:
         sources = [error_worlds.counted(world, part) for part in parts]

@@ -17,8 +17,6 @@ from dalenius.spec.question import Question
 
 
 class KeyedKeys(Part):
-    """Key of a keyed list."""
-
     keyed: Literal[True] | None = usual(
         None, "Whether noise is made from a secret key, so that it is the same whenever the list is asked for."
     )

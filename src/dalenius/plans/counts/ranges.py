@@ -41,8 +41,6 @@ MOST_CELLS = 200_000
 
 
 class RangeKeys(Part):
-    """Key of counts for sums over ranges: which ranges matter."""
-
     ranges: Ranges | None = usual(None, "Ranges over which sums of the counts matter, by axis.", min_length=1)
 
 

@@ -30,8 +30,6 @@ DEFAULT_SHARE = Fraction(1, 4)
 
 
 class RefineKeys(LearnKey):
-    """Keys of a list that is coarse first."""
-
     refine: dict[Name, Annotated[Whole, Field(ge=1)]] | None = usual(
         None,
         "The level that is counted first, and the released count from which on one of its groups is shown in detail.",

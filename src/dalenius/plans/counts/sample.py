@@ -28,8 +28,6 @@ _GRID = 10**9
 
 
 class SampleKeys(Part):
-    """Key of a secret sample: the chance of every record."""
-
     sample: Exact | None = usual(None, "The chance with which every record is in a secret sample.")
 
 

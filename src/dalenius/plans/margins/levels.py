@@ -211,7 +211,6 @@ def _is_sum(coarse: View, fine: View) -> bool:
 
 
 def _onto(leaves: Grouping, groups: Grouping) -> list[int]:
-    """The group of each leaf."""
     nodes = [0] * (max(leaves) + 1)
     for leaf, group in zip(leaves, groups, strict=True):
         nodes[leaf] = group
