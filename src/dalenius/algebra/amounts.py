@@ -1,7 +1,4 @@
-"""What each row adds to its cell: one, a bounded whole number of steps, or either times the row's own weight.
-
-What lists of such amounts cost, also where sums are halved to be measured: docs/explanation/margins.md.
-"""
+"""What each row adds to its cell: one, a number of steps, or either times its weight (docs/explanation/margins.md)."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,4 @@
-"""Distribution functions from noisy counts between points: values, errors, and bands that hold at all points at once.
-
-What is counted, joined and replayed: docs/reference/methods/distribution.md.
-"""
+"""Distribution functions from noisy counts between points, with bands: docs/reference/methods/distribution.md."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

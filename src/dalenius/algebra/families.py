@@ -1,7 +1,4 @@
-"""Parameters of exponential families from noisy sums of clipped values, with parametric-bootstrap intervals.
-
-Why clipping brings no bias, and what is replayed: docs/reference/methods/exponential_family.md.
-"""
+"""Parameters of families from noisy sums of clipped values: docs/reference/methods/exponential_family.md."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""How far combined counts are off where their noise has few values: by the law of the draws, not by the normal one.
-
-Which law, and why ends are put further out: docs/explanation/margins.md.
-"""
+"""How far combined counts are off where their noise has few values: docs/explanation/margins.md."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,6 @@
-"""Arithmetic of margins: the residual decomposition, exact variances after least squares, and optimal noise.
+"""Arithmetic of margins: residual components, and exact variances after least squares (docs/explanation/margins.md).
 
-Axes have sizes n_i; a margin is a sorted tuple of axis positions, () is the grand total. A mapping {A: s_A} of the
-variances of residual components says everything about variances: docs/explanation/margins.md.
+Axes have sizes n_i; a margin is a sorted tuple of axis positions, () is the grand total.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

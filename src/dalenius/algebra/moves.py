@@ -1,8 +1,4 @@
-"""What residual components cost together, at every level of a tree, in integers, for the worst pair of neighbours.
-
-How far a record moves them: docs/explanation/margins.md. A list of margins without a hierarchy is a tree that has
-nothing but its root.
-"""
+"""What residual components cost together, in integers, for the worst neighbours: docs/explanation/margins.md."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

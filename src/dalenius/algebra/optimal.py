@@ -1,7 +1,4 @@
-"""Least noise for a list of margins: closed forms where they exist, a small concave maximisation elsewhere.
-
-The loss and its weights on the simplex of margins and of patterns: docs/explanation/margins.md.
-"""
+"""Least noise for a list of margins: closed forms, or a small concave maximisation (docs/explanation/margins.md)."""
 
 from collections.abc import Sequence
 

@@ -1,8 +1,4 @@
-"""Quantiles of each cell between certified ends: released points, counts between their cuts, what both prove.
-
-How an end is found, and why it covers whatever the ties, the grid and the points are, with sampling and with weights:
-docs/explanation/quantile-intervals.md.
-"""
+"""Quantiles of each cell between ends that counts certify: docs/explanation/quantile-intervals.md."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

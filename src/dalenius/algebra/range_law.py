@@ -1,7 +1,4 @@
-"""The law of a table that was measured for its ranges, read from its document: estimates, variances and covariances.
-
-Covariances of cells are products over the axes, and impossible cells condition all others: docs/explanation/margins.md.
-"""
+"""The law of a table that was measured for its ranges, read from its document: docs/explanation/margins.md."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

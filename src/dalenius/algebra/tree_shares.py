@@ -1,8 +1,4 @@
-"""Least noise along a tree: which part of a budget each level and component gets, from the request alone.
-
-Why levels and components share so: docs/explanation/margins.md. The search starts from the closed form of a balanced
-tree, with the mean numbers of leaves, and goes on by a monotone multiplicative algorithm (Yu 2010).
-"""
+"""Least noise along a tree, from the request alone (docs/explanation/margins.md): monotone multiplicative (Yu 2010)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

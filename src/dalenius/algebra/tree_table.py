@@ -1,7 +1,4 @@
-"""Tables along a tree, with detail axes inside every node: estimates and exact covariances, component by component.
-
-Each component of the detail axes is a least-squares problem along the tree by itself: docs/explanation/margins.md.
-"""
+"""Tables along a tree, with detail axes inside every node, component by component: docs/explanation/margins.md."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

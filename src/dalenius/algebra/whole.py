@@ -1,8 +1,4 @@
-"""Whole numbers that add up: every shown table of counts rounded so that shared margins stay equal.
-
-In which order, and what happens between three or more margins or around impossible cells:
-docs/reference/postprocess/rounding.md.
-"""
+"""Whole numbers that add up: shared margins stay equal (docs/reference/postprocess/rounding.md)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,11 +1,4 @@
-"""The facade that library, command line and server share.
-
->>> from dalenius import Curator                                          # doctest: +SKIP
->>> curator = Curator.open("dataset.toml", ledger="ledger.sqlite")        # doctest: +SKIP
->>> curator.register(by="custodian")                                      # doctest: +SKIP
->>> curator.plan("request.toml").preview                                  # doctest: +SKIP
->>> release = curator.mean("income", by="region", rho=0.1)                # doctest: +SKIP
-"""
+"""The facade that library, command line and server share."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,4 @@
-"""Measures of association in noisy two-way tables: odds ratio, phi, Cramer's V, lambda.
-
-What is subtracted for noise and sampling, and how intervals are made: docs/reference/inference/association.md.
-"""
+"""Odds ratio, phi, Cramer's V and lambda of noisy two-way tables: docs/reference/inference/association.md."""
 
 from collections.abc import Callable
 from math import sqrt

@@ -1,7 +1,4 @@
-"""Bayesian answers: the posterior of the true counts and their margins, by exact Gibbs steps.
-
-Models, priors and what is refused: docs/reference/inference/bayes.md.
-"""
+"""The posterior of the true counts and their margins, by exact Gibbs steps: docs/reference/inference/bayes.md."""
 
 from dataclasses import dataclass
 from itertools import islice

@@ -1,7 +1,4 @@
-"""p-values by simulating the whole measurement under the null model, with nuisance parameters made safe.
-
-How null means and totals are chosen, why, and the measured level: docs/reference/inference/tests.md.
-"""
+"""p-values by simulating the whole measurement under the null model: docs/reference/inference/tests.md."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

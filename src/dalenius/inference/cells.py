@@ -2,8 +2,6 @@
 
 kind "population"   the exact count (or total) in the file: privacy noise only
 kind "parameter"    the Poisson mean behind the count, or the process behind an estimate: noise and sampling
-
-The two answer different questions and carry different names in every output.
 """
 
 from typing import Annotated

@@ -1,8 +1,4 @@
-"""Several releases of the same numbers: best weights, and what it costs to have asked more than once.
-
-Weights, their factors and what counts as independent: docs/reference/inference/combine.md. For tests and models pass
-the releases as a list: the exact likelihood is then used instead of the mean.
-"""
+"""Several releases of the same numbers, their best weights, and their price: docs/reference/inference/combine.md."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

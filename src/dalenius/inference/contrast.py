@@ -1,8 +1,7 @@
-"""Sums, differences and rates of released cells, with the covariance of their noise.
+"""Sums, differences and rates of released cells: docs/reference/inference/contrasts.md.
 
 A selection of cells is a mapping from axes to labels, such as {"sex": "F", "age": ["20-29", "30-39"]}; axes that are
-not named are summed over. "20-29..60-69" is the range from one label to another, in the order of the axis. What is
-exact and what is normal: docs/reference/inference/contrasts.md.
+not named are summed over. "20-29..60-69" is the range from one label to another, in the order of the axis.
 """
 
 from collections.abc import Mapping, Sequence

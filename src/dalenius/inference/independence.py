@@ -1,7 +1,4 @@
-"""Tests of independence that know the noise.
-
-Method, levels and power: docs/reference/inference/tests.md. `verify/independence_level.py` measures the level.
-"""
+"""Tests of independence that know the noise: docs/reference/inference/tests.md."""
 
 from typing import Any
 

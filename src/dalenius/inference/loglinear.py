@@ -1,7 +1,4 @@
-"""Log-linear models of noisy tables: fitted values, coefficients, deviance, logistic regression.
-
-Formulas, guarantee and intervals: docs/reference/inference/loglinear.md.
-"""
+"""Log-linear models of noisy tables, and logistic regression: docs/reference/inference/loglinear.md."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

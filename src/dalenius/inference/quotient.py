@@ -1,7 +1,4 @@
-"""Ratios and proportions of released cells, by Fieller's argument with the exact law of the noise.
-
-Where no exact law is known quantiles are normal, and the answer says so (docs/reference/inference/contrasts.md).
-"""
+"""Ratios and proportions of released cells, by Fieller's argument: docs/reference/inference/contrasts.md."""
 
 from collections.abc import Callable
 from dataclasses import replace

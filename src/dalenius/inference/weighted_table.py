@@ -1,8 +1,6 @@
-"""Weighted counts as tests see them: values, the covariance of their noise, and how weights spread the cells.
+"""Weighted counts as tests see them: values, noise, and how weights spread cells (docs/reference/inference/tests.md).
 
-How the dispersion of a cell is found from its released squared weights: docs/reference/inference/tests.md. What single
-cells say beyond the common dispersion is believed as far as their noise allows (Efron & Morris, 1975).
-`verify/weighted_tests.py` measures levels of tests of independence and of log-linear models on weighted tables.
+What single cells say beyond the common dispersion is believed as far as their noise allows (Efron & Morris, 1975).
 """
 
 from dataclasses import replace

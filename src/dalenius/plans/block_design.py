@@ -1,7 +1,4 @@
-"""How records are parted for sample and aggregate: the model, what of each record it is given, and how many blocks.
-
-Nothing is looked at: docs/reference/methods/sample_and_aggregate.md.
-"""
+"""How records are parted for sample and aggregate: docs/reference/methods/sample_and_aggregate.md."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

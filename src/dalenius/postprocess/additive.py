@@ -1,7 +1,4 @@
-"""Tables that were measured one by one, made consistent by generalised least squares.
-
-What is exact, and when: docs/reference/postprocess/additive.md.
-"""
+"""Tables that were measured one by one, made consistent: docs/reference/postprocess/additive.md."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar

@@ -1,7 +1,4 @@
-"""A later table reconciled with what is already published of the same data: the first publication wins.
-
-What must be equal, and what happens to variances and intervals: docs/reference/postprocess/anchor.md.
-"""
+"""A later table reconciled with what is published of the same data: docs/reference/postprocess/anchor.md."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,8 +1,4 @@
-"""Declared public totals: the shown tables are made to respect numbers that the custodian publishes without noise.
-
-An invariant is outside the guarantee, which says so by name. What is compared, and what happens to variances and
-intervals: docs/reference/postprocess/invariants.md.
-"""
+"""Shown tables made to respect public totals, outside the guarantee: docs/reference/postprocess/invariants.md."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

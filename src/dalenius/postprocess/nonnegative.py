@@ -1,7 +1,4 @@
-"""No negative counts, and margins that still add up: weighted least squares on the counts that are possible.
-
-Why intervals stay valid, and what is biased: docs/reference/postprocess/nonnegative.md.
-"""
+"""No negative counts, and margins that still add up: docs/reference/postprocess/nonnegative.md."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""Whole numbers whose margins add up: controlled rounding.
-
-How each kind of release is rounded, and what is refused: docs/reference/postprocess/rounding.md.
-"""
+"""Whole numbers whose margins add up: docs/reference/postprocess/rounding.md."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""Who may sign in: local accounts with argon2, sessions kept on the server, API tokens stored as digests.
-
-What is stored and how long a refusal takes: docs/explanation/threat-model-server.md.
-"""
+"""Who may sign in: local accounts, sessions and API tokens (docs/explanation/threat-model-server.md)."""
 
 import hashlib
 import hmac

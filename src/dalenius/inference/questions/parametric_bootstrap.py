@@ -1,7 +1,7 @@
-"""The parametric bootstrap: intervals from a model fitted to a release and its noise (Ferrando et al. 2022).
+"""Intervals from a model fitted to a release: docs/reference/inference/questions/parametric_bootstrap.md.
 
-The models: docs/reference/inference/questions/parametric_bootstrap.md. Differences are taken on the scale on which they
-vary least with the value: logarithms of variances, Fisher's z of correlations, roots of counts.
+Differences are taken on the scale on which they vary least with the value: logarithms of variances, Fisher's z of
+correlations, roots of counts.
 """
 
 from collections.abc import Callable

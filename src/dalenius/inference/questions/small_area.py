@@ -1,7 +1,4 @@
-"""A small-area view of a released table: an empirical Bayes model in which the cells of a group vary about its mean.
-
-The model, its error and where it misses: docs/reference/inference/small-areas.md.
-"""
+"""A small-area view of a released table, by empirical Bayes: docs/reference/inference/small-areas.md."""
 
 from collections.abc import Sequence
 from math import exp, pi, sqrt
