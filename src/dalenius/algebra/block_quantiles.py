@@ -1,8 +1,4 @@
-"""Quantiles of block estimates, each with a lower and an upper end at shifted ranks: values, errors and intervals.
-
-A selected rank is off by about a two-sided exponential number of records, whatever the data are; so the ends are asked
-for at ranks that noise and sampling together leave in between with the stated confidence. How many records lie between
-the ends says how dense the data are there, which turns errors of ranks into errors of values.
+"""Quantiles of block estimates, each with ends at shifted ranks: docs/reference/methods/sample_and_aggregate.md.
 
 Whoever reads a release computes again at which ranks was asked. That gives the same everywhere: ranks are made of
 rationals, of the four operations of floating-point numbers and of square roots, all of which IEEE 754 rounds alike on

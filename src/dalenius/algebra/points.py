@@ -1,10 +1,7 @@
-"""Which points are selected at and beside quantiles: their order and ranks, and the cuts that they make.
+"""Which points are selected at and beside quantiles, and their cuts: docs/reference/measurements/grid_selection.md.
 
-A quantile itself is selected first. On either side of it stand up to three points: near, far and farthest. Near is
-where the noise alone should let an interval end, far where noise and sampling together should, and farthest is for the
-case that both fail; between two quantiles the next quantile is the farthest point. Ranks of points beside a quantile
-are counted from it. Offsets are made of public or released numbers only, so that no score but by its own rank depends
-on the number of records.
+Near is where the noise alone should let an interval end, far where noise and sampling together should, and farthest is
+for the case that both fail; between two quantiles the next quantile is the farthest point.
 """
 
 from collections.abc import Sequence

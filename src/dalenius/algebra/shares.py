@@ -1,8 +1,4 @@
-"""How one budget is divided among independently measured margins.
-
-The rules of the literature (equal, cube-root, square-root) minimise the error before least squares. Least squares
-always follows, so `optimise` minimises the error after it, from the request alone.
-"""
+"""How one budget is divided among independently measured margins: the least error is that after least squares."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
 """What was measured in each cell, linear forms of it, and the sums that an estimator reads as dual numbers.
 
-Everything is known to whoever holds a release: measured values, their laws, and the public constants by which rows were
-centred and shifted. A form keeps one coefficient for each measured array, so that the noise of whatever is computed
-from several sums is known with all its covariances.
+A form keeps one coefficient for each measured array, so that the noise of whatever is computed from several sums is
+known with all its covariances.
 """
 
 from collections.abc import Mapping, Sequence

@@ -15,17 +15,16 @@ import numpy as np
 from dalenius.algebra import joint
 from dalenius.core import registry
 from dalenius.core.budget import Budget
-from dalenius.core.contracts import AdditiveMeasurement, Adjustment, Definition
+from dalenius.core.contracts import AdditiveMeasurement, Adjustment, Definition, Source
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.evidence import UNVETTED
-from dalenius.core.law import Additive, Censored, IntArray, Joint, Law, Withheld
+from dalenius.core.law import Additive, Censored, Joint, Law, Withheld
 from dalenius.core.neighbours import Scope
 from dalenius.core.plan import BatchPlan, TablePlan
-from dalenius.core.query import Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Block, Release
-from dalenius.core.sealed import Sealed
 from dalenius.curator import gate
+from dalenius.engines.memory import MemorySource
 from dalenius.errors import AfterCharge, NotAllowed, ParameterError, UnknownName, Unsupported
 from dalenius.plans.ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
 from dalenius.postprocess import adds_up, adjusted, adjustments, largest_error, shown_from, within
@@ -319,38 +318,18 @@ def _measured(plan: TablePlan, domain: Domain) -> tuple[Block, ...]:
         return ()
     keyed = gate.with_keys(plan, "rehearsal", bytes(32))
     try:
-        passage = gate.run(keyed, _NoRecords(domain), plan.neighbours, plan.reservation, SystemRandomness())
+        passage = gate.run(keyed, _no_records(domain), plan.neighbours, plan.reservation, SystemRandomness())
     except AfterCharge:
         return ()
     return () if passage.is_silent else passage.blocks
 
 
-class _NoRecords:
-    """A source of a declared domain without any rows."""
-
-    def __init__(self, domain: Domain) -> None:
-        self.domain = domain
-
-    def table(self, query: TableQuery) -> Sealed[IntArray]:
-        return Sealed(np.zeros(query.space.size, dtype=np.int64))
-
-    def values(self, query: ValuesQuery) -> Sealed[IntArray]:
-        return Sealed(np.zeros(0, dtype=np.int64))
-
-    def labels(self, query: LabelsQuery) -> Sealed[Labels]:
-        return Sealed(())
-
-    def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
-        return Sealed(np.zeros(len(query.clips) + 1, dtype=np.int64))
-
-    def scan(self, variables: Sequence[str]) -> Iterator[Mapping[str, IntArray]]:
-        return iter(())
-
-    def fingerprint(self, key: bytes) -> str:
-        return ""
-
-    def judge(self) -> Mapping[str, Any]:
-        return {}
+def _no_records(domain: Domain) -> Source:
+    """A declared data set without any rows."""
+    declared = {name: domain.table_of_records(name) for name in domain.tables}
+    own = domain.table_of_records() if domain.has_features else domain
+    others = {name: dict.fromkeys(table.source_columns, ()) for name, table in declared.items()}
+    return MemorySource(domain, dict.fromkeys(own.source_columns, ()), others=others)
 
 
 def not_served(method: Method, question: Question) -> Unsupported:

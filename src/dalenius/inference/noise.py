@@ -1,8 +1,6 @@
 """The law of independent additive noise as a table of probabilities, closed under sums and differences.
 
-Inference needs more than the law of one cell: a margin carries the sum of the noises of its cells, a difference the
-difference of two. `Noise` holds such a law numerically (outer mass below 1e-15 left out), so that every interval and
-likelihood works for single cells and for combinations alike.
+Outer mass below 1e-15 is left out, so that intervals and likelihoods work for single cells and for combinations alike.
 """
 
 from dataclasses import dataclass, field

@@ -1,9 +1,6 @@
-"""Means between bounds that are learned first, from a declared list of candidates: a plan of two steps.
+"""Means between bounds that are learned first, a plan of two steps: docs/reference/modifiers/learned_bounds.md.
 
-Step one chooses two candidates near the quantiles at both ends, for a declared share of the budget. Step two cuts every
-row to them and measures what a mean needs. It depends on the first *answer*, never on data. The noise of the second
-step is that of the widest candidates, fixed before; sums between narrower bounds are multiplied by a whole number so
-that one row moves them as far, so that no view of the price depends on what was chosen.
+The second step depends on the first *answer*, never on data.
 """
 
 from dataclasses import dataclass, replace

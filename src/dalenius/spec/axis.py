@@ -266,13 +266,11 @@ def structural_zeros(space: CellSpace, filters: Sequence[Filter], domain: Domain
     fixed = {f.variable: set(f.codes) for f in filters if f.codes}
     for pattern in domain.structural_zeros:
         choices: list[Sequence[int]] = [range(len(axis)) for axis in space.axes]
-        is_covered = True
         for name, labels in pattern.items():
             codes = {domain.variable(name).categories.code(label) for label in labels}
             if name in fixed and fixed[name] <= codes:
                 continue
             if name not in positions:
-                is_covered = False
                 break
             axis = space.axes[positions[name]]
             allowed = fixed.get(name)
@@ -281,8 +279,8 @@ def structural_zeros(space: CellSpace, filters: Sequence[Filter], domain: Domain
                 if label >= 0 and (allowed is None or code in allowed):
                     members[label].add(code)
             choices[positions[name]] = [i for i, m in enumerate(members) if m and m <= codes]
-        if is_covered and prod(len(choice) for choice in choices) > MOST_ZEROS:
-            raise TooLarge(f"More than {MOST_ZEROS:,} cells of this table are structural zeros; use fewer cells.")
-        if is_covered:
+        else:
+            if prod(len(choice) for choice in choices) > MOST_ZEROS:
+                raise TooLarge(f"More than {MOST_ZEROS:,} cells of this table are structural zeros; use fewer cells.")
             zeros.update(product(*choices))
     return frozenset(zeros)

@@ -1,8 +1,4 @@
-"""The batch document: several tables that are fixed in advance, under one guarantee for all of them together.
-
-`[[table]]` stands once for each table, with the keys of `[table]`, a `title` and a `share` of what is spent;
-`[privacy]` stands once.
-"""
+"""The batch document: tables that are fixed in advance, under one guarantee together (docs/reference/documents.md)."""
 
 from dataclasses import replace
 from fractions import Fraction

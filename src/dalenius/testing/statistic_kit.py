@@ -118,22 +118,14 @@ def small_pairs(
         rows = sum(map(len, data))
         return rows <= MOST_ROWS and size in (None, rows)
 
-    for others in _small(everyone, MOST_ROWS - 1):
+    every = (others for size in range(MOST_ROWS) for others in combinations_with_replacement(everyone, size))
+    for others in (others for others in every if sum(map(len, others)) < MOST_ROWS):
         if not neighbours.is_replace:
             candidates = ((others, (*others, unit)) for unit in everyone)
         else:
             both = combinations_with_replacement(everyone, 2)
             candidates = (((*others, a), (*others, b)) for a, b in both if a != b)
         yield from (pair for pair in candidates if fits(pair[0]) and fits(pair[1]))
-
-
-def _small(everyone: list[tuple[Any, ...]], rows: int, first: int = 0) -> Iterator[DataSet]:
-    """Every multiset of units with at most `rows` rows."""
-    yield ()
-    for place in range(first, len(everyone)):
-        if len(everyone[place]) <= rows:
-            for rest in _small(everyone, rows - len(everyone[place]), place):
-                yield (everyone[place], *rest)
 
 
 def check_local(example: Example, neighbours: Neighbours) -> int:

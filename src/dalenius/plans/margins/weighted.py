@@ -1,9 +1,8 @@
 """Lists of weighted counts, with the error of the design where it is known.
 
-A list of weighted counts is two lists: of sums of weights, with nine tenths of the budget, and of sums of their squares
-with the rest. Both add up along margins and levels. The design variance of a cell, as if its records had been drawn
-with replacement, is its sum of squared weights. That is between the smallest and the largest declared weight times the
-sum of weights, and it is used only where the noise of the squares is at most half of it.
+A list of weighted counts is two lists: of sums of weights, and of sums of their squares. The design variance of a cell,
+as if its records had been drawn with replacement, is its sum of squared weights, between the smallest and the largest
+declared weight times the sum of weights; it is used where the noise of the squares is at most half of it.
 """
 
 from dataclasses import replace
