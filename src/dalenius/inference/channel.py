@@ -1,13 +1,15 @@
 """How an exact count is seen: the probability of each released value given each exact count.
 
 A channel turns released values into windows of log-probabilities over the exact count `a`; the likelihood engine
-works on those windows alone and so never asks which mechanism made them.
+works on those windows alone and so never asks which mechanism made them. `send` simulates released values of exact
+counts, `centre` guesses the count behind a value without bias (or nearly), and `variance` is the guess's around an
+exact count of about `mean`. Released values stand on the first axis, releases of one cell on a further one.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,20 +31,14 @@ class Window(NamedTuple):
     rows: FloatArray
 
 
-class Channel(Protocol):
-    """Released values on the first axis; more axes where one cell was released several times."""
-
-    def window(self, values: IntArray) -> "Window":
-        """For each value the exact counts it may stand for, with log P(value | a)."""
-
-    def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
-        """Released values for exact counts; simulation only."""
-
-    def centre(self, values: IntArray) -> FloatArray:
-        """An unbiased (or nearly unbiased) guess of the exact count from each value."""
-
-    def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
-        """Variance of the guess around an exact count of about `mean`; `values` say how the cell was seen."""
+def _gathered(size: int, parts: Sequence[tuple[NDArray[np.bool_], Window]]) -> Window:
+    """One window over `size` values from those of some of them each."""
+    length = max(part.rows.shape[1] for _, part in parts)
+    first, rows = np.zeros(size, dtype=np.int64), np.full((size, length), -np.inf)
+    for here, part in parts:
+        first[here] = part.first
+        rows[here, : part.rows.shape[1]] = part.rows
+    return Window(first, np.arange(length), rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,15 +102,10 @@ class CensoredShift:
         with np.errstate(divide="ignore"):
             hidden = np.log(self.noise.cdf(self.least - 1 - counts))
         is_shown = values >= self.least
-        shown = Shifted(self.noise).window(values[is_shown]) if is_shown.any() else None
-        length = max(len(hidden), 0 if shown is None else shown.rows.shape[1])
-        first = np.zeros(len(values), dtype=np.int64)
-        rows = np.full((len(values), length), -np.inf)
-        rows[~is_shown, : len(hidden)] = hidden
-        if shown is not None:
-            first[is_shown] = shown.first
-            rows[is_shown, : shown.rows.shape[1]] = shown.rows
-        return Window(first, np.arange(length), rows)
+        parts = [(~is_shown, Window(np.zeros(1, dtype=np.int64), counts, hidden[None]))]
+        if is_shown.any():
+            parts.append((is_shown, Shifted(self.noise).window(values[is_shown])))
+        return _gathered(len(values), parts)
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
         shown = Shifted(self.noise).send(counts, rng)
@@ -206,7 +197,7 @@ def impossible() -> RequestError:
 class Repeated:
     """Several independent releases of the same counts; values have one column for each."""
 
-    channels: Sequence[Channel]
+    channels: "Sequence[Channel]"
 
     def window(self, values: IntArray) -> Window:
         """The windows' intersection, log-probabilities added."""
@@ -254,14 +245,8 @@ class Grouped:
     groups: IntArray
 
     def window(self, values: IntArray) -> Window:
-        parts = [Shifted(n).window(values[values[:, 1] == g, 0]) for g, n in enumerate(self.noises)]
-        length = max(p.rows.shape[1] for p in parts)
-        first, rows = np.zeros(len(values), dtype=np.int64), np.full((len(values), length), -np.inf)
-        for g, part in enumerate(parts):
-            here = np.flatnonzero(values[:, 1] == g)
-            first[here] = part.first
-            rows[here, : part.rows.shape[1]] = part.rows
-        return Window(first, np.arange(length), rows)
+        groups = ((values[:, 1] == g, Shifted(noise)) for g, noise in enumerate(self.noises))
+        return _gathered(len(values), [(here, channel.window(values[here, 0])) for here, channel in groups])
 
     def send(self, counts: IntArray, rng: np.random.Generator) -> IntArray:
         """Counts end with the axes of the table."""
@@ -279,6 +264,9 @@ class Grouped:
     def variance(self, mean: FloatArray, values: IntArray) -> FloatArray:
         spread = np.array([n.variance for n in self.noises])
         return np.broadcast_to(spread[values[..., 1]], np.shape(mean)).copy()
+
+
+Channel = Shifted | CensoredShift | Kernelled | Repeated | Grouped
 
 
 def noise_parts(channel: Channel, cells: int) -> list[tuple[Noise, NDArray[np.bool_]]] | None:
