@@ -32,19 +32,23 @@ Documents are those of the command line. Every refusal has the shape `{"error": 
 DOCUMENTS: tuple[type[BaseModel], ...] = (RequestDocument, BatchDocument)
 
 
-class Refusal(BaseModel):
+class Body(BaseModel):
+    """A small JSON body without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Refusal(Body):
     """What was refused, and why."""
 
-    model_config = ConfigDict(extra="forbid")
     code: str = Field(description="Stable; see the reference page.")
     message: str
     detail: dict[str, Any]
 
 
-class Error(BaseModel):
+class Error(Body):
     """The one shape of every refusal."""
 
-    model_config = ConfigDict(extra="forbid")
     error: Refusal
 
 
@@ -170,12 +174,6 @@ def document_body(*, with_batch: bool = False) -> dict[str, Any]:
         "application/toml": {"schema": {"type": "string"}},
     }
     return {"requestBody": {"required": True, "content": content}}
-
-
-class Body(BaseModel):
-    """A small JSON body without unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class SignInBody(Body):
