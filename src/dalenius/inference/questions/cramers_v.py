@@ -1,13 +1,6 @@
 """How strongly two axes are related."""
 
 from dalenius.inference.association import cramers_v
-from dalenius.inference.parameters import COUNTS
-from dalenius.inference.question import InferenceQuestion
+from dalenius.inference.questions._counts import about_counts
 
-CRAMERS_V = InferenceQuestion(
-    name="cramers_v",
-    ask=cramers_v,
-    assumes=(COUNTS,),
-    examples=({"axes": ("A", "C"), "replicates": 99},),
-    is_simulated=True,
-)
+CRAMERS_V = about_counts(cramers_v, {"axes": ("A", "C"), "replicates": 99}, is_simulated=True)

@@ -1,13 +1,6 @@
 """Whether an outcome is distributed alike in all groups."""
 
 from dalenius.inference.comparison import homogeneity
-from dalenius.inference.parameters import COUNTS
-from dalenius.inference.question import InferenceQuestion
+from dalenius.inference.questions._counts import about_counts
 
-HOMOGENEITY = InferenceQuestion(
-    name="homogeneity",
-    ask=homogeneity,
-    assumes=(COUNTS,),
-    examples=({"axes": ("A", "B"), "replicates": 99},),
-    is_simulated=True,
-)
+HOMOGENEITY = about_counts(homogeneity, {"axes": ("A", "B"), "replicates": 99}, is_simulated=True)

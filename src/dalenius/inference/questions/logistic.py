@@ -1,13 +1,8 @@
 """How the odds of an outcome depend on other axes."""
 
 from dalenius.inference.loglinear import logistic
-from dalenius.inference.parameters import COUNTS
-from dalenius.inference.question import InferenceQuestion
+from dalenius.inference.questions._counts import about_counts
 
-LOGISTIC = InferenceQuestion(
-    name="logistic",
-    ask=logistic,
-    assumes=(COUNTS,),
-    examples=({"outcome": "C", "predictors": "A + B"}, {"outcome": "A", "predictors": "B*C"}),
-    served_cells=1_000,
+LOGISTIC = about_counts(
+    logistic, {"outcome": "C", "predictors": "A + B"}, {"outcome": "A", "predictors": "B*C"}, served_cells=1_000
 )

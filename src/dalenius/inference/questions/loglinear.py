@@ -1,13 +1,6 @@
 """A log-linear model of a table."""
 
 from dalenius.inference.loglinear import loglinear
-from dalenius.inference.parameters import COUNTS
-from dalenius.inference.question import InferenceQuestion
+from dalenius.inference.questions._counts import about_counts
 
-LOGLINEAR = InferenceQuestion(
-    name="loglinear",
-    ask=loglinear,
-    assumes=(COUNTS,),
-    examples=({"model": "A*B + C"}, {"model": "(A+B+C)^2"}),
-    served_cells=1_000,
-)
+LOGLINEAR = about_counts(loglinear, {"model": "A*B + C"}, {"model": "(A+B+C)^2"}, served_cells=1_000)
