@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dalenius.core.rationals import plain
-from dalenius.spec.declared_variable import toml_text
+from dalenius.spec.declared_variable import printable, toml_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +21,8 @@ class FirstTable:
 
 
 def policy_text(population: str, rho: Fraction, epsilon: float, *, has_weight: bool) -> str:
-    shown = "".join(sign if sign.isprintable() else " " for sign in population)
     text = f"""\
-# What all releases about {shown} may cost together, for ever: a new version brings nothing.
+# What all releases about {printable(population)} may cost together, for ever: a new version brings nothing.
 population = {toml_text(population)}
 
 [budget]

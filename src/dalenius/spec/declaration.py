@@ -321,8 +321,4 @@ class Declaration:
     def _refuse(self, *_: object) -> NoReturn:
         raise NotPublic("A declaration is written with `save`, as a document, and in no other way.")
 
-    __getstate__ = _refuse
-    __reduce__ = _refuse
-    __reduce_ex__ = _refuse
-    __copy__ = _refuse
-    __deepcopy__ = _refuse
+    __getstate__ = __reduce__ = __reduce_ex__ = __copy__ = __deepcopy__ = _refuse
