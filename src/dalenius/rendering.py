@@ -3,7 +3,7 @@
 Labels come from documents and are never markup: every text is escaped. Nothing here knows more than a result does.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -99,15 +99,20 @@ def text_grid(columns: Mapping[str, Sequence[object]]) -> str:
     Ribe       11
     """
     length = max((len(column) for column in columns.values()), default=0)
-    drawn = []
-    for head, column in columns.items():
-        cells = [head, *(in_words(value) for value in column[:_MOST_ROWS])]
-        width = max(map(len, cells))
-        is_text = any(isinstance(value, str) for value in column)
-        drawn.append([cell.ljust(width) if is_text else cell.rjust(width) for cell in cells])
-    lines = ["  ".join(line).rstrip() for line in zip(*drawn, strict=True)]
+    texts = {n for n, column in enumerate(columns.values()) if any(isinstance(value, str) for value in column)}
+    values = zip(*(column[:_MOST_ROWS] for column in columns.values()), strict=True)
+    rows = [list(columns), *([in_words(value) for value in row] for row in values)]
     more = [f"{length - _MOST_ROWS:,} more rows."] if length > _MOST_ROWS else []
-    return "\n".join([*lines, *more])
+    return "\n".join([text_lines(rows, texts), *more])
+
+
+def text_lines(lines: Sequence[Sequence[str]], texts: Container[int]) -> str:
+    """Rows as lines in columns, those of texts to the left and numbers to the right."""
+    columns = []
+    for place, column in enumerate(zip(*lines, strict=True)):
+        width = max(map(len, column))
+        columns.append([cell.ljust(width) if place in texts else cell.rjust(width) for cell in column])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
 def framed(content: str) -> str:
@@ -172,11 +177,12 @@ def draw_cells(
     lower: FloatArray,
     upper: FloatArray,
     *,
+    wider: Sequence[FloatArray] = (),
     title: str = "",
     caption: str = "",
     path: object = None,
 ) -> Axes:
-    """Every cell as a dot on its interval; of many cells the largest, and the caption says so."""
+    """Every cell as a dot on its interval, thin on a `wider` one; of many the largest, and the caption says so."""
     order = np.arange(len(values))
     if len(values) > MOST_CELLS:
         largest = np.argsort(-np.nan_to_num(np.asarray(values, dtype=float), nan=-np.inf), kind="stable")
@@ -185,6 +191,8 @@ def draw_cells(
     axes: Any = figure(path, height=1.2 + 0.22 * len(order))
     place = np.arange(len(order))[::-1]
     axes.hlines(place, np.asarray(lower)[order], np.asarray(upper)[order], linewidth=1.5)
+    if len(wider):
+        axes.hlines(place, *(np.asarray(end)[order] for end in wider), linewidth=0.5)
     axes.plot(np.asarray(values)[order], place, "o", markersize=3)
     axes.set_yticks(place, [labels[i] for i in order.tolist()], fontsize="x-small")
     axes.set_ylim(-0.7, len(order) - 0.3)

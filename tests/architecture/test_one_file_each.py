@@ -27,7 +27,6 @@ NAMES = {name for package in NAMED for name in registry.names(package)} | set(fo
 # A word that is also a name, in a sense that is not ours to choose.
 OTHER_SENSE = {
     ("cli/output.py", "spark"): "what to install when a package is missing; the extra has the engine's name",
-    ("cli/tables.py", "interval"): "the head of a column",
     ("curator/inspection.py", "dominance"): "a line of the custodian's report, whatever was asked",
     ("curator/inspection.py", "total"): "the label of a table without axes",
     ("curator/planner.py", "json"): "how pydantic gives plain values",

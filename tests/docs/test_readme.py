@@ -15,8 +15,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def without_numbers(text: str) -> list[str]:
-    """Words of a text; the noise decides how wide its columns of numbers are."""
-    return re.sub(r"-?\d+(\.\d+)?", "#", text).split()
+    """Words of a text; the noise decides how wide its columns of numbers are, and which numbers are marked."""
+    unmarked = re.sub(r" [‡†] [^.]*\.|[‡†]", "", text)
+    return re.sub(r"[-−]?\d+(\.\d+)?", "#", unmarked).split()
 
 
 def run_bare(code: str, folder: Path) -> str:

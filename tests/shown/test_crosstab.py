@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from dalenius import Curator, table
+from dalenius.algebra.joint import reach
+from dalenius.algebra.tabulation import reliability
 from dalenius.core.domain import Axis, CellSpace
 from dalenius.core.estimate import TestResult
 from dalenius.core.law import Additive
@@ -16,7 +18,7 @@ from dalenius.core.plan import largest_error
 from dalenius.core.release import Block, Provenance, Release, Table
 from dalenius.errors import InternalError
 from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
-from dalenius.shown.crosstab import SHOWS, Cell, lay_out, marks_of, reliability
+from dalenius.shown.crosstab import SHOWS, Cell, Uncertainty, lay_out, marks_of
 
 SEX = Axis(variable="sex", labels=("f", "m"), codes=(0, 1))
 AREA = Axis(variable="area", labels=("a", "b", "c"), codes=(0, 1, 2))
@@ -65,7 +67,8 @@ def test_values_totals_and_margins_of_error() -> None:
     assert [line.labels for line in lines] == [(("f", 1),), (("m", 1),), ()]
     assert table.heads == ((("a", 1), ("b", 1), ("c", 1)),)
     assert {c.half for line in lines[:2] for c in line.cells[:3]} == {LAW.half_width(0.95)}
-    assert lines[0].cells[3].half == pytest.approx(1.959964 * sqrt(3 * LAW.variance))
+    # A sum of several draws: as far as one draw of the same variance, which is farther than the normal.
+    assert lines[0].cells[3].half == pytest.approx(reach([LAW], 0.95) * sqrt(3 * LAW.variance))
     marks = [[c.mark for c in line.cells] for line in lines]
     assert marks[0] == ["", "", "care", ""] or marks[0] == ["", "", "unreliable", ""]
     assert marks[1][1] == "unreliable"
@@ -73,13 +76,13 @@ def test_values_totals_and_margins_of_error() -> None:
 
 @pytest.mark.parametrize("measure", ["total", "weighted count"])
 def test_totals_and_weighted_counts_are_judged_by_their_size(measure: str) -> None:
-    """Standard error 2.7: -4 and 9 are judged as 4 and 9 are, and a correlation is not judged."""
+    """Standard error 2.7: -4 and 9 are judged as 4 and 9 are, and a correlation by whether its interval holds 0."""
     table = replace(TWO_WAY.table, measure=measure)
     (sheet,) = lay_out(TWO_WAY.with_(tables=(table,)), table, rows=["sex"], columns=["area"], totals=False).sheets
     assert [[c.mark for c in line.cells] for line in sheet.lines] == [["", "", "care"], ["", "unreliable", ""]]
     apart = replace(table, measure="correlation")
     (sheet,) = lay_out(TWO_WAY.with_(tables=(apart,)), apart, rows=["sex"], columns=["area"], totals=False).sheets
-    assert not any(cell.mark for line in sheet.lines for cell in line.cells)
+    assert [[c.mark for c in line.cells] for line in sheet.lines] == [["", "", ""], ["", "unreliable", ""]]
 
 
 def test_the_other_way_round_and_layers() -> None:
@@ -133,7 +136,7 @@ def test_a_sum_under_the_name_of_a_block_does_not_get_the_error_of_one_cell() ->
     whole = TWO_WAY.table
     grouped = Table(name="t", space=CellSpace((SEX,)), values=np.array([129.0, 371.0]), variance=3 * whole.variance[:2])
     table = lay_out(TWO_WAY.with_(tables=(grouped,)), grouped, totals=False)
-    assert table.sheets[0].lines[0].cells[0].half == pytest.approx(1.959964 * sqrt(3 * LAW.variance))
+    assert table.sheets[0].lines[0].cells[0].half == pytest.approx(reach([LAW], 0.95) * sqrt(3 * LAW.variance))
 
 
 def test_one_axis_and_none() -> None:
@@ -167,14 +170,17 @@ def test_nothing_is_judged_without_a_finite_margin() -> None:
             assert all(cell.half is None and cell.mark == "" for cell in cells), show
             # Whether a sum is too vague to be divided by is a verdict too.
             assert release is moved or show == "value" or all(cell.value is None for cell in cells)
-    assert [reliability(value, error) for value in (5, -5) for error in (None, np.nan, np.inf)] == [""] * 6
+    assert reliability(np.array([5, -5, 5, -5]), np.array([np.nan, np.nan, np.inf, np.inf])).tolist() == [""] * 4
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
 def test_a_number_that_is_none_is_no_number_of_a_cell(number: float) -> None:
-    for key in ("value", "half", "half_with_sampling"):
+    for parts in (
+        {"value": number},
+        *({key: Uncertainty(half=number, lower=0.0, upper=1.0)} for key in ("error", "error_with_sampling")),
+    ):
         with pytest.raises(InternalError):
-            Cell(**({"value": 1.0} | {key: number}))
+            Cell(**({"value": 1.0} | parts))
     with pytest.raises(InternalError):
         TestResult(name="", statistic=1.0, p_value=number, method="")
 

@@ -204,7 +204,7 @@ def test_every_product_names_the_part_and_calls_its_total_one_of_shown(
     assert english in str(release) and english in to_csv(release)
     german = to_html(release, language="de")
     assert "Umfasst die Datensätze mit area: n, s; alle anderen sind nicht enthalten." in german
-    assert "Gezeigte insgesamt" in german and "Gezeigte insgesamt" not in to_html(whole, language="de")
+    assert "Summe der gezeigten" in german and "Gezeigte insgesamt" not in to_html(whole, language="de")
     print_release(whole)
     assert "of shown" not in capsys.readouterr().out + to_html(whole) + whole._repr_html_()
     both = "Covers the records that meet the conditions, with a: [1, 2), and with a declared value of b and c; all others are left out."

@@ -8,14 +8,14 @@ from fractions import Fraction
 from itertools import product
 from math import isnan
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
-from dalenius.algebra import thinned
+from dalenius.algebra import lattice, thinned
 from dalenius.algebra.estimates import estimated, is_estimate
 from dalenius.algebra.estimator import ROWS
 from dalenius.algebra.intervals import Estimated
-from dalenius.algebra.lattice import half_widths
 from dalenius.algebra.listed import LISTS, estimates_of_lists, is_list_of_estimates, margins_of
 from dalenius.core.domain import CellSpace
 from dalenius.core.law import (
@@ -37,6 +37,9 @@ from dalenius.rendering import in_words
 # Adjustments that move shown values without saying that they are biased.
 _MOVING = ("anchor", "invariants")
 COLUMNS = ("value", "std_error", "lower", "upper", "status")
+CARE, UNRELIABLE = "care", "unreliable"
+CARE_ABOVE, UNRELIABLE_ABOVE = 1 / 6, 1 / 3
+Marks = np.ndarray[Any, np.dtype[np.str_]]
 SAMPLED = ("std_error_with_sampling", "lower_with_sampling", "upper_with_sampling")
 
 
@@ -45,12 +48,15 @@ def is_listed(law: Law) -> bool:
     return isinstance(law, Joint) and law.structure in (LISTS, WEIGHTED_LIST)
 
 
-def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
+def bounds(
+    release: Release, table: Table, confidence: float = 0.95, *, is_cut: bool = True
+) -> tuple[FloatArray, FloatArray]:
     """Lower and upper ends for the population value of each cell (privacy noise only), NaN where withheld.
 
     A table that shows one measured block has exact ends from the law of its noise. One that combines blocks has ends at
     its exact variance: normal, or as far as one Laplace draw where blocks have Laplace noise. Counts are never
-    negative, so the lower end is cut at zero, which keeps the coverage; an upper end below zero is raised to zero.
+    negative, so the lower end is cut at zero, which keeps the coverage; an upper end below zero is raised to zero. Ends
+    are not cut at what is possible where `is_cut` is false.
     """
     release = release.owner(table)
     if not 0 < confidence < 1:
@@ -87,8 +93,10 @@ def bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[Fl
         half = reach(laws, confidence) * table.std_error
         if table.measure == "count":
             blocks, is_sum = _counting(release)
-            half = half_widths(blocks, table, confidence, half, is_sum=is_sum)
+            half = lattice.half_widths(blocks, table, confidence, half, is_sum=is_sum)
     lower, upper = centre - half, centre + half
+    if not is_cut:
+        return lower, upper
     if table.measure == "count":
         lower, upper = np.maximum(lower, 0.0), np.maximum(upper, 0.0)
     for note in release.adjustments:
@@ -136,6 +144,54 @@ def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> 
         half = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error_with_sampling
         return table.values - half, table.values + half
     return _estimate_ends(made, table, confidence, is_sampling=True)
+
+
+Ends = tuple[FloatArray, FloatArray, FloatArray]
+
+
+def intervals(release: Release, table: Table, confidence: float) -> tuple[Ends, Ends]:
+    """Half-width, lower and upper end of each number, for the noise alone and with sampling; NaN where not known.
+
+    Half the width reaches to the farther end. Nothing is known where numbers were moved to agree with others.
+    """
+    if any(adjustment.get("name") == "anchor" for adjustment in release.adjustments):
+        nothing = np.full(table.values.shape, np.nan)
+        return (nothing,) * 3, (nothing,) * 3
+    loose, sampled = bounds(release, table, confidence, is_cut=False), sampled_bounds(release, table, confidence)
+    halves = [np.maximum(upper - table.values, table.values - lower) for lower, upper in (loose, sampled)]
+    return (halves[0], *bounds(release, table, confidence)), (halves[1], *sampled)
+
+
+def reliability(values: FloatArray, errors: FloatArray) -> Marks:
+    """Marks by the coefficient of variation; none without an error.
+
+    >>> reliability(np.array([100, 100, 100, -3, 0]), np.array([10, 20, 50, 2, 0])).tolist()
+    ['', 'care', 'unreliable', 'unreliable', '']
+    >>> reliability(np.array([100, -3]), np.array([np.nan, np.inf])).tolist()
+    ['', '']
+    """
+    is_known = np.isfinite(errors) & (errors > 0)
+    limits = ((UNRELIABLE_ABOVE, UNRELIABLE), (CARE_ABOVE, CARE))
+    judged = [is_known & ((values <= 0) | (errors > share * values)) for share, _ in limits]
+    found: Marks = np.select(judged, [mark for _, mark in limits], "")
+    return found
+
+
+def marks(table: Table, errors: Iterable[Ends], shown: FloatArray | None = None) -> Marks:
+    """The mark of every cell of a table; `shown` are the numbers that readers see in the place of its own.
+
+    A number whose interval holds 0 is unreliable, whatever it measures.
+    """
+    values = table.values if shown is None else shown.ravel()
+    (noise, *_), *_ = errors = list(errors)
+    judged = np.where(np.isfinite(noise) & (table.measure in ADDITIVE), table.std_error, np.nan)
+    # A count below zero is noise; totals are judged by their size.
+    found = reliability(values if table.measure == "count" else abs(values), judged)
+    for half, lower, upper in errors:
+        wide = half + abs(values - table.values)
+        found[(wide > 0) & ((abs(values) <= wide) | ((lower <= 0) & (upper >= 0)))] = UNRELIABLE
+    found[list(table.space.structural_indices)] = ""
+    return found
 
 
 def estimate_of(release: Release, table: Table) -> Estimated | None:

@@ -1,22 +1,17 @@
 """Releases in the terminal: their subject, then every table in its layout, with its caption."""
 
-from collections.abc import Iterator
 from itertools import product
-from math import ceil, isfinite, isnan
+from math import ceil
 
-import numpy as np
 from rich.cells import cell_len
 from rich.table import Table as RichTable
 
-from dalenius.algebra.tabulation import bounds, sampled_bounds
 from dalenius.cli.output import console, say
-from dalenius.core.estimate import level
-from dalenius.core.release import SELECTION, Release
+from dalenius.core.release import Release
 from dalenius.shown import speech
 from dalenius.shown.crosstab import Cell, Sheet
-from dalenius.shown.display import WHOLE, Display, displayed
-from dalenius.shown.finished import FinishedTable, finished
-from dalenius.shown.words import above, ends, number, word
+from dalenius.shown.display import Display, displayed
+from dalenius.shown.finished import SIGNS, FinishedTable, finished, listed, listing
 
 _MOST_ROWS = 60
 _LEAST_LABEL = 12
@@ -34,68 +29,65 @@ def print_release(release: Release, *, confidence: float = 0.95, most_rows: int 
         say((subject.title, "bold"))
     dataset = source.dataset if subject.dataset in ("", source.dataset) else f"{subject.dataset} ({source.dataset})"
     say((dataset, "bold"), f" {source.version}   ", (f"request {source.digest[:12]}", "dim"))
-    if not release.members:
-        _print_covered(release)
+    if not release.members and subject.universe:
+        say(subject.universe)
     say(source.guarantee)
     say((f"For specialists: {source.formal_guarantee}", "dim"))
     for warning in (w for w in source.warnings if w not in subject.universe):
         say(("Note:", "yellow"), f" {warning}")
+    titles = iter(speech.titles(release))
     for part in release.parts:
         if release.members:
             say("\n" if part.about.title else "", (part.about.title, "bold"))
-            _print_covered(part)
+            if part.about.universe:
+                say(part.about.universe)
         if not part.tables:
             say(("The outcome was 'no reply'. It was charged like any other.", "yellow"))
-        for display in displayed(part):
-            print_table(part, display, confidence=confidence, most_rows=most_rows)
+        for display, title in zip(displayed(part), titles, strict=False):
+            print_table(part, display, title, confidence=confidence, most_rows=most_rows)
 
 
-def _print_covered(release: Release) -> None:
-    subject = release.about
-    if subject.where:
-        say(("Only", "bold"), f" {'; '.join(speech.conditions(subject))}")
-    if subject.universe:
-        say(subject.universe)
-
-
-def print_table(release: Release, display: Display, *, confidence: float, most_rows: int) -> None:
+def print_table(release: Release, display: Display, title: str, *, confidence: float, most_rows: int) -> None:
     """One table: crossed as asked for where that fits the terminal, otherwise one line a cell; then its caption."""
     out, table = console(), display.table
-    say("\n", (speech.titled(release, table), "italic"))
-    sheets = []
-    if len(table.space.axes) > 1 and table.space.size <= 20 * most_rows:
-        sheets = _crossed(release, finished(release, display, confidence), most_rows, out.width)
-    more = 0 if sheets else table.space.size - most_rows
-    for name, grid in sheets or [("", _listed(release, display, confidence, most_rows))]:
+    shown = finished(release, display, confidence, title=title, most_lines=most_rows)
+    say("\n", (shown.title, "italic"))
+    sheets = _crossed(shown, most_rows, out.width) if len(table.space.axes) > 1 else []
+    more, caption = 0, shown.caption
+    if not sheets:
+        lines = listed(release, display, confidence, title, most_rows)
+        sheets, more = [("", _listed(lines, confidence))], lines.crosstab.left_out
+        caption = lines.caption
+    for name, grid in sheets:
         if name:
             say((name, "bold"))
         # A table that does not fit is printed as wide as it is, and the terminal breaks its lines.
         out.width = max(console().width, _width(grid))
         out.print(grid)
-    if more > 0:
+    if more:
         say((f"{more:,} more cells; `dalenius show --rows 0` shows all.", "dim"))
-    say((speech.caption_below(release, display, confidence), "dim"))
+    say((caption, "dim"))
 
 
 def _width(grid: RichTable) -> int:
     return 1 + sum(3 + (column.min_width or 0) for column in grid.columns)
 
 
-def _crossed(release: Release, shown: FinishedTable, most_rows: int, width: int) -> list[tuple[str, RichTable]]:
+def _crossed(shown: FinishedTable, most_rows: int, width: int) -> list[tuple[str, RichTable]]:
     """A name and a grid for each sheet; nothing where there are no columns, or too many rows to cross.
 
     A sheet that is too wide for the terminal is printed in panels, each with some of the columns.
     """
     crosstab = shown.crosstab
-    if not crosstab.column_axes or sum(len(sheet.lines) for sheet in crosstab.sheets) > most_rows:
+    if not crosstab.column_axes or crosstab.left_out:
         return []
-    heads = [speech.name_of(release.about, axis.name) for axis in crosstab.row_axes] or [""]
+    heads = [shown.name(axis.name) for axis in crosstab.row_axes] or [""]
     heads += [" · ".join(labels) for labels in product(*(axis.labels for axis in crosstab.column_axes))]
     if crosstab.has_totals:
-        heads.append("Total of shown" if crosstab.is_column_total_of_shown else "Total")
+        heads.append(shown.total(is_row=False))
     stubs, sheets = max(len(crosstab.row_axes), 1), []
     for sheet in crosstab.sheets:
-        name = "; ".join(f"{speech.name_of(release.about, axis)}: {label}" for axis, label in sheet.title)
+        name = "; ".join(f"{shown.name(axis)}: {label}" for axis, label in sheet.title)
         lines = _sheet_lines(shown, sheet)
         panels = _panels(heads, lines, stubs, width)
         if not panels or len(panels) * len(lines) > 2 * most_rows:
@@ -125,8 +117,7 @@ def _sheet_lines(shown: FinishedTable, sheet: Sheet) -> list[list[str]]:
     width = max(len(shown.crosstab.row_axes), 1)
     lines = []
     for line in sheet.lines:
-        total = "Total of shown" if shown.crosstab.is_row_total_of_shown else "Total"
-        labels = [label for label, _ in line.labels] or [total]
+        labels = [label for label, _ in line.labels] or [shown.total(is_row=True)]
         # A label stands once for the lines below that share it.
         stub = [*labels, *[""] * (width - len(labels))] if line.is_total else [*[""] * (width - len(labels)), *labels]
         lines.append([*stub, *(_cell(shown, cell) for cell in line.cells)])
@@ -134,72 +125,21 @@ def _sheet_lines(shown: FinishedTable, sheet: Sheet) -> list[list[str]]:
 
 
 def _cell(shown: FinishedTable, cell: Cell) -> str:
-    """A number with its error, and the one with sampling in brackets."""
+    """A number with its mark and its error, and the one with sampling in brackets."""
     noise, *wider = shown.errors(cell) or ("",)
     noise = noise if noise.startswith("±") or not noise else f"({noise})"
-    return " ".join(filter(None, [shown.value(cell), noise, *(f"({each.removeprefix('± ')})" for each in wider)]))
+    value = shown.value(cell) + SIGNS[cell.mark]
+    return " ".join(filter(None, [value, noise, *(f"({each.removeprefix('± ')})" for each in wider)]))
 
 
-def _listed(release: Release, display: Display, confidence: float, most_rows: int) -> RichTable:
-    """One line a cell: labels in the order asked for, value, and margin and interval where the table has an error."""
-    table = display.table
-    # A number that its heading names has no label.
-    axes = speech.in_order(release.about, speech.classified(release, table))
-    places = [table.space.axes.index(axis) for axis in axes]
-    # Cells in the order in which the labels are read, the last one running fastest.
-    shape = table.shape if axes else ()
-    cells = np.arange(table.space.size).reshape(shape).transpose(places).ravel()[:most_rows]
-    labels = product(*(axis.labels for axis in axes))
-    is_known = speech.has_error(table)
-    numbers = _numbers(release, display, cells.tolist(), confidence, is_known=is_known)
-    lines = [[*cell, *row] for cell, row in zip(labels, numbers, strict=False)]
-    heads = [*(speech.axis_label(release.about, axis) for axis in axes), "value"]
-    heads += [f"± {level(confidence)}", "interval"] if is_known else []
-    if table.sampled is not None:
-        heads += ["± with sampling", "interval with sampling"]
-    grid = _grid(heads, lines, len(axes))
-    if table.sampled is None or not is_known or _width(grid) <= console().width:
+def _listed(shown: FinishedTable, confidence: float) -> RichTable:
+    """One line a cell; of two margins and two intervals the intervals stay where not all of it fits."""
+    heads, lines, labels = listing(shown, confidence)
+    grid = _grid(heads, lines, labels)
+    if not speech.has_sampling(shown.table) or _width(grid) <= console().width:
         return grid
-    # Of two margins and two intervals the intervals stay where not all of it fits.
     columns = [place for place, head in enumerate(heads) if not head.startswith("±")]
-    heads[heads.index("interval")] = f"interval {level(confidence)}"
-    return _grid(heads, lines, len(axes), columns)
-
-
-def _numbers(
-    release: Release, display: Display, cells: list[int], confidence: float, *, is_known: bool
-) -> Iterator[list[str]]:
-    """Value, margin and interval of some cells; ends are rounded outwards."""
-    lower, upper = bounds(release, display.table, confidence)
-    wider = list(zip(*sampled_bounds(release, display.table, confidence), strict=True))
-    has_sampling = display.table.sampled is not None
-    structural = set(display.table.space.structural_indices)
-    blank = ["", ""] * (int(is_known) + int(has_sampling))
-    for i in cells:
-        digits, value = display.digits, float(display.values[i])
-        if display.table.measure == SELECTION:
-            yield ["selected"]
-            continue
-        if isnan(value) or i in structural:
-            yield ["–" if isnan(value) else word("structural"), *blank]
-            continue
-        text, low, high = number(value, digits), float(lower[i]), float(upper[i])
-        if not (isfinite(low) and isfinite(high)):
-            yield [text, *blank]
-            continue
-        line = _error(value, low, high, digits)
-        if display.rounding == WHOLE:
-            exact = float(display.table.values[i])
-            half = ceil(round(high - exact + abs(value - exact), 6))
-            line = [number(half, digits), ends(max(value - half, 0.0), max(value + half, 0.0), digits)]
-        sampled = _error(value, float(wider[i][0]), float(wider[i][1]), digits) if has_sampling else []
-        yield [text, *line, *sampled]
-
-
-def _error(value: float, low: float, high: float, digits: int) -> list[str]:
-    if not (isfinite(low) and isfinite(high)):
-        return ["–", "–"]
-    return [above(max(high - value, value - low), digits), ends(low, high, digits)]
+    return _grid(heads, lines, labels, columns)
 
 
 def _grid(heads: list[str], lines: list[list[str]], stubs: int, columns: list[int] | None = None) -> RichTable:

@@ -5,18 +5,13 @@ One self-contained file without scripts; the picture is SVG, so that no plotting
 
 from html import escape
 
-import numpy as np
-
-from dalenius.algebra.tabulation import bounds
-from dalenius.core.estimate import level
 from dalenius.core.release import Release, Subject
 from dalenius.publish._format import Format
-from dalenius.shown.charts import MOST_BARS, Mark, bars
-from dalenius.shown.crossed import crossed
-from dalenius.shown.crosstab import known
-from dalenius.shown.display import Display, displayed
-from dalenius.shown.speech import DEFAULT, as_read, conditions, has_error, title_of_release
-from dalenius.shown.words import notes, number, word
+from dalenius.shown.crossed import STYLE, crossed
+from dalenius.shown.finished import MOST_CELLS, FinishedTable, finished_tables
+from dalenius.shown.picture import picture
+from dalenius.shown.speech import DEFAULT, as_read, title_of_release
+from dalenius.shown.words import notes, word
 from dalenius.spec.guarantees import told
 
 __all__ = ["HTML", "to_html"]
@@ -26,10 +21,7 @@ _STYLE = """
 body{font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:62rem;
   margin:2rem auto;padding:0 1rem}
 h1{font-size:1.6rem;margin-bottom:.2rem}h2{font-size:1.2rem;margin:2rem 0 .2rem}.lead{color:var(--soft);margin-top:0}
-.scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-caption{text-align:left;font-weight:600;padding:.5rem 0}
-th,td{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
-td.n,th.n{text-align:right}td small{display:block;color:var(--soft)}.total{font-weight:600}
+.scroll{overflow-x:auto}
 .note{color:var(--soft);margin:.4rem 0}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dt{color:var(--soft)}dd{margin:0}
 dd{overflow-wrap:anywhere}svg{max-width:100%;height:auto}figure{margin:1.5rem 0}figcaption{color:var(--soft)}
@@ -44,11 +36,15 @@ def to_html(release: Release, title: str | None = None, confidence: float = 0.95
     source, subject = release.provenance, release.about
     name = title or subject.title or title_of_release(release, language)
     only = "" if release.members else _covered(subject, language)
-    parts = "".join(_part(release, part, confidence, language) for part in release.parts)
+    tables = list(finished_tables(release, confidence, language))
+    parts = "".join(
+        _head_of_member(release, part, language) + "".join(_section(shown) for shown in tables if shown.release is part)
+        for part in release.parts
+    )
     return (
         f'<!doctype html><html lang="{escape(language)}"><head><meta charset="utf-8"><title>{escape(name)}</title>'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<style>{_STYLE}</style></head><body><main><h1>{escape(name)}</h1>"
+        f"<style>{_STYLE}{STYLE}</style></head><body><main><h1>{escape(name)}</h1>"
         f'<p class="lead">{escape(subject.dataset or source.dataset)}, {word("version", language)}'
         f" {escape(source.version)}</p>{only}"
         f"<p>{escape(told(source.guarantee, language))}</p>{parts}{_facts(release, language)}</main></body></html>"
@@ -57,48 +53,23 @@ def to_html(release: Release, title: str | None = None, confidence: float = 0.95
 
 def _covered(subject: Subject, language: str) -> str:
     """Whose records are counted."""
-    said = escape("; ".join(conditions(subject)))
-    only = f"<p><strong>{word('only', language)}</strong> {said}</p>" if subject.where else ""
-    return only + (f"<p>{escape(told(subject.universe, language))}</p>" if subject.universe else "")
+    return f"<p>{escape(told(subject.universe, language))}</p>" if subject.universe else ""
 
 
-def _part(release: Release, part: Release, confidence: float, language: str) -> str:
-    """The tables of a release; those of a batch's member stand under its own words."""
-    head = ""
-    if release.members:
-        title = f"<h2>{escape(part.about.title)}</h2>" if part.about.title else ""
-        silent = "" if part.tables else f"<p>{word('no_reply', language)}</p>"
-        head = f"{title}{_covered(part.about, language)}{silent}"
-    return head + "".join(
-        f"<section>{crossed(part, display, confidence, language=language)}"
-        f"{_figure(part, display, confidence, language)}</section>"
-        for display in displayed(part)
-    )
-
-
-def _figure(release: Release, display: Display, confidence: float, language: str) -> str:
-    """The picture of the largest cells, and what it shows and leaves out."""
-    values, cells = display.values, display.table.space.size
-    numbers = np.flatnonzero(np.isfinite(values))
-    if cells < 2 or not len(numbers):
+def _head_of_member(release: Release, part: Release, language: str) -> str:
+    """The words above the tables of a batch's member."""
+    if not release.members:
         return ""
-    lower, upper = bounds(release, display.table, confidence)
-    drawn = sorted(numbers[np.argsort(-values[numbers], kind="stable")[:MOST_BARS]].tolist())
-    places = zip(*np.unravel_index(drawn, display.table.shape), strict=True)
-    names = [[axis.labels[k] for axis, k in zip(display.table.space.axes, at, strict=True)] for at in places]
-    marks = [
-        Mark(group="", label=" · ".join(name), value=values[i], lower=known(lower[i]), upper=known(upper[i]))
-        for i, name in zip(drawn, names, strict=True)
-    ]
-    error = "whiskers" if has_error(display.table) else "no_error"
-    note = word("bars", language) + word(error, language, level=level(confidence))
-    if len(marks) < len(numbers):
-        note += word("largest", language, drawn=len(marks), numbers=number(len(numbers), language=language))
-    if len(numbers) < cells:
-        note += word("no_number", language, cells=number(cells - len(numbers), language=language))
-    title = word("chart", language)
-    drawing = bars(marks, title=title, description=note, show=lambda value: number(value, display.digits, language))
-    return f"<figure>{drawing}<figcaption>{note}</figcaption></figure>"
+    title = f"<h2>{escape(part.about.title)}</h2>" if part.about.title else ""
+    silent = "" if part.tables else f"<p>{word('no_reply', language)}</p>"
+    return f"{title}{_covered(part.about, language)}{silent}"
+
+
+def _section(shown: FinishedTable) -> str:
+    """A table, and its picture."""
+    drawn, note = picture(shown) if shown.table.space.size <= MOST_CELLS else ("", "")
+    figure = f"<figure>{drawn}<figcaption>{note}</figcaption></figure>" if drawn else ""
+    return f"<section>{crossed(shown)}{figure}</section>"
 
 
 def _facts(release: Release, language: str) -> str:

@@ -6,68 +6,72 @@ variances add; where neither is valid, no total is shown.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
-from math import inf, isfinite, isinf, prod, sqrt
+from itertools import islice, product
+from math import inf, isfinite, prod, sqrt
 from statistics import NormalDist
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
-from dalenius.algebra.tabulation import bounds, estimate_of, margin, sampled_bounds
+from dalenius.algebra.tabulation import UNRELIABLE, intervals, margin, marks
 from dalenius.core.domain import Axis
-from dalenius.core.law import Additive, FloatArray
+from dalenius.core.law import FloatArray
 from dalenius.core.release import ADDITIVE, POSSIBLE, SELECTION, Release, Subject, Table
 from dalenius.errors import InternalError, RequestError
 from dalenius.shown.charts import Mark
 
-CARE, UNRELIABLE = "care", "unreliable"
 # Whether a reader sees the error of a number as plus and minus, or as the ends of its interval.
 MARGIN, INTERVAL = "margin", "interval"
-CARE_ABOVE, UNRELIABLE_ABOVE = 1 / 6, 1 / 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncertainty:
+    """How far a number may be off: half the width of an interval that is as long to both sides, and its own ends.
+
+    `is_cut` says that declared bounds end the interval before its margin of error does.
+    """
+
+    half: float
+    lower: float
+    upper: float
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One number as shown: value, half-width of its interval, the least it can be, and how far to trust it.
+    """One number as shown: value, its errors, and how far to trust it.
 
-    `half` is of the privacy noise alone, `half_with_sampling` of noise and sampling together where that was estimated.
-    A number that is not known is None: NaN and infinity are refused, because comparisons with them read as verdicts.
+    `error` is of the privacy noise alone, `error_with_sampling` of both where that was estimated. A number that is not
+    known is None: NaN and infinity are refused, because comparisons with them read as verdicts.
     """
 
     value: float | None
-    half: float | None = None
-    half_with_sampling: float | None = None
+    error: Uncertainty | None = None
+    error_with_sampling: Uncertainty | None = None
     mark: str = ""
     is_total: bool = False
     is_structural: bool = False
     is_percent: bool = False
-    least: float = 0.0
     is_selected: bool = False
-    most: float = inf
 
     def __post_init__(self) -> None:
         if any(x is not None and not isfinite(x) for x in (self.value, self.half, self.half_with_sampling)):
             raise InternalError("A number of a cell is finite, or it is None.")
 
     @property
-    def lower(self) -> float | None:
-        """Lower end, cut at the least possible number: a count is never negative."""
-        if self.value is None or self.half is None:
-            return None
-        return min(max(self.value - self.half, self.least), self.most)
+    def half(self) -> float | None:
+        return None if self.error is None else self.error.half
 
     @property
-    def upper(self) -> float | None:
-        if self.value is None or self.half is None:
-            return None
-        return min(max(self.value + self.half, self.least), self.most)
+    def half_with_sampling(self) -> float | None:
+        return None if self.error_with_sampling is None else self.error_with_sampling.half
 
     @property
-    def is_cut(self) -> bool:
-        """Whether declared bounds end its interval before its margin of error does."""
-        if self.value is None or self.half is None or isinf(self.most):
-            return False
-        return self.value - self.half < self.least or self.value + self.half > self.most
+    def errors(self) -> tuple[Uncertainty, ...]:
+        """The errors that are known; none of a number without noise."""
+        if self.value is None or not self.half:
+            return ()
+        return tuple(each for each in (self.error, self.error_with_sampling) if each is not None and each.half)
 
 
 def known(number: float) -> float | None:
@@ -77,44 +81,6 @@ def known(number: float) -> float | None:
     (3.0, None, None)
     """
     return number if isfinite(number) else None
-
-
-def half_widths(release: Release, table: Table, confidence: float) -> FloatArray:
-    """Half the width of each cell's interval: exact from the law of one block, otherwise normal at its variance.
-
-    None (NaN) where numbers were moved to agree with others: the law of their error is not known.
-    """
-    if any(adjustment.get("name") == "anchor" for adjustment in release.adjustments):
-        return np.full(table.values.shape, np.nan)
-    if estimate_of(release, table) is not None:
-        return _farther(table, *bounds(release, table, confidence))
-    normal: FloatArray = NormalDist().inv_cdf(0.5 + confidence / 2) * table.std_error
-    block = next((b for b in release.blocks if b.name == table.name and b.role == "table"), None)
-    if block is None or not isinstance(block.law, Additive) or not table.is_unbiased:
-        return normal
-    # A name may return for sums of cells (own groups of a stored list); only a cell with the law's own variance has it.
-    exact = block.law.half_width(confidence) * float(block.law.step)
-    return np.where(np.isclose(table.variance, block.law.variance), exact, normal)
-
-
-def _farther(table: Table, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """The distance to the farther end of an interval that need not be symmetric."""
-    return np.maximum(upper - table.values, table.values - lower)
-
-
-def reliability(value: float, error: float | None) -> str:
-    """Nothing up to a coefficient of variation of 1/6, then "care", above 1/3 "unreliable"; nothing without error.
-
-    >>> reliability(100, 10), reliability(100, 20), reliability(100, 50), reliability(-3, 2), reliability(0, 0)
-    ('', 'care', 'unreliable', 'unreliable', '')
-    >>> reliability(100, None), reliability(-3, None)
-    ('', '')
-    """
-    if error is None or not isfinite(error) or error == 0:
-        return ""
-    if value <= 0 or error > UNRELIABLE_ABOVE * value:
-        return UNRELIABLE
-    return CARE if error > CARE_ABOVE * value else ""
 
 
 def share_of(value: float, variance: float, whole: tuple[float, float]) -> tuple[float | None, float | None]:
@@ -162,7 +128,10 @@ class Crosstab:
     sheets: tuple[Sheet, ...]
     has_totals: bool
     show: str
+    # Marks and errors of all numbers, and how many lines there are, also where only the first lines are laid out.
     marks: frozenset[str]
+    has_margins: bool = False
+    left_out: int = 0
     # Variables of which the release shows a part.
     parts: tuple[str, ...] = ()
 
@@ -187,23 +156,42 @@ class _ShownTable:
     def __init__(self, release: Release, table: Table, confidence: float, shown: FloatArray | None = None) -> None:
         """`shown` are the numbers that readers see; how far they were moved is added to the margins of error."""
         self.names = [axis.name for axis in table.space.axes]
-        shape = table.shape
-        self.exact = table.values.reshape(shape)
-        self.values = self.exact if shown is None else shown.reshape(shape)
-        self.variance = table.variance.reshape(shape)
-        self.halves = half_widths(release, table, confidence).reshape(shape) + abs(self.values - self.exact)
-        # NaN where the error of sampling was not estimated.
-        sampled = _farther(table, *sampled_bounds(release, table, confidence))
-        self.sampled = sampled.reshape(shape) + abs(self.values - self.exact)
+        self.exact = table.values.reshape(table.shape)
+        self.values = self.exact if shown is None else shown.reshape(table.shape)
+        self.variance = table.variance.reshape(table.shape)
+        errors = intervals(release, table, confidence)
+        self.marks = marks(table, errors, self.values).reshape(table.shape)
+        self.is_bounded = any(a.get("name") == POSSIBLE and a.get("table") == table.name for a in release.adjustments)
+        # NaN where an error is not known.
+        moved = abs(self.values - self.exact)
+        self.errors = [
+            (half.reshape(table.shape) + moved, *(end.reshape(table.shape) for end in ends)) for half, *ends in errors
+        ]
         structural = np.zeros(table.space.size, dtype=bool)
         structural[list(table.space.structural_indices)] = True
-        self.structural = structural.reshape(shape)
+        self.structural = structural.reshape(table.shape)
 
-    def at(self, position: Place) -> tuple[float, float, float | None, float | None, bool]:
-        """Value, variance, half-width without and with sampling where known, and whether it is a structural zero."""
+    def cell(self, position: Place, *, is_total: bool) -> Cell:
         index = tuple(position[name] for name in self.names)
-        half, sampled = known(float(self.halves[index])), known(float(self.sampled[index]))
-        return float(self.values[index]), float(self.variance[index]), half, sampled, bool(self.structural[index])
+        if self.structural[index]:
+            return Cell(value=None, is_structural=True, is_total=is_total)
+        value = known(float(self.values[index]))
+        error, wider = (self._error(value, *(float(part[index]) for part in parts)) for parts in self.errors)
+        mark = str(self.marks[index])
+        return Cell(value=value, error=error, error_with_sampling=wider, mark=mark, is_total=is_total)
+
+    def _error(self, value: float | None, half: float, lower: float, upper: float) -> Uncertainty | None:
+        if value is None or not isfinite(half):
+            return None
+        # A number that was moved for reading lies in its interval too.
+        lower, upper = min(lower, value), max(upper, value)
+        is_cut = self.is_bounded and (value - half < lower or value + half > upper)
+        return Uncertainty(half=half, lower=lower, upper=upper, is_cut=is_cut)
+
+    def measured(self, position: Place) -> tuple[float, float]:
+        """A value and its variance."""
+        index = tuple(position[name] for name in self.names)
+        return float(self.values[index]), float(self.variance[index])
 
 
 class Places(TypedDict, total=False):
@@ -238,11 +226,13 @@ def lay_out(
     confidence: float = 0.95,
     margins: Margins = lambda _: None,
     shown: FloatArray | None = None,
+    most_lines: int | None = None,
 ) -> Crosstab:
     """Lay a released table out; axes that are named nowhere join the rows (the last of several joins the columns).
 
-    `margins` finds a total that the release itself does not hold, by the names of its axes. `shown` are the numbers
-    that readers see in the place of the table's own; totals that are sums of the table's cells are then sums of these.
+    Lines beyond `most_lines` are left out. `margins` finds a total that the release itself does not hold, by the names
+    of its axes. `shown` are the numbers that readers see in the place of the table's own; totals that are sums of the
+    table's cells are then sums of these.
     """
     axes = {axis.name: axis for axis in table.space.axes}
     placed = [[axes[n] for n in dict.fromkeys(names) if n in axes] for names in (rows, columns, layers)]
@@ -254,7 +244,9 @@ def lay_out(
     full = _ShownTable(release, table, confidence, shown)
     show = show if show in SHOWS else "value"
     on_rows, on_columns, on_layers = placed
-    builder = _Builder(release, table, full, on_rows, on_columns, on_layers, show, totals, confidence, margins)
+    builder = _Builder(
+        release, table, full, on_rows, on_columns, on_layers, show, totals, confidence, margins, most_lines
+    )
     return builder.crosstab()
 
 
@@ -270,10 +262,10 @@ class _Builder:
     totals: bool
     confidence: float
     more: Margins
+    most_lines: int | None
     margins: dict[frozenset[str], _ShownTable | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.possible = _possible(self.release, self.table)
         # Cells and totals of one measured block are sums of disjoint, independent parts.
         self.is_plain = len(self.release.blocks) == 1 and self.table.is_unbiased
         self.row_total = self.totals and bool(self.rows) and self._margin(self.columns, self.layers) is not None
@@ -310,14 +302,17 @@ class _Builder:
         return _ShownTable(release, table, self.confidence, sums[1] if is_sum else np.rint(part.exact))
 
     def crosstab(self) -> Crosstab:
+        lines = prod(map(len, self.rows)) + self.row_total
+        room = inf if self.most_lines is None else self.most_lines
+        layers = [layer for number, layer in enumerate(_positions(self.layers)) if number * lines < room]
         sheets = [
             Sheet(
                 title=tuple((axis.name, axis.labels[layer[axis.name]]) for axis in self.layers),
-                lines=tuple(self._lines(layer)),
+                lines=tuple(islice(self._lines(layer), int(min(lines, room - number * lines)))),
             )
-            for layer in _positions(self.layers)
+            for number, layer in enumerate(layers)
         ]
-        marks = frozenset(cell.mark for sheet in sheets for line in sheet.lines for cell in line.cells if cell.mark)
+        parts = [self.full, *(self._margin(*kept) for kept in self._totals())]
         return Crosstab(
             row_axes=tuple(self.rows),
             column_axes=tuple(self.columns),
@@ -326,9 +321,20 @@ class _Builder:
             sheets=tuple(sheets),
             has_totals=self.column_total,
             show=self.show,
-            marks=marks,
+            marks=frozenset(mark for part in parts if part for mark in np.unique(part.marks).tolist() if mark),
+            has_margins=any(bool(np.any(part.errors[0][0] > 0)) for part in parts if part),
+            left_out=lines * prod(map(len, self.layers)) - sum(len(sheet.lines) for sheet in sheets),
             parts=self.release.owner(self.table).about.parts,
         )
+
+    def _totals(self) -> Iterator[tuple[list[Axis], ...]]:
+        """The axes of each kind of total that is shown."""
+        if self.row_total:
+            yield self.columns, self.layers
+        if self.column_total:
+            yield self.rows, self.layers
+        if self.row_total and self.column_total:
+            yield (self.layers,)
 
     def _lines(self, layer: Place) -> Iterator[Line]:
         spans = _spans(self.rows)
@@ -352,43 +358,24 @@ class _Builder:
     def _cell(self, part: _ShownTable | None, layer: Place, row: Place, column: Place, is_total: bool) -> Cell:
         if part is None:
             return Cell(value=None, is_total=is_total)
-        value, variance, half, sampled, is_structural = part.at(layer | row | column)
-        if is_structural:
-            return Cell(value=None, is_total=is_total, is_structural=True)
         if self.table.measure == SELECTION:
             return Cell(value=None, is_selected=True)
-        # A count below zero is noise; totals are judged by their size.
-        judged = value if self.table.measure == "count" else abs(value)
-        mark = reliability(judged, sqrt(variance)) if half is not None and self.table.measure in ADDITIVE else ""
-        if self.show == "value":
-            least, most = self.possible
-            ends: dict[str, Any] = {"half": half, "half_with_sampling": sampled, "least": least, "most": most}
-            return Cell(value=known(value), mark=mark, is_total=is_total, **ends)
+        cell = part.cell(layer | row | column, is_total=is_total)
+        if self.show == "value" or cell.value is None:
+            return cell
         whole = self._whole(layer, row, column)
-        share, error = share_of(value, variance, whole) if whole else (None, None)
-        if half is None or not self.is_plain:
-            error = None
-        factor = NormalDist().inv_cdf(0.5 + self.confidence / 2)
-        # A sum's share of itself is no measurement: it has no margin.
-        half = factor * error if error else None
-        return Cell(value=share, half=half, mark=mark, is_total=is_total, is_percent=True, least=0.0)
+        share, error = share_of(*part.measured(layer | row | column), whole) if whole else (None, None)
+        if share is None or not error or cell.half is None or not self.is_plain:
+            # A sum's share of itself is no measurement: it has no margin.
+            return Cell(value=share, mark=cell.mark, is_total=is_total, is_percent=True)
+        half = NormalDist().inv_cdf(0.5 + self.confidence / 2) * error
+        ends = Uncertainty(half=half, lower=max(share - half, 0.0), upper=max(share + half, 0.0))
+        return Cell(value=share, error=ends, mark=cell.mark, is_total=is_total, is_percent=True)
 
     def _whole(self, layer: Place, row: Place, column: Place) -> tuple[float, float] | None:
         kept = {"row": self.rows if row else [], "column": self.columns if column else [], "total": []}[self.show]
         part = self._margin(kept, self.layers)
-        if part is None:
-            return None
-        value, variance, *_ = part.at(layer | row | column)
-        return value, variance
-
-
-def _possible(release: Release, table: Table) -> tuple[float, float]:
-    """The least and the most that a cell can be: no count is negative, and declared bounds hold."""
-    notes = (a for a in release.adjustments if a.get("name") == POSSIBLE and a.get("table") == table.name)
-    note = next(notes, None)
-    if note is not None:
-        return float(note["lower"]), float(note["upper"])
-    return (0.0 if table.measure == "count" else -inf), inf
+        return None if part is None else part.measured(layer | row | column)
 
 
 def _positions(axes: Sequence[Axis]) -> Iterator[dict[str, int]]:
@@ -421,8 +408,8 @@ def marks_of(crosstab: Crosstab) -> list[Mark]:
             group=" · ".join(filter(None, (layer, row if crosstab.column_axes else ""))),
             label=column or row,
             value=cell.value,
-            lower=cell.lower,
-            upper=cell.upper,
+            lower=cell.error.lower if cell.error else None,
+            upper=cell.error.upper if cell.error else None,
             is_unreliable=cell.mark == UNRELIABLE,
         )
         for layer, sheet in zip(layers, crosstab.sheets, strict=True)

@@ -5,16 +5,17 @@ from itertools import product
 
 from dalenius import rendering
 from dalenius.algebra import tabulation
-from dalenius.algebra.tabulation import bounds, columns, errors_in_words
+from dalenius.algebra.tabulation import bounds, errors_in_words, sampled_bounds
 from dalenius.core.estimate import level
 from dalenius.core.law import FloatArray
-from dalenius.core.release import SELECTION, Provenance, Release, Subject, Table
-from dalenius.rendering import Axes, PandasFrame, PolarsFrame, draw_cells, framed, paragraphs, text_grid, two_lines
+from dalenius.core.release import SELECTION, Provenance, Release, Table
+from dalenius.rendering import Axes, PandasFrame, PolarsFrame, draw_cells, framed, paragraphs, text_lines, two_lines
 from dalenius.shown import answers
 from dalenius.shown.answers import labelled_table
-from dalenius.shown.crossed import crossed
-from dalenius.shown.display import displayed
-from dalenius.shown.speech import as_read, caption, classified, conditions, has_error, heading, title_of_release, titled
+from dalenius.shown.crossed import STYLE, crossed
+from dalenius.shown.display import Display, displayed
+from dalenius.shown.finished import finished, listed, listing
+from dalenius.shown.speech import as_read, classified, has_error, title_of_release, titled, titles
 from dalenius.shown.words import word
 
 __all__ = ["ReleaseDisplay"]
@@ -52,29 +53,34 @@ class ReleaseDisplay:
     def text(self) -> str:
         """Return a few tables as lines of plain text, with universe and guarantee below; needs no extra."""
         release = as_read(self._release)
-        every = [(part, table) for part in release.parts for table in part.tables]
-        tables = [_text_of_table(part, table) for part, table in every[:_MOST_TABLES]]
-        left_out = len(every) - _MOST_TABLES
+        tables, left_out = self._first(release)
+        parts = [_text_of_table(part, display, title) for part, display, title in tables]
         more = f"{left_out} more table{'' if left_out == 1 else 's'}: release.tables." if left_out > 0 else ""
-        silent = "" if every else word("no_reply")
+        silent = "" if release.tables else word("no_reply")
         subject, source = release.about, release.provenance
-        only = _only(subject)
-        notes = "\n".join(filter(None, (only, subject.universe, source.guarantee, _formal(source))))
-        return "\n\n".join(filter(None, (subject.title, *tables, more, silent, notes)))
+        notes = "\n".join(filter(None, (subject.universe, source.guarantee, _formal(source))))
+        return "\n\n".join(filter(None, (subject.title, *parts, more, silent, notes)))
+
+    def _first(self, release: Release) -> tuple[list[tuple[Release, Display, str]], int]:
+        """The first tables with their titles, and how many more there are."""
+        every = [(part, display) for part in release.parts for display in displayed(part)]
+        named = [(part, display, title) for (part, display), title in zip(every, titles(release), strict=True)]
+        return named[:_MOST_TABLES], len(named) - _MOST_TABLES
 
     def html(self) -> str:
         release = as_read(self._release)
         source, subject = release.provenance, release.about
         title = f"<h2>{escape(subject.title)}</h2>" if subject.title else ""
-        every = [(part, one) for part in release.parts for one in displayed(part)]
-        parts = [(part, crossed(part, one, _CONFIDENCE, _MOST_ROWS)) for part, one in every[:_MOST_TABLES]]
+        first, left_out = self._first(release)
+        parts = [
+            (part, crossed(finished(part, display, _CONFIDENCE, title=own), _MOST_ROWS)) for part, display, own in first
+        ]
         tables = "".join(_of_batch(part, table) if release.members else table for part, table in parts)
-        left_out = len(release.tables) - _MOST_TABLES
         where = "release.members" if release.members else "release.tables"
         more = f"{left_out} more table{'' if left_out == 1 else 's'}: {where}." if left_out > 0 else ""
         silent = "" if release.tables else word("no_reply")
-        notes = (more, silent, _only(subject), subject.universe, source.guarantee, _formal(source), *source.warnings)
-        return framed(title + tables + paragraphs(*dict.fromkeys(notes)))
+        notes = (more, silent, subject.universe, source.guarantee, _formal(source), *source.warnings)
+        return framed(f"<style>{STYLE}</style>{title}{tables}{paragraphs(*dict.fromkeys(notes))}")
 
     def interval(self, confidence: float, *, with_sampling: bool) -> tuple[FloatArray, FloatArray]:
         """Return both ends of every cell's interval, in the shape of `release.values`."""
@@ -94,45 +100,42 @@ class ReleaseDisplay:
         return rendering.polars_frame(answers.columns(self._release.owner(table), table, confidence))
 
     def plot(self, path: object, table: Table, confidence: float) -> Axes:
-        """Draw every cell of a table on its interval."""
+        """Draw every cell of a table on its intervals."""
         stored = self._release.owner(table)
         release = as_read(stored)
         table = labelled_table(stored, release, table)
-        lower, upper = bounds(release, table, confidence)
-        # One number is named by the title.
         order = release.asked_order(table)
         cells = tabulation.cells_in_order(table.space, order)
+        # One number is named by the title.
         labels = [
             " | ".join(label) if classified(release, table) else ""
             for label in product(*(table.space.axes[axis].labels for axis in order))
         ]
         caption = f"value, {level(confidence)} margin of error (privacy noise)" if has_error(table) else "value"
-        title = heading(release, table)
+        if table.sampled is not None:
+            caption += "; thin: noise and sampling"
         if table.measure == SELECTION:
             labels, caption = [f"selected: {label}" for label in labels], ""
-        values, lower, upper = (column[cells] for column in (table.values, lower, upper))
-        return draw_cells(labels, values, lower, upper, title=title, caption=caption, path=path)
+        ends = [*bounds(release, table, confidence), *sampled_bounds(release, table, confidence)]
+        values, lower, upper, *wider = (column[cells] for column in (table.values, *ends))
+        title = titled(release, table)
+        return draw_cells(labels, values, lower, upper, wider=wider, title=title, caption=caption, path=path)
 
 
-def _text_of_table(release: Release, table: Table) -> str:
-    """Heading, one line per cell, and what the ends are; columns without a number are left out."""
-    every = columns(release, table, _CONFIDENCE)
-    filled = {name: cells for name, cells in every.items() if set(cells) - {None, "released"}}
-    ends = f"lower and upper: {level(_CONFIDENCE)} interval for privacy noise."
-    below = ends if "lower" in filled else "" if table.measure == SELECTION else caption(release, table)
-    return "\n".join(filter(None, (titled(release, table), text_grid(filled), below)))
+def _text_of_table(release: Release, display: Display, title: str) -> str:
+    """Title, one line per cell, and the caption."""
+    shown = listed(release, display, _CONFIDENCE, title, _MOST_ROWS)
+    heads, lines, labels = listing(shown)
+    more = f"{shown.crosstab.left_out:,} more rows." if shown.crosstab.left_out else ""
+    return "\n".join(filter(None, (shown.title, text_lines([heads, *lines], range(labels)), more, shown.caption)))
 
 
 def _of_batch(part: Release, table: str) -> str:
     """A table of a batch between its own words: the title above, whose records it counts below."""
     title = f"<h2>{escape(part.about.title)}</h2>" if part.about.title else ""
-    below = paragraphs(_only(part.about), part.about.universe)
+    below = paragraphs(part.about.universe)
     return f'<div style="margin-bottom:1.2em">{title}{table}{below}</div>'
 
 
 def _formal(source: Provenance) -> str:
     return f"{word('specialists')}: {source.formal_guarantee}" if source.formal_guarantee else ""
-
-
-def _only(subject: Subject) -> str:
-    return f"Only {'; '.join(conditions(subject))}." if subject.where else ""

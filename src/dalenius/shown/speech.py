@@ -4,7 +4,8 @@ One piece of code for the terminal, pages, files and charts. A caption claims a 
 one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf, isfinite
 from statistics import NormalDist
@@ -12,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from dalenius.algebra.tabulation import CARE, UNRELIABLE
 from dalenius.core import registry
 from dalenius.core.budget import Cost
 from dalenius.core.domain import Axis
 from dalenius.core.estimate import level
 from dalenius.core.law import Thinned
 from dalenius.core.plan import margin_of_error
-from dalenius.core.release import Release, Subject, Table
+from dalenius.core.release import ADDITIVE, Release, Subject, Table
 from dalenius.shown.answers import is_one_number, labelled
 from dalenius.shown.display import INEXACT, WHOLE, Display
 from dalenius.spec.document import DEFAULT_MEASURE
@@ -32,6 +34,15 @@ _BESIDE = {"weighted count": "count", "interquartile range": "interquartile"}
 _ADDED = {"quantile": texts("quantile"), "at most": texts("at most"), "parameter": texts("parameter")}
 _BY = texts("{measure} by {names}")
 _WEIGHTED = texts("{measure} (weighted by {weight})")
+_ONLY = texts("{title}, only {conditions}")
+_INTERVAL = texts("Below each number stands its interval, {level}.")
+_MARKED = {
+    (UNRELIABLE, True): texts(
+        "‡ unreliable: its margin of error reaches 0, or its standard error exceeds a third of it."
+    ),
+    (UNRELIABLE, False): texts("‡ not told apart from 0: its margin of error reaches 0."),
+    (CARE, True): texts("† use with care: its standard error exceeds a sixth of it."),
+}
 _BOUND = texts("The bound that was used, as it was chosen; the noise of the answer follows it.")
 _UNKNOWN = texts("Without a margin of error: the size of the noise depends on the data and is withheld.")
 _MOVED = texts("Without a margin of error: the numbers were moved to agree with others.")
@@ -154,10 +165,6 @@ def unit_of(release: Release, table: Table) -> str:
     return release.about.unit if find_method(method).answer is AnswerKind.VALUE and not is_count else ""
 
 
-def axis_label(subject: Subject, axis: Axis) -> str:
-    return f"{subject.label(axis.variable)} ({axis.level})" if axis.level else subject.label(axis.variable)
-
-
 def added_axis(name: str, language: str = DEFAULT) -> str:
     """What an axis is called that no declaration names.
 
@@ -167,17 +174,23 @@ def added_axis(name: str, language: str = DEFAULT) -> str:
     return said(_ADDED[name], language) if name in _ADDED else name
 
 
-def name_of(subject: Subject, axis: str) -> str:
+def name_of(subject: Subject, axis: str, language: str = DEFAULT) -> str:
     """What an axis is called, given its name: a variable, or "variable.level"."""
     variable, _, level_name = axis.partition(".")
-    return f"{subject.label(variable)} ({level_name})" if level_name else subject.label(variable)
+    label = subject.labels.get(variable) or added_axis(variable, language)
+    return subject.labels.get(axis) or (f"{label} ({level_name})" if level_name else label)
 
 
 def headline(subject: Subject, axes: Sequence[Axis], language: str = DEFAULT, what: str = "") -> str:
     """What is shown, by what: "Mean of Income by District, Sex", axes in the order in which they were asked for."""
-    measure = what or measured(subject, language)
-    names = ", ".join(axis_label(subject, axis) for axis in in_order(subject, axes))
-    return said(_BY, language).format(measure=measure, names=names) if names else measure
+    names = [axis.name for axis in in_order(subject, axes)]
+    return entitled(subject, what or measured(subject, language), names, language)
+
+
+def entitled(subject: Subject, what: str, axes: Sequence[str], language: str = DEFAULT) -> str:
+    """A measure by axes, which are given by their names."""
+    names = ", ".join(name_of(subject, axis, language) for axis in axes)
+    return said(_BY, language).format(measure=what, names=names) if names else what
 
 
 def heading(release: Release, table: Table, language: str = DEFAULT) -> str:
@@ -185,9 +198,19 @@ def heading(release: Release, table: Table, language: str = DEFAULT) -> str:
 
 
 def titled(release: Release, table: Table, language: str = DEFAULT) -> str:
-    """The heading of a table with the unit of its numbers."""
-    unit = unit_of(release, table)
-    return heading(release, table, language) + (f" ({unit})" if unit else "")
+    """The heading of a table with the unit of its numbers, and which rows are counted."""
+    unit, only = unit_of(release, table), "; ".join(conditions(release.about))
+    title = heading(release, table, language) + (f" ({unit})" if unit else "")
+    return said(_ONLY, language).format(title=title, conditions=only) if only else title
+
+
+def titles(release: Release, language: str = DEFAULT) -> list[str]:
+    """The title of every table, part by part; tables that differ in their groups alone are numbered."""
+    own = [titled(part, table, language) for part in release.parts for table in part.tables]
+    same = Counter(own)
+    return [
+        f"{title} ({own[: place + 1].count(title)})" if same[title] > 1 else title for place, title in enumerate(own)
+    ]
 
 
 def title_of_release(release: Release, language: str = DEFAULT) -> str:
@@ -227,12 +250,17 @@ def has_error(table: Table) -> bool:
     return bool(np.isfinite(drawn).any())
 
 
+def has_sampling(table: Table) -> bool:
+    """Whether an error with sampling was estimated for any cell."""
+    return table.sampled is not None and bool(np.isfinite(table.sampled).any())
+
+
 def caption(
-    release: Release, table: Table, confidence: float = 0.95, language: str = DEFAULT, *, is_moved: bool = False
+    release: Release, table: Table, confidence: float = 0.95, language: str = DEFAULT, *, is_interval: bool = False
 ) -> str:
     """What stands under a table: the method's words where it has an error, never a claim of one it lacks."""
     method = method_of(release, table)
-    if is_moved or any(a.get("name") == "anchor" for a in release.adjustments):
+    if any(a.get("name") == "anchor" for a in release.adjustments):
         return said(_MOVED, language)
     if table.measure == "bound" and not has_error(table):
         return said(_BOUND, language)
@@ -241,10 +269,12 @@ def caption(
     if has_error(table) and not find_method(method).has_error:
         method = DEFAULT_MEASURE
     stated = level(confidence).replace("%", " %")
+    if is_interval:
+        return said(_INTERVAL, language).format(level=stated)
     if isinstance(release.law, Thinned):
         return said(_CAPTION_OF_SAMPLE, language).format(level=stated)
     text = words_of(method, language).caption.format(level=stated)
-    return text if table.sampled is None else f"{text} {_sampled(release, language)}"
+    return f"{text} {_sampled(release, language)}" if has_sampling(table) else text
 
 
 def _sampled(release: Release, language: str) -> str:
@@ -264,14 +294,12 @@ def sampling_condition(release: Release, language: str = DEFAULT) -> str:
     return said(_CONDITION, language).format(assumed=said(_DRAWN[has_several], language))
 
 
-def caption_below(release: Release, display: Display, confidence: float = 0.95, language: str = DEFAULT) -> str:
-    """The caption of a table, and what was done to its numbers for reading."""
-    return " ".join(filter(None, (caption(release, display.table, confidence, language), rounding(display, language))))
-
-
-def rounding(display: Display, language: str = DEFAULT) -> str:
-    """What was done to the numbers for reading; nothing where they are shown as they are."""
-    return said(_ROUNDED[display.rounding], language) if display.rounding else ""
+def remarks(display: Display, marks: Iterable[str], language: str = DEFAULT) -> list[str]:
+    """What was done to the numbers for reading, and what their marks mean; nothing of what is not there."""
+    is_sum = display.table.measure in ADDITIVE
+    marked = [text for (mark, sums), text in _MARKED.items() if mark in marks and sums is is_sum]
+    rounded = [_ROUNDED[display.rounding]] if display.rounding else []
+    return [said(text, language) for text in (*rounded, *marked)]
 
 
 def expectation(

@@ -85,7 +85,10 @@ def test_a_released_table_is_shown_in_the_readers_language_and_downloaded_in_its
         ("Number of records", "Anzahl der Datensätze"),
     ):
         assert own not in german and said in german, own
-    numbers = [re.findall(r">(-?[\d.,]+)<small>± ([\d.,]+)</small>", text) for text in (english, german)]
+    numbers = [
+        re.findall(r'>(−?[\d.,]+)</span>(?:<span class="sign">.</span>)?<span class="moe">± ([\d.,]+)<', text)
+        for text in (english, german)
+    ]
     swapped = str.maketrans(",.", ".,")
     assert numbers[0] and [(a.translate(swapped), b.translate(swapped)) for a, b in numbers[0]] == numbers[1]
 

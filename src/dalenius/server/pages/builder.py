@@ -180,7 +180,7 @@ def _show(
         d=dataset,
         state=state,
         heading=wording.state_title(dataset, state),
-        measure_text=wording.measure(dataset, state.measure, state.subject()),
+        measure_text=wording.measure(dataset, state.subject()),
         layout_query=layout_query(state),
         list_href=f"/d/{quote(dataset.name)}/list?{urlencode(state.to_pairs())}",
         preview=preview,

@@ -7,6 +7,7 @@ import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from dalenius.algebra.tabulation import intervals
 from dalenius.core.estimate import TestResult
 from dalenius.core.release import Release, Table
 from dalenius.errors import DaleniusError, ParameterError, Unsupported
@@ -14,7 +15,7 @@ from dalenius.server.downloads import is_spoken, render
 from dalenius.server.pages.page import Caller, PageRoute
 from dalenius.server.pages.shown import Shown, listed, spoken_release
 from dalenius.server.views import Download, ReleaseView
-from dalenius.shown.crosstab import half_widths, known
+from dalenius.shown.crosstab import known
 from dalenius.shown.speech import DEFAULT
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -168,7 +169,9 @@ def _compared(pages: list[Shown], places: list[int], kind: str) -> dict[str, str
     values = [float(release.table.values[place]) for release, place in zip(releases, places, strict=True)]
     outcome["difference"] = wording.num(known(values[0] - values[1]))
     unknown = outcome | {"verdict": wording.t("compare.unknown"), "text": wording.t("compare.unknown_text")}
-    halves = [half_widths(release, release.table, 0.95)[place] for release, place in zip(releases, places, strict=True)]
+    halves = [
+        intervals(release, release.table, 0.95)[0][0][place] for release, place in zip(releases, places, strict=True)
+    ]
     if not np.isfinite(halves).all():
         return unknown
     try:

@@ -1,8 +1,7 @@
 """A released table: numbers with margins of error, chart, test of independence, comparison, citation, downloads."""
 
-from dataclasses import replace
 from functools import partial
-from math import prod
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter
@@ -15,17 +14,17 @@ from dalenius.server.downloads import formats
 from dalenius.server.pages.page import Caller, PageRoute
 from dalenius.server.pages.reuse import copies
 from dalenius.server.pages.shown import Shown, listed
-from dalenius.server.pages.wording import Wording
-from dalenius.shown import charts, speech
-from dalenius.shown.crosstab import INTERVAL, MARGIN, Margins, Places, asked_layout, marks_of
-from dalenius.shown.display import Display, displayed
-from dalenius.shown.finished import FinishedTable, finished
+from dalenius.shown import speech
+from dalenius.shown.crossed import markup
+from dalenius.shown.crosstab import INTERVAL, MARGIN, Margins, Places, asked_layout
+from dalenius.shown.display import displayed
+from dalenius.shown.finished import MOST_CELLS, FinishedTable, finished
+from dalenius.shown.picture import picture
 from dalenius.shown.speech import has_error
 from dalenius.spec.axis import COMPLETE
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-MOST_CELLS = 20_000
 _MEANINGS = ("show", "as", "confidence", "totals", "chart", "values")
 
 
@@ -66,29 +65,17 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
     kind = params.get("chart", "bars") if params.get("chart") in ("bars", "heat", "none") else "bars"
     totals = params.get("totals") != "off"
     size = release.table.space.size if release.tables else 0
-    display, table, others = None, None, []
-    if 0 < size <= MOST_CELLS:
-        display, *further = displayed(release)
-
-        finish = partial(
-            finished,
-            release,
-            confidence=int(confidence) / 100,
-            language=shown.wording.language,
-            error_as=error_as,
-            read=shown.spoken,
-            totals=totals,
-        )
-        table = finish(display, places=_places(shown, display.table), show=show, margins=margins)
-        caption = _caption(shown, display, table, confidence, is_anchored=is_anchored)
-        table = replace(table, title=shown.heading, caption=caption)
-        apart = [each for each in further if _is_apart(each, display)]
-        others = [replace(finish(each), title=shown.table_heading(each.table)) for each in apart]
-    cells = [c for s in table.crosstab.sheets for line in s.lines for c in line.cells] if table else []
-    has_margins = display is not None and has_error(display.table) and not is_anchored
-    drawn, note = "", ""
-    if table:
-        drawn, note = draw(shown, table, kind, confidence, has_margins=has_margins)
+    tables: list[FinishedTable] = []
+    for number, (display, title) in enumerate(zip(displayed(release), shown.titles, strict=True)):
+        if size > MOST_CELLS or (number and not _is_apart(display.table, release.table)):
+            continue
+        further: dict[str, Any] = {} if number else {"places": _places(shown), "show": show, "margins": margins}
+        finish = partial(finished, release, display, int(confidence) / 100, shown.wording.language, title=title)
+        tables.append(finish(error_as=error_as, totals=totals, **further))
+    first = tables[0] if tables else None
+    cells = [c for s in first.crosstab.sheets for line in s.lines for c in line.cells] if first else []
+    has_margins = bool(first and has_error(first.table) and not is_anchored)
+    drawn, note = picture(first, kind) if first and kind != "none" else ("", "")
     address, view = shown.visit.request.url, shown.view
 
     def download_href(name: str) -> str:
@@ -97,9 +84,9 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
     return shown.answer(
         "release/page.html",
         "table",
-        table=table,
+        tables=[markup(each, f"result-{n}" if n else "result") for n, each in enumerate(tables)],
         too_large=size if size > MOST_CELLS else 0,
-        show=table.crosstab.show if table else "value",
+        show=first.crosstab.show if first else "value",
         values=values,
         is_anchored=is_anchored,
         error_as=error_as,
@@ -109,10 +96,8 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
         chart=drawn,
         chart_note=note,
         kept_pairs=[(k, v) for k, v in params.multi_items() if k not in (*_MEANINGS, "again")],
-        others=others,
         has_margins=has_margins,
-        has_shares=display is not None and display.table.measure in ADDITIVE,
-        measure_text=shown.wording.measure(shown.dataset, shown.release.about.measure, shown.release.about),
+        has_shares=first is not None and first.table.measure in ADDITIVE,
         has_negative=any(c.value is not None and c.value < 0 for c in cells),
         has_structural=any(c.is_structural for c in cells),
         formats=list(formats()),
@@ -125,34 +110,18 @@ def _table_page(shown: Shown, margins: Margins = lambda _: None) -> Response:
     )
 
 
-def _caption(shown: Shown, display: Display, table: FinishedTable, confidence: str, *, is_anchored: bool) -> str:
-    """What is shown, and what its margins of error are, in the words of the method."""
-    wording, show = shown.wording, table.crosstab.show
-    what = "; ".join([*shown.conditions, wording.t(f"show.{show}")])
-    if table.error_as == INTERVAL and has_error(display.table) and not is_anchored:
-        errors = wording.t("release.caption_interval", level=confidence)
-    else:
-        errors = speech.caption(
-            shown.release, shown.release.table, int(confidence) / 100, wording.language, is_moved=is_anchored
-        )
-    rounded = speech.rounding(display, wording.language) if show == "value" else ""
-    return " ".join(filter(None, (f"{what}.", errors, rounded)))
-
-
-def _places(shown: Shown, table: Table) -> Places:
+def _places(shown: Shown) -> Places:
     if not shown.layout:
-        return asked_layout(shown.release.about, table)
+        return asked_layout(shown.release.about, shown.release.table)
     names = {axis.variable: axis.name for axis in shown.axes}
     rows, columns, layers = ([names.get(name, name) for name in named] for named in shown.placed.values())
     return Places(rows=rows, columns=columns, layers=layers)
 
 
-def _is_apart(display: Display, first: Display) -> bool:
+def _is_apart(table: Table, first: Table) -> bool:
     """Whether a table is more than a margin of the first, whose margins are its totals."""
-    axes = {axis.name for axis in display.table.space.axes}
-    is_margin = axes <= {axis.name for axis in first.table.space.axes}
-    is_small = display.table.space.size <= MOST_CELLS
-    return is_small and not (is_margin and display.table.measure == first.table.measure)
+    is_margin = {axis.name for axis in table.space.axes} <= {axis.name for axis in first.space.axes}
+    return table.space.size <= MOST_CELLS and not (is_margin and table.measure == first.measure)
 
 
 def _noise_text(shown: Shown) -> str:
@@ -180,7 +149,7 @@ def cite(visit: Caller, entry: str) -> Response:
     citation = wording.t(
         "cite.text",
         site=config.title,
-        title="; ".join([shown.heading, *shown.conditions]),
+        title=shown.described,
         dataset=wording.dataset_title(view.dataset),
         version=view.version,
         when=wording.when(view.at),
@@ -191,37 +160,3 @@ def cite(visit: Caller, entry: str) -> Response:
     return shown.answer(
         "release/cite.html", "cite", citation=citation, copies=copies(view.dataset, shown.document(), base)
     )
-
-
-def draw(shown: Shown, table: FinishedTable, kind: str, confidence: str, *, has_margins: bool) -> tuple[str, str]:
-    """The chart as SVG, and the sentence below it: what is drawn, and what is left out."""
-    if kind == "none":
-        return "", ""
-    wording, crosstab = shown.wording, table.crosstab
-    marks = marks_of(crosstab)
-
-    def text(value: float) -> str:
-        return wording.percent(value, 0) if crosstab.show != "value" else wording.num(value, table.digits)
-
-    if kind == "heat":
-        width = prod(map(len, crosstab.column_axes))
-        lines = [marks[i : i + width] for i in range(0, len(marks), width)][: charts.MOST_BARS]
-        rows = [line[0].group or line[0].label for line in lines]
-        columns = [m.label for m in lines[0]] if crosstab.column_axes else [""]
-        drawn_cells = len(lines) * min(width, charts.MOST_COLUMNS)
-        note = _with_rest(wording, wording.t("release.chart_note_heat"), drawn_cells, len(marks))
-        title = wording.t("release.heat_title", name=shown.heading)
-        return charts.heat(rows, columns, lines, title=title, description=note, show=text), note
-    note = wording.t("release.chart_note" if has_margins else "release.chart_note_plain", level=confidence)
-    filled = sum(mark.value is not None for mark in marks)
-    if not filled:
-        return "", ""
-    note = _with_rest(wording, note, min(filled, charts.MOST_BARS), len(marks))
-    drawn = charts.bars(marks, title=wording.t("release.chart_title", name=shown.heading), description=note, show=text)
-    return drawn, note
-
-
-def _with_rest(wording: Wording, note: str, drawn: int, every: int) -> str:
-    if drawn >= every:
-        return note
-    return f"{note} {wording.t('release.chart_cut', n=wording.num(drawn), all=wording.num(every))}"

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 from fastapi.responses import Response
 
 from dalenius.core.domain import Axis, CellSpace, Domain
-from dalenius.core.release import Provenance, Release, Table
+from dalenius.core.release import Provenance, Release
 from dalenius.errors import DaleniusError
 from dalenius.server.errors import NotFound
 from dalenius.server.pages.address import from_request, read_pairs
@@ -19,7 +19,6 @@ from dalenius.server.pages.state import PLACES, TableState
 from dalenius.server.pages.wording import Wording
 from dalenius.server.views import DatasetView, ReleaseView
 from dalenius.shown import speech
-from dalenius.shown.answers import labelled
 from dalenius.spec.canonical import canonical
 from dalenius.spec.load import load_request
 from dalenius.spec.universe import universe_of
@@ -40,10 +39,10 @@ class Shown:
         self.members: tuple[Release, ...] = release.members
         number = params.get("member", "")
         self.member: int = int(number) if number in map(str, range(1, len(release.members) + 1)) else 1
-        release = release.parts[self.member - 1]
-        self.release: Release = self.read(release)
-        self.provenance: Provenance = release.provenance
-        self.dataset: DatasetView | None = self._known(self.provenance.dataset)
+        self.dataset: DatasetView | None = self._known(release.provenance.dataset)
+        self.whole: Release = self.read(release)
+        self.release: Release = self.whole.parts[self.member - 1]
+        self.provenance: Provenance = release.parts[self.member - 1].provenance
         self.layout: list[tuple[str, str]] = [(key, value) for key, value in params.multi_items() if key in PLACES]
 
     @classmethod
@@ -52,9 +51,9 @@ class Shown:
         return cls(visit, reading.release(visit.user, entry), reading.release_view(visit.user, entry))
 
     def read(self, release: Release) -> Release:
-        wording, dataset = self.wording, self._known(release.provenance.dataset)
-        subject = release.about
-        return labelled(release, lambda table: wording.measure(dataset, speech.method_of(release, table), subject))
+        """A release in the reader's words; in English it has its own."""
+        language = self.wording.language
+        return speech.as_read(release if language == speech.DEFAULT else _spoken_part(self, release), language)
 
     def _known(self, name: str) -> DatasetView | None:
         try:
@@ -74,50 +73,29 @@ class Shown:
         return self.release.table.space.axes if self.release.tables else ()
 
     @property
+    def titles(self) -> list[str]:
+        """The titles of the tables that are shown."""
+        before = sum(len(part.tables) for part in self.whole.parts[: self.member - 1])
+        return speech.titles(self.whole, self.wording.language)[before:][: len(self.release.tables)]
+
+    @property
     def heading(self) -> str:
-        if self.state is not None and self.dataset is not None:
-            return self.wording.state_title(self.dataset, self.state)
         return self.release.about.title or self.described
 
     @property
     def described(self) -> str:
         """What is shown, by what, in the reader's language; beside a title that somebody gave."""
-        subject, shown = self.release.about, set()
-        if self.release.tables:
-            shown = {axis.name for axis in speech.classified(self.release, self.release.table)}
-        variables = [axis.variable for axis in self._in_order() if axis.name in shown]
-        return self.wording.title(self.dataset, subject.measure, variables, subject)
-
-    def table_heading(self, table: Table) -> str:
-        subject, method = self.release.about, speech.method_of(self.release, table)
-        variables = [axis.variable for axis in speech.in_order(subject, speech.classified(self.release, table))]
-        return self.wording.title(self.dataset, method, variables, subject)
-
-    @property
-    def conditions(self) -> list[str]:
-        if self.state is not None and self.dataset is not None:
-            return self.wording.filters(self.dataset, self.state)
-        return self.wording.conditions(self.dataset, self.provenance.request)
-
-    def _in_order(self) -> list[Axis]:
-        named = [value for _, value in self.layout] or list(self.release.about.order)
-        return sorted(self.axes, key=lambda a: next((i for i, n in enumerate(named) if n in (a.name, a.variable)), 99))
-
-    def axis_label(self, axis: Axis) -> str:
-        return self.wording.axis_label(self.dataset, axis.variable, axis.level)
+        what = speech.measured(self.release.about, self.wording.language)
+        return self.titles[0] if self.release.tables else what
 
     def spoken_axis(self, axis: Axis) -> Axis:
         labels = (self.wording.translate_label(self.dataset, axis.variable, label) for label in axis.labels)
         return replace(axis, labels=tuple(labels))
 
-    def spoken(self, table: Table) -> Table:
-        """The table with its labels in the reader's language, for display alone."""
-        return replace(table, space=replace(table.space, axes=tuple(map(self.spoken_axis, table.space.axes))))
-
     @property
     def universe(self) -> dict[str, str]:
         """Whose records are covered, translated where the declaration still says the same as the release."""
-        stored = {"text": self.release.about.universe, "language": "en"}
+        stored = {"text": self.stored.parts[self.member - 1].about.universe, "language": "en"}
         if not stored["text"] or self.dataset is None or self.wording.language == "en":
             return stored
         try:
@@ -136,7 +114,7 @@ class Shown:
             widened=tuple(sorted(universe.widened, key=place)),
             parts=tuple(sorted(universe.parts, key=lambda part: place(part.variable))),
         )
-        if universe.sentence(self.release.about.labels) != stored["text"]:
+        if universe.sentence(self.stored.parts[self.member - 1].about.labels) != stored["text"]:
             return stored
         names = {name: self.wording.label(self.dataset, name) for name in universe.named}
         language, say = self.wording.language, partial(self.wording.translate_label, self.dataset)
@@ -145,7 +123,7 @@ class Shown:
     @property
     def notes(self) -> list[dict[str, str]]:
         """What the release warns of; whose records it covers is said in the same words as beside the table."""
-        about = self.release.about.universe
+        about = self.stored.parts[self.member - 1].about.universe
         return [
             self.universe if sentence == about else self.wording.note(sentence) for sentence in self.provenance.warnings
         ]
@@ -157,10 +135,9 @@ class Shown:
             "view": self.view,
             "provenance": self.provenance,
             "heading": self.heading,
-            "described": "" if self.state is not None or self.heading == self.described else self.described,
+            "described": "" if self.heading == self.described else self.described,
             "section": section,
             "remarks": self.notes,
-            "conditions": self.conditions,
             "base_href": base,
             "layout_query": urlencode([*self.layout, *([("member", self.member)] if self.members else [])]),
             "member": self.member,
@@ -168,8 +145,7 @@ class Shown:
             "is_again": self.visit.request.query_params.get("again") == "1" and self.view is not None,
             "edit_href": self._edit_href(),
             "absolute": self.visit.services.config.public_url + base,
-            "axis_label": self.axis_label,
-            "axis_label_by_name": lambda name: next((self.axis_label(a) for a in self.axes if a.name == name), name),
+            "axis_label": lambda axis: speech.name_of(self.release.about, axis.name, self.wording.language),
         }
         response = self.visit.render(template, **frame, **context)
         is_public = self.view is None or self.view.status == "published"
@@ -234,9 +210,6 @@ def _spoken_part(shown: Shown, release: Release) -> Release:
     whole = release.with_(provenance=replace(source, guarantee=plain, formal_guarantee=formal))
     if release.members:
         return whole.with_members([_spoken_part(shown, member) for member in release.members])
-    subject = release.about
-    names = {*subject.labels, *(condition.variable for condition in subject.where)}
-    labels = {name: shown.wording.label(shown.dataset, name) for name in names}
 
     def spoken(space: CellSpace) -> CellSpace:
         axes = ((axis, shown.spoken_axis(axis)) for axis in space.axes)
@@ -248,9 +221,9 @@ def _spoken_part(shown: Shown, release: Release) -> Release:
         # A table finds what it was measured by through its cells, which must have the same names.
         blocks=tuple(replace(block, space=spoken(block.space)) for block in release.blocks),
         subject=replace(
-            subject,
-            dataset=shown.wording.dataset_title(release.provenance.dataset) or subject.dataset,
-            labels={name: subject.label(name) if label == name else label for name, label in labels.items()},
-            where=tuple(shown.wording.condition(shown.dataset, condition) for condition in subject.where),
+            shown.wording.spoken(
+                shown.dataset, release.about, {axis.name for table in release.tables for axis in table.space.axes}
+            ),
+            dataset=shown.wording.dataset_title(release.provenance.dataset) or release.about.dataset,
         ),
     )

@@ -50,6 +50,11 @@ class AxisChoice:
             is_closed=bool(part.get("closed")),
         )
 
+    @property
+    def name(self) -> str:
+        """Its axis in a table: "variable.level" for a declared level."""
+        return f"{self.variable}.{self.level}" if self.level not in ("", OWN_GROUPS) else self.variable
+
     def to_item(self) -> str | dict[str, Any]:
         if self.cuts:
             closed = {"closed": True} if self.is_closed else {}
@@ -196,7 +201,7 @@ class TableState:
 
     def subject(self) -> Subject:
         table = self.to_request("")["table"]
-        return Subject.derived({"measure": self.measure, "of": self.of, "keys": table})
+        return Subject.derived({"measure": self.measure, "of": self.of, "weight": self.weight, "keys": table})
 
     def _holds_everywhere(self) -> bool:
         """Whether the guarantee is kept at every data set; so is one that nobody knows, which is refused later."""

@@ -118,10 +118,9 @@ class Numbers:
         return translate(self.language, "date.moment", day=when.day, month=month, year=when.year, time=time)
 
 
-_CROSS = " × "
 _FOR_TEMPLATES = (
     *("t", "num", "amount", "typed", "limits", "when", "known", "refusal", "note", "budget_text", "release_title"),
-    *("dataset_title", "measure", "measure_in_menu", "measure_kind", "translate_label", "level_name", "stored"),
+    *("dataset_title", "measure_in_menu", "measure_kind", "translate_label", "level_name", "stored"),
 )
 _OPEN = Subject()
 
@@ -180,20 +179,26 @@ class Wording(Numbers):
     def level_name(self, dataset: DatasetView | None, level: str) -> str:
         return dataset.level_name(self.language, level) if dataset else level
 
-    def axis_label(self, dataset: DatasetView | None, variable: str, level: str) -> str:
-        label = self.label(dataset, variable)
-        return f"{label} ({self.level_name(dataset, level)})" if level else label
-
-    def measure(self, dataset: DatasetView | None, measure: str, subject: Subject = _OPEN) -> str:
-        """What a cell shows; the subject says of what, and what else a measure asks for."""
-        return speech.title_of(
-            measure,
-            self.language,
-            of=self.label(dataset, subject.of) if subject.of else "",
-            other=self.label(dataset, subject.other) if subject.other else "",
-            within="; ".join(self.condition(dataset, condition).text for condition in subject.within),
-            subject=subject,
+    def spoken(self, dataset: DatasetView | None, subject: Subject, axes: Iterable[str] = ()) -> Subject:
+        """A subject in the reader's words, which names these axes; what nobody translated stays as it is."""
+        conditions = (*subject.where, *subject.within)
+        asked = {subject.of, subject.weight, *subject.other.split(", "), *(each.variable for each in conditions)}
+        labels = dict(subject.labels)
+        for name in {*labels, *asked, *axes, *subject.order} - {""}:
+            variable, _, level = name.partition(".")
+            own = self.label(dataset, variable)
+            label = subject.label(variable) if own == variable else own
+            labels[name] = f"{label} ({self.level_name(dataset, level)})" if level else label
+        return replace(
+            subject,
+            labels=labels,
+            where=tuple(self.condition(dataset, condition) for condition in subject.where),
+            within=tuple(self.condition(dataset, condition) for condition in subject.within),
         )
+
+    def measure(self, dataset: DatasetView | None, subject: Subject) -> str:
+        """What a cell shows; the subject says of what, and what else a measure asks for."""
+        return speech.measured(self.spoken(dataset, subject), self.language)
 
     def measure_in_menu(self, dataset: DatasetView, measure: str, of: str) -> str:
         names = {"of": self.label(dataset, of), "other": "…", "within": "…"}
@@ -208,24 +213,23 @@ class Wording(Numbers):
         return replace(condition, kept=kept)
 
     def expected(self, dataset: DatasetView, method: str, preview: Preview) -> list[str]:
-        def label(axis: str) -> str:
-            variable, _, level = axis.partition(".")
-            return self.axis_label(dataset, variable, level)
-
         errors = {"std_error": preview.std_error, "half_width_95": preview.half_width_95}
         content = {**preview.details, **{k: v for k, v in errors.items() if v is not None}}
+
+        def label(axis: str) -> str:
+            return self.spoken(dataset, _OPEN, [axis]).labels[axis]
+
         return speech.expectation(method, content, self.num, self.language, label)
 
-    def title(self, dataset: DatasetView | None, measure: str, variables: Sequence[str], subject: Subject) -> str:
-        what = self.measure(dataset, measure, subject)
-        names = _CROSS.join(self.label(dataset, name) for name in variables)
-        return self.t("builder.by", measure=what, names=names) if names else what
+    def title(self, dataset: DatasetView | None, subject: Subject, axes: Sequence[str]) -> str:
+        spoken = self.spoken(dataset, subject, axes)
+        return speech.entitled(spoken, speech.measured(spoken, self.language), axes, self.language)
 
     def release_title(self, view: ReleaseView) -> str:
         if view.request.get("tables"):
             return self.t("release.batch", n=len(view.request["tables"]))
         subject, dataset = Subject.derived(view.request), self._dataset(view.dataset)
-        title = self.title(dataset, subject.measure, view.variables, subject)
+        title = self.title(dataset, subject, view.variables)
         conditions = self.conditions(dataset, view.request)
         return f"{title} ({'; '.join(conditions)})" if conditions else title
 
@@ -258,17 +262,16 @@ class Wording(Numbers):
         if isinstance(table, list):
             return self.t("release.batch", n=len(table))
         items = [*table.get("rows", ()), *table.get("columns", ()), *table.get("layers", ())]
-        names = [item if isinstance(item, str) else str(item.get("variable", "")) for item in items]
-        subject = Subject.derived({"measure": table.get("measure"), "of": table.get("of"), "keys": table})
-        return self.title(self._dataset(dataset), subject.measure, names, subject)
+        names = [AxisChoice.of_item(item).name for item in items]
+        subject = Subject.derived({**{key: table.get(key) for key in ("measure", "of", "weight")}, "keys": table})
+        return self.title(self._dataset(dataset), subject, names)
 
     def state_title(self, dataset: DatasetView, state: TableState) -> str:
         if state.title:
             return state.title
         if state.is_empty:
             return self.t("builder.new")
-        names = [choice.variable for choice in state.choices]
-        return self.title(dataset, state.measure, names, state.subject())
+        return self.title(dataset, state.subject(), [choice.name for choice in state.choices])
 
     def choice(self, dataset: DatasetView, choice: AxisChoice) -> str:
         if choice.cuts:
