@@ -60,3 +60,11 @@ def test_a_how_to_is_short_sentences_under_a_verb(page: Path) -> None:
     assert found[min(len(found) - 1, int(0.9 * len(found)))] <= NINE_IN_TEN
     title = page.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
     assert title.split()[0] in VERBS, f"{title}: begin with a verb"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_how_to_holds_no_table_of_measurements(page: Path) -> None:
+    """They stand in docs/explanation/measured.md, with the command of each."""
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"python -m verify", text)
+    assert not re.search(r"python -m bench[^\n]*\n(?:[^\n|#]+\n)*\n\|", text)

@@ -74,3 +74,17 @@ def test_hooks_run_the_tools_of_make() -> None:
     make = (ROOT / "Makefile").read_text()
     for tool in ("ruff check", "ruff format --check", "lint-imports --no-cache", "mypy"):
         assert f".venv/bin/{tool}" in hooks and f"$(BIN)/{tool}" in make
+
+
+def test_the_changelog_says_what_there_is_and_then_what_changed() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    assert re.findall(r"^##+ (.+)$", text, re.MULTILINE)[:5] == [
+        "What it is",
+        "Unreleased",
+        "Added",
+        "Changed",
+        "Fixed",
+    ]
+    assert not re.search(r"^- (Added|Changed|Fixed|Removed): ", text, re.MULTILINE), (
+        "the entry belongs under its heading"
+    )

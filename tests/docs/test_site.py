@@ -56,3 +56,10 @@ def test_the_bill_of_materials_names_what_is_installed_with_its_hashes() -> None
         assert parts[name]["version"] == importlib.metadata.version(name)
     assert parts["numpy"]["properties"] and len(parts["numpy"]["properties"][0]["value"]) == 64
     assert parts["numpy"]["licenses"][0]["license"]["name"].startswith("BSD")
+
+
+def test_the_page_of_error_codes_is_made_from_the_classes_and_every_code_has_a_remedy() -> None:
+    tool_page = tool("errors_page")
+    assert tool_page.PLACE.read_text(encoding="utf-8") == tool_page.page(), "run python tools/errors_page.py"
+    codes = [kind.code for kind in tool_page.kinds()]
+    assert len(codes) == len(set(codes)) >= 30 and set(codes) == set(tool_page.REMEDIES)
