@@ -107,10 +107,10 @@ class UnknownName(RequestError, code="unknown_name"):
         )
 
     @classmethod
-    def check(cls, kind: str, name: str, known: Collection[str]) -> None:
-        """Raise what `among` says unless the name is known."""
-        if name not in known:
-            raise cls.among(kind, name, known)
+    def check(cls, kind: str, name: str, names: Collection[str]) -> None:
+        """Raise what `among` says unless the name is one of these."""
+        if name not in names:
+            raise cls.among(kind, name, names)
 
 
 class ParameterError(RequestError, code="bad_parameter"):

@@ -15,7 +15,7 @@ import numpy as np
 from dalenius.algebra import joint
 from dalenius.core import registry
 from dalenius.core.budget import Budget
-from dalenius.core.contracts import AdditiveMeasurement, Adjustment, Definition, Source
+from dalenius.core.contracts import AdditiveMeasurement, Adjustment, Definition
 from dalenius.core.domain import CellSpace, Domain
 from dalenius.core.evidence import UNVETTED
 from dalenius.core.law import Additive, Censored, Joint, Law, Withheld
@@ -24,7 +24,7 @@ from dalenius.core.plan import BatchPlan, TablePlan
 from dalenius.core.randomness import SystemRandomness
 from dalenius.core.release import Block, Release
 from dalenius.curator import gate
-from dalenius.engines.memory import MemorySource
+from dalenius.engines import engine_for
 from dalenius.errors import AfterCharge, NotAllowed, ParameterError, UnknownName, Unsupported
 from dalenius.plans.ruled_noise import check_variance, has_ruled_noise, least_shown, ruled_name
 from dalenius.postprocess import adds_up, adjusted, adjustments, largest_error, shown_from, within
@@ -317,19 +317,12 @@ def _measured(plan: TablePlan, domain: Domain) -> tuple[Block, ...]:
     if gate.functions_of(plan):
         return ()
     keyed = gate.with_keys(plan, "rehearsal", bytes(32))
+    no_records = engine_for([]).open(domain, [], others={name: [] for name in domain.tables})
     try:
-        passage = gate.run(keyed, _no_records(domain), plan.neighbours, plan.reservation, SystemRandomness())
+        passage = gate.run(keyed, no_records, plan.neighbours, plan.reservation, SystemRandomness())
     except AfterCharge:
         return ()
     return () if passage.is_silent else passage.blocks
-
-
-def _no_records(domain: Domain) -> Source:
-    """A declared data set without any rows."""
-    declared = {name: domain.table_of_records(name) for name in domain.tables}
-    own = domain.table_of_records() if domain.has_features else domain
-    others = {name: dict.fromkeys(table.source_columns, ()) for name, table in declared.items()}
-    return MemorySource(domain, dict.fromkeys(own.source_columns, ()), others=others)
 
 
 def not_served(method: Method, question: Question) -> Unsupported:
