@@ -34,9 +34,9 @@ def factories(folder: Path) -> dict[str, Factory]:
 
 def elsewhere() -> tuple[str, ...]:
     """Engines that accept neither a table nor a file: they need a server, and run the kit in a test of their own."""
-    given = (arrow({}), Path("data.parquet"))
+    offers = (arrow({}), Path("data.parquet"))
     engines = registry.every("engines").items()
-    return tuple(name for name, e in engines if not any(map(e.accepts, given)) and not hasattr(e, "stored"))
+    return tuple(name for name, e in engines if not any(map(e.accepts, offers)) and not hasattr(e, "stored"))
 
 
 def factory_of(engine: Any, folder: Path) -> Factory:
