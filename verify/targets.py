@@ -162,7 +162,8 @@ def _judged(case: Case, definition: str, reference: Mapping[str, str], releases:
     chosen = {"strategy": priced.privacy.strategy} if priced.privacy.strategy else {}
     line |= {"error_at_most": float(error), unit: float(amount), **chosen, "verdict": "held"}
     less = amount * Fraction(98, 100)
-    cheaper = [keys for keys in _choices(case, chosen) if _is_enough(margin, less, keys, error)]
+    choices = _choices(case, chosen) if amount > trade_off.AMOUNTS[0] else ()
+    cheaper = [keys for keys in choices if _is_enough(margin, less, keys, error)]
     number = 2 if case.is_fixed else releases
     met = _met(planner, priced, case, error, number)
     line |= {"met": met / number}
@@ -213,8 +214,9 @@ def _met(planner: Planner, request: RequestDocument, case: Case, error: Fraction
         for shown in release.tables[: len(plan.preview.get("margins") or [1])]:
             if table is None or {axis.name for axis in shown.space.axes} == set(table):
                 lower, upper = bounds(release, shown)
-                # Counts end at zero, below which no empty cell goes.
-                half = upper - shown.values if case.is_fixed else (upper - lower) / 2
+                # Of an empty cell's count the upper end alone shows the margin, unless that is below zero, too.
+                upward = np.where(upper > 0, upper - shown.values, 0.0)
+                half = upward if case.is_fixed else (upper - lower) / 2
                 halves.append(half.reshape(-1))
         every = np.sort(np.nan_to_num(np.concatenate(halves), nan=np.inf))
         met += bool(every[(len(every) - 1) // 2] <= float(error) * (1 + 1e-9))

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from fractions import Fraction
+from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from dalenius.core import registry
 from dalenius.core.plan import margin_of_error
 from dalenius.core.randomness import RecordedRandomness
 from dalenius.curator.planner import Planner
-from dalenius.curator.trade_off import AMOUNTS
+from dalenius.curator.trade_off import AMOUNTS, with_amount
 from dalenius.errors import BudgetExhausted, DocumentError, ParameterError, UnknownName, Unsupported
 from dalenius.spec.load import load_dataset
 from dalenius.spec.policy import PolicyDocument
@@ -79,6 +80,20 @@ def test_the_amount_is_enough_and_the_next_smaller_one_is_not(name: str, definit
     for strategy in registry.names("plans.margins.strategies") if "margins" in asked else ():
         with suppress(Unsupported):
             assert reached(AMOUNTS[place - 2], strategy=strategy) > error
+
+
+def test_amounts_take_fewer_plans_than_halving_does() -> None:
+    made: list[object] = []
+
+    def plan(request: Any) -> Any:
+        made.append(request)
+        return PLANNER.plan(request)
+
+    alone = [name for name in QUESTIONS if "list" not in name]
+    for name in alone:
+        asked, error = QUESTIONS[name]
+        with_amount(table(**asked, error_at_most=error), PolicyDocument(), plan)
+    assert len(made) < 0.75 * log2(len(AMOUNTS)) * len(alone)
 
 
 def test_a_listed_table_may_be_named() -> None:

@@ -11,6 +11,7 @@ from dalenius import Curator
 from dalenius.algebra import tabulation
 from dalenius.core import registry
 from dalenius.core.randomness import RecordedRandomness
+from dalenius.core.release import Release
 from dalenius.testing import error_kit
 from dalenius.testing.simulated import QUICK, ReplicatedExample
 
@@ -43,40 +44,60 @@ SPREAD = {"1": 1, "1/10": 44, "1/100": 458}
 )
 def test_margins_by_upper_tail_are_those_of_such_values(measure: str, weight: str | None, tmp_path: Path) -> None:
     """Cells of 1,000 records, of which 99 in 100 lie in the lowest part of the bounds that a preview names."""
-    rng, cells, records = np.random.default_rng(7), 40, 1000
-    group = np.repeat([f"c{k}" for k in range(cells)], records)
-    document = {
-        "dataset": {"name": "d", "population": "p", "public": True},
-        "design": {"draws": "independent"},
-        "variables": {
-            "cell": {"categories": [f"c{k}" for k in range(cells)]},
-            "x": {"bounds": [0, 100_000], "step": 1},
-            "w": {"bounds": [0, 1000], "step": 1, "weight": True},
-        },
-    }
+    rng = np.random.default_rng(7)
     table = {"rows": ["cell"], "measure": measure, "of": "x"} | ({"weight": weight} if weight else {})
     for tail, shape in SPREAD.items():
         heavy = 1 if tail == "1" else 9
-        data = {
-            "cell": group,
-            "x": np.rint(1e5 * rng.beta(1, shape, len(group))),
-            "w": np.rint(1000 * rng.beta(1, heavy, len(group))),
-        }
-        opened = Curator.open(
-            data,
-            document,
-            ledger=tmp_path / f"{shape}.sqlite",
-            policy=POLICY,
-            rng=RecordedRandomness(f"{measure} {tail}"),
-        )
-        with opened as curator:
-            curator.register()
-            request = {"table": table, "privacy": {"rho": "1/20", "in_cells_of": records}}
-            stated = {
-                part["upper_tail"]: part["half_width_95"] for part in curator.plan(request).preview["by_upper_tail"]
-            }
-            release = curator.release(request)
+        values, weights = rng.beta(1, shape, CELLS * RECORDS), rng.beta(1, heavy, CELLS * RECORDS)
+        preview, release = planned_and_released(table, values, weights, tmp_path / f"{shape}.sqlite")
+        stated = {part["upper_tail"]: part["half_width_95"] for part in preview["by_upper_tail"]}
         lower, upper = tabulation.bounds(release, release.table)
         # What is possible cuts the lower end alone.
         margins = (upper - lower) / 2 if measure == "median" else upper - release.table.values
         assert np.median(margins) == pytest.approx(stated[tail], rel=0.5)
+
+
+@pytest.mark.parametrize("q", ["1/2", "9/10"])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_quantiles_reach_as_far_as_drawn_releases_and_keep_what_an_accuracy_is_planned_by(
+    q: str, weight: str | None, tmp_path: Path
+) -> None:
+    """Even values and weights; and the worst that is planned for: half of the values towards both bounds, light weights."""
+    rng, many = np.random.default_rng(8), CELLS * RECORDS
+    table = {"rows": ["cell"], "measure": "quantile", "q": q, "of": "x"} | ({"weight": weight} if weight else {})
+    towards = np.where(rng.random(many) < 0.5, rng.random(many), rng.beta(0.5, 0.5, many))
+    for name, values, weights in (
+        ("even", rng.random(many), rng.random(many)),
+        ("worst", towards if q == "1/2" else rng.beta(1, 5, many), rng.beta(1, 5, many)),
+    ):
+        preview, release = planned_and_released(table, values, weights, tmp_path / f"{name}.sqlite")
+        lower, upper = tabulation.bounds(release, release.table)
+        released = float(np.median(upper - lower)) / 2
+        if name == "even":
+            assert released == pytest.approx(preview["half_width_95"], rel=0.25)
+            assert preview["ranks"] / RECORDS * 1e5 == pytest.approx(preview["half_width_95"], rel=0.02)
+        else:
+            assert 0.6 * preview["half_width_95_at_most"] < released <= preview["half_width_95_at_most"]
+
+
+CELLS, RECORDS = 40, 1000
+
+
+def planned_and_released(table: dict[str, Any], values: Any, weights: Any, ledger: Path) -> tuple[Any, Release]:
+    """What is planned and what is released of cells whose values and weights are these parts of their bounds."""
+    names = [f"c{k}" for k in range(CELLS)]
+    document = {
+        "dataset": {"name": "d", "population": "p", "public": True},
+        "design": {"draws": "independent"},
+        "variables": {
+            "cell": {"categories": names},
+            "x": {"bounds": [0, 100_000], "step": 1},
+            "w": {"bounds": [0, 1000], "step": 1, "weight": True},
+        },
+    }
+    data = {"cell": np.repeat(names, RECORDS), "x": np.rint(1e5 * values), "w": np.rint(1000 * weights)}
+    noise = RecordedRandomness(f"{table} {ledger.name}")
+    with Curator.open(data, document, ledger=ledger, policy=POLICY, rng=noise) as curator:
+        curator.register()
+        request = {"table": table, "privacy": {"rho": "1/20", "in_cells_of": RECORDS}}
+        return curator.plan(request).preview, curator.release(request)

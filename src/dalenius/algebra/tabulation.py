@@ -67,7 +67,8 @@ def bounds(
     if table.measure == INTERQUARTILE:
         return _distance_ends(release, table, confidence, is_sampling=False)
     is_adjusted = not table.is_unbiased or any(a.get("name") in _MOVING for a in release.adjustments)
-    law, block = _law_of(release, table), _block_of(release, table)
+    law: Law | None = law_of_block(release.blocks, table)
+    block = _block_of(release.blocks, table)
     centre = table.values
     if isinstance(release.law, Censored):
         return _possible(table, *release.law.ends(table.values, confidence))
@@ -123,9 +124,9 @@ def _counting(release: Release) -> tuple[tuple[Block, ...], bool]:
     return (blocks[:1], True) if is_plain else ((), False)
 
 
-def _block_of(release: Release, table: Table) -> Block | None:
+def _block_of(blocks: Sequence[Block], table: Table) -> Block | None:
     """The measured block that a table shows, cell by cell."""
-    return next((b for b in release.blocks if b.name == table.name and b.space.shape == table.shape), None)
+    return next((b for b in blocks if b.name == table.name and b.space.shape == table.shape), None)
 
 
 def sampled_bounds(release: Release, table: Table, confidence: float = 0.95) -> tuple[FloatArray, FloatArray]:
@@ -252,7 +253,7 @@ def _measured(release: Release, table: Table) -> tuple[FloatArray, Law | None]:
 
     An adjustment moves what is shown, not what was measured: a valid interval is the measured one.
     """
-    block = _block_of(release, table)
+    block = _block_of(release.blocks, table)
     if block is not None and block.role == "table" and isinstance(block.law, Additive):
         return block.values.astype(np.float64) * float(block.law.step), block.law
     if release.is_joint:
@@ -266,9 +267,9 @@ def _measured(release: Release, table: Table) -> tuple[FloatArray, Law | None]:
     return np.full(table.values.shape, np.nan), None
 
 
-def _law_of(release: Release, table: Table) -> Law | None:
+def law_of_block(blocks: Sequence[Block], table: Table) -> Additive | None:
     """The law of the block that a table shows unchanged: the same cells, each with the variance of one draw."""
-    block = _block_of(release, table)
+    block = _block_of(blocks, table)
     if block is None or block.role != "table" or not isinstance(block.law, Additive):
         return None
     drawn = np.delete(table.variance, list(table.space.structural_indices))

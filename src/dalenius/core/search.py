@@ -28,10 +28,18 @@ def largest(fits: Callable[[int], bool], low: int, high: int) -> int:
     return smallest(lambda number: not fits(number), low, high) - 1
 
 
-def smallest(fits: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the smallest integer in (low, high] that fits, where all from it on do; `high` if none below it does."""
+def smallest(
+    fits: Callable[[int], bool],
+    low: int,
+    high: int,
+    guess: Callable[[int, int], int] = lambda low, high: (low + high) // 2,
+) -> int:
+    """Return the smallest integer in (low, high] that fits, where all from it on do; `high` if none below it does.
+
+    `guess` names the next number between two ends, halving if left out.
+    """
     while high - low > 1:
-        middle = (low + high) // 2
+        middle = min(max(guess(low, high), low + 1), high - 1)
         if fits(middle):
             high = middle
         else:

@@ -1,10 +1,12 @@
 """Accuracy against privacy, from plans alone: what other amounts give, and the smallest amount for an accuracy."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import ceil, inf, isfinite, isnan, nan
+from itertools import count
+from math import ceil, exp, inf, isfinite, isnan, log, nan
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,8 @@ DEFAULT_DEFINITION = "zero_concentrated"
 _READABLE = 3
 # Amounts of three digits, as people write them: each is at most 1 % above the one before it.
 AMOUNTS = tuple(Fraction(m) * Fraction(10) ** e for e in range(-9, 1) for m in range(100, 1000))
+# Amounts that are tried by a power law before halving, and how near the ends are then at the latest.
+_GUESSES, _NEAR = 8, 16
 _FACTORS = tuple(Fraction(f) for f in ("1/8", "1/4", "1/2", "1", "2", "4", "8"))
 
 
@@ -181,22 +185,44 @@ class _Price:
 
     def cheapest(self, wanted: Fraction) -> int:
         """The place of the smallest amount that is enough, or the last one."""
-        last = len(self.amounts) - 1
+        place = self._smallest(wanted, 1.0, len(self.amounts) // 2)
+        # Cells of a table along levels differ, and by the same ratios at every amount.
+        factor = _of_single_cells(self.plan_at(place), self.asked.privacy.in_table)
+        return place if factor == 1 else self._smallest(wanted, factor, place)
+
+    def _smallest(self, wanted: Fraction, factor: float, start: int) -> int:
+        """The same with a factor for cells, sought from a place on where a power law through what is known leads to."""
+        known: list[tuple[float, float]] = []
+        turns = count()
 
         def is_enough(place: int) -> bool:
             try:
-                return self.error(place, factor) <= wanted
+                error = self.error(place, factor)
             except _NotKnown:
                 raise
             except RequestError:
                 # Noise that is too wide to be planned is not accurate enough; what else is wrong is raised in the end.
                 return False
+            if 0 < error < inf:
+                known.append((log(self.amounts[place]), log(error / wanted)))
+            return error <= wanted
 
-        factor = 1.0
-        place = search.smallest(is_enough, -1, last)
-        # Cells of a table along levels differ, and by the same ratios at every amount.
-        factor = _of_single_cells(self.plan_at(place), self.asked.privacy.in_table)
-        return place if factor == 1 else search.smallest(is_enough, -1, last)
+        def guess(low: int, high: int) -> int:
+            turn = next(turns)
+            if not turn:
+                return start
+            if not known or turn > _GUESSES or high - low <= _NEAR:
+                return (low + high) // 2
+            power = 0.5 if self.unit == "rho" else 1.0
+            if len(known) > 1 and (slope := (known[-1][1] - known[-2][1]) / (known[-2][0] - known[-1][0])) > 0:
+                power = min(max(slope, power / 2), 2 * power)
+            amount, beyond = known[-1]
+            # Farther each time, so that both ends come near where margins are whole numbers.
+            farther = 2**turn // 2 - 1
+            place = bisect_left(self.amounts, exp(amount + beyond / power)) + (farther if beyond > 0 else -farther)
+            return place if low - 1 <= place <= high + 1 else (low + high) // 2
+
+        return search.smallest(is_enough, -1, len(self.amounts) - 1, guess)
 
 
 def _median_error(plan: TablePlan, table: tuple[str, ...] | None) -> float:

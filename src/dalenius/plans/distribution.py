@@ -19,10 +19,12 @@ from dalenius.algebra.amounts import Amounts
 from dalenius.algebra.distributions import ClassNoise, Distribution, grain_of, nodes_of, point_variances
 from dalenius.algebra.estimate_law import STRUCTURE
 from dalenius.algebra.estimates import CURVES, estimated, flat
+from dalenius.algebra.intervals import Estimated
 from dalenius.algebra.listed import LISTS, estimates_of_lists, without_structural
+from dalenius.algebra.shapes import EVEN, SKEWED, mean_power
 from dalenius.core.contracts import Mechanism
 from dalenius.core.domain import Axis, Bounds, CellSpace
-from dalenius.core.law import Additive, Joint
+from dalenius.core.law import Additive, FloatArray, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Power, RowFunction, TableQuery
 from dalenius.core.rationals import plain
@@ -32,7 +34,7 @@ from dalenius.measurements.noisy import Noisy
 from dalenius.plans.design import design_law, design_notes, public_size
 from dalenius.plans.margins.plan import plan_margins
 from dalenius.plans.priced import named_steps, priced, share
-from dalenius.plans.sum_parts import WIDEST
+from dalenius.plans.sum_parts import WEIGHTS, WIDEST
 from dalenius.plans.sum_plan import CLIPPED, estimate_tables
 from dalenius.plans.weighted import SHARE_FOR_VARIANCE, fixed_weight
 from dalenius.spec.notes import note
@@ -44,6 +46,8 @@ from dalenius.statistics.row_sums import RowSums
 AXIS, MOST_SHOWN = "at most", 10_000
 _BRANCHES = (2, 3, 4, 5, 6, 8, 10, 12, 16)
 _MOST_LEVELS = 8
+# How many standard errors fewer records there are in one of twenty releases; and which part is left at least.
+_FEWER, _LEAST = 1.645, 0.1
 # What is divided by must exceed so many standard errors of its noise, where records count by weights.
 _SURE = 3
 Weight = tuple[str, Bounds]
@@ -180,12 +184,14 @@ def _plan_table(question: Question, points: tuple[int, ...], weight: Weight | No
     )
 
 
-def _typical(weight: Weight | None, power: int) -> float:
-    """The mean of what a row adds, where weights are spread evenly."""
-    if weight is None:
-        return 1.0
-    low, high = float(weight[1].low), float(weight[1].high)
-    return (low + high) / 2 if power == 1 else (low * low + low * high + high * high) / 3
+def _typical_bins(records: int, bins: int, weight: Weight | None, power: int) -> FloatArray:
+    """What the bins of two curves count, powers of weights where there are any: spread evenly, and skewed."""
+    ends = np.arange(bins + 1) / bins
+    curves = []
+    for shape in (EVEN, SKEWED):
+        each = 1.0 if weight is None else mean_power(weight[1].low, weight[1].high, power, WEIGHTS[shape])
+        curves.append(records * each * -np.diff((1 - ends) ** shape))
+    return np.array(curves)
 
 
 def _preview(
@@ -194,34 +200,44 @@ def _preview(
     """Both bands in a cell of typical size whose values are spread evenly over the bins."""
     records, blocks = int(law.parameters.get("size", question.records)), []
     bins, units = len(law.parameters["points"]) + 1, [law.parameters.get("unit", 1)] * len(law.parameters["widths"])
+    noise = 0.0 if "size" in law.parameters else units[0] * sqrt(bins * measurements[0].mechanism.variance)
     levels = [*law.parameters["widths"], *([1] if "squares" in law.parameters else [])]
     units += [law.parameters["squares"]] if "squares" in law.parameters else []
     for place, (measurement, width, unit) in enumerate(zip(measurements, levels, units, strict=True)):
-        counts = np.array([min((k + 1) * width, bins) - k * width for k in range(nodes_of(bins, width))])
-        typical = _typical(weight, 1 if place < len(law.parameters["widths"]) else 2) / unit
-        values = np.rint(records * typical * counts / bins).astype(np.int64)
-        space = CellSpace(measurement.space.axes[-1:])
+        typical = _typical_bins(records, bins, weight, 1 if place < len(law.parameters["widths"]) else 2) / unit
+        counts = np.add.reduceat(typical, np.arange(nodes_of(bins, width)) * width, axis=1)
+        values = np.rint(counts).astype(np.int64).reshape(-1)
+        space = CellSpace((Axis(variable="drawn", labels=tuple(map(str, range(values.size)))),))
         blocks.append(Block(name=measurement.name, space=space, values=values, law=Additive(measurement.mechanism)))
-    made = estimated(law, blocks, bins - 1)
+    made = estimated(law, blocks, 2 * (bins - 1))
     return {
         "cells": cells,
         "structural_zeros": len(question.space.structural_zeros) * len(law.parameters["points"]),
         "records": records,
         "levels": len(law.parameters["widths"]),
-        **_expected(made, (bins - 1) // 2),
+        **_expected(made, bins, noise / _typical_bins(records, bins, weight, 1)[0].sum()),
         "law": measurements[0].law.to_dict(),
     }
 
 
-def _expected(made: Any, middle: int) -> dict[str, float]:
-    """Standard error of the worst point, and the half-width of each band."""
-    kinds = (False,) if made.sampled is None else (False, True)
-    halves = [float(upper[middle] - lower[middle]) / 2 for lower, upper in (made.ends(0.95, kind) for kind in kinds)]
-    expected = {"std_error": sqrt(float(made.variance.max())), "half_width_95": halves[0]}
+def _expected(made: Estimated, bins: int, noise: float) -> dict[str, float]:
+    """Standard error of the worst point, and the half-width of each band; that of 95 of 100 releases where values are
+    skewed, too, and where noise in the number of records, in parts of these, makes them few.
+    """
+    lower, upper = (end.reshape(2, -1) for end in made.ends(0.95, False))
+    # Bands are cut to what is possible, in the middle last.
+    even, skewed = ((upper - lower) / 2).max(axis=1)
+    most = max(even, skewed) / max(1 - _FEWER * noise, _LEAST)
+    expected = {"std_error": sqrt(float(made.variance[: bins - 1].max())), "half_width_95": float(even)}
+    expected["half_width_95_at_most"] = float(f"{most:.9g}")
     if made.sampled is None:
         return expected
-    error = sqrt(float(made.sampled.max()))
-    return expected | {"std_error_with_sampling": error, "half_width_95_with_sampling": halves[1]}
+    lower, upper = (end[: bins - 1] for end in made.ends(0.95, True))
+    error = sqrt(float(made.sampled[: bins - 1].max()))
+    return expected | {
+        "std_error_with_sampling": error,
+        "half_width_95_with_sampling": float((upper - lower).max()) / 2,
+    }
 
 
 def _plan_list(question: Question, points: tuple[int, ...], weight: Weight | None) -> TablePlan:
@@ -336,15 +352,14 @@ def _typical_curve(
     stated: Mapping[str, Any],
 ) -> dict[str, float]:
     """Errors of one curve; variances are those of a bin and of all bins together, list by list."""
-    of_bin, of_all = (np.array([each]) for each in variances[0])
-    even = np.full((1, bins), records / bins)
+    of_bin, of_all = (np.array([each] * 2) for each in variances[0])
+    counts = _typical_bins(records, bins, weight, 1)
     noise = ClassNoise(bins=bins, of_bin=of_bin, of_all=of_all, is_normal=True, grain=grain)
-    squares = _typical(weight, 2) * even if len(variances) > 1 else None
     made = Distribution(
-        _typical(weight, 1) * even,
+        counts,
         noise,
         rows=int(stated.get("rows_per_unit", 1)),
-        squares=squares,
+        squares=_typical_bins(records, bins, weight, 2) if len(variances) > 1 else None,
         is_weighted=weight is not None,
     )
-    return _expected(flat(made), (bins - 1) // 2)
+    return _expected(flat(made), bins, sqrt(of_all[0]) / counts[0].sum())

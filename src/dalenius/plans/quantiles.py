@@ -17,10 +17,10 @@ from dalenius.algebra.estimate_law import STRUCTURE
 from dalenius.algebra.estimates import QUANTILES, estimated
 from dalenius.algebra.points import PointTargets, Precision, cut_places
 from dalenius.algebra.quantiles import cuts_around, cuts_of, middles_of
-from dalenius.algebra.shapes import TAILS
+from dalenius.algebra.shapes import EVEN, SKEWED
 from dalenius.core.contracts import Measurement
-from dalenius.core.domain import Axis, CellSpace
-from dalenius.core.law import Joint
+from dalenius.core.domain import Axis, Bounds, CellSpace
+from dalenius.core.law import FloatArray, Joint
 from dalenius.core.plan import TablePlan
 from dalenius.core.query import Power, RowFunction, RowsQuery, ValuesQuery
 from dalenius.core.rationals import plain
@@ -30,7 +30,9 @@ from dalenius.measurements.grid_selection import GridSelection
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.cells import cell_queries
 from dalenius.plans.design import design_law, public_size, sampling_notes, wants_sampling
+from dalenius.plans.drawn_quantiles import ENDS, DrawnQuantiles, share_of_median
 from dalenius.plans.priced import priced, selection_epsilon, share
+from dalenius.plans.sum_parts import SHAPES, WEIGHTS
 from dalenius.plans.sum_plan import CLIPPED, by_upper_tail
 from dalenius.plans.weighted import fixed_weight
 from dalenius.spec.notes import note
@@ -63,7 +65,7 @@ class _CountedRows:
     heaviest: int | None = None
     typical: int = 1
     squares: int = 1
-    step: Fraction = Fraction(1)
+    weight: Bounds | None = None
 
     @classmethod
     def of(cls, question: Question) -> "_CountedRows":
@@ -80,8 +82,13 @@ class _CountedRows:
             heaviest=bounds.high,
             typical=max((bounds.low + bounds.high) // 2, 1),
             squares=-(-3 * bounds.high // 4),
-            step=bounds.step,
+            weight=bounds,
         )
+
+    @property
+    def step(self) -> Fraction:
+        """What one counted unit is worth."""
+        return Fraction(1) if self.weight is None else self.weight.step
 
 
 def _made_of(step: GridSelection | Noisy, released: tuple[Block, ...], count: int) -> GridSelection | Noisy:
@@ -118,22 +125,32 @@ def plan_quantiles(question: Question, qs: tuple[Fraction, ...], measure: str = 
     )
     targets = PointTargets(qs=qs, precision=precision)
     points = _points(question, rows, targets, records * rows.typical, (MIDDLE / whole, BESIDE / whole))
-    measurements: tuple[Measurement, ...] = (*(() if size is None else (size,)), points, counts)
-    if is_weighted and has_sampling:
-        measurements = (*measurements, _between(question, rows, 2 * len(qs), SQUARES, grid=GRID))
+    squares = _between(question, rows, 2 * len(qs), SQUARES, grid=GRID) if is_weighted and has_sampling else None
+    steps: tuple[Measurement | None, ...] = (size, points, counts, squares)
     law = _law(question, rows, qs, public, has_sampling)
+    drawn = DrawnQuantiles(
+        law=law,
+        size=size,
+        points=points,
+        counts=counts,
+        squares=squares,
+        records=records,
+        ranks=_ranks(points, records, rows.typical),
+        weight=rows.weight,
+        has_sampling=has_sampling,
+    )
     notes = (CLIPPED, *sampling_notes(question, is_weighted=is_weighted))
     if is_weighted:
         notes = (note("fixed_weights"), *notes, *((note("design_error"),) if has_sampling else ()))
     return priced(
         question,
-        measurements,
+        tuple(step for step in steps if step is not None),
         lambda blocks: _tables(law, blocks, question, qs, measure),
         law=law,
         mechanism="grid_selection",
         strategy="quantiles",
         evidence=points.evidence,
-        preview=_preview(question, points, records, rows.typical),
+        preview=_preview(question, drawn),
         warnings=notes,
         limits=(float(bounds.lower), float(bounds.upper)),
         refusal=f"Selections do not fit {question.budget.definition!r}; use pure or zero_concentrated.",
@@ -204,39 +221,42 @@ def _law(
     )
 
 
-def _preview(question: Question, points: GridSelection, records: int, typical: int) -> dict[str, Any]:
-    """How far the intervals of a quantile are expected to reach in a cell of typical size: in ranks, or in records of a
-    typical weight, and in the variable's unit if values are spread evenly between the bounds.
+def _ranks(points: GridSelection, records: int, typical: int) -> int:
+    """Over how many records of a typical weight an interval with sampling reaches to either side, about."""
+    assert isinstance(points.targets, PointTargets), "there are points beside quantiles"
+    most = points.neighbours.max_rows * (points.heaviest or 1)
+    offsets = points.targets.offsets(records * typical, points.level_epsilons, most)
+    return -(-max(far for _, far, _ in offsets) // typical)
+
+
+def _preview(question: Question, drawn: DrawnQuantiles) -> dict[str, Any]:
+    """How far the intervals of a quantile reach in half of the releases, in a cell of typical size, and what the median
+    cell keeps below in 95 of 100 of them; `ranks` is how many records that are where values are spread evenly.
     """
-    targets, (middle, beside) = points.targets, points.level_epsilons
-    assert isinstance(targets, PointTargets), "there are points beside quantiles"
-    most = question.neighbours.max_rows * (points.heaviest or 1)
-    offsets = targets.offsets(records * typical, (middle, beside), most)
-    # An interval reaches no further than the records of its cell.
-    near, far = (min(-(-max(each[ring] for each in offsets) // typical), -(-records // 2)) for ring in (0, 1))
-    low, high = question.bounds.low, question.bounds.high
-    wide = float(question.bounds.step) * (high - low) / records
-    both = {"half_width_95_with_sampling": far * wide} if targets.precision.sampling else {}
+    bounds, many = question.bounds, len(drawn.points.targets.qs)
+    even, skewed, *tails = (drawn.halves(shape, WEIGHTS[shape]) for shape in SHAPES)
+    light = EVEN if drawn.weight is None else WEIGHTS[SKEWED]
+    allowed = (even, skewed, *(drawn.halves(shape, light) for shape in (EVEN, ENDS)))
+    half, width = _reached(even, 0.5), float(bounds.step) * (bounds.high - bounds.low + 1)
+    share = share_of_median(question.space.size, 0.95)
+    sampled = {}
+    if drawn.has_sampling:
+        sampled["half_width_95_with_sampling"] = _reached(drawn.halves(EVEN, EVEN, is_sampling=True), 0.5)
     return {
-        "cells": question.space.size * len(targets.qs),
-        "records": records,
-        "half_width_95": near * wide,
-        "ranks": near,
-        **by_upper_tail([wide * records * _reach(targets.qs, near / records, shape) for shape in TAILS]),
-        "step": plain(points.step),
-        **both,
+        "cells": question.space.size * many,
+        "records": drawn.records,
+        "half_width_95": half,
+        "half_width_95_at_most": max(_reached(each, share) for each in allowed),
+        "ranks": max(round(half / width * drawn.records), 1),
+        **by_upper_tail([half, *(_reached(each, 0.5) for each in tails)]),
+        "step": plain(drawn.points.step),
+        **sampled,
     }
 
 
-def _reach(qs: tuple[Fraction, ...], share: float, shape: int) -> float:
-    """How far an interval reaches from a quantile to either side, in parts of the bounds, by its reach in shares of
-    records.
-    """
-
-    def place(part: float) -> float:
-        return float(1 - (1 - min(max(part, 0.0), 1.0)) ** (1 / shape))
-
-    return max(place(float(q) + share) - place(float(q) - share) for q in qs) / 2
+def _reached(halves: FloatArray, share: float) -> float:
+    """What so many of the releases keep below, of the quantile for which it is largest."""
+    return float(f"{np.quantile(halves, share, axis=0, method='higher').max():.9g}")
 
 
 def _tables(

@@ -21,7 +21,7 @@ from dalenius.core.query import Power, RowFunction, RowsQuery, TableQuery
 from dalenius.errors import Unsupported
 from dalenius.measurements.noisy import Noisy
 from dalenius.plans.priced import share
-from dalenius.plans.sum_plan import Held, MeasuredPart, SumPlan, Telling, law_of_forms, named
+from dalenius.plans.sum_plan import FEW, Held, MeasuredPart, SumPlan, Telling, law_of_forms, named
 from dalenius.spec.question import TYPICAL, Question
 from dalenius.statistics import Parabola, Separate, Simplex
 from dalenius.statistics.count import Count
@@ -30,9 +30,10 @@ from dalenius.statistics.squared_influence import SquaredInfluence
 
 # What one row adds to a measured sum is at most this; wider sums are halved until it is.
 WIDEST = 2**24
-_SHAPES = (EVEN, SKEWED, TENTH, HUNDREDTH)
-# How weights are spread where values lie near their lower bound: they are a tenth of the largest one on average.
+SHAPES = (EVEN, SKEWED, TENTH, HUNDREDTH)
+# How weights are spread where values have a shape: they are a half, a sixth or a tenth of the largest one on average.
 _FEW_HEAVY = 9
+WEIGHTS = {EVEN: EVEN, SKEWED: SKEWED, TENTH: _FEW_HEAVY, HUNDREDTH: _FEW_HEAVY}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,10 +116,10 @@ def power_of(plan: SumPlan, name: str, weighted: int) -> RowFunction:
 
 
 def typical_of(plan: SumPlan, name: str, weighted: int, shape: int = EVEN) -> float:
-    """The mean of what a row adds, where values have a shape; weights are spread evenly but beside tails of values."""
-    typical, spread = 1.0, EVEN if shape in (EVEN, SKEWED) else _FEW_HEAVY
+    """The mean of what a row adds, where values have a shape and weights the one that goes with it."""
+    typical = 1.0
     if plan.weight is not None:
-        typical = mean_power(plan.weight.least, plan.weight.largest, weighted, spread)
+        typical = mean_power(plan.weight.least, plan.weight.largest, weighted, WEIGHTS[shape])
     factors = [
         (plan.bounds[role].low - plan.centre(role), plan.bounds[role].high - plan.centre(role), power)
         for role in plan.variables
@@ -144,7 +145,7 @@ def _total(plan: SumPlan) -> SumPart:
     basis = Separate(low=0, high=width, is_complete=True)
     statistic, unit = _row_sums(plan, (query,), basis, most=width)
     sums = {key: Held(form.scaled(unit)) for key, form in sized(bounds.low, plan.centre("x"), plan.size).items()}
-    typical, skewed, *tails = ((mean_power(0, width, 1, shape) / unit,) for shape in _SHAPES)
+    typical, skewed, *tails = ((mean_power(0, width, 1, shape) / unit,) for shape in SHAPES)
     return SumPart(
         name=f"total of {name}", statistic=statistic, typical=typical, skewed=skewed, tails=tuple(tails), sums=sums
     )
@@ -183,7 +184,7 @@ def powers(plan: SumPlan, degrees: Mapping[str, int], weighted: int) -> SumPart:
     held = {name: Held(form.turned(last).scaled(unit)) for name, form in box(ends, degrees).items()}
     is_product = plan.weight is None or weighted == 2
     reads = [name for name in plan.reads if name != ROWS or plan.size is None]
-    rows = {shape: typical_of(plan, ROWS, weighted, shape) * most / heaviest / unit for shape in _SHAPES}
+    rows = {shape: typical_of(plan, ROWS, weighted, shape) * most / heaviest / unit for shape in SHAPES}
 
     typical, skewed, *tails = (
         tuple(row * mean_bernstein([*degrees.values()], place, shape) for place in places)
@@ -217,7 +218,7 @@ def single(plan: SumPlan, name: str, *, is_product: bool) -> SumPart:
         plan, (replace(query, shift=shift),), basis, most=max(abs(low - shift), abs(high - shift))
     )
     held = {name: Held(LinearForm.array(0, unit), shift)}
-    typical, skewed, *tails = (((typical_of(plan, name, weighted, shape) - shift) / unit,) for shape in _SHAPES)
+    typical, skewed, *tails = (((typical_of(plan, name, weighted, shape) - shift) / unit,) for shape in SHAPES)
     return SumPart(
         name=f"{'weighted ' if plan.weight is not None else ''}{_words(plan, name)}",
         statistic=statistic,
@@ -246,7 +247,7 @@ def classes(plan: SumPlan, *, is_product: bool = False) -> SumPart:
         inside = Count(replace(question.query, where=(*question.where, own.condition)))
         held = {"x in": Held(LinearForm.array(0))}
         name = "records with the property"
-        return SumPart(name=name, statistic=inside, typical=(0.5,), skewed=(1 / 6,), sums=held)
+        return SumPart(name=name, statistic=inside, typical=(0.5,), skewed=(FEW,), sums=held)
     axis, weighted = own.axis, 2 if is_product else 1
     zeros = frozenset((*cell, k) for cell in question.space.structural_zeros for k in range(len(axis)))
     query = replace(_table(plan, RowFunction(), weighted), space=CellSpace((*question.space.axes, axis), zeros))
@@ -260,17 +261,17 @@ def classes(plan: SumPlan, *, is_product: bool = False) -> SumPart:
         words = "squared weights" if is_product else "weighted records"
     groups = {ROWS: tuple(range(len(axis))), **own.groups}
     held = {key: Held(LinearForm(dict.fromkeys(places, Fraction(unit)))) for key, places in groups.items()}
-    row = typical_of(plan, ROWS, weighted) / unit
-    typical, skewed = (tuple(row * each for each in shares) for shares in (own.typical, own.skewed))
     # A share does not depend on where values lie, and its error on the weights alone.
-    light = typical_of(plan, ROWS, weighted, TENTH) / unit
-    tails = () if plan.weight is None else (tuple(light * each for each in own.typical),) * 2
+    shapes = ((EVEN, own.typical), (SKEWED, own.skewed), *(((TENTH, own.typical),) * 2 if plan.weight else ()))
+    typical, skewed, *tails = (
+        tuple(typical_of(plan, ROWS, weighted, shape) / unit * each for each in shares) for shape, shares in shapes
+    )
     return SumPart(
         name=f"{words} by {name}",
         statistic=statistic,
         typical=typical,
         skewed=skewed,
-        tails=tails,
+        tails=tuple(tails),
         sums={} if is_product else held,
         products=held if is_product else {},
     )
@@ -295,7 +296,7 @@ def parabola(plan: SumPlan, *, is_pure: bool) -> SumPart:
             basis.first * mean_power(0, width, 1, shape) / unit,
             basis.second * mean_power(bounds.low - basis.centre, bounds.high - basis.centre, 2, shape) / unit,
         )
-        for shape in _SHAPES
+        for shape in SHAPES
     )
     return SumPart(
         name=f"total and squares of {name}",
@@ -311,7 +312,7 @@ def parabola(plan: SumPlan, *, is_pure: bool) -> SumPart:
 
 def _influence(plan: SumPlan) -> SumPart:
     statistic = SquaredInfluence(rows=influence_rows(plan), is_complete=plan.size is not None)
-    typical, skewed, *tails = ((statistic.grid * typical_influence(plan, shape),) for shape in _SHAPES)
+    typical, skewed, *tails = ((statistic.grid * typical_influence(plan, shape),) for shape in SHAPES)
     return SumPart(
         name=f"influences on {named(plan)}",
         statistic=statistic,

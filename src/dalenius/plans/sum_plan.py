@@ -42,6 +42,8 @@ CLIPPED, NOISE_ALONE = note("bounded"), note("noise_alone")
 MOST_PRODUCTS = 3
 # Releases that a preview tries.
 DRAWS = 200
+# The smaller of two shares of rows with a property for which an accuracy is kept.
+FEW = 1 / 10
 # Below which part of the bounds 99 of 100 values are assumed to lie.
 UPPER_TAILS = ("1", "1/10", "1/100")
 
@@ -127,8 +129,8 @@ class Classes:
 
     @property
     def skewed(self) -> tuple[float, ...]:
-        """The same where a sixth has the property."""
-        return self._shares(1 / 6)
+        """The same where few have the property."""
+        return self._shares(FEW)
 
     def _shares(self, part: float) -> tuple[float, ...]:
         inside = self.groups.get("x in")

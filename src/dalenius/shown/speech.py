@@ -336,7 +336,9 @@ def _of_table(
     if preview.get("sample"):
         records, shown = show(preview["records"]), show(margin_of_error(preview))
         return [said(_OF_SAMPLE, language).format(records=records, error=shown)]
-    words, error = words_of(method, language), float(preview.get("half_width_95_at_most", margin_of_error(preview)))
+    words, error = words_of(method, language), margin_of_error(preview)
+    if "ranks" not in preview:
+        error = float(preview.get("half_width_95_at_most", error))
     if "{error}" not in words.preview:
         return [words.preview]
     if not isfinite(error):

@@ -68,9 +68,13 @@ class PointCounts:
             return np.sort(listed, kind="stable"), np.ones(len(listed), dtype=np.int64)
         listed = listed[np.argsort(listed[:, 0], kind="stable")]
         values, weights = listed.T
-        if self.grid is None:
-            return values, weights
-        return values, np.ceil(self.grid * np.minimum(weights / self.heaviest, 1.0) ** 2).astype(np.int64)
+        return values, self.added(weights)
+
+    def added(self, weights: IntArray) -> IntArray:
+        """What rows of these weights add."""
+        if self.grid is None or self.heaviest is None:
+            return weights
+        return np.asarray(np.ceil(self.grid * np.minimum(weights / self.heaviest, 1.0) ** 2), dtype=np.int64)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         moved = counted(neighbours.max_rows, self.space.possible, is_replace=neighbours.is_replace)

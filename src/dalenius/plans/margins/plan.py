@@ -17,6 +17,7 @@ from dalenius.algebra.amounts import Amounts
 from dalenius.algebra.joint import MarginsLaw
 from dalenius.algebra.lattice import half_widths
 from dalenius.algebra.margins import sum_out
+from dalenius.algebra.tabulation import law_of_block
 from dalenius.core import registry
 from dalenius.core.budget import Budget
 from dalenius.core.conditions import Filter
@@ -282,12 +283,15 @@ def _with_half_widths(
         for m in measurements
         if isinstance(m, Noisy)
     ]
-    blocks = empty if setting.measure == "count" and len(empty) == len(measurements) else []
     stated = []
     for margin, space, variance in zip(margins, setting.spaces, joint.variances(law), strict=True):
         own = np.array(np.broadcast_to(variance, space.size), dtype=np.float64)
-        table = Table(name="", space=space, values=np.zeros(space.size), variance=own)
-        half = half_widths(blocks, table, 0.95, reach * np.sqrt(own), is_sum=setting.total is None)
+        table = Table(name=table_name(space), space=space, values=np.zeros(space.size), variance=own)
+        drawn, half = law_of_block(empty, table), reach * np.sqrt(own)
+        if drawn is not None:
+            half = np.full(space.size, drawn.half_width(0.95) * float(drawn.step))
+        elif setting.measure == "count" and len(empty) == len(measurements):
+            half = half_widths(empty, table, 0.95, half, is_sum=setting.total is None)
         stated.append(margin | {"half_width_95": float(np.quantile(half, 0.5, method="lower"))})
     return stated
 
