@@ -187,12 +187,12 @@ def marks(table: Table, errors: Iterable[Ends], shown: FloatArray | None = None)
     (noise, *_), *_ = errors = list(errors)
     judged = np.where(np.isfinite(noise) & (table.measure in ADDITIVE), table.std_error, np.nan)
     # A count below zero is noise; totals are judged by their size.
-    found = reliability(values if table.measure == "count" else abs(values), judged)
+    words = reliability(values if table.measure == "count" else abs(values), judged)
     for half, lower, upper in errors:
         wide = half + abs(values - table.values)
-        found[(wide > 0) & ((abs(values) <= wide) | ((lower <= 0) & (upper >= 0)))] = UNRELIABLE
-    found[list(table.space.structural_indices)] = ""
-    return found
+        words[(wide > 0) & ((abs(values) <= wide) | ((lower <= 0) & (upper >= 0)))] = UNRELIABLE
+    words[list(table.space.structural_indices)] = ""
+    return words
 
 
 def estimate_of(release: Release, table: Table) -> Estimated | None:

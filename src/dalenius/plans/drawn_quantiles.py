@@ -153,12 +153,13 @@ def _between(values: IntArray, before: IntArray, cuts: IntArray) -> IntArray:
 
 def _measured(step: Noisy, exact: IntArray, stream: int) -> Block:
     name, variance, law = step.mechanism.name, float(step.mechanism.variance), step.law
-    if name not in ("discrete_gaussian", "discrete_laplace"):
-        # How far sums of other laws reach takes long to compute, and is about the same.
+    is_normal = "gaussian" in name
+    if not is_normal:
+        # How far sums of truncated laws reach takes long to compute, and is about the same.
         law = replace(law, noise=DiscreteLaplace(Fraction(acosh(1 + 1 / variance)).limit_denominator(_FINE)))
     lines, columns = exact.shape
     normal = normal_numbers(columns, stream)[:lines]
-    units = normal if name == "discrete_gaussian" else two_sided(normal)
+    units = normal if is_normal else two_sided(normal)
     return _block(law, exact + np.rint(sqrt(variance) * units).astype(np.int64))
 
 
