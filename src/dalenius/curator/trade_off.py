@@ -192,7 +192,7 @@ class _Price:
 
     def _smallest(self, wanted: Fraction, factor: float, start: int) -> int:
         """The same with a factor for cells, sought from a place on where a power law through what is known leads to."""
-        known: list[tuple[float, float]] = []
+        tried: list[tuple[float, float]] = []
         turns = count()
 
         def is_enough(place: int) -> bool:
@@ -204,19 +204,19 @@ class _Price:
                 # Noise that is too wide to be planned is not accurate enough; what else is wrong is raised in the end.
                 return False
             if 0 < error < inf:
-                known.append((log(self.amounts[place]), log(error / wanted)))
+                tried.append((log(self.amounts[place]), log(error / wanted)))
             return error <= wanted
 
         def guess(low: int, high: int) -> int:
             turn = next(turns)
             if not turn:
                 return start
-            if not known or turn > _GUESSES or high - low <= _NEAR:
+            if not tried or turn > _GUESSES or high - low <= _NEAR:
                 return (low + high) // 2
             power = 0.5 if self.unit == "rho" else 1.0
-            if len(known) > 1 and (slope := (known[-1][1] - known[-2][1]) / (known[-2][0] - known[-1][0])) > 0:
+            if len(tried) > 1 and (slope := (tried[-1][1] - tried[-2][1]) / (tried[-2][0] - tried[-1][0])) > 0:
                 power = min(max(slope, power / 2), 2 * power)
-            amount, beyond = known[-1]
+            amount, beyond = tried[-1]
             # Farther each time, so that both ends come near where margins are whole numbers.
             farther = 2**turn // 2 - 1
             place = bisect_left(self.amounts, exp(amount + beyond / power)) + (farther if beyond > 0 else -farther)
