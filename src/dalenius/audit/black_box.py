@@ -33,7 +33,6 @@ class Bracket:
 
     @property
     def noise_bound(self) -> Fraction:
-        """What noise may be scaled to."""
         if self.proved is None:
             raise Unsupported("Only a lower bound was found by search; noise needs a proved upper bound.")
         return self.proved

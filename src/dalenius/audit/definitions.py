@@ -29,7 +29,6 @@ _REACHES = (60, 90)
 
 
 def loss(left: LogLaw, right: LogLaw) -> float:
-    """Largest log-ratio of probabilities, in either direction."""
     most = 0.0
     for output in left.keys() | right.keys():
         p, q = left.get(output, -inf), right.get(output, -inf)
@@ -106,7 +105,6 @@ class Guarantees:
     smallest: Mapping[str, float]
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values; an infinite epsilon is null."""
         return {"noise": self.noise, **{name: None if value == inf else value for name, value in self.smallest.items()}}
 
 
@@ -127,8 +125,6 @@ def compare_definitions(epsilon: float, weights: Sequence[float] | None = None) 
 
 
 def _laws(epsilon: float, reach: int) -> dict[str, Law]:
-    """Kinds of noise, each listed as far as `reach`."""
-
     def laplace(centre: int, change: Fraction | int) -> LogLaw:
         rate = epsilon / float(change)
         return {x: log(tanh(rate / 2)) - rate * abs(x - centre) for x in range(-reach, reach + 1)}

@@ -37,11 +37,8 @@ class AnswerPart:
     share: float = 1.0
     _orders: dict[float, float] = field(default_factory=dict, repr=False)
 
-    def reversed(self) -> "AnswerPart":
-        return self._reversed
-
     @cached_property
-    def _reversed(self) -> "AnswerPart":
+    def reversed(self) -> "AnswerPart":
         return AnswerPart(self.there, self.here, self.share)
 
     def _possible(self) -> tuple[FloatArray, FloatArray]:
@@ -86,19 +83,13 @@ class AnswerPart:
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """Independent parts shown side by side."""
-
     parts: tuple["Shown", ...]
 
-    def reversed(self) -> "Together":
-        return self._reversed
-
     @cached_property
-    def _reversed(self) -> "Together":
-        return Together(tuple(part.reversed() for part in self.parts))
+    def reversed(self) -> "Together":
+        return Together(tuple(part.reversed for part in self.parts))
 
     def largest(self) -> float:
-        """Worst cases of independent parts happen together."""
         return sum(part.largest() for part in self.parts)
 
     @cached_property
@@ -128,7 +119,6 @@ class Together:
         return float(masses[loss > epsilon + _UNIT].sum())
 
     def renyi(self, order: float) -> float:
-        """Divergences of independent parts add."""
         return sum(part.renyi(order) for part in self.parts)
 
 
@@ -139,8 +129,9 @@ class Adaptive:
     first: AnswerPart
     then: tuple[Together, ...]
 
+    @property
     def reversed(self) -> "Adaptive":
-        return Adaptive(self.first.reversed(), tuple(pair.reversed() for pair in self.then))
+        return Adaptive(self.first.reversed, tuple(pair.reversed for pair in self.then))
 
     def _branches(self) -> Sequence[tuple[float, float, Together]]:
         both = zip(self.first.here.tolist(), self.first.there.tolist(), self.then, strict=True)
@@ -157,7 +148,6 @@ class Adaptive:
         return sum(exp(a) * pair.beyond(epsilon - (a - b)) for a, b, pair in self._branches())
 
     def renyi(self, order: float) -> float:
-        """The law of total expectation."""
         terms = [order * a + (1 - order) * b + (order - 1) * p.renyi(order) for a, b, p in self._branches()]
         return max(0.0, _log_sum(np.array(terms)) / (order - 1))
 
@@ -237,7 +227,6 @@ def _lumped(law: DiscreteLaplace, shift: int) -> AnswerPart:
 
 
 def mixed(law: NoiseLaw, here: Mapping[int, float], there: Mapping[int, float]) -> AnswerPart:
-    """NoiseLaw about a random centre, on either side."""
     centres = [*here, *there]
     middle = (min(centres) + max(centres)) // 2
     points, _ = listed(law, max(centres) - middle + 1)

@@ -144,5 +144,4 @@ def _raw(variable: Variable, chance: random.Random) -> object:
 
 
 def _written(number: Fraction) -> object:
-    """A number as a reader of files gives it."""
     return int(number) if number.denominator == 1 else float(number)

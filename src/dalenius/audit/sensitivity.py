@@ -41,7 +41,6 @@ def multisets(universe: Sequence[Row], size: int) -> Iterator[Data]:
 
 
 def local(function: Function, data: Data, universe: Sequence[Row], relation: Relation) -> Fraction:
-    """Largest change from this data set to any neighbour."""
     here = function(data)
     return max((distance(function(d), here) for d in neighbours_of(data, universe, relation)), default=Fraction(0))
 
@@ -65,7 +64,6 @@ def columns_of(data: DataSet, names: Sequence[str], unit_id: str | None = None) 
 
 
 def covers(declared: Sensitivity, measured: Sensitivity) -> bool:
-    """Whether a declared sensitivity is at least the measured one, norm by norm."""
     return (
         declared.l0 >= measured.l0
         and declared.l1 >= measured.l1

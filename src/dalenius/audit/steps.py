@@ -60,13 +60,11 @@ class _Met:
 
     @cached_property
     def laws(self) -> tuple[Sequence[Part], Sequence[Part]]:
-        """What can be listed of the laws on either side."""
         first, second = (parts_of(law_of(self.step, exact, self.at)) for exact in (self.here, self.there))
         return first, second
 
 
 def pair_of(plan: Plan, here: Source, there: Source) -> Together | Adaptive:
-    """What the answers to a plan show of the difference between two data sets."""
     is_fixed = isinstance(plan, TablePlan) and not isinstance(plan, TwoStepPlan)
     branches = None if is_fixed else _branches(plan, _Met.of(next(plan.steps()), here, there))
     if branches is None:
@@ -150,7 +148,6 @@ def _branches(plan: Plan, met: _Met) -> tuple[list[IntArray], AnswerPart, list[i
 
 
 def _after(plan: Plan, answer: IntArray) -> object:
-    """The second step after an answer to the first, or None."""
     steps = plan.steps()
     next(steps)
     try:

@@ -99,12 +99,9 @@ class Budget:
 
     @classmethod
     def of(cls, definition: str, *, epsilon: object = None, delta: object = None, rho: object = None) -> "Budget":
-        return cls(
-            definition=definition,
-            epsilon=None if epsilon is None else rational(epsilon, "epsilon"),
-            delta=None if delta is None else rational(delta, "delta"),
-            rho=None if rho is None else rational(rho, "rho"),
-        )
+        amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
+        exact = {name: rational(amount, name) for name, amount in amounts.items() if amount is not None}
+        return cls(definition=definition, **exact)
 
     def to_dict(self) -> dict[str, str]:
         return {"definition": self.definition} | {k: plain(v) for k, v in self.amounts.items() if v is not None}

@@ -51,7 +51,6 @@ def calibrate(
             raise ParameterError(f"The definition {definition.name!r} needs {name}.", name=name)
 
     def member(fits: Fits, size: Fraction) -> Mechanism | None:
-        """The member at a size, if there is one and it fits."""
         try:
             made: Mechanism = (
                 mechanism.tailored(size, budget, sensitivity)

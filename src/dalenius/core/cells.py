@@ -71,7 +71,6 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """Column name in a published table."""
         return f"{self.variable}.{self.level}" if self.level else self.variable
 
     @property
@@ -133,7 +132,6 @@ class CellSpace:
         return tuple(sorted(flat))
 
     def labels(self) -> list[tuple[str, ...]]:
-        """Labels of every cell in order; for small tables and documents."""
         return list(product(*(axis.labels for axis in self.axes)))
 
     def margin(self, names: tuple[str, ...]) -> "CellSpace":

@@ -15,8 +15,6 @@ class Filter:
 
 
 class Take(StrEnum):
-    """What is taken of the rows of one person."""
-
     ANY = "any"
     ALL = "all"
     MINIMUM = "min"
@@ -44,6 +42,5 @@ class Feature:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Names of the records that it reads, each once."""
         names = [name for name in (self.of, self.by) if name]
         return tuple(dict.fromkeys([*names, *(f.variable for f in self.where)]))

@@ -373,21 +373,13 @@ class Domain:
 
     def table_of_persons(self) -> "Domain":
         """The same persons as rows of codes: numbers are whole, and what stands for a category is its place."""
-        zeros = tuple(
-            {
-                name: tuple(str(self.variable(name).categories.code(label)) for label in labels)
-                for name, labels in zero.items()
-            }
-            for zero in self.structural_zeros
-        )
-        return replace(
-            self,
-            variables={name: variable.as_codes() for name, variable in self.variables.items()},
-            unit_id=None,
-            records={},
-            tables={},
-            structural_zeros=zeros,
-        )
+
+        def codes(name: str, labels: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(str(self.variable(name).categories.code(label)) for label in labels)
+
+        zeros = tuple({name: codes(name, labels) for name, labels in zero.items()} for zero in self.structural_zeros)
+        variables = {name: variable.as_codes() for name, variable in self.variables.items()}
+        return replace(self, variables=variables, unit_id=None, records={}, tables={}, structural_zeros=zeros)
 
     @property
     def public_attributes(self) -> tuple[str, ...]:

@@ -181,7 +181,6 @@ class Kernel:
     kind: ClassVar[str] = "kernel"
 
     def pmf(self, a: int, b: Any) -> FloatArray:
-        """p(a, b), vectorised in b."""
         last = len(self.rows) - 1
         row = min(a, last)
         shift = self.firsts[row] + (0 if self.is_clamped else max(a - last, 0))

@@ -7,8 +7,6 @@ from dalenius.errors import ParameterError
 
 
 class Relation(StrEnum):
-    """How two neighbouring data sets differ."""
-
     ADD_REMOVE = "add-remove"
     REPLACE = "replace"
 

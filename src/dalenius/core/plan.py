@@ -134,7 +134,6 @@ class TwoStepPlan(TablePlan):
     first: int = 1
 
     def steps(self) -> Generator[Measurement, Outcome, None]:
-        """The first measurements, then what their answers make of the others."""
         released: list[Block] = []
         for place, worst in enumerate(self.measurements):
             step = worst if place < self.first else self.then(worst, tuple(released))

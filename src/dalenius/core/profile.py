@@ -106,6 +106,5 @@ class PrivacyProfile:
         return min(bounds)
 
     def cost(self) -> Cost:
-        """What the master account is charged."""
         rho, failure = self.zero_concentrated()
         return Cost(relation=self.relation, rho=rho, delta=failure, epsilon=self.epsilon if self.is_pure else None)

@@ -29,8 +29,6 @@ Ranges = Mapping[str, tuple[int, int]]
 
 
 class Aggregate(StrEnum):
-    """What is computed of the rows in a cell."""
-
     SUM = "sum"
     PERSONS = "persons"
     MINIMUM = "minimum"
@@ -103,7 +101,6 @@ class RowFunction:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of the variables, each once, in their order."""
         return tuple(dict.fromkeys(power.variable for power in self.powers))
 
     def value(self, steps: Mapping[str, int]) -> int:
@@ -192,7 +189,6 @@ class TableQuery:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of the variables that are read, each once."""
         names = [axis.variable for axis in self.space.axes] + [f.variable for f in self.where]
         return tuple(dict.fromkeys([*names, *self.function.variables]))
 
@@ -208,7 +204,6 @@ class TableQuery:
         return (self.aggregate, self.function, self.shift) == (Aggregate.SUM, RowFunction(), 0)
 
     def ranges(self, domain: Domain) -> Ranges:
-        """Declared bounds of the variables of the row function."""
         bounds = {name: domain.variable(name).bounds for name in self.function.variables}
         return {name: (each.low, each.high) for name, each in bounds.items()}
 

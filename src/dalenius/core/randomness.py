@@ -24,8 +24,6 @@ class RandomSource(Protocol):
 
 
 class SystemRandomness:
-    """The operating system's cryptographic generator."""
-
     is_tainted = False
 
     def bytes(self, count: int) -> bytes:
@@ -47,7 +45,6 @@ class RecordedRandomness:
 
 
 def words(rng: RandomSource, count: int, dtype: type[np.unsignedinteger] = np.uint64) -> NDArray[np.uint64]:
-    """So many uniform unsigned integers of the given width."""
     return np.frombuffer(rng.bytes(count * np.dtype(dtype).itemsize), dtype=dtype)
 
 

@@ -191,7 +191,6 @@ def _fault_of_name(package: str, name: str) -> str:
 
 
 def _added(package: str) -> Mapping[str, Extension]:
-    """Return the extensions of other distributions that are allowed here, by name."""
     inside = _inside.get()
     if inside is None:
         return _allowed_by(package, frozenset(_admitted)) if _admitted else {}
@@ -231,7 +230,6 @@ def public_name(module: ModuleType) -> str:
 
 
 def get(package: str, name: str) -> Any:
-    """The public object of one extension."""
     if name in _own_names(package):
         return _get_own(package, name)
     extension = _added(package).get(name)
@@ -270,14 +268,12 @@ def contracts(package: str) -> tuple[type, ...]:
 
 
 def parts(contract: type) -> tuple[str, ...]:
-    """Return the names of everything that a contract demands."""
     kinds = [kind for kind in contract.__mro__ if kind.__module__.startswith("dalenius.")]
     members = {name for kind in kinds for name in (*vars(kind), *vars(kind).get("__annotations__", {}))}
     return tuple(sorted(name for name in members if not name.startswith("_") or name == "__call__"))
 
 
 def lacks(made: Any, package: str) -> tuple[str, ...]:
-    """Return the parts of its contract that an object does not have."""
     lacking = []
     for contract in contracts(package):
         # A class that inherits a field without a value does not state it.

@@ -153,7 +153,6 @@ def measure_of(measure: str, keys: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _candidate(described: Mapping[str, Any]) -> Axis:
-    """An axis of a canonical request, which counts class limits in declared steps."""
     labels = [str(cell[0]) for cell in described.get("cells", ())]
     labels += [f"[{low}, {high}) steps" for low, high in pairwise(described.get("cuts", ()))]
     return Axis(variable=str(described["variable"]), labels=tuple(labels))
@@ -423,5 +422,4 @@ def labels_of(space: CellSpace) -> list[dict[str, object]]:
 
 
 def public_axis(axis: Axis) -> Axis:
-    """An axis as readers may rebuild it from a document: names and labels only."""
     return Axis(variable=axis.variable, labels=axis.labels, level=axis.level)

@@ -16,8 +16,6 @@ BANNER = "CONFIDENTIAL: exact values, for the custodian only. Do not publish, lo
 
 
 class Sealed(Generic[T]):
-    """Opaque box around an exact value."""
-
     __slots__ = ("_hold",)
 
     def __init__(self, content: T) -> None:
@@ -39,8 +37,6 @@ class Sealed(Generic[T]):
 
 
 class Confidential:
-    """An exact result that shows itself to the custodian and goes nowhere else."""
-
     __slots__ = ("_hold", "title")
 
     def __init__(self, title: str, content: Mapping[str, Any]) -> None:

@@ -17,8 +17,6 @@ End = TypeVar("End")
 
 
 class Ends(NamedTuple, Generic[End]):
-    """Two numbers with the edge between them."""
-
     inside: End
     outside: End
 

@@ -42,19 +42,13 @@ class Sensitivity:
 
     @classmethod
     def norms(cls, *, l0: int, l1: int | Fraction, l2_squared: int | Fraction, linf: int | Fraction) -> "Sensitivity":
-        """From norms alone, where the extreme patterns are too many to list."""
         return cls(l0=l0, l1=Fraction(l1), l2_squared=Fraction(l2_squared), linf=Fraction(linf))
 
     def times(self, factor: int) -> "Sensitivity":
         """The same answers on a grid `factor` times finer."""
         patterns = self.patterns and tuple(tuple(s * factor for s in p) for p in self.patterns)
-        return Sensitivity(
-            l0=self.l0,
-            l1=self.l1 * factor,
-            l2_squared=self.l2_squared * factor * factor,
-            linf=self.linf * factor,
-            patterns=patterns,
-        )
+        l1, l2_squared, linf = self.l1 * factor, self.l2_squared * factor * factor, self.linf * factor
+        return Sensitivity(l0=self.l0, l1=l1, l2_squared=l2_squared, linf=linf, patterns=patterns)
 
     def halved(self, halvings: int) -> "Sensitivity":
         """The same sums, each released as floor((sum + c / 2) / c) with c = 2**halvings.

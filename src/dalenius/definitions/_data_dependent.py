@@ -19,8 +19,6 @@ WHO_INDIVIDUAL = note("who_individual")
 
 
 class DataDependent(SummedDefinition):
-    """What the definitions share; each says between which pairs it speaks, and to whom."""
-
     amounts: ClassVar[tuple[str, ...]] = ("epsilon",)
     account: ClassVar[str] = ACCOUNT
 

@@ -138,7 +138,6 @@ def is_table(data: object) -> bool:
 
 
 def arrow_table(data: Any) -> Any:
-    """An Arrow table from whatever table a caller has in memory."""
     import pyarrow as pa
 
     try:

@@ -25,8 +25,6 @@ _ONE, _HALVES = Width(1, 32), Width(2, 32)
 
 @dataclass(eq=False)
 class ClippedTally:
-    """Accumulates what persons add to cells; persons are numbers."""
-
     query: TableQuery
     domain: Domain
     _cells: list[IntArray] = field(default_factory=list)
@@ -63,7 +61,6 @@ class ClippedTally:
             self._further[cell] = self._further.get(cell, 0) + persons * clipped(steps, size)
 
     def add_sizes(self, groups: Iterable[tuple[int, ...]]) -> None:
-        """How many persons have a size over all cells."""
         for size, persons in groups:
             self._sizes[size] = self._sizes.get(size, 0) + persons
 
@@ -91,7 +88,6 @@ class ClippedTally:
         return total
 
     def _shares(self, batch: Mapping[str, Column]) -> tuple[IntArray, IntArray, NDArray[np.bool_] | slice]:
-        """Cells and steps of the rows that count, and which those are."""
         cells, columns, chosen = self._tally.rows_in(batch)
         (steps,) = row_words(self.query, self._ranges, columns, _ONE)
         return cells.astype(np.int64), np.broadcast_to(steps, len(cells)).astype(np.int64), chosen

@@ -87,7 +87,6 @@ class IntegerMap:
 
     @property
     def is_small(self) -> bool:
-        """Whether 16 bits hold all of it."""
         return self._width(16) == 16
 
     def _width(self, least: int) -> int:
@@ -96,7 +95,6 @@ class IntegerMap:
         return next(bits for bits in (16, 32, 64) if bits >= least and largest < 2 ** (bits - 1))
 
     def take(self, values: NDArray[Any], is_missing: NDArray[np.bool_] | None = None) -> Factored:
-        """Codes of integers of any signed width."""
         size = self._width(8 * values.dtype.itemsize) // 8
         kind = np.dtype(f"u{size}").type
         # What lies below the first wraps around to the far end, and is cut off with what lies above the last.

@@ -121,7 +121,6 @@ class CountingRows:
 
 
 def _looked_up(people: People) -> Callable[[IntArray], Words]:
-    """The words of persons who are numbered by their texts."""
     # Where nobody is present there are no texts, whatever the numbers are.
     present = people.numbers if people.present is None else people.numbers[people.present]
     last = int(present.max(initial=-1))

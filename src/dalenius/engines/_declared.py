@@ -33,7 +33,6 @@ def check_columns(
 
 
 def check_pair(variable: Variable, prints_alike: Mapping[str, bool]) -> None:
-    """Refuse a key and a day of types that engines print differently."""
     for column, is_plain in prints_alike.items():
         if not is_plain:
             raise DocumentError(
@@ -41,3 +40,19 @@ def check_pair(variable: Variable, prints_alike: Mapping[str, bool]) -> None:
                 f"or dates; the column {column!r} holds something else.",
                 column=column,
             )
+
+
+def row_report(
+    rows: int, *, kept: int, units: int, without: int, over: int, zeros: int, odd: Mapping[str, Any], skipped: int = 0
+) -> dict[str, Any]:
+    """What a source tells the custodian of its rows and, by variable, of odd values."""
+    return {
+        "rows": rows,
+        "rows_skipped": skipped,
+        "rows_kept": kept,
+        "units": units,
+        "rows_without_unit": without,
+        "rows_over_max": over,
+        "rows_in_structural_zeros": zeros,
+        "variables": odd,
+    }

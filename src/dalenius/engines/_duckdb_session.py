@@ -31,8 +31,6 @@ os.register_at_fork(after_in_child=_let_go_of_all)
 
 
 class DuckDBSession:
-    """What is read, how its columns are typed, and statements about it."""
-
     def __init__(self, data: Any, table: str, delimiter: str) -> None:
         import duckdb
 
@@ -78,7 +76,6 @@ class DuckDBSession:
             raise InternalError("The data could not be read by the engine.") from None
 
     def stream(self, statement: str) -> Iterator[Any]:
-        """The rows of a statement, as Arrow batches."""
         import duckdb
         import pyarrow as pa
 

@@ -15,6 +15,7 @@ from dalenius.core.conditions import Feature, Filter, Take
 from dalenius.core.domain import DROP, Bounds, Domain, Variable
 from dalenius.core.law import IntArray
 from dalenius.engines._arrow import filled
+from dalenius.engines._declared import row_report
 from dalenius.engines._people import People
 from dalenius.engines._tally import passes
 from dalenius.spec.coding import DROPPED_CATEGORY, DROPPED_NUMBER, dropped_code, is_dropped
@@ -82,8 +83,6 @@ def missing_code(variable: Variable) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowsOfPersons:
-    """Coded columns of one table, and whose row each row is."""
-
     columns: Mapping[str, NDArray[Any]]
     people: People
 
@@ -189,14 +188,8 @@ def report_of_persons(
     tables: Mapping[str, Mapping[str, Any]], domain: Domain, in_structural_zeros: int
 ) -> dict[str, Any]:
     """The custodian's report on persons: sizes of the own table, and odd values of every record they are made of."""
-    own = tables[""]
-    return {
-        "rows": own["rows"],
-        "rows_skipped": sum(table["rows_skipped"] for table in tables.values()),
-        "rows_kept": own["units"],
-        "units": own["units"],
-        "rows_without_unit": own["rows_without_unit"],
-        "rows_over_max": 0,
-        "rows_in_structural_zeros": in_structural_zeros,
-        "variables": {name: tables[record.table]["variables"][name] for name, record in domain.records.items()},
-    }
+    own, skipped = tables[""], sum(table["rows_skipped"] for table in tables.values())
+    units, without = own["units"], own["rows_without_unit"]
+    odd = {name: tables[record.table]["variables"][name] for name, record in domain.records.items()}
+    counts = {"kept": units, "units": units, "without": without, "over": 0, "skipped": skipped}
+    return row_report(own["rows"], **counts, zeros=in_structural_zeros, odd=odd)

@@ -20,8 +20,6 @@ _MATCHED_TEXTS = 200
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FetchedColumns:
-    """The declared columns of a relation, with their types."""
-
     domain: Domain
     relation: ReadableTable
     types: Mapping[str, str]

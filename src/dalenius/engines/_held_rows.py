@@ -19,8 +19,6 @@ _STRETCH = 1 << 13
 
 
 class HeldRows:
-    """At most as many rows of each person as the declaration allows."""
-
     def __init__(
         self, domain: Domain, secret: bytes, fetched: FetchedColumns, stream: Callable[[str], Iterator[Any]]
     ) -> None:
@@ -78,7 +76,6 @@ class HeldRows:
         return {n: _as_places(v, c) for (n, v), c in zip(variables.items(), columns, strict=True)}
 
     def sizes(self) -> tuple[int, int]:
-        """How many persons there are, and how many rows without one."""
         if self._counted is not None:
             return self._counted
         statement = f"SELECT {self._fetched.unit} AS unit FROM {self._fetched.relation.sql}"
@@ -104,7 +101,6 @@ class HeldRows:
 
 
 def _narrow(column: Column, kind: "np.dtype[Any]") -> NDArray[Any]:
-    """Codes in the type in which they are held."""
     if not isinstance(column, Factored):
         return column.astype(kind, copy=False)
     codes = column.codes.astype(kind)

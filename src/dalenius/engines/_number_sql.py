@@ -102,7 +102,6 @@ class Dialect(ABC):
         return self.text(column) if sort == "text" and kind not in self.bare else column
 
     def is_missing(self, column: str, kind: str) -> str:
-        """Whether it is NULL or NaN."""
         is_nan = f" OR {self.is_nan(column)}" if self.sort(kind) in self.sorts_with_nan else ""
         return f"({column} IS NULL{is_nan})"
 

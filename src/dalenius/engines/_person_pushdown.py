@@ -22,8 +22,6 @@ from dalenius.spec.coding import DROPPED_NUMBER, dropped_code, is_dropped
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOfRecords:
-    """What stands after FROM, and the kinds of its columns."""
-
     relation: str
     kinds: Mapping[str, str]
 
@@ -31,8 +29,6 @@ class TableOfRecords:
 def pushdown_of(
     domain: Domain, tables: Mapping[str, TableOfRecords], *, secret: bytes, dialect: Dialect, run: Run, stream: Run
 ) -> Pushdown:
-    """The table of a data set, or its persons where variables are features."""
-
     make = partial(Pushdown, secret=secret, dialect=dialect, run=run, stream=stream)
     if not domain.has_features:
         return make(domain=domain, kinds=tables[""].kinds, relation=tables[""].relation)
@@ -167,8 +163,6 @@ def _of_nobody(domain: Domain, variable: Variable, column: str, table: int) -> s
 
 @dataclass(eq=False, kw_only=True)
 class PersonPushdown(Pushdown):
-    """Persons in a database, one row each."""
-
     declared: Domain
     rows: Mapping[str, _Rows]
 
@@ -178,7 +172,6 @@ class PersonPushdown(Pushdown):
         return report_of_persons(reports, self.declared, zeros)
 
     def _chosen(self) -> Batch:
-        """Persons of whom a value was in doubt, made here."""
         if self._beyond is None:
             doubtful = f"{_persons(self.declared, self.rows, is_in_doubt=True)} d ON dalenius_unit = d.u"
             fetched = {

@@ -28,8 +28,6 @@ Opening = Callable[[Domain, Any], TableOfRows]
 
 
 class PersonSource:
-    """A data set of persons over the tables of their rows."""
-
     def __init__(self, domain: Domain, tables: Mapping[str, TableOfRows], opening: Opening) -> None:
         self.domain = domain
         self._tables, self._opening = tables, opening
@@ -67,7 +65,6 @@ class PersonSource:
         return self._persons.lists(queries)
 
     def labels(self, query: LabelsQuery) -> Sealed[Labels]:
-        """No feature is unlisted: refused as for any other variable that is not."""
         return self._persons.labels(query)
 
     def sizes(self, query: SizesQuery) -> Sealed[IntArray]:
@@ -85,7 +82,6 @@ class PersonSource:
         return digest_of_tables(key, self._tables)
 
     def stamp(self) -> tuple[object, ...] | None:
-        """The stamps of all tables; None where one has none."""
         stamps = [table.stamp() for table in self._tables.values()]
         return None if None in stamps else tuple(stamps)
 

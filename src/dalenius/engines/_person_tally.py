@@ -17,8 +17,6 @@ from dalenius.engines._tally import Tally
 
 @dataclass(eq=False)
 class PersonTally:
-    """Accumulates (cell, person) over batches of coded rows; persons are numbers."""
-
     query: TableQuery
     domain: Domain
     _cells: list[IntArray] = field(default_factory=list)

@@ -21,7 +21,7 @@ from dalenius.core.law import IntArray
 from dalenius.core.query import LIMIT, Aggregate, Labels, LabelsQuery, SizesQuery, TableQuery, ValuesQuery
 from dalenius.engines._clipped_tally import ClippedTally
 from dalenius.engines._contribution import code_type, kept_rows
-from dalenius.engines._declared import check_pair
+from dalenius.engines._declared import check_pair, row_report
 from dalenius.engines._features import RowsOfPersons
 from dalenius.engines._labels import counted_labels, label_statements
 from dalenius.engines._number_sql import Dialect, NumberSQL, date_sql, missing_number, number, number_sql
@@ -163,16 +163,8 @@ class Pushdown:
         zeros = tuple(dict.fromkeys(name for zero in self.domain.structural_zeros for name in zero))
         batches = self._counted(zeros) if zeros else ()
         inside = sum(int(counts[in_structural_zeros(self.domain, batch)].sum()) for batch, counts in batches)
-        return {
-            "rows": total,
-            "rows_skipped": 0,
-            "rows_kept": total - without - over,
-            "units": units,
-            "rows_without_unit": without,
-            "rows_over_max": over,
-            "rows_in_structural_zeros": inside,
-            "variables": {n: self._remarks(variable) for n, variable in self.domain.variables.items()},
-        }
+        odd, kept = {n: self._remarks(v) for n, v in self.domain.variables.items()}, total - without - over
+        return row_report(total, kept=kept, units=units, without=without, over=over, zeros=inside, odd=odd)
 
     def _sizes(self) -> tuple[int, int, int, int]:
         """Rows, units, rows without a unit, and rows beyond the bound."""
@@ -244,7 +236,6 @@ class Pushdown:
         return f"CASE WHEN {self.dialect.is_missing(name, kind)} THEN NULL ELSE {self.dialect.plain(name, kind)} END"
 
     def _persons(self, *, are_beyond: bool) -> str:
-        """Rows of persons beyond the bound, or of those within it."""
         unit, most = self._unit(), self.domain.neighbours.max_rows
         beyond = f"(SELECT {unit} AS u FROM {self.relation} GROUP BY {unit} HAVING count(*) > {most})"
         rows = f"(SELECT *, {unit} AS dalenius_unit FROM {self.relation})"
@@ -366,7 +357,6 @@ class _Grouped:
             self.sql += f" GROUP BY {', '.join(str(i + 1) for i in range(len(parts)))}"
 
     def _aggregate(self, pushed: Pushdown, query: TableQuery) -> str:
-        """What the database takes of the rows that it could decide."""
         if query.is_plain_count:
             return "count(*)"
         taken = row_sql(pushed.dialect, query, pushed.domain, {n: f"c{pushed._place(n)}" for n in self._measured})

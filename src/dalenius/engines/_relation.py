@@ -53,7 +53,6 @@ class ReadableTable:
         return [log for path in self.files if (log := Path(f"{path}.wal")).exists()]
 
     def changed_at(self) -> float | None:
-        """The latest time of content or attributes of the files; None where one cannot be looked at."""
         return latest_change(self.stamp())
 
     def check_chunks(self, connection: Any, columns: Sequence[str]) -> None:
@@ -205,7 +204,6 @@ def attach(connection: Any, data: Any, table: str = "", delimiter: str = ",") ->
 
 
 def _files(pattern: str) -> tuple[Path, ...]:
-    """The file of this name, or the files that a pattern stands for, in order."""
     matches = [pattern] if Path(pattern).is_file() else sorted(glob(pattern))
     return tuple(Path(name) for name in matches if Path(name).is_file())
 

@@ -72,7 +72,6 @@ class RowChoice:
             self._part(persons, contents, has_order=False)
 
     def _part(self, persons: IntArray, contents: NDArray[Any], *, has_order: bool) -> None:
-        """Bring rows into the order of their parts."""
         short = (self._products(persons) >> np.uint64(64 - _PART_BITS)).astype(np.uint8)
         order = np.argsort(short, kind="stable")
         self._chunks.append(

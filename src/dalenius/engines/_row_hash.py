@@ -161,7 +161,6 @@ def numbers_of_digits(numbers: NDArray[Any]) -> Words:
 
 
 def numbers_of_texts(texts: Any) -> Words:
-    """The same for an Arrow array of texts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

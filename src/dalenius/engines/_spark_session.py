@@ -88,8 +88,6 @@ class SparkAddress:
 
 
 class SparkFrame:
-    """Parquet files as a view that statements can name."""
-
     def __init__(self, address: SparkAddress, beside: "SparkFrame | None" = None) -> None:
         self._process = os.getpid()
         self._address = address
@@ -128,7 +126,6 @@ class SparkFrame:
         return self._address.master.startswith("local")
 
     def close(self) -> None:
-        """Forget the view; the session stays for the other data of the process."""
         if os.getpid() == self._process:
             try:
                 self._session.catalog.dropTempView(self.relation)
@@ -177,7 +174,6 @@ class _Watch:
 
 
 def _session_of(master: str) -> Any:
-    """A session of our own in the context of the process, which is started if there is none."""
     try:
         from pyspark.logger import PySparkLogger
         from pyspark.sql import SparkSession

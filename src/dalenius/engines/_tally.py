@@ -65,7 +65,6 @@ def in_structural_zeros(domain: Domain, batch: Mapping[str, Column]) -> NDArray[
 
 
 def is_listed(query: ValuesQuery, domain: Domain, coded: Mapping[str, IntArray]) -> NDArray[np.bool_]:
-    """Which coded rows have a value that a query asks for."""
     mask: NDArray[np.bool_] = np.asarray(coded[query.value] != DROPPED_NUMBER)
     for condition in query.where:
         mask &= passes(condition, domain.variable(condition.variable), coded[condition.variable])
@@ -89,8 +88,6 @@ def scanned_cells(
 
 @dataclass(eq=False, kw_only=True)
 class Tally:
-    """Accumulates one table query over batches of coded rows."""
-
     query: TableQuery
     domain: Domain
     _words: list[IntArray] = field(init=False)
@@ -131,7 +128,6 @@ class Tally:
         return cells[chosen], {name: column[chosen] for name, column in columns.items()}, chosen
 
     def _fold(self, joint: JointCounts) -> None:
-        """Bring counts of combinations of places into the cells."""
         codes, axes = joint.codes, self.query.space.axes
         positions = {a.variable: (len(a.labels), axis_positions(a, codes[a.variable])) for a in axes}
         kept: dict[str, NDArray[np.bool_]] = {}

@@ -23,7 +23,7 @@ from dalenius.core.sealed import Sealed
 from dalenius.engines._arrow import as_numpy, code_array, digest_column, is_table
 from dalenius.engines._clipped_tally import ClippedTally
 from dalenius.engines._columns import Column, expanded
-from dalenius.engines._declared import check_columns
+from dalenius.engines._declared import check_columns, row_report
 from dalenius.engines._digest import TreeDigest
 from dalenius.engines._duckdb_session import DuckDBSession
 from dalenius.engines._features import RowsOfPersons
@@ -45,8 +45,6 @@ GROUPED_CELLS = 20_000
 
 
 class DuckDBSource:
-    """A table that DuckDB can read, seen through a declared domain."""
-
     turn: ClassVar[int] = 1
     suffixes: ClassVar[tuple[str, ...]] = (
         *TEXT_SUFFIXES,
@@ -71,7 +69,6 @@ class DuckDBSource:
 
     @classmethod
     def accepts(cls, data: object) -> bool:
-        """Any file, and any table in memory that Arrow can hold."""
         return isinstance(data, str | Path) or is_table(data)
 
     @classmethod
@@ -135,7 +132,6 @@ class DuckDBSource:
         return Sealed(tally.classes(query.clips))
 
     def _tallied(self, query: TableQuery) -> PersonTally | ClippedTally:
-        """Different persons among the rows that count, or what each of them adds to the cells."""
         owners, start = None if self.domain.unit_id is None else self._held.owners(), 0
         tally = tally_of_persons(query, self.domain)
         for batch in self._batches(query.variables):
@@ -249,19 +245,12 @@ class DuckDBSource:
         kept, units, without = total, total, 0
         if self.domain.unit_id is not None:
             kept, (units, without) = len(next(iter(self._held.columns().values()))), self._held.sizes()
-        records = self._session.relation.records()
-        return {
-            "rows": total,
-            "rows_skipped": 0 if records is None else max(0, records - total),
-            "rows_kept": kept,
-            "units": units,
-            "rows_without_unit": without,
-            "rows_over_max": total - without - kept,
-            "rows_in_structural_zeros": zeros,
-            "variables": remark_counts(
-                columns, self._session.relation.sql, self._session.stream, is_one_pass=self._session.relation.is_csv
-            ),
-        }
+        relation = self._session.relation
+        records = relation.records()
+        skipped = 0 if records is None else max(0, records - total)
+        odd = remark_counts(columns, relation.sql, self._session.stream, is_one_pass=relation.is_csv)
+        counts = {"kept": kept, "units": units, "without": without, "over": total - without - kept, "skipped": skipped}
+        return row_report(total, **counts, zeros=zeros, odd=odd)
 
     def _check_records(self) -> None:
         """A CSV file in which one record could hide others is refused, once, at registration."""

@@ -19,7 +19,7 @@ from dalenius.core.query import LIMIT, Aggregate, Clip, Labels, LabelsQuery, Siz
 from dalenius.core.sealed import Sealed
 from dalenius.engines._arrow import arrow_table, is_table
 from dalenius.engines._contribution import kept
-from dalenius.engines._declared import check_columns
+from dalenius.engines._declared import check_columns, row_report
 from dalenius.engines._features import code_passes, feature_code, report_of_persons
 from dalenius.engines._labels import counted_labels
 from dalenius.engines._person_source import digest_of_tables
@@ -153,7 +153,6 @@ class MemorySource:
         return list(persons.values())
 
     def _clipped(self, query: TableQuery, clip: Clip) -> Sealed[IntArray]:
-        """What each person adds to the cells, clipped, and then summed."""
         cells = [0] * query.space.size
         for added in self._added(query):
             size = clip.size(added.values())
@@ -214,16 +213,8 @@ class MemorySource:
         zeros = sum(self._in_structural_zero(row) for row in self._coded)
         if self._tables:
             return report_of_persons({n: t.judge() for n, t in self._tables.items()}, self.domain, zeros)
-        return {
-            "rows": self._rows,
-            "rows_skipped": 0,
-            "rows_kept": len(self._coded),
-            "units": self._units,
-            "rows_without_unit": self._without,
-            "rows_over_max": self._over,
-            "rows_in_structural_zeros": zeros,
-            "variables": self._notes,
-        }
+        counts = {"kept": len(self._coded), "units": self._units, "without": self._without, "over": self._over}
+        return row_report(self._rows, **counts, zeros=zeros, odd=self._notes)
 
     def _code(self) -> list[Codes]:
         rows: list[Codes] = [{} for _ in range(self._rows)]
@@ -318,7 +309,6 @@ def _combine(aggregate: Aggregate, cell: int, share: int) -> int:
 
 
 def columns_of(data: Any, names: Sequence[str]) -> Mapping[str, Sequence[object]]:
-    """Columns of Python values from whatever table a caller has."""
     if isinstance(data, Mapping):
         return {str(name): list(column) for name, column in data.items()}
     if isinstance(data, list | tuple):

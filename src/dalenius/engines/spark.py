@@ -103,11 +103,9 @@ class SparkSource(PushedSource):
             return None
 
     def changed_at(self) -> float | None:
-        """When local files were last changed; None where workers may see others under the same names."""
         return latest_change(self.stamp()) if self._frame.is_here else None
 
     def close(self) -> None:
-        """Forget the data; the session stays for others, until the process ends."""
         _close_all(tuple(self._frames.values()))
 
     def _hash_sums(self, key: bytes, table: TableOfRecords, columns: Sequence[str]) -> Sequence[int]:

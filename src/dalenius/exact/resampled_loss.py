@@ -88,7 +88,6 @@ class MixturePair:
         return sqrt(float(self.sigma_squared))
 
     def shifts(self) -> tuple[float, float]:
-        """Both shifts of one copy, in standard deviations."""
         return float(self.up) / self.sigma, float(self.down) / self.sigma
 
     def log_ratios(self, y: FloatArray, shift: float) -> tuple[FloatArray, FloatArray]:

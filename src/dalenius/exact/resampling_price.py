@@ -158,7 +158,6 @@ class ResamplingPrice:
         return whole
 
     def delta(self, epsilon: Fraction) -> Fraction:
-        """delta(epsilon) of all replicates together, rounded up."""
         return max(loss.delta(epsilon) for loss in self.losses())
 
     def rho(self, delta: Fraction) -> tuple[Fraction, Fraction]:

@@ -112,7 +112,6 @@ class RankSelection:
         return grain_of(largest_part(step), self.heaviest)
 
     def aim(self, part: Records, step: RankStep, w: Weights) -> Aim:
-        """The rank of a step among the records of its part."""
         rank = step.part * part.total + step.shift
         return Aim(parts=step.parts, rank=rank, depth=w.depth, grain=self.grain(step))
 

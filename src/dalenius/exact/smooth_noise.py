@@ -52,16 +52,20 @@ def _two_sided(z: float, tail: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Cauchy:
+class _Noise:
+    epsilon: Fraction
+    beta: Fraction
+    is_pure: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Cauchy(_Noise):
     """Density 1 / (pi (1 + z^2)); tight: 1/scale^2 = min(4 sinh^2(eps/2), (e^eps - e^beta)(e^beta - e^-eps)).
 
     For beta <= log(2 cosh eps - 1) the second term is not active and beta costs nothing. No mean, no variance.
     """
 
-    epsilon: Fraction
-    beta: Fraction
     name: ClassVar[str] = "cauchy"
-    is_pure: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check(self.epsilon, self.beta, self.epsilon)
@@ -86,16 +90,13 @@ class Cauchy:
 
 
 @dataclass(frozen=True, slots=True)
-class Lomax:
+class Lomax(_Noise):
     """Density proportional to (1 + a|z|)^-k, k = 1 + eps/beta, a = min(e^(eps/k) - 1, e^beta (e^((eps-beta)/k) - 1)).
 
     Scale 1. The variance 2 / (a^2 (k-2)(k-3)) is finite for beta < eps/2; as beta -> 0 the law tends to Laplace's.
     """
 
-    epsilon: Fraction
-    beta: Fraction
     name: ClassVar[str] = "lomax"
-    is_pure: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check(self.epsilon, self.beta, self.epsilon)
@@ -137,14 +138,11 @@ class Lomax:
 
 
 @dataclass(frozen=True, slots=True)
-class Polynomial:
+class Polynomial(_Noise):
     """Density proportional to 1 / (1 + |z|^g): (g-1)^((g-1)/g) / scale + max(g-1, 1) beta <= eps suffices."""
 
-    epsilon: Fraction
-    beta: Fraction
     g: Fraction = Fraction(3)
     name: ClassVar[str] = "polynomial"
-    is_pure: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.g <= 1:
@@ -153,12 +151,10 @@ class Polynomial:
 
     @property
     def slide(self) -> Fraction:
-        """(g-1)^((g-1)/g), rounded up."""
         return exp_upper(log_upper(self.g - 1, _BITS) * (self.g - 1) / self.g, _BITS)
 
     @property
     def scale(self) -> Fraction:
-        """1 / alpha, rounded up."""
         return self.slide * _reciprocal_up(self.epsilon - max(self.g - 1, Fraction(1)) * self.beta)
 
     def draw(self, rng: RandomSource) -> Ideal:
@@ -173,17 +169,14 @@ class Polynomial:
 
 
 @dataclass(frozen=True, slots=True)
-class StudentT:
+class StudentT(_Noise):
     """Student's t with nu >= 1 degrees: 1/scale = 2 sqrt(nu) (eps - nu beta) / (nu + 1) suffices.
 
     Drawn as W = Z / sqrt(nu), density (1 + w^2)^(-(nu+1)/2), so that the scale stays rational.
     """
 
-    epsilon: Fraction
-    beta: Fraction
     nu: Fraction = Fraction(3)
     name: ClassVar[str] = "student"
-    is_pure: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.nu < 1:
@@ -192,25 +185,21 @@ class StudentT:
 
     @property
     def scale(self) -> Fraction:
-        """sqrt(nu) / alpha, exactly."""
         return (self.nu + 1) / (2 * (self.epsilon - self.nu * self.beta))
 
     def draw(self, rng: RandomSource) -> Ideal:
         return PolynomialTail(Fraction(2), (self.nu + 1) / 2).draw(rng)
 
     def distribution(self, z: float) -> float:
-        """P(Z / sqrt(nu) <= z), accurate in the lower tail."""
         from scipy.special import stdtr
 
         return float(stdtr(float(self.nu), z * sqrt(float(self.nu))))
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceLogNormal:
+class LaplaceLogNormal(_Noise):
     """Z = X e^{sY}, X Laplace, Y normal: (eps^2/2)-zCDP with 1/scale = e^{-3 s^2/2} (eps - beta/s)."""
 
-    epsilon: Fraction
-    beta: Fraction
     s: Fraction = Fraction(1, 2)
     name: ClassVar[str] = "laplace_log_normal"
     is_pure: ClassVar[bool] = False
@@ -222,7 +211,6 @@ class LaplaceLogNormal:
 
     @property
     def scale(self) -> Fraction:
-        """1 / c, rounded up."""
         return exp_upper(3 * self.s**2 / 2, _BITS) * _reciprocal_up(self.epsilon - self.beta / self.s)
 
     @property

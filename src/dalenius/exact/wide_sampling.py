@@ -50,8 +50,6 @@ def falling(
 
 @dataclass(frozen=True)
 class _Piece:
-    """A law on integers used inside a sampler."""
-
     support: tuple[int | None, int | None]
     weights: Callable[[int], WeightTable]
     name: ClassVar[str] = "piece"

@@ -40,8 +40,6 @@ WARNINGS = {
 
 
 class BalanceKey(NamedTuple):
-    """Population, account, kind and name that tell balances apart."""
-
     population: str
     account: str
     kind: str

@@ -22,7 +22,6 @@ _NEXT = {
 
 
 def _budgets(*populations: str) -> list[BalanceKey]:
-    """Return the total and the unreserved budget of every account."""
     kinds = (TOTAL, UNRESERVED)
     return [BalanceKey(name, account, kind, "") for name in populations for account in ACCOUNTS for kind in kinds]
 
@@ -71,8 +70,6 @@ class Register:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneLine:
-    """A line of `kind` about a population."""
-
     kind: str
     population: str
     body: Mapping[str, Any]
@@ -84,8 +81,6 @@ class OneLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant(OneLine):
-    """Add to the budget of one account of a population."""
-
     kind: str = "grant"
 
     @property

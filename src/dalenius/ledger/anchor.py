@@ -65,7 +65,6 @@ class AnchorFile:
         return self._public.public_bytes_raw().hex()
 
     def at(self, path: Path | None) -> "AnchorFile":
-        """Return the same keys for another copy of the file."""
         return self if path is None else AnchorFile(path, self._public, self._secret)
 
     def _is_signed(self, body: dict[str, object], signature: str) -> bool:

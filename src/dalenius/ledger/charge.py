@@ -144,8 +144,6 @@ class Reservation:
 
 
 class Registration(NamedTuple):
-    """A file tied to its version by a keyed fingerprint."""
-
     dataset: str
     version: str
     population: str

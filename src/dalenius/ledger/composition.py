@@ -22,7 +22,6 @@ _STEP = Fraction(1, 10**9)
 
 
 def in_sequence(costs: Iterable[Cost], relation: Relation = Relation.ADD_REMOVE) -> Cost:
-    """Return the sum of costs; refuses one under another relation."""
     return reduce(Cost.__add__, costs, Cost(relation=relation, rho=Fraction(0), epsilon=Fraction(0)))
 
 

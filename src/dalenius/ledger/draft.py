@@ -37,7 +37,6 @@ class Needs(NamedTuple):
 
     @property
     def texts(self) -> Iterable[str]:
-        """Every name by which the store will be searched."""
         names = (self.populations, self.keys, self.entries, self.datasets, self.checks, self.spenders)
         return chain(*names, *self.balances)
 
@@ -57,7 +56,6 @@ class Draft:
         self._unsealed: Entry | None = None
 
     def emit(self, kind: str, *, population: str, by: str, body: Mapping[str, Any], text: str = "") -> Entry:
-        """Write the next line and fold it into the state."""
         check_text(population, by, *[value for value in body.values() if isinstance(value, str)])
         entry = Entry.write(self.tip.seq + 1, kind, population, self.at, by, body, self.tip.digest, text)
         self.state.fold(entry)

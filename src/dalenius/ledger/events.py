@@ -68,7 +68,6 @@ def _of_laplace(event: Event) -> LossDistribution:
 
 
 def _of_noise(event: Event, parameter: str, name: str) -> LossDistribution:
-    """Integer noise of the mechanism that the kind names."""
     law = registry.get("mechanisms", event["kind"])(**{parameter: positive_of(event, name)})
     return of_shift(law, whole_of(event, "shift"))
 

@@ -18,8 +18,6 @@ SETTLED_SECONDS = 3.0
 
 
 class KnownFiles:
-    """The digested files of one population."""
-
     def __init__(self, folder: Path, secret: bytes, *, may_write: bool) -> None:
         self._folder, self._may_write = folder, may_write
         self._key = hmac.digest(secret, b"dalenius known files 1", sha256)

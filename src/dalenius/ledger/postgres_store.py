@@ -209,7 +209,6 @@ class PostgresStore:
         yield self._witness
 
     def close(self) -> None:
-        """Close the connections, once no thread uses them."""
         with self._turn:
             self._is_closed = True
             self._connection.close()
@@ -219,5 +218,4 @@ class PostgresStore:
 
 @lru_cache(maxsize=1 << 10)
 def _placeholders(sql: str) -> str:
-    """Replace question marks by the driver's placeholders; no statement holds one in its text."""
     return sql.replace("?", "%s")

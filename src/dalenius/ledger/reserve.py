@@ -123,7 +123,6 @@ class Reserve:
         return self._reservation(row.entry, self.lease)
 
     def _check(self, draft: Draft) -> None:
-        """Refuse for every reason there is, before anything is spent."""
         charge, state = self.charge, draft.state
         registered = state.registrations.get((charge.dataset, charge.version))
         if registered is None:
@@ -211,7 +210,6 @@ def _balances_to_read(population: str, charged: tuple[BalanceKey, ...]) -> froze
 
 
 def _in_other_accounts(key: BalanceKey) -> list[BalanceKey]:
-    """Return the same quota or cap in the other accounts."""
     if key.kind not in (QUOTA, CAP):
         return []
     return [key._replace(account=account) for account in ACCOUNTS if account != key.account]

@@ -127,12 +127,10 @@ class StateTable(NamedTuple):
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """Columns of a leaf, and its salt."""
         return (*self.columns, "changed", "salt")
 
     @property
     def select(self) -> str:
-        """The statement that reads whole rows, salts last."""
         return f"SELECT {', '.join(self.stored)} FROM {self.name}"
 
     @property

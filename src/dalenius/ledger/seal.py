@@ -130,7 +130,6 @@ class Witness:
             raise changed_outside("head")
 
     def _fetch(self, query: QueryStore, places: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Read nodes and return their digests by place."""
         wanted = sorted(place.decode() for place in places)
         digests: dict[bytes, bytes] = {}
         for start in range(0, len(wanted), 200):

@@ -255,7 +255,6 @@ class SqliteStore:
             return
 
     def close_if_idle(self) -> None:
-        """Close unless a thread is using the connection."""
         if self._turn.acquire(blocking=False):
             try:
                 self.close()

@@ -73,11 +73,9 @@ class State:
     """What releases about a population itself have spent, by account: from its own lines, kept in no table."""
 
     def copy(self) -> "State":
-        """Return independent dictionaries over the same frozen rows."""
         return State(*(dict(getattr(self, name)) for name in self.__slots__))
 
     def balance(self, key: BalanceKey) -> Balance:
-        """Return the balance, or an empty one without limit."""
         return self.balances.get(key) or Balance(key=key)
 
     def spend(self, keys: Iterable[BalanceKey], units: Units) -> None:

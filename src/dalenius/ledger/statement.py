@@ -215,7 +215,6 @@ def check_form(form: str) -> None:
 
 
 def export_lines(entries: Iterable[Entry], form: str) -> str:
-    """Return every line as JSON (one document), JSON lines, or CSV with the canonical line in the last column."""
     if form == "json":
         return json.dumps([entry.to_dict() for entry in entries], indent=1) + "\n"
     if form == "jsonl":
@@ -229,7 +228,6 @@ def export_lines(entries: Iterable[Entry], form: str) -> str:
 
 
 def export_statement(statement: Statement, form: str) -> str:
-    """Return the statement's own lines, as JSON, JSON lines or CSV."""
     check_form(form)
     if form == "json":
         return json.dumps(statement.to_dict(), indent=1) + "\n"

@@ -68,7 +68,6 @@ def read_head(store: Store) -> Head:
 
 
 def stored_lines(store: Store) -> Iterator[Row]:
-    """Yield all lines in their order, some thousands at a time."""
     after = 0
     while rows := store.query(f"{schema.ENTRIES} WHERE seq > ? ORDER BY seq LIMIT {_LINES_AT_ONCE}", (after,)):
         yield from rows
@@ -76,7 +75,6 @@ def stored_lines(store: Store) -> Iterator[Row]:
 
 
 def head_of(row: Row) -> Head:
-    """Return the head in a row that begins with its place and digest."""
     if not isinstance(row[0], int) or not isinstance(row[1], str):
         raise changed_outside("head")
     return Head(row[0], row[1])
@@ -157,7 +155,6 @@ def _accounts(
 
 
 def _releases(needs: Needs) -> Iterator[Search]:
-    """Yield searches for charges and releases under the keys and the entries of a batch."""
     for column, values in (("key", needs.keys), ("entry", needs.entries)):
         if values:
             wanted = list(zip(values, strict=True))

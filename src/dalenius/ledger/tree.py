@@ -63,7 +63,6 @@ def _branch(kind: int, rest: bytes, digest: bytes) -> bytes:
 
 
 def places_in(memory: Mapping[bytes, tuple[bytes, Node]]) -> set[bytes]:
-    """Return the places that the root or a node names."""
     branches = ((place, branch) for place, (_, node) in memory.items() for branch in node.values())
     return {place + b[2:-_SIZE] for place, b in branches if b[0] == _NODE} | ({b""} if memory else set())
 
@@ -175,7 +174,6 @@ class HashTree:
         return self.root
 
     def changes(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield (place, content) of every node that `seal` changed."""
         for place, (_, _, content) in self._sealed.items():
             yield place, content
 

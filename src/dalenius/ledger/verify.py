@@ -37,8 +37,6 @@ class VerifyReport:
 
 
 class _Findings(list[str]):
-    """The first problems, in the order found."""
-
     def add(self, message: str) -> None:
         if len(self) < _MOST_PROBLEMS:
             self.append(message)

@@ -21,8 +21,6 @@ _MOMENT = 0.003
 
 
 class ReadOnly:
-    """The writer of a ledger that may not be written."""
-
     def submit(self, command: Command) -> tuple[Any, Head]:
         raise LedgerMismatch(
             "This ledger was opened with its public key, to be read and verified; nothing is written to it."
@@ -92,7 +90,6 @@ class Writer:
                     job.wake()
 
     def _appoint(self) -> None:
-        """Let the job that waits longest lead next."""
         with self._mutex:
             successor = self._waiting[0] if self._waiting else None
             self._has_leader = successor is not None

@@ -70,5 +70,4 @@ def on_weights(step: Measurement, **more: Any) -> MeasurementExample:
 
 
 def on_labels(step: Measurement, **more: Any) -> MeasurementExample:
-    """Over one variable with a declared text and two that are not."""
     return MeasurementExample(step=step, variables={UNLISTED.name: UNLISTED}, rows=(("x",), ("y",), ("a",)), **more)

@@ -37,8 +37,6 @@ class AddedNoise(ABC):
 
 
 class QueryStep(ABC):
-    """A step that fetches one exact aggregate."""
-
     query: Any
 
     @property
@@ -87,7 +85,6 @@ class StatisticStep(ABC):
         return (self.statistic.query,)
 
     def block(self, outcome: Value) -> Block:
-        """The answer, over a one-cell space; nothing about the scale."""
         axis = Axis(variable=self.statistic.query.value, labels=(type(self.statistic).__name__.lower(),))
         return Block(
             name=self.name, space=CellSpace((axis,)), values=outcome.values[:1], law=self.law, role="statistic"

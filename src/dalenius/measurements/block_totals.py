@@ -90,7 +90,6 @@ class BlockTotals(AddedNoise, QueryStep):
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The custodian's own function, if the blocks are judged by one."""
         return tuple(filter(None, [self.blocks.function]))
 
     def with_functions(self, functions: Mapping[str, Any], stage: Callable[[str], None]) -> "BlockTotals":
@@ -98,7 +97,6 @@ class BlockTotals(AddedNoise, QueryStep):
 
     @staticmethod
     def sensitivity(width: int, multiples: tuple[int, int], neighbours: Neighbours, weight: int = 0) -> Sensitivity:
-        """What the blocks of one unit's rows can add to the answers."""
         half, rows = width - width // 2, touched(neighbours)
         first, second = multiples
         if first and second:

@@ -56,8 +56,6 @@ class Option(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class BootstrapTotals(ExtremesStep):
-    """Totals + noise of the scale that the table above names."""
-
     name: str
     statistic: MagnitudeTable
     neighbours: Neighbours

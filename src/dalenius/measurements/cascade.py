@@ -88,15 +88,9 @@ class Cascade(BoundedStep):
 
     @property
     def law(self) -> Joint:
-        return Joint(
-            CASCADE,
-            {
-                "bounds": [plain(bound * self.step) for bound in self.bounds],
-                "laws": [law.to_dict() for law in self.laws],
-                "thresholds": list(self.thresholds),
-                "test": Additive(DiscreteLaplace(self.rate)).to_dict(),
-            },
-        )
+        bounds, laws = [plain(bound * self.step) for bound in self.bounds], [law.to_dict() for law in self.laws]
+        test = Additive(DiscreteLaplace(self.rate)).to_dict()
+        return Joint(CASCADE, {"bounds": bounds, "laws": laws, "thresholds": list(self.thresholds), "test": test})
 
     @property
     def _bounds(self) -> tuple[int, ...]:

@@ -38,8 +38,6 @@ from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 @dataclass(frozen=True, kw_only=True)
 class ClippedTotals:
-    """sum of clip(x, -bound_i, bound_i) over cell i + discrete Laplace(bound_i / epsilon)."""
-
     name: str
     space: CellSpace
     queries: tuple[ValuesQuery, ...]

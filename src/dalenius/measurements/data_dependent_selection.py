@@ -42,8 +42,6 @@ from dalenius.statistics.magnitude_table import MagnitudeTable
 
 @dataclass(frozen=True, kw_only=True)
 class DataDependentSelection(ExtremesStep):
-    """argmax of total + exponential noise."""
-
     name: str
     statistic: MagnitudeTable
     epsilon: Fraction

@@ -33,13 +33,10 @@ from dalenius.measurements.selections.cells import CellSelection, candidates, ch
 
 
 class ExponentialSelection(CellSelection):
-    """A cell with probability proportional to exp(rate * score)."""
-
     structure: ClassVar[str] = "exponential_selection"
     evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("McSherry & Talwar (2007)", "Dong, Durfee & Rogers (2020)"))
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Pure epsilon at the relation it was made for, in proportion at another; its losses span epsilon."""
         epsilon = self.loss(neighbours)
         rho = epsilon * epsilon / 8
         return PrivacyProfile(relation=neighbours.relation, epsilon=epsilon, rho=rho, evidence=self.evidence)
@@ -48,7 +45,6 @@ class ExponentialSelection(CellSelection):
         """Nothing: how many candidates are tried depends on the scores."""
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Uniform candidates until a coin falls on heads; the best one's always does."""
         cells = candidates(self.query.space)
         below_best = gaps(exact[0].open_below_the_gate(), self.sign, cells)
         while True:

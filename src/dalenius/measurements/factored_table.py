@@ -44,8 +44,6 @@ from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 @dataclass(frozen=True, eq=False)
 class FactoredTable(QueryStep):
-    """Q x + noise, with Q the product of the factors."""
-
     name: str
     query: TableQuery
     factors: tuple[Factor, ...]
@@ -63,7 +61,6 @@ class FactoredTable(QueryStep):
         return Joint("factored", {"family": self.mechanism.name, "parameters": parameters})
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """rho, with `has_curve` also the Gaussian curve; or epsilon."""
         cost_of = swap_cost if neighbours.is_replace else row_cost
         cost = cost_of(self.factors, is_gaussian=isinstance(self.mechanism, DiscreteGaussian))
         if isinstance(self.mechanism, DiscreteLaplace):

@@ -91,7 +91,6 @@ class Fourier:
         return Joint("fourier", {"axes": axes, "shape": shape, "components": components})
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Losses of the coefficients add; the worst pattern counts, in each view by itself."""
         axes = sorted({a for margin in self.noise for a in margin})
         is_public = self.is_size_public and neighbours.max_rows == 1
         ways = moves(0, axes, is_replace=neighbours.is_replace, is_size_public=is_public)

@@ -138,7 +138,6 @@ class GridSelection:
         return tuple(e / (count * sides) for e, count in zip(self.epsilons, self.targets.levels, strict=True))
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Rows of a unit cost in proportion; an exchanged unit counts on both sides."""
         factor = self._sides(neighbours) * Fraction(neighbours.max_rows, self.neighbours.max_rows)
         lost = [(factor * e, count) for e, count in zip(self.level_epsilons, self.targets.levels, strict=True)]
         return PrivacyProfile(
@@ -151,22 +150,13 @@ class GridSelection:
     @property
     def law(self) -> Joint:
         listed = {"candidates": list(self.candidates)} if self.candidates else {"low": self.low, "high": self.high}
-        return Joint(
-            "grid_selection",
-            {
-                "q": [plain(q) for q in self.targets.qs],
-                "epsilons": [plain(e) for e in self.level_epsilons],
-                "rows": self.neighbours.max_rows,
-                "score": str(self.score),
-                "step": plain(self.step),
-            }
-            | ({} if self.heaviest is None else {"heaviest": self.heaviest})
-            | listed,
-        )
+        levels = {"q": [plain(q) for q in self.targets.qs], "epsilons": [plain(e) for e in self.level_epsilons]}
+        scored = {"rows": self.neighbours.max_rows, "score": str(self.score), "step": plain(self.step)}
+        weighed = {} if self.heaviest is None else {"heaviest": self.heaviest}
+        return Joint("grid_selection", levels | scored | weighed | listed)
 
     @property
     def needs(self) -> tuple[Query, ...]:
-        """The sorted values of each cell, or the numbers of records at and between candidates."""
         if not self.candidates:
             return self.queries
         query = self._counted
@@ -242,7 +232,6 @@ class GridSelection:
         return Value(answers.reshape(-1))
 
     def _shown(self, points: IntArray) -> IntArray:
-        """What is released of the points of a cell."""
         if self.candidates:
             return np.array(parted(int(points[0]), int(points[1]), len(self.candidates)), dtype=np.int64)
         return np.maximum(points, 1) if self.is_absolute else points

@@ -79,8 +79,6 @@ class HellingerParameters(Part, section="[privacy.noise] of hellinger"):
 
 @dataclass(frozen=True)
 class Hellinger(TableStep):
-    """A frequency table through the Hellinger kernel of a nominal epsilon."""
-
     name: str
     query: TableQuery
     epsilon: Fraction
@@ -140,7 +138,6 @@ class Hellinger(TableStep):
         return (words(rng, self.query.space.size) >> np.uint64(3)).astype(np.int64)
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Inverse distribution function of the row of each count, counts beyond the largest as the largest."""
         counts = np.clip(exact[0].open_below_the_gate(), 0, self.largest)
         shown = perturb(self.law, counts, drawn)
         shown[list(self.query.space.structural_indices)] = 0

@@ -44,8 +44,6 @@ from dalenius.statistics.count import Count
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KeyedList(TableStep):
-    """All cells of a list, with noise that is the same at every call."""
-
     name: str
     query: TableQuery
     mechanism: Mechanism
@@ -80,7 +78,6 @@ class KeyedList(TableStep):
         return Additive(self.mechanism)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """The whole list, however few of its cells a table shows."""
         exact = self.mechanism.profile(Count(self.query).sensitivity(neighbours), neighbours.relation)
         return replace(exact, estimate=None, evidence=self.evidence)
 

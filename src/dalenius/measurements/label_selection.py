@@ -146,7 +146,6 @@ class LabelSelection(QueryStep):
         return Block(name=self.name, space=space, values=outcome.values, law=self.law, parameters=parameters)
 
     def listed_chances(self, labels: Labels) -> dict[tuple[str, ...], Fraction]:
-        """The probability of every list, for checks on small data."""
         shares = {label: self._listed_chance(number) for label, number in labels}
         return {
             chosen: prod((p if label in chosen else 1 - p for label, p in shares.items()), start=Fraction(1))

@@ -40,8 +40,6 @@ from dalenius.mechanisms.discrete_laplace import DiscreteLaplace
 
 
 class LocalStatistic(ValueStatistic, Protocol):
-    """What a statistic must offer."""
-
     def local(self, values: IntArray, neighbours: Neighbours, group: int = 1) -> int:
         """Largest change that up to `group` records can make."""
 
@@ -51,8 +49,6 @@ class LocalStatistic(ValueStatistic, Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class LocalLaplace(StatisticStep, FollowingNoise):
-    """f + discrete Laplace(max(floor, LS) / epsilon), in 1 / unit steps of the statistic."""
-
     name: str
     statistic: LocalStatistic
     epsilon: Fraction
@@ -88,7 +84,6 @@ class LocalLaplace(StatisticStep, FollowingNoise):
         return Withheld(f"The scale of the noise is the local sensitivity of the confidential data{also}.")
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """epsilon for the scope it was made for; refused for any other, which this step does not protect."""
         same = (neighbours.scope, neighbours.relation) == (self.neighbours.scope, self.neighbours.relation)
         if not same:
             raise Unsupported(
@@ -107,7 +102,6 @@ class LocalLaplace(StatisticStep, FollowingNoise):
         return self.answer(values, self.sensitivity(values), drawn)
 
     def answer(self, values: IntArray, sensitivity: int, drawn: Any) -> Value:
-        """The statistic of these values plus noise of a given sensitivity."""
         scaled = scaled_laplace if self.is_discrete else rounded_laplace
         noise = scaled(drawn, max(self.floor, sensitivity) / self.epsilon)
         return Value(np.array([saturated(self.statistic.value(values) + noise)], dtype=np.int64))

@@ -55,8 +55,6 @@ def _is_combined(statistic: object) -> TypeGuard[CombinedStatistic]:
 
 @dataclass(frozen=True)
 class Noisy(AddedNoise):
-    """statistic + noise, cell by cell; declared structural zeros stay zero."""
-
     name: str
     statistic: Statistic
     mechanism: Mechanism

@@ -33,13 +33,10 @@ from dalenius.measurements.selections.cells import CellSelection, candidates, ch
 
 
 class PermuteAndFlip(CellSelection):
-    """The first cell of a random order whose coin falls on heads."""
-
     structure: ClassVar[str] = "permute_and_flip"
     evidence: ClassVar[Evidence] = Evidence(Level.PROVED, ("McKenna & Sheldon 2020, Theorem 1", "exhaustive check"))
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Pure epsilon at the relation it was made for, in proportion at another."""
         return PrivacyProfile(relation=neighbours.relation, epsilon=self.loss(neighbours), evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> list[int]:

@@ -122,7 +122,6 @@ class PerturbationTable(TableStep):
         return (kept[:count] % np.uint64(scale)).astype(np.int64)
 
     def run(self, exact: tuple[Sealed[IntArray], ...], drawn: Any, rng: RandomSource) -> Outcome:
-        """Inverse distribution function of the row of each exact count; structural zeros stay."""
         shown = perturbation.perturb(self.kernel, exact[0].open_below_the_gate(), drawn)
         shown[list(self.query.space.structural_indices)] = 0
         return Value(shown)

@@ -46,8 +46,6 @@ ACKNOWLEDGEMENT = "clamp_to_the_data"
 
 
 class Clamp(StrEnum):
-    """How an answer is cut."""
-
     NONE = "none"
     SIZE = "size"
     DATA = "data"
@@ -55,8 +53,6 @@ class Clamp(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class RangeQuery(QueryStep, FollowingNoise):
-    """count + discrete Laplace(1 / epsilon), cut as named."""
-
     name: str
     query: TableQuery
     epsilon: Fraction

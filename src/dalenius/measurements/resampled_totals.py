@@ -115,7 +115,6 @@ class ResampledTotals:
         return self.lists if self.counting is None else (self.counting,)
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """From the composed loss distribution of the relation that the noise was calibrated for."""
         if neighbours.scope is not Scope.ALL_DATA or neighbours.max_rows > self.price.rows:
             raise Unsupported("These replicates were calibrated for units or groups of fewer rows.")
         if neighbours.is_replace != self.price.is_replace:
@@ -156,7 +155,6 @@ class ResampledTotals:
         return [int(made[name].sum()) for name in self.sums]
 
     def _added(self, content: list[IntArray]) -> list[tuple[IntArray, IntArray]]:
-        """What rows of each cell add, and how many add it."""
         if self.rows is not None:
             cell, shares = self.rows.shares(content[0])
             added = np.rint(self.price.reach * shares).astype(np.int64)
@@ -209,7 +207,6 @@ class ResampledTotals:
 
     @classmethod
     def examples(cls, neighbours: Neighbours) -> tuple[MeasurementExample, ...]:
-        """Two replicates of totals about the midpoint, in two cells; alone, and with both sums beside them."""
         noise, rows = Fraction(16), neighbours.max_rows
         price = ResamplingPrice(reach=3, sigma_squared=noise, replicates=2, rows=rows, has_cells=True)
         price, failure = replace(price, is_replace=neighbours.is_replace), Fraction(1, 10**4)
@@ -251,7 +248,6 @@ def squared(values: IntArray, reach: int) -> IntArray:
 
 
 def beside(sums: tuple[str, ...], reach: int, share: Fraction) -> tuple[Beside, ...]:
-    """What the price needs to know of the sums, each with the same share."""
     largest = {COUNT: 1, SQUARES: largest_square(reach)}
     return tuple(Beside(largest=largest[name], share=share) for name in sums)
 

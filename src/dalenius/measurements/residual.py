@@ -113,11 +113,9 @@ class Residual:
     @property
     def law(self) -> Joint:
         """Everything needed to draw such blocks again, beside the tree, which the law of the release carries."""
-        table = {
-            "shape": list(self.shape),
-            "axes": [axis.name for axis in self.detail],
-            "family": DiscreteGaussian.name,
-        } | ({} if self.amounts is None else {"step": plain(self.amounts.step)})
+        step = {} if self.amounts is None else {"step": plain(self.amounts.step)}
+        axes = [axis.name for axis in self.detail]
+        table = {"shape": list(self.shape), "axes": axes, "family": DiscreteGaussian.name} | step
         if not self.levels:
             components: list[dict[str, Any]] = [
                 {"axes": list(part[1]), "cells": self._size(part), "noise_variance": plain(v)}
@@ -131,7 +129,6 @@ class Residual:
         return Joint("tree_residual", nodes | table | {"components": components})
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Zero-concentrated, for the worst way of change; with `has_curve` also as Gaussian noise."""
         axes = sorted({i for _, margin in self.grid for i in margin})
         ways = moves(
             self.tree.depth,

@@ -46,8 +46,6 @@ from dalenius.statistics.count import Count
 
 @dataclass(frozen=True)
 class SampledCount(TableStep):
-    """Counts of records that are drawn with probability `fraction`, plus noise."""
-
     name: str
     query: TableQuery
     mechanism: Mechanism
@@ -62,7 +60,6 @@ class SampledCount(TableStep):
 
     @property
     def law(self) -> Thinned:
-        """Of what was measured; it is shown divided by the fraction."""
         return Thinned(Additive(self.mechanism), self.fraction)
 
     @property
@@ -74,7 +71,6 @@ class SampledCount(TableStep):
         )
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """The mechanism's pure loss on the sample, amplified; refused where that is not proved."""
         if neighbours.max_rows != 1:
             raise Unsupported("A secret sample is drawn of units with one row each, for one unit at a time.")
         inner = self.mechanism.profile(Count(self.query).sensitivity(neighbours), neighbours.relation)
@@ -86,7 +82,6 @@ class SampledCount(TableStep):
         return SecretSample(fraction=self.fraction, scheme=Scheme.POISSON).amplified(inner)
 
     def draw(self, rng: RandomSource) -> IntArray:
-        """The noise of every cell; who is in the sample is drawn when there are records to draw from."""
         noise = sample(self.mechanism, self.query.space.size, rng)
         if self.query.space.structural_zeros:
             noise[list(self.query.space.structural_indices)] = 0

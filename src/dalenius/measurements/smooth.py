@@ -42,8 +42,6 @@ from dalenius.statistics import OrderStatistic
 
 @dataclass(frozen=True, kw_only=True)
 class Smooth(StatisticStep):
-    """round(f + scale * S * Z), in 1 / unit steps of the statistic."""
-
     name: str
     statistic: OrderStatistic
     noise: SmoothNoise

@@ -65,8 +65,6 @@ def thresholds(low: int, high: int, growth: Fraction) -> tuple[int, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class UnboundedQuantile(QueryStep):
-    """One quantile of one numeric variable, in steps."""
-
     name: str
     query: ValuesQuery
     low: int
@@ -101,7 +99,6 @@ class UnboundedQuantile(QueryStep):
 
     @property
     def _noises(self) -> tuple[DiscreteLaplace, DiscreteLaplace]:
-        """Of the rank, and of a count: half of epsilon each."""
         rise, apart = self._moves(self.neighbours)
         return DiscreteLaplace(self.epsilon / (2 * rise)), DiscreteLaplace(self.epsilon / (2 * apart))
 
@@ -111,20 +108,10 @@ class UnboundedQuantile(QueryStep):
 
     @property
     def law(self) -> Joint:
-        return Joint(
-            "unbounded_quantile",
-            {
-                "q": plain(self.q),
-                "epsilon": plain(self.epsilon),
-                "low": self.low,
-                "high": self.high,
-                "growth": plain(self.growth),
-                "step": plain(self.step),
-            },
-        )
+        asked = {"q": plain(self.q), "epsilon": plain(self.epsilon), "low": self.low, "high": self.high}
+        return Joint("unbounded_quantile", asked | {"growth": plain(self.growth), "step": plain(self.step)})
 
     def profile(self, neighbours: Neighbours) -> PrivacyProfile:
-        """Pure: the rank's noise at the largest rise, and the passing count's at the largest distance of two moves."""
         if neighbours.max_rows > 1:
             raise Unsupported("Thresholds are tried for one row to a unit.")
         rates = [Fraction(law.parameters["rate"]) for law in self._noises]
@@ -132,7 +119,6 @@ class UnboundedQuantile(QueryStep):
         return PrivacyProfile(relation=neighbours.relation, epsilon=epsilon, evidence=self.evidence)
 
     def draw(self, rng: RandomSource) -> tuple[int, IntArray]:
-        """The noise of the rank, and that of every count: as many as there are thresholds, whatever the data are."""
         rank, count = self._noises
         return int(sample(rank, 1, rng)[0]), sample(count, len(self.thresholds), rng)
 

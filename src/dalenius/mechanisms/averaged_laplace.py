@@ -52,8 +52,6 @@ class AveragedLaplaceParameters(Part, section="[privacy.noise] of averaged_lapla
 
 @dataclass(frozen=True)
 class AveragedLaplace(CentredNoise, GeometricNoise):
-    """The sum of `terms` independent draws with P(x) proportional to exp(-rate |x|)."""
-
     terms: int = _USUAL
     name: ClassVar[str] = "averaged_laplace"
     is_default: ClassVar[bool] = False

@@ -46,8 +46,6 @@ class MaxEntropyParameters(Part, section="[privacy.noise] of max_entropy"):
 
 @dataclass(frozen=True)
 class MaxEntropy(finite_noise.SquaredExponential):
-    """The most random law on |x| <= limit whose variance is at most the cap."""
-
     cap: Fraction
     limit: int
     name: ClassVar[str] = "max_entropy"

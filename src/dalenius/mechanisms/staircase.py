@@ -40,8 +40,6 @@ _MOST_ENTRIES = 1 << 20
 
 @dataclass(frozen=True)
 class Staircase(NoiseWithTails):
-    """Weights exp(-epsilon k) and exp(-epsilon (k+1)) on the two parts of the k-th step."""
-
     epsilon: Fraction
     width: int = 1
     gap: int = 1
@@ -132,7 +130,6 @@ class Staircase(NoiseWithTails):
 
     @classmethod
     def family(cls, size: Fraction, budget: Budget) -> "Staircase":
-        """The size is epsilon, for answers that move by one."""
         return cls(epsilon=size)
 
     @classmethod

@@ -72,7 +72,6 @@ class Difference(OrderStatistic, ABC):
         return min(records_before(data, rank(len(data)), each) for rank in (self.lower, self.upper))
 
     def bootstrap(self, values: Sequence[int] | IntArray, neighbours: Neighbours) -> int:
-        """Largest change between neighbours made of these values only, in steps; never too small."""
         data = self.sorted(values)
         n = len(data)
         if n < (2 if neighbours.is_replace else 1):

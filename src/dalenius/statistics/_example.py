@@ -67,7 +67,6 @@ def of_cells(
 
 
 def first_column(rows: Rows) -> tuple[list[int]]:
-    """The values of a list of one variable, for statistics of values."""
     return ([int(row[0]) for row in rows],)
 
 
@@ -77,7 +76,6 @@ class _OfValues(Statistic, Protocol):
 
 
 def of_values(statistic: _OfValues) -> Example:
-    """For a statistic of one list of values between 0 and 4."""
     return Example(
         statistic,
         number(0, 4),

@@ -50,7 +50,6 @@ class Dominance:
 
     @property
     def space(self) -> CellSpace:
-        """One number, whatever the cells."""
         return CellSpace((Axis(variable=self.query.value, labels=("dominated cells",)),))
 
     def combine(self, exact: Sequence[IntArray]) -> IntArray:
@@ -72,7 +71,6 @@ class Dominance:
         return Sensitivity.of_patterns(((min(sides * neighbours.max_rows, len(self.queries)),),))
 
     def local(self, cells: Sequence[Sequence[int]], neighbours: Neighbours) -> int:
-        """Refused: verdicts are the thing to hide."""
         raise Unsupported("Dominance is released with its global sensitivity only.")
 
     @classmethod

@@ -50,17 +50,11 @@ class MagnitudeTable:
     @classmethod
     def of(cls, domain: Domain, name: str, space: CellSpace, where: tuple[Filter, ...] = ()) -> "MagnitudeTable":
         bounds = domain.variable(name).bounds
-        inside = not space.structural_zeros and all(
-            domain.variable(axis.variable).keeps_every_row(axis) for axis in space.axes
-        )
+        keeps_rows = all(domain.variable(axis.variable).keeps_every_row(axis) for axis in space.axes)
         keeps_values = not where and bounds.keeps_every_value
-        return cls(
-            query=TableQuery(space=space, where=where, function=RowFunction.of(Power(name))),
-            low=bounds.low,
-            high=bounds.high,
-            is_complete=inside and keeps_values,
-            keeps_values=keeps_values,
-        )
+        is_complete = keeps_values and keeps_rows and not space.structural_zeros
+        query = TableQuery(space=space, where=where, function=RowFunction.of(Power(name)))
+        return cls(query=query, low=bounds.low, high=bounds.high, is_complete=is_complete, keeps_values=keeps_values)
 
     @property
     def fallen(self) -> tuple[int, ...]:

@@ -88,7 +88,6 @@ class Blocks:
         return (out % np.uint64(self.count)).astype(np.int64)
 
     def estimate(self, values: IntArray) -> float:
-        """What the model says of one block; not a number where it says nothing."""
         unit = float(self.unit) if self.design is None else self.design
         return estimate(self.model, self.correction, values, unit)
 
@@ -126,7 +125,6 @@ class Blocks:
         return [float(self.unit), *(each.unit for each in others)]
 
     def with_functions(self, functions: Mapping[str, OwnFunction], stage: Stage) -> "Blocks":
-        """The same blocks with whoever runs the custodian's function."""
         if not self.function:
             return self
         return replace(self, runner=Runner(function=functions[self.function], stage=stage))
@@ -148,7 +146,6 @@ class Blocks:
         return reports.parted if self.function else reports.numbers
 
     def drawn(self, values: IntArray, rng: RandomSource) -> "Reports":
-        """What the blocks of a fresh partition report."""
         return self.reports(values, self.places(len(values), rng))
 
 
@@ -217,7 +214,6 @@ def _asked(blocks: Blocks, parts: Sequence[IntArray]) -> list[float]:
 
 
 def help_out() -> None:  # pragma: no cover - runs in processes of its own, which are not measured
-    """In the helper: blocks in, numbers out."""
     blocks, parts = pickle.loads(sys.stdin.buffer.read())
     numbers = [blocks.estimate(part) for part in parts]
     sys.stdout.buffer.write(np.array(numbers, dtype="<f8").tobytes())

@@ -81,7 +81,6 @@ def _globals(code: CodeType) -> set[str]:
 
 
 def _named_modules(tree: ast.AST) -> tuple[list[str], list[str]]:
-    """Modules that a source imports, and what it takes from them."""
     modules, names = dict[str, None](), dict[str, None]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -84,7 +84,6 @@ def _moments(xs: list[float], weights: list[int] | list[float]) -> tuple[float, 
 
 
 def mean(values: IntArray, unit: float, component: int) -> float:
-    """Of the lower (0) or the upper (1) component."""
     mixture = fitted(values)
     return nan if mixture is None else mixture.means[component] * unit
 
@@ -95,6 +94,5 @@ def deviation(values: IntArray, unit: float, component: int) -> float:
 
 
 def share(values: IntArray, unit: float) -> float:
-    """Of the values that are of the upper component."""
     mixture = fitted(values)
     return nan if mixture is None else mixture.share

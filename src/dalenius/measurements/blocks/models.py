@@ -68,7 +68,6 @@ class BlockModel:
 
 
 def estimate(name: str, correction: str, values: IntArray, unit: Any) -> float:
-    """A model's estimate of one block; not a number where it has none."""
     model = MODELS[name]
     corrected = model.corrected or model.fit
     fits = {"analytic": corrected, "central": model.central or corrected, "none": model.fit}
@@ -80,7 +79,6 @@ def estimate(name: str, correction: str, values: IntArray, unit: Any) -> float:
 
 
 def estimates_of_sums(name: str, correction: str, sums: Iterable[Sums], unit: float) -> list[float]:
-    """The same estimates from the sums of many blocks."""
     by_sums = MODELS[name].sums
     assert by_sums is not None
     fit, told = by_sums[correction], []
@@ -100,7 +98,6 @@ def of_sums(
     is_binary: bool = False,
     **more: Any,
 ) -> BlockModel:
-    """A model that three sums say all about: its estimates of a list of values are those of the list's sums."""
     corrected = corrected or fit
     sums = {"none": fit, "analytic": corrected, "central": central or corrected}
 
@@ -192,7 +189,6 @@ def _trigamma(x: float) -> float:
 
 
 def _middle(values: IntArray) -> int:
-    """The mean of the two middle values, in half steps."""
     count = len(values)
     return int(values[(count - 1) // 2]) + int(values[count // 2])
 

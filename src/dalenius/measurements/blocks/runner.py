@@ -64,24 +64,19 @@ class Machine:
         return process.pid
 
     def hand_over(self, channel: socket.socket, memory: int) -> None:
-        """Give the process its records; nothing more will come."""
         socket.send_fds(channel, [b"!"], [memory])
         channel.shutdown(socket.SHUT_WR)
 
     def look(self, channel: socket.socket) -> bool:
-        """Whether there is something to be read, after a short while."""
         return bool(select.select([channel], [], [], _LOOK)[0])
 
     def read(self, channel: socket.socket, count: int) -> bytes:
-        """At most so many bytes, none at the end."""
         return channel.recv(count)
 
     def used(self, process: int) -> float:
-        """Processor time of a process, in seconds."""
         return time.clock_gettime((~process << 3) | 2)
 
     def now(self) -> float:
-        """Seconds on the clock of this machine."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
@@ -231,7 +226,6 @@ class _Process:
         self._end()
 
     def _end(self) -> int | None:
-        """By which signal the process ended; it is ended once."""
         process, self._process = self._process, 0
         if not process:
             return 0

@@ -72,7 +72,6 @@ def _within(statistic: Any, rows: Sequence[IntArray], neighbours: Neighbours) ->
 
 
 def _worst(statistic: Any, neighbours: Neighbours) -> Any:
-    """Of the statistic itself, where what is released is a multiple of it."""
     if hasattr(statistic, "worst"):
         return statistic.worst(neighbours)
     return statistic.sensitivity(neighbours).l1

@@ -45,7 +45,6 @@ def candidates(space: CellSpace) -> list[int]:
 
 
 def check(scores: Scores, epsilon: Fraction, neighbours: Neighbours) -> None:
-    """Refuse what could not be chosen from, before data are read."""
     space = scores.query.space
     if len(space.structural_zeros) >= space.size:
         raise Unsupported("No cell of this table can hold a record, so that there is nothing to choose from.")
@@ -113,7 +112,6 @@ class CellSelection:
 
     @property
     def scores(self) -> Scores:
-        """What is compared: counts unless a statistic is given."""
         return self.statistic or Count(self.query)
 
     @property
